@@ -9,7 +9,7 @@
 # make bench-scale    configs measured in models of three sizes: does the ranking agree? (two hours)
 # make bench-input    more than 1,500 bad requests by every way there is, three times (a minute)
 # make bench-dashboard   what each page costs with 10,000 runs, on SQLite and PostgreSQL (minutes)
-# make screenshots    pictures of every page in both themes and three widths, into var/screenshots
+# make screenshots    pictures of every page, into var/screenshots, and those of the documents
 # make bench-api      the API with 50 clients at once on a database of 10,000 runs (minutes)
 # make bench-faults   studies on two hosts under 200 random faults; SEED=2 for others (half an hour)
 # make bench-footprint   what the advisor itself takes of a processor during a run (minutes)
@@ -115,6 +115,7 @@ bench-dashboard:
 # Made-up rows in a home of their own, unless ADVISOR_HOME names one that is filled.
 screenshots:
 	@$(PYTHON_BIN)/python -m advisor.tests.screenshots var/screenshots
+	@$(PYTHON_BIN)/python -m advisor.tests.screenshots docs/pictures --docs
 
 # The figures of docs/fleet.md; as root, on a host that does nothing else.
 bench-fleet:

@@ -141,7 +141,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "advisor.access.log_in_first.LogInFirst",
     "advisor.access.middleware.AccessMiddleware",
     # It reads forms: after those that refuse a request without reading it.
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -14,6 +14,7 @@ from advisor.api import (
     device_views,
     gate_views,
     group_views,
+    history_views,
     host_views,
     listed_views,
     recommendation_views,
@@ -138,6 +139,11 @@ urlpatterns = [
     ),
     path("devices/", device_views.DeviceListView.as_view(), name="api-device-list"),
     path("devices/<id:pk>/", device_views.DeviceDetailView.as_view(), name="api-device-detail"),
+    path(
+        "devices/<id:pk>/baseline-history/",
+        history_views.DeviceHistoryView.as_view(),
+        name="api-device-history",
+    ),
     path("devices/<id:pk>/probes/", device_views.ProbeListView.as_view(), name="api-probe-list"),
     path("probes/<id:pk>/", device_views.ProbeDetailView.as_view(), name="api-probe-detail"),
     path(

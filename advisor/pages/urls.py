@@ -19,6 +19,7 @@ from advisor.pages.fleet import views as hosts
 from advisor.pages.gate import views as gates
 from advisor.pages.group import views as groups
 from advisor.pages.help import views as help_pages
+from advisor.pages.history import views as history
 from advisor.pages.home import views as home
 from advisor.pages.new_study import views as new_study
 from advisor.pages.report import views as report
@@ -60,6 +61,7 @@ urlpatterns = [
     path("gates/", gates.gate_list, name="gate-list"),
     path("gates/<id:pk>/", gates.gate_detail, name="gate-detail"),
     path("gates/<id:pk>/live/", gates.gate_live, name="gate-live"),
+    path("gates/<id:pk>/charts.json", gates.gate_charts, name="gate-charts"),
     path("compare/", compare.compare, name="compare"),
     path("compare/charts.json", compare.compare_charts, name="compare-charts"),
     path("configs/<id:pk>/", config.config_detail, name="config-detail"),
@@ -81,6 +83,12 @@ urlpatterns = [
     path("hosts/<id:pk>/rename/", hosts.host_rename, name="host-rename"),
     path("devices/", devices.device_list, name="device-list"),
     path("devices/<id:pk>/", devices.device_detail, name="device-detail"),
+    path("devices/<id:pk>/history/", history.device_history, name="device-history"),
+    path(
+        "devices/<id:pk>/history/charts.json",
+        history.device_history_charts,
+        name="device-history-charts",
+    ),
     path("devices/<id:pk>/live/", devices.device_live, name="device-live"),
     path("devices/<id:pk>/kind/", devices.device_kind, name="device-kind"),
     path("devices/<id:pk>/probes/", devices.device_probe, name="device-probe"),

@@ -224,6 +224,7 @@ CALLS = (
     Call("list_devices"),
     Call("register_device", body={"path": str(SLOW)}, keeps="device"),
     Call("get_device", lambda world: world.device.pk),
+    Call("get_baseline_history", lambda world: world.device.pk),
     Call("correct_device", _made("device"), {"kind": "nvme"}),
     Call("start_probe", _made("device"), {"seconds": 50}, keeps="probe"),
     Call("cancel_probe", _made("probe")),

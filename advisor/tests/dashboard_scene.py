@@ -14,6 +14,7 @@ from django.utils import timezone
 from advisor.access.roles import Role, set_role
 from advisor.tests import factories
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
+from advisor.tests.history_rows import NEW_KERNEL, WEEK, slower, weekly
 from benchmarks.datasets.shelf import Shelved
 from benchmarks.models import Device, Host, Run, Sample
 from tuning.models import SlotPurpose, Study, StudyState
@@ -21,6 +22,7 @@ from tuning.results.gates import store_verdict
 from tuning.statistics.gate import GatePlan
 
 USER, PASSWORD = "dba", "a password"
+WATCH = "Weekly look at the host"
 LONG_NAME = (
     "innodb-flush-neighbors-off-with-io-capacity-of-twenty-thousand-"
     "and-redo-of-16-gb-on-nvme-disk-{:02}"
@@ -38,6 +40,7 @@ class Scene:
     empty: Study
     running: Study
     probed: Device
+    watched: Device
 
 
 @transaction.atomic
@@ -72,6 +75,7 @@ def fill(*, in_full: bool = True, with_user: bool = True) -> Scene:
     for place in (HDD, SATA, NVME):
         measured_on(place, connections=[8], samples=False)
     _gates(running.host)
+    watched = _months()
     wide = large = None
     if in_full:
         names = ["server-default", *(LONG_NAME.format(number) for number in range(1, 25))]
@@ -90,7 +94,16 @@ def fill(*, in_full: bool = True, with_user: bool = True) -> Scene:
         large = factories.measured_study(
             name="Five hundred runs", names=factories.NAMES, blocks=83
         )
-    return Scene(raced, wide, large, failed, empty, running, probed)
+    return Scene(raced, wide, large, failed, empty, running, probed, watched)
+
+
+def _months() -> Device:
+    """A device that was measured every week: a new kernel, then a host that became slower."""
+    device = factories.make_device(kind="nvme", data_dir="/srv/watched")
+    begin = timezone.now() - 26 * WEEK
+    weekly(device, begin, [6300.0] * 8, name=WATCH)
+    weekly(device, begin + 8 * WEEK, slower(18, 0.12, 15), name=WATCH, changed=NEW_KERNEL)
+    return device
 
 
 def _gates(host: Host) -> None:
@@ -165,7 +178,8 @@ def pages() -> dict[str, str]:
             "webhooks": "account-webhooks",
         }.items()
     }
-    for study in Study.objects.order_by("pk"):
+    watched = Study.objects.filter(name=WATCH)
+    for study in Study.objects.exclude(pk__in=watched[1:]).order_by("pk"):
         kind, page = ("study", "study-detail") if study.gate is None else ("gate", "gate-detail")
         named[f"{kind}-{study.pk}"] = reverse(page, args=[study.pk])
         if study.gate is not None:
@@ -178,6 +192,9 @@ def pages() -> dict[str, str]:
     probed = Device.objects.filter(probes__isnull=False).first()
     if probed is not None:
         named["device"] = reverse("device-detail", args=[probed.pk])
+        named["history-empty"] = reverse("device-history", args=[probed.pk])
+    if (seen := watched.first()) is not None:
+        named["history"] = reverse("device-history", args=[seen.devices.get().pk])
     raced = Study.objects.earliest("pk")
     sides = [f"side=candidate-{one.pk}" for one in raced.candidates.order_by("position")[:3]]
     named["compare"] = f"{reverse('compare')}?{'&'.join(sides)}"

@@ -1,8 +1,10 @@
 """Pictures of every page in both themes and three widths: `make screenshots`.
 
 python -m advisor.tests.screenshots FOLDER [PAGE...] [--widths 390,1280,2560] [--themes light,dark]
+python -m advisor.tests.screenshots docs/pictures --docs
 
-The database is filled with rows of every kind in a home of its own, unless ADVISOR_HOME names one.
+With --docs it takes the pictures of the documents instead. The database is filled with rows of
+every kind in a home of its own, unless ADVISOR_HOME names one.
 """
 
 from __future__ import annotations
@@ -32,13 +34,23 @@ def main() -> None:
         os.environ["DJANGO_SETTINGS_MODULE"] = "advisor.settings"
         manage = [sys.executable, str(ROOT / "manage.py")]
         subprocess.run([*manage, "migrate", "--verbosity", "0"], check=True)
-        pages = _fill(in_full=not asked.quick)
-        wanted = {name: path for name, path in pages.items() if _is_wanted(name, asked.pages)}
+        if asked.docs:
+            # Rows are changed between two pictures, in a thread in which the browser has its loop.
+            os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+            import django
+
+            django.setup()
+        else:
+            pages = _fill(in_full=not asked.quick)
+            wanted = {name: path for name, path in pages.items() if _is_wanted(name, asked.pages)}
         serve = [*manage, "runserver", "--noreload", "--insecure", f"127.0.0.1:{PORT}"]
         with subprocess.Popen(serve, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as web:
             try:
                 _wait()
-                _take(asked, wanted)
+                if asked.docs:
+                    _take_for_docs(asked.folder)
+                else:
+                    _take(asked, wanted)
             finally:
                 web.terminate()
 
@@ -49,6 +61,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("pages", nargs="*", help="only pages whose name begins so")
     parser.add_argument("--widths", default="390,1280,2560")
     parser.add_argument("--themes", default="light,dark")
+    parser.add_argument("--docs", action="store_true", help="the pictures of the documents")
     parser.add_argument("--quick", action="store_true", help="without the largest studies")
     return parser.parse_args()
 
@@ -95,13 +108,43 @@ def _wait() -> None:
     raise RuntimeError("the web server did not come up")
 
 
+def _take_for_docs(folder: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    from advisor.tests.docs_pictures import WIDTH, pictures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=_program(), args=["--no-sandbox"])
+        context = browser.new_context(
+            viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light"
+        )
+        page = context.new_page()
+        for place, picture in enumerate(pictures()):
+            if not place:
+                _log_in(page)
+            page.goto(f"http://127.0.0.1:{PORT}{picture.address}")
+            page.wait_for_load_state("load")
+            page.wait_for_timeout(1500)
+            box = page.locator(picture.top).bounding_box()
+            top = box["y"] if box else 0
+            file = folder / f"{picture.name}.png"
+            area: Any = {"x": 0, "y": max(top - 8, 0), "width": WIDTH, "height": picture.height}
+            page.screenshot(path=file, full_page=True, clip=area)
+            print(f"{file.name}: {file.stat().st_size} bytes", flush=True)
+        browser.close()
+
+
+def _program() -> str | None:
+    return shutil.which("chromium") or shutil.which("google-chrome")
+
+
 def _take(asked: argparse.Namespace, pages: dict[str, str]) -> None:
     from playwright.sync_api import sync_playwright
 
-    program = shutil.which("chromium") or shutil.which("google-chrome")
     asked.folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=_program(), args=["--no-sandbox"])
         for theme in asked.themes.split(","):
             for width in map(int, asked.widths.split(",")):
                 size: Any = {"width": width, "height": HEIGHT}

@@ -132,7 +132,7 @@ def met(client: Client, address: Address, path: str, method: str) -> str:
     if answer.status_code == REACHED:
         return YES
     logins = (reverse("login"), reverse("admin-login"))
-    if answer.status_code == 302 and answer["Location"].startswith(logins):
+    if answer.status_code in (302, 307) and answer["Location"].startswith(logins):
         return "log in"
     if answer.status_code == 403:
         text = answer.content.decode()

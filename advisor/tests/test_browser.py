@@ -162,24 +162,45 @@ def wait_until_unasked() -> Iterator[Callable[[], None]]:
 def visitor(
     browser: Browser, live_server: LiveServer, wait_until_unasked: Callable[[], None]
 ) -> Iterator[Visitor]:
-    set_role(User.objects.create_user("dba", password="a password"), Role.ADMINISTRATOR)
-
-    def log_in() -> Visitor:
-        visitor = Visitor(browser.new_page(), live_server.url)
-        visitor.listen()
-        visitor.page.set_default_timeout(15_000)
-        visitor.open(reverse("login"))
-        visitor.page.get_by_label("Username").fill("dba")
-        visitor.page.get_by_label("Password").fill("a password")
-        visitor.page.get_by_role("button", name="Log in").click()
-        expect(visitor.page.get_by_role("heading", name="Home", exact=True)).to_be_visible()
-        return visitor
-
-    ready = in_browser(log_in)
+    make_administrator("dba")
+    ready = in_browser(enter, browser, live_server.url, "dba")
     yield ready
     in_browser(ready.page.close)
     wait_until_unasked()
     assert ready.complaints == []
+
+
+def make_administrator(name: str) -> None:
+    set_role(User.objects.create_user(name, password="a password"), Role.ADMINISTRATOR)
+
+
+def enter(browser: Browser, server: str, name: str, **options: Any) -> Visitor:
+    """A visitor with cookies and, by `options` of the browser's context, other abilities."""
+    visitor = Visitor(browser.new_page(**options), server)
+    visitor.listen()
+    visitor.page.set_default_timeout(15_000)
+    visitor.open(reverse("login"))
+    log_in(visitor.page, name)
+    expect(visitor.page.get_by_role("heading", name="Home", exact=True)).to_be_visible()
+    return visitor
+
+
+def log_in(page: Page, name: str) -> None:
+    """Fill in the log-in page that is open."""
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill("a password")
+    page.get_by_role("button", name="Log in").click()
+
+
+def show(page: Page, state: str) -> None:
+    """Let the page be "hidden", as in a tab in the background, or "visible"."""
+    page.evaluate(
+        "state => {"
+        " Object.defineProperty(document, 'visibilityState',"
+        " {configurable: true, get: () => state});"
+        " document.dispatchEvent(new Event('visibilitychange')); }",
+        state,
+    )
 
 
 def test_a_finished_study_draws_its_chart(visitor: Visitor) -> None:
@@ -387,37 +408,16 @@ def test_a_hidden_tab_does_not_poll_and_asks_when_it_is_shown(visitor: Visitor) 
     page = visitor.page
     polls: list[str] = []
 
-    def show(state: str) -> None:
-        page.evaluate(
-            "state => {"
-            " Object.defineProperty(document, 'visibilityState',"
-            " {configurable: true, get: () => state});"
-            " document.dispatchEvent(new Event('visibilitychange')); }",
-            state,
-        )
-
     def look() -> None:
         page.on("request", lambda request: polls.append(request.url))
         visitor.open(reverse("study-detail", args=[study.pk]))
-        show("hidden")
+        show(page, "hidden")
         page.wait_for_load_state("networkidle")
         polls.clear()
         page.wait_for_timeout(2500)
         assert polls == []
         with page.expect_request("**/live/**", timeout=1000):
-            show("visible")
-
-    in_browser(look)
-
-
-def test_a_session_that_ended_leads_to_the_login_page(visitor: Visitor) -> None:
-    study = begin_to_measure()
-
-    def look() -> None:
-        visitor.open(reverse("study-detail", args=[study.pk]))
-        visitor.page.context.clear_cookies()
-        expect(visitor.page.get_by_role("button", name="Log in")).to_be_visible()
-        assert reverse("login") in visitor.page.url
+            show(page, "visible")
 
     in_browser(look)
 

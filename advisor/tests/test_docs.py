@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.core.management import get_commands, load_command_class
+
+from advisor.tests.docs_pictures import NAMES, WIDTH
 
 ROOT = Path(settings.BASE_DIR)
 DOCUMENTS = [
@@ -106,5 +109,21 @@ def test_what_a_document_points_to_is_there(document: str, target: str) -> None:
 
 def test_the_index_leads_to_every_document() -> None:
     page = (ROOT / "docs" / "index.md").read_text()
-    there = {path.name for path in (ROOT / "docs").iterdir()} - {"index.md"}
+    there = {path.name for path in (ROOT / "docs").iterdir() if path.is_file()} - {"index.md"}
     assert {Path(name).name for name in re.findall(r"\]\(([\w-]+\.\w+)\)", page)} == there
+
+
+def test_the_pictures_of_the_documents_are_those_that_are_made_and_small() -> None:
+    shown = [
+        target
+        for _, target in links()
+        if target.startswith("pictures/") and target.endswith(".png")
+    ]
+    there = sorted((ROOT / "docs" / "pictures").iterdir())
+    assert sorted(shown) == [f"pictures/{path.name}" for path in there]
+    assert {path.stem for path in there} == set(NAMES)
+    for path in there:
+        data = path.read_bytes()
+        width, _ = struct.unpack(">II", data[16:24])
+        assert (data[:8], width) == (b"\x89PNG\r\n\x1a\n", WIDTH), path.name
+        assert len(data) <= 120_000, path.name

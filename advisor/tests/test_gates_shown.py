@@ -148,7 +148,7 @@ def test_pages_show_the_verdict_the_limits_and_the_history(admin_client: Client)
     assert admin_client.get(reverse("gate-detail", args=[study.pk + 99])).status_code == 404
 
 
-def test_slow_drift_through_many_passing_gates_is_seen() -> None:
+def test_slow_drift_through_many_passing_gates_is_seen(admin_client: Client) -> None:
     first = run_to_the_end(gate(), measuring())
     document = first.gate_verdict.result
     # Each release is 1 % slower than the last, which is its baseline: every gate passes.
@@ -162,15 +162,21 @@ def test_slow_drift_through_many_passing_gates_is_seen() -> None:
     history = gate_history(study)
     assert {point.verdict for point in history.points} == {"pass"}
     assert len(history.points) == 25
-    found = [re.search(r" is (\S+) % since", change.sentence) for change in history.changes]
-    steps = [float(one[1]) for one in found if one]
-    assert len(steps) == len(history.changes)
+    steps = [(change.level.ratio - 1) * 100 for change in history.changes]
+    assert steps
     assert all(step < 0 for step in steps)
     assert sum(steps) < -10, "of 24 % in all; a step of 1 % is that of one gate"
+    page = admin_client.get(reverse("gate-detail", args=[study.pk])).text
+    assert page.count('<span class="unit">worse</span>') == len(steps)
+    charts = admin_client.get(reverse("gate-charts", args=[study.pk])).json()["charts"]
+    [figure] = charts.values()
+    assert len(figure["data"][0]["x"]) == 25
+    names = {line["name"].partition(",")[0] for line in figure["data"]}
+    assert names == {"candidates", "baselines"}
     assert gate_history(run_to_the_end(gate(name="another"), measuring())).changes == ()
 
 
-def test_a_host_that_changed_is_told_from_a_candidate_that_did() -> None:
+def test_a_host_that_changed_is_told_from_a_candidate_that_did(admin_client: Client) -> None:
     first = run_to_the_end(gate(), measuring())
     document = first.gate_verdict.result
     for number in range(1, 16):
@@ -181,7 +187,11 @@ def test_a_host_that_changed_is_told_from_a_candidate_that_did() -> None:
         result = document | {"limits": [limit]}
         GateVerdict.objects.create(study=study, verdict="pass", reason="kept", result=result)
     (change,) = gate_history(study).changes
-    assert "the host has changed" in change.sentence
+    assert change.is_of_the_host
+    assert change.level.interval is not None
+    assert change.level.interval.low < 4500 / 6000 < change.level.interval.high
+    page = admin_client.get(reverse("gate-detail", args=[study.pk])).text
+    assert "the host has changed" in page
 
 
 def test_files_keep_what_users_typed_as_text() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from benchmarks.models import Config, Device, RunState, Workload
+from tuning.comparison.baseline_history import line_token
 from tuning.models import RANKED_PURPOSES, Slot, Study
 from tuning.statistics.analysis import Interval
 from tuning.statistics.side_by_side import ratio_of
@@ -33,6 +34,7 @@ class Stay:
     study: Study
     device: Device
     workload: Workload
+    config: int
     candidate: int
     name: str
     is_baseline: bool
@@ -43,6 +45,11 @@ class Stay:
     server_path_length: float | None
     ratio: float | None
     interval: Interval | None
+
+    @property
+    def line(self) -> str:
+        """As a baseline: its name in the address of the device's history."""
+        return line_token(self.config, self.workload.pk, self.study.server.flavour)
 
 
 def config_history(config: Config) -> list[Stay]:
@@ -64,7 +71,7 @@ def config_history(config: Config) -> list[Stay]:
             rows[place].append(row)
         if row["candidate__is_baseline"]:
             baseline[place].append(row)
-    named = Study.objects.select_related("host").in_bulk(studies)
+    named = Study.objects.select_related("host", "server").in_bulk(studies)
     devices = Device.objects.in_bulk({device for _, device, _ in places})
     workloads = Workload.objects.in_bulk({workload for _, _, workload in places})
     return [
@@ -121,6 +128,7 @@ def _stay(
         study=study,
         device=device,
         workload=workload,
+        config=rows[0]["candidate__config"],
         candidate=rows[0]["candidate"],
         name=rows[0]["candidate__name"],
         is_baseline=is_baseline,

@@ -2,46 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import exp, log
-from typing import Any
+from itertools import pairwise
+from math import log
 
 from tuning.models import Candidate, GateVerdict, Study
-from tuning.statistics.change_points import change_points
+from tuning.statistics.change_points import Level, levels, ratio_between
 from tuning.statistics.data import Metric
-from tuning.statistics.gate import LIMIT_NAMES
 
 #: The newest gates that are looked at.
 MAX_POINTS = 200
 
 
 @dataclass(frozen=True)
+class Figures:
+    """One metric of a gate: geometric means, and the change in percent of the baseline."""
+
+    candidate: float | None
+    baseline: float | None
+    change_percent: float | None
+
+
+@dataclass(frozen=True)
 class GatePoint:
-    """A gate that has a verdict. changes: of each metric in percent of the baseline, or None."""
+    """A gate that has a verdict. figures: one for each metric, None where it had no limit."""
 
     pk: int
     created_at: datetime
     verdict: str
     candidate: str
-    changes: tuple[float | None, ...]
+    figures: tuple[Figures | None, ...]
 
 
 @dataclass(frozen=True)
 class LevelChange:
-    """Since the gate `since` the candidates' `metric` has another level."""
+    """Since the gate `since` the candidates' `metric` has another level than in `before` gates.
+
+    is_of_the_host: the baseline changed alike, which was the same config in all of them.
+    """
 
     metric: Metric
-    since: int
-    sentence: str
+    since: GatePoint
+    level: Level
+    before: int
+    is_of_the_host: bool
 
 
 @dataclass(frozen=True)
 class GateHistory:
     """The gates of one name on one host, device and workload, oldest first."""
 
-    metrics: tuple[str, ...]
+    metrics: tuple[Metric, ...]
     points: tuple[GatePoint, ...]
     changes: tuple[LevelChange, ...]
 
@@ -64,61 +77,59 @@ def gate_history(study: Study) -> GateHistory:
     }
     there = {one["metric"] for row in rows for one in row.result["limits"]}
     metrics = [metric for metric in Metric if metric.value in there]
-    limits = [{one["metric"]: one for one in row.result["limits"]} for row in rows]
     points = tuple(
         GatePoint(
             pk=row.study_id,
             created_at=row.study.created_at,
             verdict=row.verdict,
             candidate=names[row.study_id, False][0],
-            changes=tuple(
-                by_metric.get(metric.value, {}).get("change_percent") for metric in metrics
-            ),
+            figures=_figures(row, metrics),
         )
-        for row, by_metric in zip(rows, limits, strict=True)
+        for row in rows
     )
-    baselines = [names[row.study_id, True][1] for row in rows]
+    baselines = {row.study_id: names[row.study_id, True][1] for row in rows}
     changes = [
         change
-        for metric in metrics
-        for change in _changes(metric, [row.study_id for row in rows], limits, baselines)
+        for place, metric in enumerate(metrics)
+        for change in _changes(metric, place, points, baselines)
     ]
-    return GateHistory(tuple(LIMIT_NAMES[metric] for metric in metrics), points, tuple(changes))
+    return GateHistory(tuple(metrics), points, tuple(changes))
+
+
+def _figures(row: GateVerdict, metrics: Sequence[Metric]) -> tuple[Figures | None, ...]:
+    limits = {one["metric"]: one for one in row.result["limits"]}
+    return tuple(
+        Figures(found.get("candidate"), found.get("baseline"), found.get("change_percent"))
+        if (found := limits.get(metric.value))
+        else None
+        for metric in metrics
+    )
+
+
+def measured(points: Sequence[GatePoint], place: int) -> list[tuple[GatePoint, float, float]]:
+    """Of the metric at `place` each gate with the candidate's and the baseline's figure."""
+    return [
+        (point, found.candidate, found.baseline)
+        for point in points
+        if (found := point.figures[place]) and found.candidate and found.baseline
+    ]
 
 
 def _changes(
-    metric: Metric,
-    pks: Sequence[int],
-    limits: Sequence[dict[str, Any]],
-    baselines: Sequence[int],
+    metric: Metric, place: int, points: Sequence[GatePoint], baselines: Mapping[int, int]
 ) -> list[LevelChange]:
     """Of the candidates' figures themselves: where each gate has a new baseline, their ratios stay
     small while the level goes down.
     """
-    seen = [
-        (pk, found["candidate"], found["baseline"], config)
-        for pk, by_metric, config in zip(pks, limits, baselines, strict=True)
-        if (found := by_metric.get(metric.value)) and found["candidate"] and found["baseline"]
-    ]
-    levels = [log(candidate) for _, candidate, _, _ in seen]
-    places = change_points(levels)
-    bounds = [0, *places, len(seen)]
-    found = []
-    for before, place, after in zip(bounds, bounds[1:], bounds[2:], strict=False):
-        ratio = _mean(levels[place:after]) - _mean(levels[before:place])
-        parts = seen[before:place], seen[place:after]
-        text = (
-            f"{LIMIT_NAMES[metric]} of the candidates is {(exp(ratio) - 1) * 100:+.1f} % since "
-            f"gate {seen[place][0]} (mean of {after - place} gates, against {place - before} "
-            "before)"
+    seen = measured(points, place)
+    found = levels([candidate for _, candidate, _ in seen])
+    changes = []
+    for before, level in pairwise(found):
+        parts = seen[before.begin : before.end], seen[level.begin : level.end]
+        is_one = len({baselines[point.pk] for part in parts for point, *_ in part}) == 1
+        ours, _ = ratio_between(*([baseline for *_, baseline in part] for part in parts))
+        is_alike = abs(log(ours)) > abs(log(level.ratio)) / 2 and (ours > 1) == (level.ratio > 1)
+        changes.append(
+            LevelChange(metric, parts[1][0][0], level, before.points, is_one and is_alike)
         )
-        if len({config for part in parts for *_, config in part}) == 1:
-            ours = [_mean([log(one[2]) for one in part]) for part in parts]
-            if abs(ours[1] - ours[0]) > abs(ratio) / 2:
-                text += "; so is the baseline, which is the same config: the host has changed"
-        found.append(LevelChange(metric, seen[place][0], f"{text}."))
-    return found
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+    return changes

@@ -9,15 +9,23 @@ by their median, so that neither a change nor a stray point counts as noise.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
+from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tuning.statistics.analysis import Interval
+from tuning.statistics.side_by_side import ratio_of
 
 Floats = NDArray[np.float64]
 
 #: Points of the shortest part that a change is seen in.
 MIN_PART = 3
+#: Points from which a change can be seen at all.
+MIN_POINTS = 2 * MIN_PART
 ALPHA = 0.01
 
 _SAMPLES = 4000
@@ -27,16 +35,61 @@ _MEDIAN_DIFFERENCE = 0.9539
 _TINY = 1e-9
 
 
+@dataclass(frozen=True)
+class Level:
+    """The points from `begin` up to `end`, which is not among them, and their geometric mean.
+
+    `ratio`: to the level before, with its 95 % interval; 1 and None for the first. The interval is
+    that of two sets of points; it does not know that the place between them was searched for.
+    """
+
+    begin: int
+    end: int
+    mean: float
+    ratio: float = 1.0
+    interval: Interval | None = None
+
+    @property
+    def points(self) -> int:
+        return self.end - self.begin
+
+
+def levels(series: Sequence[float]) -> list[Level]:
+    """The levels of a series of figures above zero, in order: one where nothing changed."""
+    if not len(series):
+        return []
+    logs = np.log(series)
+    found: list[Level] = []
+    for begin, end in pairwise((0, *change_points(logs.tolist()), len(series))):
+        mean = exp(logs[begin:end].mean())
+        if not found:
+            found.append(Level(begin, end, mean))
+            continue
+        before = series[found[-1].begin : begin]
+        found.append(Level(begin, end, mean, *ratio_between(before, series[begin:end])))
+    return found
+
+
+def ratio_between(
+    before: Sequence[float], after: Sequence[float]
+) -> tuple[float, Interval | None]:
+    """The geometric mean `after` by that `before`, with its interval (Welch); neither is empty."""
+    found = ratio_of(dict(enumerate(before)), dict(enumerate(after, start=len(before))))
+    if found is None:
+        raise ValueError("a level has at least one point")
+    return found
+
+
 def change_points(series: Sequence[float], alpha: float = ALPHA) -> list[int]:
     """The index of the first point after each change, in order.
 
     alpha: how often a series without a change is said to have one.
     """
     y = np.asarray(series, dtype=float)
-    if len(y) < 2 * MIN_PART:
+    if len(y) < MIN_POINTS:
         return []
     place, size = (found[0] for found in _strongest(y[None]))
-    if size <= _bound(len(y), alpha):
+    if size <= _bound_near(len(y), alpha):
         return []
     split = int(place)
     # Each part is judged alone: two tests more, so half of the rate for each.
@@ -59,7 +112,17 @@ def _strongest(y: Floats) -> tuple[NDArray[np.int64], Floats]:
     return splits[best], np.take_along_axis(size, best[:, None], axis=1)[:, 0]
 
 
-@lru_cache(maxsize=256)
+def _bound_near(points: int, alpha: float) -> float:
+    """Of the two lengths around it that bounds are kept for the higher bound.
+
+    A series grows by a point with each study, and a bound takes tens of milliseconds.
+    """
+    step = 1 << max(points.bit_length() - 5, 0)
+    around = {points // step * step, -(-points // step) * step}
+    return max(_bound(length, alpha) for length in around)
+
+
+@lru_cache(maxsize=1024)
 def _bound(points: int, alpha: float) -> float:
     """What the best split of a series without a change exceeds in `alpha` of simulated ones."""
     drawn = np.random.default_rng(_SEED).standard_normal((_SAMPLES, points))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import unicodedata
 from typing import Any
+from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.contrib.auth import views as auth
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
 from advisor.access.addresses import place
+from advisor.access.known import known_account, make_known
 from advisor.access.limits import (
     LOGINS,
     LOGINS_OF_ADDRESS,
@@ -20,12 +21,9 @@ from advisor.access.limits import (
     LOGINS_TO_ACCOUNT,
     Limit,
 )
+from advisor.pages.account import typed
 
 logger = logging.getLogger(__name__)
-
-# A browser that has logged in keeps the name of the account, signed, for the log-in page only.
-KNOWN = "known_browser"
-KNOWN_SECONDS = 180 * 24 * 3600
 
 
 class LoginView(auth.LoginView):
@@ -33,6 +31,8 @@ class LoginView(auth.LoginView):
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **values: Any) -> HttpResponse:
+        if "username" not in request.POST and (fields := typed.fields_of(request.POST)):
+            return self._with_a_form(typed.pack(fields))
         limits = _limits(request)
         wait = max(limit.wait(key) for limit, key in limits)
         if wait:
@@ -40,6 +40,15 @@ class LoginView(auth.LoginView):
         for limit, key in limits:
             limit.note(key)
         return super().post(request, *args, **values)
+
+    def _with_a_form(self, packed: str) -> HttpResponse:
+        """The page with another page's form, which was sent when the session had ended."""
+        empty = self.get_form_class()(self.request)
+        context = self.get_context_data(form=empty, typed=packed, typed_is_lost=not packed)
+        return self.render_to_response(context)
+
+    def get_context_data(self, **values: Any) -> dict[str, Any]:
+        return super().get_context_data(**({"typed": self.request.POST.get("typed", "")} | values))
 
     def form_invalid(self, form: Any) -> HttpResponse:
         logger.warning("a log-in from %s was refused", self.request.META.get("REMOTE_ADDR"))
@@ -51,16 +60,9 @@ class LoginView(auth.LoginView):
             if limit not in (LOGINS, LOGINS_OF_KNOWN):
                 limit.forget(key)
         answer = super().form_valid(form)
-        answer.set_signed_cookie(
-            KNOWN,
-            form.get_user().get_username(),
-            salt=KNOWN,
-            max_age=KNOWN_SECONDS,
-            path=self.request.path,
-            secure=settings.SESSION_COOKIE_SECURE,
-            httponly=True,
-            samesite="Lax",
-        )
+        path = urlsplit(self.get_success_url()).path
+        typed.keep(self.request, path, self.request.POST.get("typed", ""))
+        make_known(self.request, answer, form.get_user().get_username())
         return answer
 
 
@@ -73,7 +75,7 @@ def too_many(wait: int) -> HttpResponse:
 def _limits(request: HttpRequest) -> list[tuple[Limit, str]]:
     """What counts the try, each with its key."""
     account = _account(request.POST.get("username", ""))
-    known = request.get_signed_cookie(KNOWN, default=None, salt=KNOWN, max_age=KNOWN_SECONDS)
+    known = known_account(request)
     if known is not None and _account(known) == account:
         return [(LOGINS_OF_BROWSER, account), (LOGINS_OF_KNOWN, account)]
     address = place(request.META.get("REMOTE_ADDR", ""))

@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from advisor.access.limits import CONFIG_CHECKS
+from advisor.pages.account.typed import take
 from advisor.pages.check.forms import CheckForm
 from advisor.pages.configs.report import check_view
 from advisor.pages.configs.texts import (
@@ -35,7 +36,11 @@ NOT_ACCEPTED = "You must accept this to get the file."
 def check_config(request: HttpRequest) -> HttpResponse:
     """The empty form; on POST the result, or the resulting my.cnf as a file."""
     if request.method == "GET":
-        return _page(request, CheckForm())
+        typed = take(request)
+        if typed is None:
+            return _page(request, CheckForm())
+        texts, _ = pasted_configs([NAME], [typed.get("config_text", "")])
+        return _page(request, CheckForm(initial=typed.dict()), texts[0] if texts else None)
     action = request.POST.get("action", "")
     posted = request.POST.copy()
     if action == TRANSLATED:

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from advisor.charts.payload import charts_payload
+from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.compare.charts import side_figures
 from advisor.pages.compare.choice import (
     asked_sides,
@@ -48,6 +49,7 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
+@also_as_tables
 def compare_charts(request: HttpRequest) -> JsonResponse:
     """The charts of the sides by key; those without data are left out."""
     return JsonResponse(charts_payload(side_figures(find_sides(asked_sides(request.GET)).sides)))

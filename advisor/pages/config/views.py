@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET
 
 from advisor.charts.config_history import history_figure
 from advisor.charts.payload import charts_payload
+from advisor.pages.chart_tables import also_as_tables
 from benchmarks.models import Config
 from tuning.comparison.config_history import config_history
 from tuning.comparison.devices import device_names
@@ -29,6 +30,7 @@ def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
+@also_as_tables
 def config_charts(request: HttpRequest, pk: int) -> JsonResponse:
     stays = config_history(get_object_or_404(Config, pk=pk))
     names = device_names({stay.device.pk: stay.device for stay in stays}.values())

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from advisor.charts.payload import charts_payload
 from advisor.charts.probe import probe_figures
+from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.device.array import array_view
 from advisor.pages.device.context import (
     advise_command,
@@ -142,6 +143,7 @@ def probe_detail(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
 
 
 @require_GET
+@also_as_tables
 def probe_charts(request: HttpRequest, pk: int, probe: int) -> JsonResponse:
     found = _probe(pk, probe).found
     return JsonResponse(charts_payload(probe_figures(found) if found else {}))

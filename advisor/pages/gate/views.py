@@ -6,13 +6,18 @@ from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Max
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from advisor.charts.payload import charts_payload
+from advisor.pages.chart_tables import also_as_tables
+from advisor.pages.gate.charts import gate_figures
+from advisor.pages.history.shifts import gate_rows
 from tuning.results.gate_facts import gate_facts, gates
 from tuning.results.gate_history import gate_history
+from tuning.statistics.gate import LIMIT_NAMES
 from tuning.studies.glance import glance
 from tuning.studies.progress import study_progress
 
@@ -40,7 +45,20 @@ def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The verdict with its limits, then the history of the name."""
     context = _live(request, pk)
     history = gate_history(context["gate"])
-    return render(request, "gates/detail.html", context | {"history": history})
+    more = {
+        "history": history,
+        "names": [LIMIT_NAMES[metric] for metric in history.metrics],
+        "shifts": gate_rows(history.changes),
+    }
+    return render(request, "gates/detail.html", context | more)
+
+
+@require_GET
+@also_as_tables
+def gate_charts(request: HttpRequest, pk: int) -> JsonResponse:
+    """The history of the gate's name, a chart for each limit."""
+    gate = get_object_or_404(gates(), pk=pk)
+    return JsonResponse(charts_payload(gate_figures(gate_history(gate))))
 
 
 @require_GET

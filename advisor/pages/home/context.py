@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from advisor.wording.answers import named_answers
+from advisor.wording.history import day, level_text
 from advisor.wording.hosts import STATE_WORDS, TONES
 from advisor.wording.words import certainty
 from benchmarks.models import Host
+from tuning.comparison.baseline_news import Slowdown, slowdowns
 from tuning.comparison.devices import device_names
 from tuning.models import Recommendation, Study
 from tuning.results.overview import (
@@ -62,11 +64,25 @@ class EndedStudy:
     answers: list[tuple[Recommendation, str]]
 
 
+@dataclass(frozen=True)
+class SlowHost:
+    """A host whose baseline completes less on a device since `day`."""
+
+    found: Slowdown
+    day: str
+    change: str
+
+    @classmethod
+    def of(cls, found: Slowdown) -> SlowHost:
+        return cls(found, day(found.since), level_text(found.level))
+
+
 def home_context() -> dict[str, Any]:
     """Everything on the page."""
     stamp = overview_stamp()
     seen = overview()
     cards = answer_cards(seen)
+    slower = slowdowns()
     return {
         "stamp": stamp,
         "overview": seen,
@@ -75,7 +91,8 @@ def home_context() -> dict[str, Any]:
         "jobs": _job_cards(seen.running),
         "ended": [EndedStudy(study, named_answers(study)) for study in seen.ended],
         "several_hosts": len(seen.hosts) > 1,
-        "is_fine": not (seen.problems or seen.failed or seen.troubled),
+        "slower": [SlowHost.of(one) for one in slower],
+        "is_fine": not (seen.problems or seen.failed or seen.troubled or slower),
     }
 
 

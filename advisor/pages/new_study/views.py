@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from advisor.access.callers import caller_of
 from advisor.access.limits import CONFIG_CHECKS
 from advisor.ids import read_id
+from advisor.pages.account.typed import take
 from advisor.pages.configs.report import CheckView, check_view
 from advisor.pages.configs.texts import (
     ConfigText,
@@ -76,12 +77,14 @@ def study_new(request: HttpRequest) -> HttpResponse:
     """The empty form; on POST the new study's page, or the form with its errors."""
     templates = [load_template(name) for name in template_names()]
     if request.method == "GET":
+        if (typed := take(request)) is not None:
+            return _filled_in(request, templates, typed)
         return _empty_page(request, templates)
     action = request.POST.get("action", "")
     hosts = chosen_hosts(request.POST)
     form = NewStudyForm(_posted(request, action), templates=templates, hosts=hosts)
     answer = _Answer(only_checked=action in (CHECK, CHECK_TRANSLATED), shows_space=action == SPACE)
-    _read_configs(request, answer)
+    _read_configs(request, request.POST, answer)
     if action == INSPECT:
         answer.typed = _typed(request, form)
         return _page(request, form, answer)
@@ -110,6 +113,17 @@ def study_new(request: HttpRequest) -> HttpResponse:
     # htmx takes the result out of the page, and ignores a response with an error status.
     is_fine = answer.only_checked and (form.is_valid() or request.htmx)  # type: ignore[attr-defined]
     return _page(request, form, answer, status=200 if is_fine else 400)
+
+
+def _filled_in(
+    request: HttpRequest, templates: list[StudyTemplate], typed: QueryDict
+) -> HttpResponse:
+    """The form as it was typed before the session ended; nothing is started."""
+    form = NewStudyForm(typed, templates=templates, hosts=chosen_hosts(typed))
+    answer = _Answer()
+    _read_configs(request, typed, answer)
+    _look_ahead(form, answer)
+    return _page(request, form, answer, asked=typed)
 
 
 def _typed(request: HttpRequest, form: NewStudyForm) -> dict[str, list[PathAnswer]]:
@@ -243,10 +257,8 @@ def _posted(request: HttpRequest, action: str) -> QueryDict:
     return posted
 
 
-def _read_configs(request: HttpRequest, answer: _Answer) -> None:
-    pasted, errors = pasted_configs(
-        request.POST.getlist("config_name"), request.POST.getlist("config_text")
-    )
+def _read_configs(request: HttpRequest, posted: QueryDict, answer: _Answer) -> None:
+    pasted, errors = pasted_configs(posted.getlist("config_name"), posted.getlist("config_text"))
     uploaded, upload_errors = uploaded_configs(request.FILES.getlist("config_files"))
     answer.configs = pasted + uploaded
     answer.config_errors = errors + upload_errors
@@ -285,10 +297,17 @@ def _check(form: NewStudyForm, template: StudyTemplate, answer: _Answer) -> None
 
 
 def _page(
-    request: HttpRequest, form: NewStudyForm, answer: _Answer, status: int = 200
+    request: HttpRequest,
+    form: NewStudyForm,
+    answer: _Answer,
+    status: int = 200,
+    *,
+    asked: QueryDict | None = None,
 ) -> HttpResponse:
+    """`asked`: where the answers so far are, if not in the request."""
     template = next((one for one in form.templates if one.name == form["template"].value()), None)
-    asked = request.POST if request.method == "POST" else request.GET
+    if asked is None:
+        asked = request.POST if request.method == "POST" else request.GET
     question = question_of(asked, template)
     context: dict[str, Any] = {
         "form": form,

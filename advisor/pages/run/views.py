@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET
 
 from advisor.charts.payload import charts_payload
 from advisor.charts.telemetry import CHARTS, telemetry_figure, telemetry_series
+from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.run.conditions import conditions_of
 from advisor.pages.run.measures import measures_of
 from advisor.pages.run.variables import compare_variables
@@ -49,6 +50,7 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
+@also_as_tables
 def run_charts(request: HttpRequest, pk: int) -> JsonResponse:
     run = get_object_or_404(Run, pk=pk)
     series = telemetry_series(run.samples.all())

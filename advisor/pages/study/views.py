@@ -20,6 +20,7 @@ from advisor.charts.lines import lines_figure
 from advisor.charts.payload import charts_payload
 from advisor.charts.search import search_figures
 from advisor.pages.changes import by_and_reason, changed
+from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.boards import board_key
 from advisor.pages.study.context import (
@@ -124,6 +125,7 @@ def _only_the_run(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
+@also_as_tables
 def study_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The charts of each board and of the findings; none before the first finished run."""
     shared, choice = shared_result(study_for_page(pk)), board_choice(request.GET)
@@ -152,6 +154,7 @@ def _charts(result: StudyResult, choice: BoardChoice) -> bytes:
 
 
 @require_GET
+@also_as_tables
 def board_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The charts of single runs of one board (`?board=` is its key), asked for when opened."""
     key = request.GET.get("board", "")

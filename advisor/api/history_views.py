@@ -1,0 +1,44 @@
+"""The REST API, version 1: a baseline over months on one device."""
+
+from __future__ import annotations
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from advisor.api.device_views import NO_DEVICE
+from advisor.api.serializers.common import error_response
+from advisor.api.serializers.history import (
+    BaselineHistorySerializer,
+    HistoryQuery,
+    history_document,
+)
+from advisor.api.views import UNAUTHORISED
+from benchmarks.models import Device
+from tuning.comparison.baseline_history import baseline_history, baseline_lines
+
+
+class DeviceHistoryView(APIView):
+    @extend_schema(
+        operation_id="get_baseline_history",
+        summary="The baseline's figures on a device over months, and where they changed",
+        parameters=[HistoryQuery],
+        responses={
+            200: BaselineHistorySerializer,
+            400: error_response("`invalid_request`: there is no such line."),
+            401: UNAUTHORISED,
+            404: NO_DEVICE,
+        },
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        asked = HistoryQuery.asked(request)["line"]
+        device = get_object_or_404(Device, pk=pk)
+        lines = baseline_lines(device)
+        line = next((one for one in lines if asked in ("", one.token)), None)
+        if asked and line is None:
+            raise ValidationError({"line": ["There is no such line on this device."]})
+        history = None if line is None else baseline_history(device, line)
+        return Response(BaselineHistorySerializer(history_document(lines, history)).data)

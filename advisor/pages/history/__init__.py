@@ -1,0 +1,1 @@
+"""A baseline over months on one device: is the host getting slower?"""

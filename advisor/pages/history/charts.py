@@ -1,0 +1,88 @@
+"""The charts of a baseline's history: one for each figure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import plotly.graph_objects as go
+
+from advisor.charts.levels import DrawnPoint, DrawnSeries, Mark, levels_figure
+from advisor.pages.history.shifts import study_url
+from advisor.wording.history import UNITS, figure_text
+from tuning.comparison.baseline_history import BaselineHistory, Figure, Series
+from tuning.statistics.data import Metric
+
+# With two runs an interval is many times wider than what they differ by.
+_MIN_RUNS = 3
+Y_TITLES = {
+    Metric.TPMP: f"tpmP, {UNITS[Metric.TPMP]}",
+    Metric.P95: f"p95, {UNITS[Metric.P95]}",
+    Metric.SERVER_PATH_LENGTH: f"path length,<br>{UNITS[Metric.SERVER_PATH_LENGTH]}",
+}
+X_TITLE = "day on which the study's last run ended, UTC"
+
+
+def history_figures(history: BaselineHistory) -> dict[str, go.Figure]:
+    """By the metric's value; those without a figure are left out."""
+    marks = [
+        Mark(series.points[0].at, mark_label(place))
+        for place, series in enumerate(history.series)
+        if place
+    ]
+    found = {}
+    for metric in Metric:
+        drawn = [
+            _drawn(metric, series, place)
+            for place, series in enumerate(history.series)
+            if series.of(metric)
+        ]
+        if drawn:
+            found[metric.value] = levels_figure(drawn, Y_TITLES[metric], X_TITLE, marks)
+    return found
+
+
+def mark_label(place: int) -> str:
+    """The letter of the series at a place, from 1; "" for the first, which follows none."""
+    if place > 26:
+        return f"{place}"
+    return chr(ord("A") + place - 1) if place else ""
+
+
+def per_unit(metric: Metric) -> float:
+    """A figure is divided by this to be in the unit of `UNITS`."""
+    return 1e6 if metric is Metric.SERVER_PATH_LENGTH else 1.0
+
+
+def _drawn(metric: Metric, series: Series, place: int) -> DrawnSeries:
+    unit = per_unit(metric)
+    label = mark_label(place)
+    points = []
+    for point in series.of(metric):
+        found = point.figures[metric]
+        points.append(
+            DrawnPoint(
+                at=point.at,
+                value=found.mean / unit,
+                texts=(point.name, _text(metric, found)),
+                url=study_url(point.study, is_gate=point.is_gate),
+                low=_bound(found, found.low, unit),
+                high=_bound(found, found.high, unit),
+            )
+        )
+    return DrawnSeries(
+        name=f"{label}: {series.server}" if label else series.server,
+        points=points,
+        levels=[replace(one, mean=one.mean / unit) for one in series.levels[metric]],
+    )
+
+
+def _bound(found: Figure, bound: float | None, unit: float) -> float | None:
+    return None if bound is None or found.runs < _MIN_RUNS else bound / unit
+
+
+def _text(metric: Metric, found: Figure) -> str:
+    runs = f"{found.runs} run{'s' if found.runs > 1 else ''}"
+    bounds = ""
+    if found.low is not None and found.high is not None:
+        bounds = f" (95 %: {figure_text(metric, found.low)} to {figure_text(metric, found.high)})"
+    return f"{figure_text(metric, found.mean)} {UNITS[metric]}{bounds}, {runs}"

@@ -1,0 +1,125 @@
+"""What the page of a baseline's history shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from advisor.pages.history.charts import mark_label
+from advisor.pages.history.shifts import baseline_rows, study_url
+from advisor.wording.history import UNITS, day, differences_text, figure_text, history_sentence
+from benchmarks.models import Device
+from tuning.comparison.baseline_history import (
+    BaselineHistory,
+    Line,
+    Point,
+    Trend,
+    baseline_history,
+    baseline_lines,
+)
+from tuning.statistics.aim import FULL_NAMES
+from tuning.statistics.change_points import MIN_POINTS
+from tuning.statistics.data import Metric
+
+#: So many studies are listed before the rest is folded.
+SHOWN = 20
+TONES = {Trend.SLOWER: "bad", Trend.FASTER: "good", Trend.OTHER: "busy"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure of a study with its interval, as text; "" where there is none."""
+
+    text: str
+    interval: str
+    runs: int
+
+
+@dataclass(frozen=True)
+class PointRow:
+    """One study. `label`: of the series that it belongs to."""
+
+    point: Point
+    url: str
+    label: str
+    cells: list[Cell | None]
+
+
+@dataclass(frozen=True)
+class MarkRow:
+    """A day on which a new series begins, and what was another before."""
+
+    label: str
+    day: str
+    text: str
+
+
+def chosen_history(device: Device, token: str) -> tuple[list[Line], BaselineHistory | None]:
+    """The lines of the device, and the history of the one named, else of the first."""
+    lines = baseline_lines(device)
+    line = next((one for one in lines if one.token == token), lines[0] if lines else None)
+    return lines, None if line is None else baseline_history(device, line)
+
+
+def history_context(device: Device, token: str) -> dict[str, Any]:
+    lines, history = chosen_history(device, token)
+    context: dict[str, Any] = {
+        "device": device,
+        "lines": lines,
+        "history": history,
+        "least": MIN_POINTS,
+    }
+    if history is None:
+        return context
+    rows = _point_rows(history)
+    shifts = [
+        shift for series in history.series for metric in Metric for shift in series.shifts(metric)
+    ]
+    return context | {
+        "sentence": history_sentence(history),
+        "tone": TONES.get(history.trend, ""),
+        "charts": [
+            (metric.value, FULL_NAMES[metric], UNITS[metric])
+            for metric in Metric
+            if any(series.of(metric) for series in history.series)
+        ],
+        "shifts": baseline_rows(shifts),
+        "marks": _mark_rows(history),
+        "columns": [(FULL_NAMES[metric], UNITS[metric]) for metric in Metric],
+        "rows": rows[:SHOWN],
+        "older": rows[SHOWN:],
+    }
+
+
+def _mark_rows(history: BaselineHistory) -> list[MarkRow]:
+    return [
+        MarkRow(mark_label(place), day(series.points[0].at), differences_text(series.differs))
+        for place, series in enumerate(history.series)
+        if place
+    ]
+
+
+def _point_rows(history: BaselineHistory) -> list[PointRow]:
+    """Newest first."""
+    labels = {
+        series.points[0].key: mark_label(place) for place, series in enumerate(history.series)
+    }
+    return [
+        PointRow(
+            point,
+            study_url(point.study, is_gate=point.is_gate),
+            labels[point.key],
+            [_cell(metric, point) for metric in Metric],
+        )
+        for point in reversed(history.points)
+    ]
+
+
+def _cell(metric: Metric, point: Point) -> Cell | None:
+    found = point.figures.get(metric)
+    if found is None:
+        return None
+    bounds = ""
+    if found.low is not None and found.high is not None:
+        bounds = f"{figure_text(metric, found.low)} to {figure_text(metric, found.high)}"
+    return Cell(figure_text(metric, found.mean), bounds, found.runs)

@@ -1,0 +1,74 @@
+"""Changes of a level as rows of a table, for the histories of baselines and of gates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.urls import reverse
+
+from tuning.comparison.baseline_history import Shift
+from tuning.results.gate_history import LevelChange
+from tuning.statistics.aim import FULL_NAMES
+from tuning.statistics.change_points import Level
+from tuning.statistics.data import Metric
+
+HOST_CHANGED = "The baseline, the same config throughout, changed alike: the host has changed."
+
+
+@dataclass(frozen=True)
+class ShiftRow:
+    """`since`: the first study or gate with the new level, and its page."""
+
+    figure: str
+    is_better: bool
+    at: datetime
+    since: str
+    url: str
+    level: Level
+    before: int
+    note: str = ""
+
+
+def baseline_rows(shifts: Iterable[Shift]) -> list[ShiftRow]:
+    """Newest first."""
+    rows = [
+        ShiftRow(
+            FULL_NAMES[one.metric],
+            _is_better(one.metric, one.level),
+            one.since.at,
+            one.since.name,
+            study_url(one.since.study, is_gate=one.since.is_gate),
+            one.level,
+            one.before,
+        )
+        for one in shifts
+    ]
+    return sorted(rows, key=lambda row: row.at, reverse=True)
+
+
+def gate_rows(changes: Iterable[LevelChange]) -> list[ShiftRow]:
+    """Newest first."""
+    rows = [
+        ShiftRow(
+            FULL_NAMES[one.metric],
+            _is_better(one.metric, one.level),
+            one.since.created_at,
+            f"gate {one.since.pk}",
+            study_url(one.since.pk, is_gate=True),
+            one.level,
+            one.before,
+            HOST_CHANGED if one.is_of_the_host else "",
+        )
+        for one in changes
+    ]
+    return sorted(rows, key=lambda row: row.at, reverse=True)
+
+
+def study_url(pk: int, *, is_gate: bool) -> str:
+    return reverse("gate-detail" if is_gate else "study-detail", args=[pk])
+
+
+def _is_better(metric: Metric, level: Level) -> bool:
+    return (level.ratio > 1) == metric.more_is_better

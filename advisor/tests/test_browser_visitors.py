@@ -1,0 +1,171 @@
+"""Visitors in the real browser: two at once, sessions that end, and without JavaScript."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Browser, Page, expect
+
+from advisor.tests import factories
+from advisor.tests.test_browser import (
+    Visitor,
+    begin_to_measure,
+    browser,
+    enter,
+    in_browser,
+    log_in,
+    make_administrator,
+    show,
+    unfold,
+    visitor,
+    wait_until_unasked,
+)
+from benchmarks.tests.made_up_host import this_host
+from tuning.models import Study
+
+__all__ = ["browser", "visitor", "wait_until_unasked"]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+MINE = "[mysqld]\nback_log = 90"
+
+
+def address(study: Study) -> str:
+    return reverse("study-detail", args=[study.pk])
+
+
+def type_in(page: Page) -> None:
+    unfold(page)
+    page.get_by_label("Connections").fill("4, 8")
+    page.get_by_label("Name of the candidate").fill("mine")
+    page.get_by_label("Text of its my.cnf").fill(MINE)
+
+
+def lose_the_session_and_start(page: Page) -> None:
+    page.context.clear_cookies(name="sessionid")
+    page.get_by_role("button", name="Start study").click()
+    log_in(page, "dba")
+
+
+def see_what_was_typed(page: Page) -> None:
+    expect(page.get_by_label("Connections")).to_have_value("4, 8")
+    expect(page.get_by_label("Name of the candidate")).to_have_value("mine")
+    expect(page.get_by_label("Text of its my.cnf")).to_have_value(MINE)
+    expect(page.locator("#outlook")).to_contain_text("2 rankings")
+
+
+def test_fields_are_checked_while_they_are_typed_and_outlive_the_session(
+    visitor: Visitor, tmp_path: Path
+) -> None:
+    this_host(driver="sysbench", directories=[tmp_path])
+    page = visitor.page
+
+    def look() -> None:
+        visitor.open("/studies/new/")
+        page.get_by_role("link", name="Compare my files").click()
+        expect(page.locator("#outlook")).to_contain_text("Candidates1")
+        unfold(page)
+        page.get_by_label("Connections").fill("many")
+        expect(page.locator("#id_connections_error")).to_contain_text("Enter whole numbers")
+        page.get_by_label("Connections").fill("4, 8")
+        expect(page.locator("#outlook")).to_contain_text("2 rankings")
+        expect(page.locator("#id_connections_error")).to_have_count(0)
+        expect(page.get_by_label("Connections")).to_be_focused()
+        type_in(page)
+        expect(page.locator("#outlook")).to_contain_text("Candidates2")
+        assert set(visitor.overflow().values()) == {0}
+        lose_the_session_and_start(page)
+        see_what_was_typed(page)
+
+    in_browser(look)
+
+
+def test_a_page_that_polls_leads_to_the_log_in_when_the_session_ends(visitor: Visitor) -> None:
+    study = begin_to_measure()
+
+    def look() -> None:
+        visitor.open(address(study))
+        visitor.page.context.clear_cookies()
+        expect(visitor.page.get_by_role("button", name="Log in")).to_be_visible()
+        assert reverse("login") in visitor.page.url
+
+    in_browser(look)
+
+
+def test_without_javascript_nothing_typed_is_lost_and_every_figure_is_shown(
+    browser: Browser, visitor: Visitor, tmp_path: Path
+) -> None:
+    study = factories.measured_study(blocks=2, samples=True)
+    run = study.slots.earliest("order").run
+    this_host(driver="sysbench", directories=[tmp_path])
+
+    def look() -> None:
+        plain = enter(browser, visitor.server, "dba", java_script_enabled=False)
+        page = plain.page
+        plain.open("/studies/new/")
+        page.get_by_role("link", name="Compare my files").click()
+        type_in(page)
+        lose_the_session_and_start(page)
+        expect(page.get_by_text("Nothing was started or checked yet")).to_be_visible()
+        see_what_was_typed(page)
+        plain.open(address(study))
+        expect(page.locator("table.ranking")).to_contain_text("whitepaper-a")
+        expect(page.locator(".chart").first).to_be_hidden()
+        links = page.get_by_role("link", name="The figures of this chart")
+        links.first.click()
+        expect(page.get_by_role("heading", name="Figures of the charts")).to_be_visible()
+        effects = page.locator("section", has_text="change from the baseline in %").first
+        expect(effects).to_contain_text("Interval from")
+        expect(effects).to_contain_text("whitepaper-a")
+        page.get_by_role("link", name="Back to the page").click()
+        assert page.url.endswith(address(study))
+        plain.open(reverse("run-detail", args=[run.pk]))
+        expect(links).to_have_count(7)
+        links.first.click()
+        # Twelve seconds, of which each has its New-Orders.
+        seconds = page.locator("section", has_text="New-Orders").first
+        expect(seconds.locator("tbody tr").nth(11)).to_be_visible()
+        assert plain.complaints == []
+        page.close()
+
+    in_browser(look)
+    assert Study.objects.get() == study
+
+
+def test_two_users_at_once_see_what_the_other_did(
+    browser: Browser, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+    study = begin_to_measure()
+    make_administrator("eva")
+
+    def look() -> None:
+        other = enter(browser, visitor.server, "eva")
+        first, second = visitor.page, other.page
+        for one in (visitor, other):
+            one.open(address(study))
+            one.page.evaluate("window.loadedOnce = true")
+        state = "#study-live .badge >> nth=0"
+        expect(second.locator(state)).to_have_text("Measuring")
+        first.get_by_label("Reason for the pause").fill("nightly backup")
+        first.get_by_role("button", name="Pause study").click()
+        expect(second.locator(state)).to_have_text("Paused")
+        expect(second.locator("#study-live")).to_contain_text("nightly backup")
+        expect(second.get_by_role("button", name="Resume study")).to_be_visible()
+        assert second.evaluate("window.loadedOnce"), "the page was loaded again"
+        # Behind another tab the page does not follow: its button is of a moment ago.
+        show(second, "hidden")
+        second.wait_for_load_state("networkidle")
+        first.get_by_role("button", name="Resume study").click()
+        expect(first.locator(state)).to_have_text("Measuring")
+        second.get_by_role("button", name="Resume study").click()
+        said = second.get_by_text("The study was not resumed")
+        expect(said).to_be_visible()
+        expect(second.locator(state)).to_have_text("Measuring")
+        assert other.complaints == []
+        second.close()
+
+    in_browser(look)
+    study.refresh_from_db()
+    assert not study.is_paused
