@@ -18,8 +18,9 @@ from advisor.api.serializers.comparisons import (
     run_set_of,
 )
 from advisor.api.views import UNAUTHORISED
-from tuning.comparison.comparable_runs import chosen_run_set, labels, run_sets
-from tuning.comparison.devices import BEST, compare
+from advisor.shared_results import shared_comparisons
+from tuning.comparison.comparable_runs import chosen_run_set, labels
+from tuning.comparison.devices import BEST
 from tuning.studies.groups import hosts_of_group
 
 NOTHING: dict[str, Any] = {
@@ -44,13 +45,14 @@ class DeviceComparisonView(APIView):
     )
     def get(self, request: Request) -> Response:
         asked = ComparisonQuery.asked(request)
-        found = run_sets()
+        shared = shared_comparisons()
+        found = shared.run_sets
         texts = labels(found)
         hosts = hosts_of_group(asked.get("group_id"))
         if asked["run_set"] and asked["run_set"] not in texts:
             raise ValidationError({"run_set": ["There is no such run set."]})
         shown = chosen_run_set(found, asked["run_set"], hosts)
-        comparison = None if shown is None else compare(shown, asked["config"])
+        comparison = None if shown is None else shared.compare(shown, asked["config"])
         if asked["config"] != BEST and (comparison is None or comparison.choice is None):
             raise ValidationError({"config": ["It was not measured under these conditions."]})
         document = {

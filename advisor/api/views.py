@@ -35,6 +35,7 @@ from advisor.api.serializers.studies import (
     StudyStateSerializer,
 )
 from advisor.api.waiting import VERSION, WAIT, wait_for_study
+from advisor.shared_results import shared_result
 from benchmarks.models import Workload
 from tuning.models import Candidate, Study
 from tuning.results.study_result import StudyResult
@@ -63,7 +64,7 @@ def study_state(pk: int) -> dict[str, Any]:
 
 def result_of(pk: int) -> StudyResult:
     """What a study's rows say now. Raises Http404."""
-    return StudyResult(get_object_or_404(studies(), pk=pk))
+    return shared_result(get_object_or_404(studies(), pk=pk)).result
 
 
 def refusals_of(body: StudyRequestSerializer) -> AbstractContextManager[None]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from advisor.charts.drift import run_url
 from advisor.charts.latency import LEGEND
 from advisor.charts.palette import series_style
 from advisor.charts.text import plain
+from advisor.wording.addresses import run_url
 from benchmarks.models import RunState
 from tuning.results.boards import Board
 

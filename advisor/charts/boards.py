@@ -8,12 +8,13 @@ import plotly.graph_objects as go
 
 from advisor.charts.blocks import blocks_figure, blocks_series
 from advisor.charts.candidates import candidates_figure, candidates_series
-from advisor.charts.drift import drift_figure, drift_series, run_url
+from advisor.charts.drift import drift_figure, drift_series
 from advisor.charts.intervals import intervals_figure, intervals_series
 from advisor.charts.latency import ConfigLatency, latency_figures
 from advisor.charts.over_time import RunOverTime, over_time_figure
 from advisor.charts.pareto import pareto_figure, pareto_series
 from advisor.charts.prices import price_figures, price_series
+from advisor.wording.addresses import run_url
 from benchmarks.drivers.latency import merged
 from benchmarks.models import Run
 from tuning.results.boards import Board

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from advisor.charts.drift import run_url
 from advisor.charts.palette import BLUE, GREY, ORANGE, faded
 from advisor.charts.text import plain
+from advisor.wording.addresses import run_url
 from benchmarks.models import RunState
 from tuning.results.boards import Board
 
@@ -80,7 +80,8 @@ def candidates_figure(series: CandidatesSeries) -> go.Figure:
     names = [median.candidate for median in series.medians]
     shown = [plain(name) for name in names]
     places = list(range(len(names)))
-    dots = [names.index(point.candidate) + _offset(point.block, series) for point in series.runs]
+    last = max((point.block for point in series.runs), default=1)
+    dots = [names.index(point.candidate) + _offset(point.block, last) for point in series.runs]
     panels = (("tpmP", "", BLUE, ",.0f"), ("p95_ms", " ms", ORANGE, ".1f"))
     for row, (field, unit, colour, form) in enumerate(panels, start=1):
         figure.add_bar(
@@ -129,9 +130,8 @@ def candidates_figure(series: CandidatesSeries) -> go.Figure:
     return figure
 
 
-def _offset(block: int, series: CandidatesSeries) -> float:
+def _offset(block: int, last: int) -> float:
     """Dots are side by side in the order of their blocks, so that none hides another."""
-    last = max(point.block for point in series.runs)
     return 0.0 if last == 1 else 0.3 * ((block - 1) / (last - 1) - 0.5)
 
 

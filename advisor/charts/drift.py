@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import plotly.graph_objects as go
-from django.urls import reverse
 
 from advisor.charts.palette import BLUE, GREEN, GREY, PURPLE, RED
 from advisor.charts.text import plain
+from advisor.wording.addresses import run_url
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
 from tuning.results.boards import Board
@@ -120,8 +120,3 @@ def drift_figure(series: DriftSeries) -> go.Figure:
         height=340,
     )
     return figure
-
-
-def run_url(pk: int) -> str:
-    """The address of a run's page, which a click on its point opens."""
-    return reverse("run-detail", args=[pk])

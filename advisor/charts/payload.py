@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 import plotly.graph_objects as go
+import plotly.io
+from django.http import HttpResponse
+
+# Otherwise each figure begins as a copy of plotly's own: 7 kB of colours that we override.
+plotly.io.templates.default = "none"
 
 
-def charts_payload(figures: Mapping[str, go.Figure]) -> dict[str, Any]:
+def charts_json(figures: Mapping[str, go.Figure]) -> bytes:
     """`{"charts": {key: {data, layout}}}`, plain lists and numbers only.
 
-    plotly's default template (7 kB of colours that we override) is dropped. Axes get margins for
-    their labels.
+    Axes get margins for their labels.
     """
-    charts = {}
+    charts = []
     for key, figure in figures.items():
-        figure.update_layout(template="none")
         figure.update_xaxes(automargin=True)
         figure.update_yaxes(automargin=True)
-        charts[key] = json.loads(figure.to_json())
-    return {"charts": charts}
+        charts.append(f"{json.dumps(key)}: {figure.to_json()}")
+    return f'{{"charts": {{{", ".join(charts)}}}}}'.encode()
+
+
+def charts_answer(figures: Mapping[str, go.Figure]) -> HttpResponse:
+    """The same as an answer."""
+    return HttpResponse(charts_json(figures), content_type="application/json")

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from advisor.charts.drift import run_url
 from advisor.charts.palette import BAND, BLUE, GREY, ORANGE, RED
 from advisor.charts.search_map import front_figure, parallel_figure
 from advisor.charts.text import plain, wrapped
+from advisor.wording.addresses import run_url
 from advisor.wording.spaces import knob_text
 from benchmarks.models import RunState
 from tuning.results.searched import Look, SearchResult

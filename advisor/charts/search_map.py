@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import plotly.graph_objects as go
 
-from advisor.charts.drift import run_url
 from advisor.charts.palette import BLUE, GREEN, GREY, ORANGE
 from advisor.charts.text import plain
+from advisor.wording.addresses import run_url
 from advisor.wording.spaces import knob_text
 from tuning.results.searched import SearchResult, Tried
 from tuning.statistics.aim import FULL_NAMES

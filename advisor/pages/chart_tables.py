@@ -21,7 +21,7 @@ _JSON, _PAGE = "application/json", "text/html"
 
 
 def also_as_tables(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """For a view whose answer is what `charts_payload` makes."""
+    """For a view whose answer is what `charts_json` makes."""
 
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **values: Any) -> HttpResponse:

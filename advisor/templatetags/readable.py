@@ -10,6 +10,7 @@ from django.utils.timesince import timesince
 
 from advisor.version import version
 from advisor.wording import formatting
+from advisor.wording.addresses import run_url
 from advisor.wording.hosts import PROBLEM_WORDS
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
@@ -23,7 +24,8 @@ from tuning.statistics.ranking import Interval
 
 register = Library()
 
-TONES = {
+# Run states that are not named are failures.
+TONES = dict.fromkeys(RunState.values, "bad") | {
     "ok": "ok",
     "finished": "ok",
     "running": "busy",
@@ -38,6 +40,8 @@ TONES = {
     "fail": "bad",
     "undecided": "warn",
 }
+
+_LABELS = dict(RunState.choices)
 
 # The result of a line (tuning.configs.notes.Action).
 ACTION_TONES = {
@@ -59,6 +63,7 @@ register.simple_tag(formatting.change_range)
 register.filter("duration", formatting.duration)
 register.filter("rough_duration", formatting.rough_duration)
 register.filter("byte_size", formatting.byte_size)
+register.filter("run_url", run_url)
 
 
 @register.filter
@@ -83,7 +88,7 @@ def ago(moment: datetime) -> str:
 @register.filter
 def outcome_label(value: str) -> str:
     """The display name of an outcome or run state; an unknown one is returned unchanged."""
-    return str(dict(RunState.choices).get(value, value))
+    return str(_LABELS.get(value, value))
 
 
 @register.filter
@@ -91,7 +96,7 @@ def outcome_tone(value: str) -> str:
     """The badge class of a run's or study's state or a gate's verdict: ok, busy, warn, bad, or
     nothing for neutral.
     """
-    return TONES.get(value, "bad" if value in RunState.values else "")
+    return TONES.get(value, "")
 
 
 @register.filter

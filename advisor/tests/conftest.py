@@ -12,6 +12,7 @@ from django.core.cache import cache
 from filelock import FileLock
 from pytest_django import Settings
 
+from advisor import shared_results
 from advisor.access import limits
 from advisor.tests import postgres
 from advisor.tests.harness import Home
@@ -30,6 +31,7 @@ def quick_requests(settings: Settings) -> None:
     for limit in limits.ALL:
         limit.clear()
     cache.clear()  # where requests to the API are counted
+    shared_results.forget()
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from advisor.charts.candidates import (
     candidates_figure,
     candidates_series,
 )
-from advisor.charts.payload import charts_payload
+from advisor.charts.payload import charts_json
 from advisor.charts.tables import chart_tables
 from advisor.charts.telemetry import Line, TelemetrySeries, telemetry_figure, telemetry_series
 from advisor.tests import factories
@@ -113,9 +113,13 @@ def test_telemetry_figure_shades_the_warm_up() -> None:
 
 
 def test_payload_is_plain_json_that_any_plotly_reads() -> None:
-    text = json.dumps(charts_payload({"one": candidates_figure(SERIES)}))
+    figures = {name: candidates_figure(SERIES) for name in ("one", "two")}
+    text = charts_json(figures).decode()
     assert "bdata" not in text
-    assert json.loads(text)["charts"]["one"]["data"][0]["type"] == "bar"
+    charts = json.loads(text)["charts"]
+    assert charts["one"]["data"][0]["type"] == "bar"
+    assert charts["one"] == charts["two"]
+    assert json.loads(charts_json({})) == {"charts": {}}
 
 
 @pytest.mark.django_db

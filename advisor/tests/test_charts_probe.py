@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from advisor.charts.payload import charts_payload
+from advisor.charts.payload import charts_json
 from advisor.charts.probe import (
     commit_series,
     iops_series,
@@ -125,6 +125,7 @@ def test_what_was_not_measured_has_no_chart() -> None:
 
 
 def test_the_charts_are_plain_json() -> None:
-    charts = charts_payload(probe_figures(probe_result(tracing_missing="")))["charts"]
+    figures = probe_figures(probe_result(tracing_missing=""))
+    charts = json.loads(charts_json(figures))["charts"]
     assert set(charts) == {"iops", "read-latency", "write-latency", "split", "commit"}
     assert "bdata" not in json.dumps(charts)

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from advisor.api.documents import study_document
 from advisor.charts.findings import findings_figure, findings_series
+from advisor.shared_results import forget
 from advisor.terminal.report import print_ranking
 from advisor.tests import claimed, factories
 from benchmarks.emulation.profile import EmulationProfile
@@ -144,6 +145,7 @@ def test_boards_are_made_and_judged_once_for_all_that_an_answer_shows(
     ):
         made.reset_mock()
         judged.reset_mock()
+        forget()
         answer()
         assert made.call_count == 1
         # By each metric, and nothing twice.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from typing import Any
 
@@ -13,7 +14,7 @@ from django.urls import reverse
 from advisor.charts.drift import PAIR, REPLICATE, drift_figure, drift_series
 from advisor.charts.intervals import intervals_figure, intervals_series
 from advisor.charts.pareto import pareto_figure, pareto_series
-from advisor.charts.payload import charts_payload
+from advisor.charts.payload import charts_json
 from advisor.tests import factories
 from benchmarks.models import Run
 from tuning.models import Study
@@ -237,7 +238,7 @@ def test_the_drift_chart_has_both_baselines_the_pairs_and_what_is_void() -> None
     assert kinds.count(PAIR) == 5
     [void] = series.void
     assert void.candidate == "whitepaper-3"
-    payload = charts_payload({"drift": drift_figure(series)})
+    payload = json.loads(charts_json({"drift": drift_figure(series)}))
     assert [one["name"] for one in payload["charts"]["drift"]["data"]][-1] == "disturbed (void)"
 
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import html
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from advisor.tests import factories
 from advisor.tests.test_pages_hosts import a_host, measuring, quiet_broker, text_of
+from benchmarks.models import Run, RunState
 from tuning.models import Study, StudyGroup, StudyState
+from tuning.studies.progress import StudyProgress, study_progress
+from tuning.studies.slot_states import SlotState
 
 __all__ = ["quiet_broker"]
 pytestmark = pytest.mark.django_db
@@ -48,6 +55,51 @@ def test_the_hosts_stand_side_by_side_each_with_its_own_verdict(admin_client: Cl
     stamp = admin_client.get(reverse("group-detail", args=[group.pk])).context["stamp"]
     assert "Verdict of each host" not in text_of(admin_client, f"{live}?seen={stamp}")
     assert "Verdict of each host" in text_of(admin_client, f"{live}?seen=other")
+
+
+def test_an_open_page_asks_little_while_nothing_changes(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = a_group()
+    looked_at: list[Study] = []
+
+    def count(study: Study, slots: Sequence[SlotState]) -> StudyProgress:
+        looked_at.append(study)
+        return study_progress(study, slots)
+
+    monkeypatch.setattr("advisor.pages.group.context.study_progress", count)
+    # The clock stands still, of which a glance has a part.
+    monkeypatch.setattr("tuning.studies.glance.REFRESH_S", 1e12)
+    page = admin_client.get(reverse("group-detail", args=[group.pk])).content.decode()
+    [poll] = re.findall(r'data-poll hx-get="([^"]*)"', page)
+    assert len(looked_at) == 2
+    with CaptureQueriesContext(connection) as asked:
+        assert admin_client.get(html.unescape(poll)).status_code == 204
+    assert len(asked) == 4, "session, user, and two for all studies"
+    assert len(looked_at) == 2
+
+    running = group.studies.latest("pk")
+    runs = Run.objects.filter(slot__study=running, state=RunState.RUNNING)
+    assert runs.update(step="stopping the server") == 1
+    assert "stopping the server" in text_of(admin_client, html.unescape(poll))
+    assert looked_at[2:] == [running]
+
+
+def test_more_hosts_take_no_more_queries(admin_client: Client) -> None:
+    def queries(hosts: int) -> int:
+        group = StudyGroup.objects.create(name=f"{hosts} hosts")
+        for number in range(hosts):
+            device = factories.make_device(host=a_host(f"db-{hosts}-{number}"))
+            factories.measured_study(device=device, blocks=1, group=group)
+        address = reverse("group-detail", args=[group.pk])
+        with CaptureQueriesContext(connection) as asked:
+            text = text_of(admin_client, address)
+        assert text.count("6 of 6 runs finished") == hosts
+        return len(asked)
+
+    few, many = queries(2), queries(4)
+    assert few == many
+    assert many <= 25
 
 
 def test_devices_of_two_hosts_are_compared_when_both_are_measured(admin_client: Client) -> None:

@@ -104,32 +104,62 @@ class DeviceComparison:
         return shared[(len(shared) - 1) // 2] if shared else None
 
 
-def compare(run_set: RunSet, token: str = BEST) -> DeviceComparison:
-    """The run_set's devices with their best configs, or with the config that the token names.
+@dataclass(frozen=True)
+class MeasuredRuns:
+    """All that is compared of a run_set, whichever config is looked at.
 
-    "Best" is, for each device and number of connections, the config with the highest median tpmP
-    among those that a study recommends; if there are none, among those with at least two runs;
-    else among all. Only configs of durability D0 that never failed there.
+    by_config: the runs that count, oldest first; left_out: as in DeviceComparison.
     """
+
+    by_config: Mapping[Place, Mapping[ConfigKey, list[Row]]]
+    names: Mapping[ConfigKey, str]
+    choices: list[ConfigChoice]
+    recommended: Mapping[Place, set[ConfigKey]]
+    failed: Mapping[Place, set[ConfigKey]]
+    left_out: int
+
+
+def measured_runs(run_set: RunSet) -> MeasuredRuns:
+    """Reads every successful run of the run_set."""
     found = list(run_set.ok_runs().order_by("pk").values(*_FIELDS))
     rows = _of_one_setup(found)
     by_config: dict[Place, dict[ConfigKey, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         by_config[place_of(row)][config_key_of(row)].append(row)
-    choices = config_choices(rows)
-    choice = next((one for one in choices if one.token == token), None)
-    recommended = recommended_configs(run_set)
+    return MeasuredRuns(
+        by_config=by_config,
+        names=config_names(rows),
+        choices=config_choices(rows),
+        recommended=recommended_configs(run_set),
+        failed=failed_configs(run_set),
+        left_out=len(found) - len(rows),
+    )
+
+
+def compare(
+    run_set: RunSet, token: str = BEST, measured: MeasuredRuns | None = None
+) -> DeviceComparison:
+    """The run_set's devices with their best configs, or with the config that the token names.
+
+    `measured`: its runs, if already read.
+
+    "Best" is, for each device and number of connections, the config with the highest median tpmP
+    among those that a study recommends; if there are none, among those with at least two runs;
+    else among all. Only configs of durability D0 that never failed there.
+    """
+    measured = measured or measured_runs(run_set)
+    by_config, recommended = measured.by_config, measured.recommended
+    choice = next((one for one in measured.choices if one.token == token), None)
     if choice is None:
-        picked = best_configs(by_config, recommended, failed_configs(run_set))
+        picked = best_configs(by_config, recommended, measured.failed)
     else:
         picked = {
             place: choice.config_key
             for place, there in by_config.items()
             if choice.config_key in there
         }
-    names = config_names(rows)
     cells = {
-        place: _cell(by_config[place][key], names[key], key in recommended[place])
+        place: _cell(by_config[place][key], measured.names[key], key in recommended.get(place, ()))
         for place, key in picked.items()
     }
     there = Device.objects.filter(pk__in={device for device, _ in cells})
@@ -142,8 +172,8 @@ def compare(run_set: RunSet, token: str = BEST) -> DeviceComparison:
         connections=connections,
         cells=cells,
         choice=choice,
-        choices=choices,
-        left_out=len(found) - len(rows),
+        choices=measured.choices,
+        left_out=measured.left_out,
         measured=by_config,
     )
 

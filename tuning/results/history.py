@@ -6,10 +6,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchmarks.models import Run
+from benchmarks.telemetry.usage import USAGE_FIGURES
 from tuning.models import Slot
 
 # Columns that a list of runs does not need: some 26 KB per run.
 BULKY = ("variables", "fingerprint", "conditions", "step_seconds", "log_tail", "latency")
+# Columns of which the results of a study need none, in any of hundreds of runs.
+UNUSED = (
+    *BULKY,
+    *("live", "claimed_by", "heartbeat_at", "stop_request", "load_side", "code_commit", "cpu_hz"),
+    *("driver_version", "redo_mb_s", "bytes_written_source", "new_orders", "failed", "retried"),
+    *("driver_cpu_ms_per_new_order", "logs_with_data", "seed"),
+    *(name for name in USAGE_FIGURES if name not in ("cpu_user_pct", "cpu_sys_pct")),
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,7 @@ def run_history(slots: Iterable[Slot]) -> list[RunLine]:
     while newer:
         older = [
             RunLine(newer[run.pk].slot, run, newer[run.pk].run)
-            for run in Run.objects.filter(pk__in=newer).defer(*BULKY)
+            for run in Run.objects.filter(pk__in=newer).defer(*UNUSED)
         ]
         lines += older
         newer = {line.run.retry_of_id: line for line in older if line.run.retry_of_id}

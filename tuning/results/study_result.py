@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
+
+from django.db.models import QuerySet
 
 from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, RunState, Workload
 from tuning.errors import UnknownTemplate
 from tuning.export.facts import ExportFacts
 from tuning.export.formats import Exported, ExportRequest, export
-from tuning.models import Candidate, CrashSlot, Recommendation, Slot, SlotPurpose, Study
+from tuning.models import (
+    Candidate,
+    CrashSlot,
+    Elimination,
+    Recommendation,
+    Slot,
+    SlotPurpose,
+    Study,
+)
 from tuning.results.apart import Dismantling, TakenApart
 from tuning.results.boards import Board, boards_of, screened_runs
 from tuning.results.data_quality import DataQuality, data_quality
 from tuning.results.evidence import export_facts, traits_of
 from tuning.results.findings import claim_boards
-from tuning.results.history import BULKY, RunLine, run_history
+from tuning.results.history import UNUSED, RunLine, run_history
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Observation
 from tuning.strategy.racing import conclusion_alpha
@@ -24,6 +35,24 @@ from tuning.study_templates.evaluation import Finding, evaluate_all
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 Place = tuple[Device, Workload, str]
+
+
+# What results are made of; each row has its study.
+_ROWS: Mapping[str, QuerySet[Any]] = {
+    "candidates": Candidate.objects.select_related("config"),
+    "slots": Slot.objects.select_related("run").defer(*(f"run__{name}" for name in UNUSED)),
+    "eliminations": Elimination.objects.all(),
+    "recommendations": Recommendation.objects.all(),
+}
+
+
+def results_of(studies: Sequence[Study]) -> list[StudyResult]:
+    """The results of several studies, read in as many queries as those of one."""
+    read = {study.pk: {kind: list[Any]() for kind in _ROWS} for study in studies}
+    for kind, rows in _ROWS.items():
+        for row in rows.filter(study__in=list(read)):
+            read[row.study_id][kind].append(row)
+    return [StudyResult(study, read[study.pk]) for study in studies]
 
 
 def place_of(recommendation: Recommendation) -> Place:
@@ -41,8 +70,10 @@ class StudyResult:
     not seen.
     """
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, read: Mapping[str, list[Any]] | None = None) -> None:
+        """`read`: rows that were read for several studies at once, as `results_of` does."""
         self.study = study
+        self._given = read or {}
         self._evidence: dict[int, ExportFacts] = {}
 
     @cached_property
@@ -60,7 +91,7 @@ class StudyResult:
     @cached_property
     def candidates(self) -> dict[int, Candidate]:
         """By primary key, in order, each with its config."""
-        found = {one.pk: one for one in self.study.candidates.select_related("config")}
+        found = {one.pk: one for one in self._read("candidates")}
         for one in found.values():
             if one.merged_into_id is not None:
                 one.merged_into = found[one.merged_into_id]
@@ -70,9 +101,8 @@ class StudyResult:
 
     @cached_property
     def slots(self) -> list[Slot]:
-        """In order, with their newest runs, which lack the BULKY columns."""
-        found = self.study.slots.select_related("run").defer(*(f"run__{name}" for name in BULKY))
-        slots = list(found)
+        """In order, with their newest runs, which lack the UNUSED columns."""
+        slots: list[Slot] = self._read("slots")
         self._attach(slots)
         return slots
 
@@ -84,7 +114,7 @@ class StudyResult:
     @cached_property
     def boards(self) -> list[Board]:
         """One per device, workload and durability class with a slot; each is judged once."""
-        eliminations = list(self.study.eliminations.all())
+        eliminations: list[Elimination] = self._read("eliminations")
         refused = [one for one in self.candidates.values() if one.refusal]
         alpha = conclusion_alpha(self.study.conclusions)
         return boards_of(self.slots, eliminations, alpha, refused, self.aim, self.crash_slots)
@@ -164,10 +194,18 @@ class StudyResult:
     @cached_property
     def recommendations(self) -> list[Recommendation]:
         """By device, then by number of connections, then safest first."""
-        found = list(self.study.recommendations.all())
+        found: list[Recommendation] = self._read("recommendations")
         self._attach(found)
         found.sort(key=lambda one: (one.device_id, one.workload.connections, one.durability))
         return found
+
+    def _read(self, kind: str) -> list[Any]:
+        rows = self._given.get(kind)
+        if rows is None:
+            rows = list(_ROWS[kind].filter(study=self.study))
+        for row in rows:
+            row.study = self.study
+        return rows
 
     def _attach(self, rows: Iterable[Slot | Recommendation | CrashSlot]) -> None:
         """Make the rows share the objects that are already loaded."""

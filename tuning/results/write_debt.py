@@ -121,5 +121,5 @@ def _ranked_runs(board: Board, candidate: Candidate) -> list[Run]:
     return [
         slot.run
         for slot in (*board.slots, *board.pair_slots)
-        if slot.candidate == candidate and slot.run.state == RunState.OK
+        if slot.candidate_id == candidate.pk and slot.run.state == RunState.OK
     ]

@@ -117,6 +117,6 @@ def table(
             found.setdefault((row, where), []).append(sign * float(np.log(value)))
     y = np.full((1, len(names) + 1, len(blocks)), np.nan)
     for (row, where), values in found.items():
-        y[0, row, where] = np.mean(values)
+        y[0, row, where] = values[0] if len(values) == 1 else np.mean(values)
     treatment = np.array([0, *range(len(names))])
     return Table(names, blocks, y, treatment, bounds)

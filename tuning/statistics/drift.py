@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations
 from math import erfc, expm1, log, sqrt
-from statistics import median
+
+import numpy as np
 
 from tuning.statistics.data import Observation
 
@@ -54,10 +54,12 @@ def find_drift(observations: Iterable[Observation], baseline: str) -> Drift | No
     length = points[-1][0] - points[0][0] if points else 0.0
     if len(points) < 4 or length <= 0:
         return None
-    pairs = [(b[0] - a[0], b[1] - a[1]) for a, b in combinations(points, 2)]
-    slope = median(rise / run for run, rise in pairs if run > 0)
-    score = sum((rise > 0) - (rise < 0) for _, rise in pairs)
     n = len(points)
+    at, level = np.array(points).T
+    first, second = np.triu_indices(n, k=1)
+    run, rise = at[second] - at[first], level[second] - level[first]
+    slope = float(np.median(rise[run > 0] / run[run > 0]))
+    score = int(np.sign(rise).sum())
     deviation = sqrt(n * (n - 1) * (2 * n + 5) / 18)
     p = erfc(max(abs(score) - 1, 0) / deviation / sqrt(2))
     return Drift(change=expm1(slope * length), minutes=length / 60, p=p, runs=n)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
 from django.db.models import Case, When
 
 from benchmarks.models import ACTIVE_RUN_STATES, RunState
-from tuning.models import Study
+from tuning.models import Slot, Study
 from tuning.statistics.data import Metric
 
 
@@ -89,11 +90,21 @@ _VOIDED = Case(
 
 def slot_states(study: Study) -> list[SlotState]:
     """All slots of the study, in order, in one query."""
+    return slot_states_of([study])[study.pk]
+
+
+def slot_states_of(studies: Iterable[Study]) -> dict[int, list[SlotState]]:
+    """The same of each study, by its primary key, in one query as well."""
+    found: dict[int, list[SlotState]] = {study.pk: [] for study in studies}
     rows = (
-        study.slots.order_by("order")
+        Slot.objects.filter(study__in=list(found))
+        .order_by("order")
         .annotate(voided=_VOIDED)
         .values_list(
-            *(f"{_OF[name]}__{name}" if name in _OF else name for name in SlotState._fields)
+            "study_id",
+            *(f"{_OF[name]}__{name}" if name in _OF else name for name in SlotState._fields),
         )
     )
-    return [SlotState(*row) for row in rows]
+    for study_id, *row in rows:
+        found[study_id].append(SlotState(*row))
+    return found

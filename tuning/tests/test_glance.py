@@ -12,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from benchmarks.models import Run, RunState
-from tuning.models import Slot, Study, StudyState
+from tuning.models import Slot, Study, StudyGroup, StudyState
 from tuning.studies import glance as module
-from tuning.studies.glance import glance, results_glance
+from tuning.studies.glance import glance, group_glances, results_glance
 from tuning.tests.test_study_lifecycle import begin, host_of_fakes, sent
 from tuning.tests.test_study_lifecycle import study as lifecycle_study
 
@@ -84,6 +84,24 @@ def test_heartbeats_and_other_studies_do_not_change_it(study: Study) -> None:
     Study.objects.filter(pk=other.pk).update(state=StudyState.FAILED, preparing_text="x")
     assert (glance(study.pk), results_glance(study.pk)) == looks
     assert glance(other.pk) != looks[0]
+
+
+def test_of_a_group_only_the_study_that_changed_looks_different(study: Study) -> None:
+    begin(study)
+    group = StudyGroup.objects.create(name="over two hosts")
+    other = Study.objects.get(pk=study.pk)
+    other.pk, other.name = None, "another"
+    other.save()
+    assert group_glances(group.pk) == {}
+    Study.objects.update(group=group)
+    with CaptureQueriesContext(connection) as asked:
+        before = group_glances(group.pk)
+    assert len(asked) == 2
+    assert set(before) == {study.pk, other.pk}
+    runs(state=RunState.RUNNING, step="measuring")(study)
+    after = group_glances(group.pk)
+    assert after[study.pk] != before[study.pk]
+    assert after[other.pk] == before[other.pk]
 
 
 def test_results_differ_with_what_ended_and_not_with_steps(study: Study) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from advisor.charts.payload import charts_payload
+from advisor.charts.payload import charts_answer
 from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.compare.charts import side_figures
 from advisor.pages.compare.choice import (
@@ -50,6 +50,6 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 @also_as_tables
-def compare_charts(request: HttpRequest) -> JsonResponse:
+def compare_charts(request: HttpRequest) -> HttpResponse:
     """The charts of the sides by key; those without data are left out."""
-    return JsonResponse(charts_payload(side_figures(find_sides(asked_sides(request.GET)).sides)))
+    return charts_answer(side_figures(find_sides(asked_sides(request.GET)).sides))

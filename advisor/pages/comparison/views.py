@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from advisor.charts.payload import charts_payload
+from advisor.charts.payload import charts_json
 from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.comparison.charts import comparison_figures
-from advisor.pages.comparison.choice import comparison_choice
+from advisor.pages.comparison.choice import ComparisonChoice, comparison_choice
 from advisor.pages.comparison.context import comparison_context
-from tuning.comparison.comparable_runs import chosen_run_set, run_sets
-from tuning.comparison.devices import compare
+from advisor.shared_results import SharedComparisons, shared_comparisons
+from tuning.comparison.comparable_runs import chosen_run_set
 
 
 @require_GET
@@ -24,13 +24,17 @@ def device_comparison(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 @also_as_tables
-def device_comparison_charts(request: HttpRequest) -> JsonResponse:
+def device_comparison_charts(request: HttpRequest) -> HttpResponse:
     """The figures by key; none before something was measured."""
     choice = comparison_choice(request.GET)
-    run_set = chosen_run_set(run_sets(), choice.run_set)
+    shared = shared_comparisons()
+    charts = shared.made(("charts", choice), lambda: _charts(shared, choice))
+    return HttpResponse(charts, content_type="application/json")
+
+
+def _charts(shared: SharedComparisons, choice: ComparisonChoice) -> bytes:
+    run_set = chosen_run_set(shared.run_sets, choice.run_set)
     if run_set is None:
-        return JsonResponse({"charts": {}})
-    figures = comparison_figures(
-        compare(run_set, choice.config), choice.connections, choice.published
-    )
-    return JsonResponse(charts_payload(figures))
+        return charts_json({})
+    comparison = shared.compare(run_set, choice.config)
+    return charts_json(comparison_figures(comparison, choice.connections, choice.published))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from advisor.charts.config_history import history_figure
-from advisor.charts.payload import charts_payload
+from advisor.charts.payload import charts_answer
 from advisor.pages.chart_tables import also_as_tables
 from benchmarks.models import Config
 from tuning.comparison.config_history import config_history
@@ -31,8 +31,8 @@ def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 @also_as_tables
-def config_charts(request: HttpRequest, pk: int) -> JsonResponse:
+def config_charts(request: HttpRequest, pk: int) -> HttpResponse:
     stays = config_history(get_object_or_404(Config, pk=pk))
     names = device_names({stay.device.pk: stay.device for stay in stays}.values())
     figures = {"history": history_figure(stays, names)} if stays else {}
-    return JsonResponse(charts_payload(figures))
+    return charts_answer(figures)

@@ -6,12 +6,12 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from advisor.charts.payload import charts_payload
+from advisor.charts.payload import charts_answer
 from advisor.charts.probe import probe_figures
 from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.device.array import array_view
@@ -144,9 +144,9 @@ def probe_detail(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
 
 @require_GET
 @also_as_tables
-def probe_charts(request: HttpRequest, pk: int, probe: int) -> JsonResponse:
+def probe_charts(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
     found = _probe(pk, probe).found
-    return JsonResponse(charts_payload(probe_figures(found) if found else {}))
+    return charts_answer(probe_figures(found) if found else {})
 
 
 def _device(pk: int) -> Device:

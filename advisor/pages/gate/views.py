@@ -6,12 +6,12 @@ from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Max
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from advisor.charts.payload import charts_payload
+from advisor.charts.payload import charts_answer
 from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.gate.charts import gate_figures
 from advisor.pages.history.shifts import gate_rows
@@ -55,10 +55,10 @@ def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 @also_as_tables
-def gate_charts(request: HttpRequest, pk: int) -> JsonResponse:
+def gate_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The history of the gate's name, a chart for each limit."""
     gate = get_object_or_404(gates(), pk=pk)
-    return JsonResponse(charts_payload(gate_figures(gate_history(gate))))
+    return charts_answer(gate_figures(gate_history(gate)))
 
 
 @require_GET

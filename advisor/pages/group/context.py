@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.shortcuts import get_object_or_404
@@ -11,11 +14,13 @@ from advisor.pages.study.board_choice import BoardChoice
 from advisor.pages.study.boards import board_sections, verdict_of_study
 from advisor.pages.study.context import results_stamp
 from advisor.pages.study.device_matrix import device_matrices
+from advisor.shared_results import PROGRESS, shared_results
 from tuning.models import Recommendation, Study, StudyGroup
 from tuning.results.study_result import StudyResult
 from tuning.studies.draining import drain_text
+from tuning.studies.glance import group_glances
 from tuning.studies.progress import StudyProgress, study_progress
-from tuning.studies.slot_states import slot_states
+from tuning.studies.slot_states import SlotState, slot_states, slot_states_of
 
 
 @dataclass(frozen=True)
@@ -36,12 +41,26 @@ def group_for_page(pk: int) -> StudyGroup:
     return get_object_or_404(StudyGroup.objects.select_related("created_by"), pk=pk)
 
 
+def group_word(glances: Mapping[int, str]) -> str:
+    """Differs whenever one of the glances does."""
+    return hashlib.sha256(repr(sorted(glances.items())).encode()).hexdigest()[:16]
+
+
 def live_context(group: StudyGroup) -> dict[str, Any]:
-    """What changes every second; `stamp` changes when a result does."""
-    columns = [_column(study) for study in _studies(group)]
+    """What changes with each step; `stamp` changes when a result does.
+
+    Worked out again only of the studies in which something has changed.
+    """
+    seen = group_glances(group.pk)
+    keys = {one: ("column", one.pk, seen.get(one.pk)) for one in _studies(group)}
+    slots = slot_states_of(one for one, key in keys.items() if key not in PROGRESS)
+    columns = [
+        PROGRESS.get(key, partial(_column, one, slots.get(one.pk))) for one, key in keys.items()
+    ]
     unfinished = [one.study for one in columns if not one.study.is_finished]
     return {
         "group": group,
+        "glance": group_word(seen),
         "columns": columns,
         "stamp": "-".join(column.stamp for column in columns),
         "is_finished": not unfinished,
@@ -52,7 +71,7 @@ def live_context(group: StudyGroup) -> dict[str, Any]:
 
 def results_context(group: StudyGroup) -> dict[str, Any]:
     """The verdicts of each host, each by its own ranking, and the devices side by side."""
-    results = [StudyResult(study) for study in _studies(group)]
+    results = [one.result for one in shared_results(group.pk, _studies(group))]
     return {
         "verdicts": [(result.study, _verdicts(result)) for result in results],
         "matrices": device_matrices(*results),
@@ -64,8 +83,8 @@ def _studies(group: StudyGroup) -> list[Study]:
     return list(rows.order_by("host__name", "pk"))
 
 
-def _column(study: Study) -> HostColumn:
-    slots = slot_states(study)
+def _column(study: Study, slots: Sequence[SlotState] | None) -> HostColumn:
+    slots = slot_states(study) if slots is None else slots
     drain = "" if study.is_finished else drain_text(study.host)
     return HostColumn(study, study_progress(study, slots), drain, results_stamp(study, slots))
 

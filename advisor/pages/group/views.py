@@ -10,8 +10,14 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 
 from advisor.pages.changes import by_and_reason, changed
-from advisor.pages.group.context import group_for_page, live_context, results_context
+from advisor.pages.group.context import (
+    group_for_page,
+    group_word,
+    live_context,
+    results_context,
+)
 from tuning.models import StudyGroup
+from tuning.studies.glance import group_glances
 from tuning.studies.groups import cancel_group, pause_group, resume_group
 
 
@@ -24,7 +30,12 @@ def group_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def group_live(request: HttpRequest, pk: int) -> HttpResponse:
-    """The response to htmx every two seconds; with the results unless `seen` is their stamp."""
+    """The response to htmx every two seconds; with the results unless `seen` is their stamp.
+
+    Nothing as long as nothing has changed.
+    """
+    if request.GET.get("glance") == group_word(group_glances(pk)):
+        return HttpResponse(status=204)
     group = group_for_page(pk)
     context = live_context(group)
     if request.GET.get("seen") != context["stamp"]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from advisor.charts.payload import charts_payload
+from advisor.charts.payload import charts_answer
 from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.history.charts import history_figures
 from advisor.pages.history.context import chosen_history, history_context
@@ -23,7 +23,7 @@ def device_history(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 @also_as_tables
-def device_history_charts(request: HttpRequest, pk: int) -> JsonResponse:
+def device_history_charts(request: HttpRequest, pk: int) -> HttpResponse:
     device = get_object_or_404(Device, pk=pk)
     _, history = chosen_history(device, request.GET.get("line", ""))
-    return JsonResponse(charts_payload({} if history is None else history_figures(history)))
+    return charts_answer({} if history is None else history_figures(history))

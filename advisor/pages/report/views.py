@@ -8,11 +8,11 @@ from django.views.decorators.http import require_GET
 
 from advisor.pages.report.context import report_context
 from advisor.pages.study.context import study_for_page
-from tuning.results.study_result import StudyResult
+from advisor.shared_results import shared_result
 
 
 @require_GET
 def study_report(request: HttpRequest, pk: int) -> HttpResponse:
     """Question, verdict, ranking, three charts, conditions, how to repeat it, my.cnf."""
-    result = StudyResult(study_for_page(pk))
+    result = shared_result(study_for_page(pk)).result
     return render(request, "report/detail.html", report_context(result, request))

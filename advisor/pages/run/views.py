@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from advisor.charts.payload import charts_payload
+from advisor.charts.payload import charts_answer
 from advisor.charts.telemetry import CHARTS, telemetry_figure, telemetry_series
 from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.run.conditions import conditions_of
@@ -51,12 +51,10 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 @also_as_tables
-def run_charts(request: HttpRequest, pk: int) -> JsonResponse:
+def run_charts(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run, pk=pk)
     series = telemetry_series(run.samples.all())
-    return JsonResponse(
-        charts_payload({key: telemetry_figure(one) for key, one in series.items()})
-    )
+    return charts_answer({key: telemetry_figure(one) for key, one in series.items()})
 
 
 @require_GET

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from django.db.models import prefetch_related_objects
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 
 from advisor.charts.live import live_curves
 from advisor.pages.export.recommendation import recommendation_cards
@@ -18,6 +19,7 @@ from advisor.pages.study.device_matrix import device_matrices
 from advisor.pages.study.events import events_context
 from advisor.pages.study.extend import ExtendForm
 from advisor.pages.study.search import search_view
+from advisor.shared_results import SharedResult, shared_result
 from advisor.wording.findings import source_findings
 from advisor.wording.words import devices_to_name
 from benchmarks.models import RunState
@@ -91,11 +93,22 @@ def now_context(now: LiveRun | None) -> dict[str, Any]:
 def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     """Everything on the study page."""
     choice = board_choice(request.GET)
-    prefetch_related_objects([study], "recommendations")  # counted, then shown
-    live = live_context(study, choice, glance(study.pk))
-    live |= now_context(None if study.is_finished else live_run(study.pk))
-    result = StudyResult(study)
-    return live | results_context(result, choice) | cards_context(result, request)
+    if study.is_finished:
+        shared = shared_result(study)
+        live = shared.made(("live", choice), lambda result: live_context(result.study, choice, ""))
+        now = None
+    else:
+        seen = glance(study.pk)
+        shared = shared_result(study)
+        live = live_context(study, choice, seen)
+        now = live_run(study.pk)
+    return {
+        **live,
+        "study": study,
+        **now_context(now),
+        **results_context(shared, choice),
+        **cards_context(shared.result, request),
+    }
 
 
 def cards_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
@@ -103,8 +116,26 @@ def cards_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
     return {"recommendations": recommendation_cards(result, request)}
 
 
-def results_context(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
-    """The part that changes only when a run or the study has ended."""
+def results_context(shared: SharedResult, choice: BoardChoice) -> dict[str, Any]:
+    """The part that changes only when a run or the study has ended.
+
+    What may have a line for each of hundreds of runs or configs comes as HTML.
+    """
+    made = shared.made(("results", choice), lambda result: _results(result, choice))
+    tables = shared.made("tables", lambda result: _tables(result, made))
+    return {**made, **tables, "extend_form": ExtendForm(auto_id="extend_%s")}
+
+
+def _tables(result: StudyResult, made: Mapping[str, Any]) -> dict[str, SafeString]:
+    """HTML that every choice has in common."""
+    context = {**made, "study": result.study}
+    return {
+        "run_rows": render_to_string("studies/_run_rows.html", context),
+        "candidate_details": render_to_string("studies/_candidate_details.html", context),
+    }
+
+
+def _results(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
     study = result.study
     ended = [slot for slot in result.slots if slot.run.is_finished]
     started = [slot for slot in ended if not _never_started(slot)]
@@ -152,16 +183,18 @@ def results_context(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
         ],
         "failed_slots": failed,
         "never_started": len(ended) - len(started),
-        "extend_form": ExtendForm(auto_id="extend_%s"),
     }
 
 
 def results_stamp(study: Study, slots: Sequence[SlotState]) -> str:
-    """Changes whenever the results do: state, runs that ended, recommendations."""
+    """Changes whenever the results do: state, runs that ended, extensions.
+
+    Recommendations are stored as the state changes.
+    """
     newest = max((slot.run_id for slot in slots), default=None)
     ended = sum(slot.is_finished for slot in slots)
     state = "paused" if study.is_paused else study.state
-    return f"{state}.{newest}.{ended}.{study.recommendations.count()}"
+    return f"{state}.{newest}.{ended}.{study.conclusions}"
 
 
 def result_places(slots: Iterable[SlotState]) -> int:

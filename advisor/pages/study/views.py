@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import partial
 
@@ -17,7 +16,7 @@ from django_htmx.http import HttpResponseClientRefresh, reswap, trigger_client_e
 from advisor.charts.boards import board_figures, run_figures
 from advisor.charts.findings import findings_figure, findings_series
 from advisor.charts.lines import lines_figure
-from advisor.charts.payload import charts_payload
+from advisor.charts.payload import charts_json
 from advisor.charts.search import search_figures
 from advisor.pages.changes import by_and_reason, changed
 from advisor.pages.chart_tables import also_as_tables
@@ -32,7 +31,7 @@ from advisor.pages.study.context import (
     study_for_page,
 )
 from advisor.pages.study.extend import ExtendForm
-from advisor.pages.study.shared import SharedLooks, shared_result
+from advisor.shared_results import PROGRESS, shared_result
 from advisor.wording.answers import named_answers
 from benchmarks.models import ACTIVE_RUN_STATES, Host, Workload
 from tuning.errors import TuningError
@@ -49,7 +48,6 @@ from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.taking_apart import take_apart_study
 
 STUDIES_PER_PAGE = 25
-_LOOKS = SharedLooks()
 
 
 @require_GET
@@ -95,8 +93,8 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     if request.GET.get("glance") == seen:
         return _only_the_run(request, pk)
     choice = board_choice(request.GET)
-    context = _LOOKS.get(
-        (pk, seen, choice), lambda: live_context(study_for_page(pk), choice, seen)
+    context = dict(
+        PROGRESS.get((pk, seen, choice), lambda: live_context(study_for_page(pk), choice, seen))
     )
     study: Study = context["study"]
     if not study.is_finished:
@@ -106,8 +104,7 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     changed = request.GET.get("seen") != context["stamp"]
     if changed:
         shared = shared_result(study)
-        context |= shared.looks.get(choice, lambda: results_context(shared.result, choice))
-        context |= cards_context(shared.result, request)
+        context |= results_context(shared, choice) | cards_context(shared.result, request)
     context["swaps_results"] = changed
     response = render(request, "studies/_live_answer.html", context)
     if changed:
@@ -129,7 +126,7 @@ def _only_the_run(request: HttpRequest, pk: int) -> HttpResponse:
 def study_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The charts of each board and of the findings; none before the first finished run."""
     shared, choice = shared_result(study_for_page(pk)), board_choice(request.GET)
-    charts = shared.charts(choice.chart_query, lambda result: _charts(result, choice))
+    charts = shared.made(("charts", choice.chart_query), lambda result: _charts(result, choice))
     return HttpResponse(charts, content_type="application/json")
 
 
@@ -150,7 +147,7 @@ def _charts(result: StudyResult, choice: BoardChoice) -> bytes:
         figures |= search_figures(search, space, order or space.names)
     if findings := findings_series(result):
         figures["findings"] = findings_figure(findings)
-    return json.dumps(charts_payload(figures)).encode()
+    return charts_json(figures)
 
 
 @require_GET
@@ -159,7 +156,9 @@ def board_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The charts of single runs of one board (`?board=` is its key), asked for when opened."""
     key = request.GET.get("board", "")
     shared = shared_result(study_for_page(pk))
-    charts = shared.charts(f"runs of {key}", lambda result: _run_charts(result, key))
+    if shared.result.study.is_finished:  # the seconds of its runs may be deleted
+        return HttpResponse(_run_charts(shared.result, key), content_type="application/json")
+    charts = shared.made(("runs", key), lambda result: _run_charts(result, key))
     return HttpResponse(charts, content_type="application/json")
 
 
@@ -168,7 +167,7 @@ def _run_charts(result: StudyResult, key: str) -> bytes:
     if board is None:
         raise Http404("no such ranking in this study")
     figures = {f"{key}-{name}": figure for name, figure in run_figures(board).items()}
-    return json.dumps(charts_payload(figures)).encode()
+    return charts_json(figures)
 
 
 @require_POST

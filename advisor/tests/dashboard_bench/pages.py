@@ -3,30 +3,54 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
-from benchmarks.models import Run
-from tuning.models import Candidate, Slot, Study
+from advisor.pages.study.context import results_stamp
+from advisor.shared_results import forget
+from benchmarks.models import Run, RunState
+from tuning.models import Candidate, Slot, Study, StudyGroup
+from tuning.studies.glance import REFRESH_S, glance
+from tuning.studies.slot_states import slot_states
 
 _USER = "bench"
+_numbers = itertools.count()
+
+#: A page that stays open asks so often, in seconds, and a run takes so long.
+POLL_S, RUN_S = 2.0, 60.0
+#: The steps of a run, each of which is another answer.
+STEPS = 5
 
 
-def addresses() -> dict[str, str]:
+@dataclass(frozen=True)
+class Page:
+    """`address` makes it anew for each request; `before` happens just before each."""
+
+    address: Callable[[], str]
+    before: Callable[[], object] = lambda: None
+
+
+def pages() -> dict[str, Page]:
     """By name; of a usual study the newest, of studies that differ in size both."""
     large = Study.objects.get(name="large")
-    usual = Study.objects.exclude(name="large").latest("pk")
+    busy = Study.objects.get(name="under way")
+    usual = Study.objects.exclude(name__in=(large.name, busy.name)).latest("pk")
+    group = StudyGroup.objects.get()
     slot = Slot.objects.filter(study=usual).latest("order")
     run = Run.objects.get(pk=slot.run_id)
     sides = [f"side=candidate-{one.pk}" for one in usual.candidates.order_by("position")[:4]]
     config = Candidate.objects.filter(study=usual).latest("position").config_id
-    pages = {
+    found = {
         "home": reverse("home"),
         "studies": reverse("study-list"),
         "devices": reverse("device-list"),
@@ -42,46 +66,106 @@ def addresses() -> dict[str, str]:
         "compare": f"{reverse('compare')}?{'&'.join(sides)}",
         "compare charts": f"{reverse('compare-charts')}?{'&'.join(sides)}",
         "config": reverse("config-detail", args=[config]),
+        "study over three hosts": reverse("group-detail", args=[group.pk]),
+        "study over three hosts, live": reverse("group-live", args=[group.pk]),
         "help": reverse("help"),
     }
     for name, study in (("study", usual), (f"study of {large.slots.count()}", large)):
         place = study.slots.earliest("order")
         key = f"board-{place.device_id}-{place.workload_id}-D0"
-        pages |= {
+        found |= {
             name: reverse("study-detail", args=[study.pk]),
             f"{name}, live": reverse("study-live", args=[study.pk]),
             f"{name}, charts": reverse("study-charts", args=[study.pk]),
             f"{name}, of runs": f"{reverse('board-charts', args=[study.pk])}?board={key}",
             f"{name}, report": reverse("study-report", args=[study.pk]),
         }
-    return pages
+    for name in ("studies", "runs", "recommendations", "device-comparison"):
+        found[f"API, {name}"] = f"/api/v1/{name}/"
+    for name in ("", "ranking/", "results/", "runs/", "events/"):
+        found[f"API, study/{name}".rstrip("/")] = f"/api/v1/studies/{large.pk}/{name}"
+    return {name: Page(partial(str, it)) for name, it in found.items()} | _under_way(busy)
+
+
+def _under_way(study: Study) -> dict[str, Page]:
+    """The page of a study that is measured: opened, and what it asks for while it is open."""
+    live = reverse("study-live", args=[study.pk])
+    ended = study.slots.filter(run__state=RunState.OK).latest("order").run_id
+
+    def step() -> None:
+        running = Run.objects.filter(slot__study=study, state=RunState.RUNNING)
+        running.update(step=f"step {next(_numbers)}")
+
+    def end() -> None:
+        Run.objects.filter(pk=ended).update(finished_at=timezone.now())
+
+    def seen() -> str:
+        return f"{live}?seen={results_stamp(study, slot_states(study))}"
+
+    there = reverse("study-detail", args=[study.pk])
+    charts = reverse("study-charts", args=[study.pk])
+    return {
+        "under way": Page(lambda: there, end),
+        "under way, poll": Page(lambda: f"{live}?glance={glance(study.pk)}"),
+        "under way, step": Page(seen, step),
+        "under way, end of a run": Page(lambda: live, end),
+        "under way, charts": Page(lambda: charts, end),
+    }
+
+
+def share_of_a_core(cpu_ms: dict[str, float]) -> float:
+    """What one open page of the study under way costs, by the processor time of its answers."""
+    polls, changes = RUN_S / POLL_S, STEPS + RUN_S / REFRESH_S
+    spent = (
+        (polls - changes - 1) * cpu_ms["under way, poll"]
+        + changes * cpu_ms["under way, step"]
+        + cpu_ms["under way, end of a run"]
+        + cpu_ms["under way, charts"]
+    )
+    return spent / 1000 / RUN_S
 
 
 @dataclass(frozen=True)
 class Cost:
-    """`ms`: wall time of each request; `cpu_ms`: the processor time of this process for it."""
+    """`ms`: wall time of each request; `cpu_ms`: the processor time of this process for it.
+
+    `first_ms`: that of one for which nothing was kept from the others.
+    """
 
     queries: int
+    first_ms: float
     ms: list[float]
     cpu_ms: list[float]
     compressed_bytes: int
 
 
-def measured(address: str, requests: int) -> Cost:
+def measured(page: Page, requests: int) -> Cost:
     """What a page costs once its templates are compiled; RuntimeError unless it answers well."""
     users = get_user_model().objects
     user = users.filter(username=_USER).first() or users.create_superuser(_USER)
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(user)
+    forget()
+    address = page.address()
     with CaptureQueriesContext(connection) as seen:
         answer = client.get(address)  # the first one compiles the templates as well
         queries = len(seen)
     if answer.status_code not in (200, 204):
         raise RuntimeError(f"{address} answers {answer.status_code}")
-    times, processor = [], []
+    forget()
+    [(_, first)] = _times(client, page, 1)
+    times = _times(client, page, requests)
+    wall, processor = ([one[place] for one in times] for place in (0, 1))
+    return Cost(queries, first, wall, processor, len(gzip.compress(answer.content, 6)))
+
+
+def _times(client: Client, page: Page, requests: int) -> list[tuple[float, float]]:
+    found = []
     for _ in range(requests):
+        page.before()
+        address = page.address()
         begun, used = time.perf_counter(), time.process_time()
         client.get(address)
-        processor.append((time.process_time() - used) * 1000)
-        times.append((time.perf_counter() - begun) * 1000)
-    return Cost(queries, times, processor, len(gzip.compress(answer.content, 6)))
+        spent = time.process_time() - used
+        found.append(((time.perf_counter() - begun) * 1000, spent * 1000))
+    return found

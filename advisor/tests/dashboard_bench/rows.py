@@ -8,20 +8,24 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from advisor.tests import factories
-from benchmarks.models import Device, Run, Sample
-from tuning.models import Recommendation, Slot, Study
+from benchmarks.models import Device, Run, RunState, Sample
+from tuning.models import Recommendation, Slot, Study, StudyGroup, StudyState
 
 _NAMES = factories.NAMES
+_HOSTS = 3
 _BLOCKS = 3  # of five candidates and the baseline's replicate: 18 runs
 
 
 def fill(studies: int, runs: int, samples: int, slots: int, devices: int) -> str:
     """What was stored, in words. `runs` of a study, `samples` of a run."""
     with transaction.atomic():
+        hosts = [factories.make_host(f"db-host-{number}") for number in range(1, _HOSTS + 1)]
         places = [
-            factories.make_device(data_dir=f"/srv/{number}", kind=kind)
+            factories.make_device(
+                host=hosts[number % _HOSTS], data_dir=f"/srv/{number}", kind=kind
+            )
             for number, kind in zip(
-                range(devices), ("hdd", "sata-ssd", "nvme") * devices, strict=False
+                range(devices), ("hdd", "sata-ssd", "nvme", "nvme") * devices, strict=False
             )
         ]
         workload = factories.make_workload(measure_s=samples, warmup_s=0)
@@ -34,22 +38,50 @@ def fill(studies: int, runs: int, samples: int, slots: int, devices: int) -> str
             blocks=max(slots // (len(_NAMES) + 1), 1),
             name="large",
         )
+        busy = factories.measured_study(
+            device=places[0],
+            workloads=[workload],
+            blocks=max(slots // (len(_NAMES) + 1), 1),
+            name="under way",
+        )
         for number in range(studies - 1):
             _copy(pattern, places[number % devices], number)
+        newest = Study.objects.filter(name__in=[f"study {number}" for number in range(_HOSTS)])
+        newest.update(group=StudyGroup.objects.create(name="One on each host"))
     with transaction.atomic():
         _sample(samples)
+    _begin_again(busy, samples)
     with connection.cursor() as cursor:
         cursor.execute("analyze")
     assert pattern.slots.count() == runs
     return (
         f"{Study.objects.count()} studies, {Run.objects.count()} runs, "
-        f"{Sample.objects.count()} seconds, {large.slots.count()} slots in one study"
+        f"{Sample.objects.count()} seconds, {large.slots.count()} slots in each of two studies"
     )
+
+
+def _begin_again(study: Study, seconds: int) -> None:
+    """As if the last third of its runs was still to come and the first of them was driven."""
+    slots = list(study.slots.order_by("order"))
+    current, *waiting = slots[len(slots) * 2 // 3 :]
+    of_waiting = Run.objects.filter(pk__in=[slot.run_id for slot in waiting])
+    of_waiting.update(state=RunState.QUEUED, started_at=None, finished_at=None, step="")
+    live = [[second, 100.0 + second % 17, 80.5, 62.0] for second in range(seconds - 60, seconds)]
+    Run.objects.filter(pk=current.run_id).update(
+        state=RunState.RUNNING,
+        started_at=timezone.now(),
+        finished_at=None,
+        step="measuring",
+        live=live,
+    )
+    study.recommendations.all().delete()
+    Study.objects.filter(pk=study.pk).update(state=StudyState.RUNNING, finished_at=None)
 
 
 def _copy(pattern: Study, device: Device, number: int) -> None:
     study = Study.objects.get(pk=pattern.pk)
     study.pk, study.name = None, f"study {number}"
+    study.host, study.server = device.host, factories.make_server(host=device.host)
     # One in some hours: two years of them.
     study.started_at = timezone.now() - timedelta(hours=32 * (number + 1))
     study.finished_at = study.started_at + timedelta(minutes=20)
@@ -64,6 +96,7 @@ def _copy(pattern: Study, device: Device, number: int) -> None:
     slots = list(pattern.slots.select_related("run"))
     for slot in slots:
         slot.run.pk, slot.run.device = None, device
+        slot.run.host, slot.run.server = study.host, study.server
         slot.run.started_at = study.started_at + timedelta(minutes=slot.order)
         slot.run.finished_at = slot.run.started_at + timedelta(seconds=50)
         # Another device is another fingerprint, as in life.

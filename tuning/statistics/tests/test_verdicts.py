@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from math import expm1, log
+from statistics import median
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -189,6 +193,28 @@ def test_a_steady_host_is_not_named() -> None:
         ]
         assert (drift := find_drift(runs, BASE)) is not None
         assert drift.p > 0.001
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.floats(1, 1e5)), min_size=4, max_size=20))
+def test_the_drift_is_the_median_of_the_slopes_between_any_two_runs(
+    seen: list[tuple[int, float]],
+) -> None:
+    runs = [
+        Observation(BASE, block, "ok", tpmP=tpmP, started_at=600.0 * at)
+        for block, (at, tpmP) in enumerate(seen)
+    ]
+    points = sorted((600.0 * at, log(tpmP)) for at, tpmP in seen)
+    length = points[-1][0] - points[0][0]
+    found = find_drift(runs, BASE)
+    if length == 0:
+        assert found is None
+        return
+    pairs = list(combinations(points, 2))
+    slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairs if b[0] > a[0]]
+    assert found is not None
+    assert found.change == expm1(median(slopes) * length)
+    rising = sum(b[1] > a[1] for a, b in pairs) - sum(b[1] < a[1] for a, b in pairs)
+    assert (found.p == 1.0) == (abs(rising) <= 1)
 
 
 def test_the_front_holds_every_candidate_that_is_best_at_something() -> None:

@@ -1,0 +1,130 @@
+"""What was worked out once is shared by all who ask, until something changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from advisor.tests import factories
+from advisor.tests.device_rows import NVME, SATA, measured_on
+from benchmarks.models import Device, Host, Run, RunState, Workload
+from tuning.comparison.devices import measured_runs
+from tuning.models import Study, StudyState
+from tuning.statistics.ranking import judge
+
+pytestmark = pytest.mark.django_db
+
+OF_A_STUDY = (
+    "/studies/{}/",
+    "/studies/{}/?by=p95_ms",
+    "/studies/{}/live/",
+    "/studies/{}/charts.json",
+    "/studies/{}/report/",
+    "/api/v1/studies/{}/ranking/",
+    "/api/v1/studies/{}/results/",
+    "/api/v1/studies/{}/runs/",
+)
+OF_DEVICES = (
+    "/devices/compare/",
+    "/devices/compare/charts.json",
+    "/api/v1/device-comparison/",
+)
+
+
+def asked(client: Client, *paths: str) -> list[str]:
+    answers = [client.get(path) for path in paths]
+    assert {answer.status_code for answer in answers} == {200}
+    return [answer.content.decode() for answer in answers]
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, name: str, real: Callable[..., Any]) -> list[int]:
+    calls: list[int] = []
+
+    def count(*arguments: Any, **more: Any) -> Any:
+        calls.append(1)
+        return real(*arguments, **more)
+
+    monkeypatch.setattr(name, count)
+    return calls
+
+
+def test_a_study_that_has_ended_is_judged_once_for_all_who_ask(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = counted(monkeypatch, "tuning.results.boards.judge", judge)
+    study = factories.measured_study(blocks=2)
+    paths = [path.format(study.pk) for path in OF_A_STUDY]
+    judged.clear()
+    first = asked(admin_client, *paths)
+    assert len(judged) == 3, "by each metric, of one board"
+    with CaptureQueriesContext(connection) as queries:
+        again = asked(admin_client, *paths)
+    assert len(judged) == 3
+    assert not [one for one in queries if '"benchmarks_run"."disturbances"' in one["sql"]]
+    for before, after in zip(first, again, strict=True):
+        assert len(before) == len(after)
+
+    # Each of these is another answer.
+    report = f"/studies/{study.pk}/report/"
+    Device.objects.update(model="Another model", kind="other")
+    assert "Another model" in asked(admin_client, report)[0]
+    Host.objects.update(name="another-host")
+    assert "--host another-host" in asked(admin_client, report)[0]
+    judged.clear()
+    Study.objects.filter(pk=study.pk).update(state=StudyState.RUNNING, finished_at=None)
+    [page] = asked(admin_client, paths[0])
+    assert "Answer so far" in page
+    assert judged
+    slot = study.slots.latest("order")
+    Run.objects.filter(pk=slot.run_id).update(
+        state=RunState.DISTURBED, finished_at=timezone.now(), reason="another program"
+    )
+    Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED, conclusions=2)
+    [page] = asked(admin_client, paths[0])
+    assert "Answer so far" not in page
+    assert ">Disturbed</span>" in page
+
+
+def test_the_load_hosts_of_a_study_are_read_at_once(admin_client: Client) -> None:
+    driver = factories.make_host("driver")
+
+    def queries(*connections: int) -> int:
+        workloads = [
+            factories.make_workload(connections=one, load_hosts=[driver]) for one in connections
+        ]
+        study = factories.measured_study(blocks=1, workloads=workloads, recommended=False)
+        with CaptureQueriesContext(connection) as found:
+            [page] = asked(admin_client, f"/studies/{study.pk}/")
+        assert page.count("driven by driver") >= len(connections)
+        return len(found)
+
+    asked(admin_client, "/help/")
+    assert queries(4) == queries(5, 6, 7)
+    assert Workload.objects.count() == 4
+
+
+def test_devices_are_compared_once_for_all_who_ask(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in (SATA, NVME):
+        measured_on(place, [8])
+    read = counted(monkeypatch, "advisor.shared_results.measured_runs", measured_runs)
+    first = asked(admin_client, *OF_DEVICES)
+    assert len(read) == 1
+    assert [len(one) for one in asked(admin_client, *OF_DEVICES)] == list(map(len, first))
+    assert len(read) == 1
+
+    study = Study.objects.latest("pk")
+    assert study.devices.get().data_dir in first[2]
+    one = study.slots.latest("order").run
+    Run.objects.filter(pk=one.pk).update(state=RunState.LOST)
+    asked(admin_client, *OF_DEVICES)
+    assert len(read) == 2, "one run less counts"
+    Device.objects.filter(studies=study).update(data_dir="/srv/moved")
+    assert "/srv/moved" in asked(admin_client, OF_DEVICES[2])[0]
