@@ -17,8 +17,8 @@
 PYTHON_BIN := .venv/bin
 SHELL_SCRIPTS := scripts/setup scripts/install-server scripts/common.bash .ci/run
 # Processes that run tests: much of the time more than half of them wait for servers.
-WORKERS ?= 5
-TOGETHER = --dist loadgroup --no-loadscope-reorder -n
+WORKERS ?= 6
+TOGETHER = --dist loadscope --no-loadscope-reorder -n
 # What failed beside other tests is tried once more without them, because real servers are slow
 # on a host that is busy with something else. What fails twice has failed. Only after failures
 # (status 1): when pytest was interrupted or broke down, most tests may not have run.
@@ -40,9 +40,10 @@ run: setup
 setup:
 	@scripts/setup
 
+# All that `check` does; of it the types, which take a minute, while tests wait for servers.
 test: setup-tests
-	@$(MAKE) --no-print-directory check
-	@$(MAKE) --no-print-directory pytest
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync collect lint migrations
+	@$(MAKE) --no-print-directory --jobs=2 type pytest
 
 setup-tests:
 	@scripts/setup --tests
@@ -63,7 +64,7 @@ lint:
 	@if [ -x $(PYTHON_BIN)/hadolint ]; then set -x; $(PYTHON_BIN)/hadolint docker/Dockerfile; fi
 
 type:
-	$(PYTHON_BIN)/mypy
+	nice $(PYTHON_BIN)/mypy
 
 migrations:
 	$(PYTHON_BIN)/python manage.py makemigrations --check --dry-run

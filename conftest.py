@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import gc
 import importlib
+import json
 import os
 import shutil
 import sqlite3
@@ -18,9 +19,10 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 # Before numpy is loaded: its threads wait for each other where tests share two processors.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -53,6 +55,9 @@ _NOT_COVERED = ("browser", "slow", "alone", "long")
 # that compute. Of both the longest begin.
 _WAITING = {"make_home": 35.0, "browser": 3.0, "slow": 5.0, "server": 1.5}
 _COMPUTING = {"long": 1.0, "": 0.05}
+# When so much of the computing has been given out, all tests that wait have, and those that need
+# the host begin: what they leave of the processors is for the rest.
+_WAITED, _ALONE = 0.6, 0.65
 _NICENESS = os.getpriority(os.PRIO_PROCESS, 0)
 # The same examples in every run, however slow the host is at the moment.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -80,48 +85,108 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """What is imported stays: looking for garbage meanwhile takes a third of the time. What runs
     when a module is imported need be traced in one process only.
 
-    The first request imports the views. They are imported here, because a test without a tracer
-    that made it would take their lines out of the count.
+    There all modules are imported, also what waits for its first request or command: a test
+    without a tracer that came first would take their lines out of the count.
     """
     process = getattr(session.config, "workerinput", {}).get("workerid", "gw0")
     gc.disable()
     with _traced(process == "gw0"):
         yield
         if sys.gettrace() is not None:
-            importlib.import_module("advisor.urls")
+            _import_all()
     gc.enable()
     gc.collect()
     gc.freeze()  # spares a tenth of the time of all tests
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """A module's tests on one server stay in one process, except those that run the advisor in a
-    home of their own.
-    """
-    for item in items:
-        parameters = getattr(item, "callspec", None)
-        name = f"{item.path.stem}{parameters.params.get('any_server', '') if parameters else ''}"
-        if _kind(item) in ("alone", "make_home"):
-            name = "alone" if _kind(item) == "alone" else item.name
-        item.add_marker(pytest.mark.xdist_group(name))
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
     yield
     items[:] = _in_turn(items)  # after pytest-django, which has an order of its own
+    if hasattr(config, "workerinput"):
+        path = config.stash[_SHARED] / "groups.json"
+        own = path.with_suffix(f".{os.getpid()}")
+        own.write_text(json.dumps({item.nodeid: _group(item) for item in items}))
+        own.rename(path)  # all processes write the same
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Gives each process one group after the other.
+
+    pytest-xdist has groups of its own, but from pytest 9.2 on it loses them without a word.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return groups()[nodeid]
+
+    @cache
+    def groups() -> dict[str, str]:
+        found: dict[str, str] = json.loads((config.stash[_SHARED] / "groups.json").read_text())
+        return found
+
+    return Groups(config, log)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Fail if another process has had a test of this one's group."""
+    process = getattr(item.config, "workerinput", {}).get("workerid", "")
+    owner = item.config.stash[_SHARED] / f"group-{_group(item).replace('/', '_')[:200]}"
+    with contextlib.suppress(FileExistsError), owner.open("x") as file:
+        file.write(process)
+    assert owner.read_text() in (process, ""), f"two processes have tests of {_group(item)}"
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """A test that needs the host alone waits until those of the other processes have ended.
+    is_traced = not any(item.get_closest_marker(name) for name in _NOT_COVERED)
+    with _on_the_host(item), _traced(is_traced):
+        return (yield)
 
-    One that computes gives way to those that measure time.
+
+@contextlib.contextmanager
+def _on_the_host(item: pytest.Item) -> Iterator[None]:
+    """A test that needs the host alone waits until those of the other processes have ended, and
+    they wait for it.
+
+    One that computes gives way to those that measure time. Beside one that needs the host it has
+    only what that leaves of the processors: to the kernel the host is idle.
     """
-    alone = _kind(item) == "alone"
-    with (item.config.stash[_SHARED] / "host.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+    kind, folder = _kind(item), item.config.stash[_SHARED]
+    with (folder / "wanted.lock").open("w") as wanted, (folder / "host.lock").open("w") as host:
+        if kind == "alone":
+            fcntl.flock(wanted, fcntl.LOCK_EX)
+        is_beside = kind == "" and os.geteuid() == 0 and _is_locked(wanted)
+        if not is_beside:
+            fcntl.flock(host, fcntl.LOCK_EX if kind == "alone" else fcntl.LOCK_SH)
+        if kind == "alone":
+            os.sync()  # else the disk would still be busy with what others wrote
         if os.geteuid() == 0:  # others could not take it back
-            os.setpriority(os.PRIO_PROCESS, 0, _NICENESS + 3 * (_kind(item) in _COMPUTING))
-        with _traced(not any(item.get_closest_marker(name) for name in _NOT_COVERED)):
-            return (yield)
+            policy = os.SCHED_IDLE if is_beside else os.SCHED_OTHER
+            os.sched_setscheduler(0, policy, os.sched_param(0))
+            os.setpriority(os.PRIO_PROCESS, 0, _NICENESS + 3 * (kind in _COMPUTING))
+        yield
+
+
+def _is_locked(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(file, fcntl.LOCK_UN)
+    return False
+
+
+def _import_all() -> None:
+    for package in ("advisor", "benchmarks", "tuning"):
+        for path in sorted((_ROOT / package).rglob("*.py")):
+            parts = path.relative_to(_ROOT).with_suffix("").parts
+            if not {"tests", "migrations"} & {*parts}:
+                importlib.import_module(".".join(parts).removesuffix(".__init__"))
 
 
 @contextlib.contextmanager
@@ -150,16 +215,26 @@ def _kind(item: pytest.Item) -> str:
     return next((kind for kind in (*_WAITING, *_COMPUTING) if item.get_closest_marker(kind)), "")
 
 
+def _group(item: pytest.Item) -> str:
+    """A module's tests on one server stay in one process, except those that run the advisor in a
+    home of their own.
+    """
+    if _kind(item) in ("alone", "make_home"):
+        return "alone" if _kind(item) == "alone" else item.name
+    parameters = getattr(item, "callspec", None)
+    return f"{item.path.stem}{parameters.params.get('any_server', '') if parameters else ''}"
+
+
 def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Groups that wait beside groups that compute, so that no processor is idle; then short ones
-    that compute, so that all processes end at the same time; at last those that need the host.
+    """Groups that wait beside groups that compute, so that no processor is idle; then those that
+    need the host beside short ones that compute, so that all processes end at the same time.
     """
     seconds = _WAITING | _COMPUTING | {"alone": 0.0}
     groups: dict[str, list[pytest.Item]] = {}
     for item in sorted(items, key=lambda item: [*seconds].index(_kind(item))):
-        groups.setdefault(next(item.iter_markers("xdist_group")).args[0], []).append(item)
-    turns = dict.fromkeys(groups, 1.0)
-    for kinds, share in ((_WAITING, 0.9), (_COMPUTING, 1.0)):
+        groups.setdefault(_group(item), []).append(item)
+    turns = dict.fromkeys(groups, _ALONE)
+    for kinds, share in ((_WAITING, _WAITED), (_COMPUTING, 1.0)):
         there = {name: group for name, group in groups.items() if _kind(group[0]) in kinds}
         lengths = {n: sum(seconds[_kind(item)] for item in group) for n, group in there.items()}
         begins = accumulate(lengths.values(), initial=0.0)

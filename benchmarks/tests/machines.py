@@ -19,6 +19,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -42,6 +43,7 @@ while signal.sigwait([signal.SIGCHLD]):
 """
 
 
+@cache
 def why_not() -> str:
     """Why there can be no such machines here; empty if there can."""
     if os.geteuid() != 0:
