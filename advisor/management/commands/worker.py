@@ -28,7 +28,7 @@ class Command(BaseCommand):
         # The server's unprivileged user must be able to traverse the directories that we create on
         # a device; private ones are protected by their own mode.
         os.umask(0o022)
-        os.environ["CELERY_SKIP_CHECKS"] = "yes"
+        os.environ.setdefault("CELERY_SKIP_CHECKS", "yes")
         try:
             join()
         except NameTaken as error:
