@@ -1,0 +1,1 @@
+"""A database backend of Django: SQLite with connections that outlive a request."""

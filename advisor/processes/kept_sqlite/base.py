@@ -1,0 +1,54 @@
+"""Django's SQLite, with connections that are kept for the next request of the web server.
+
+Each request has a greenlet of its own and so, for Django, a thread's own connection. To open one
+costs several milliseconds: the file's schema is read, and some forty functions are registered.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import Any
+
+from django.db.backends.sqlite3 import base
+
+#: Beyond these, connections are closed.
+MAX_KEPT = 8
+
+_File = tuple[int, int]
+_KEPT: list[tuple[_File, sqlite3.Connection]] = []
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Takes a connection that another request has left, if there is one to the same file."""
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        file = _file(conn_params["database"])
+        while _KEPT:
+            kept, connection = _KEPT.pop()
+            if kept == file:
+                return connection
+            connection.close()  # the file was replaced
+        return super().get_new_connection(conn_params)
+
+    def _close(self) -> None:
+        connection: Any = self.connection
+        if connection is None:
+            return
+        # One that failed, or is in the middle of something, is not for others.
+        is_fit = not (self.errors_occurred or self.in_atomic_block or connection.in_transaction)
+        file = _file(self.settings_dict["NAME"])
+        if is_fit and file is not None and len(_KEPT) < MAX_KEPT:
+            _KEPT.append((file, connection))
+        else:
+            with self.wrap_database_errors:
+                connection.close()
+
+
+def _file(path: os.PathLike[str] | str) -> _File | None:
+    """What tells a file from another one that takes its place."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
