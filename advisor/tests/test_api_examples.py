@@ -18,6 +18,10 @@ from advisor.tests.api_examples import BINARY, CALLS, FILE, answers, example_of,
 from advisor.tests.test_api_contract import COMMITTED
 
 JSON = "application/json"
+HOW = (
+    "where an operation is new, add a line to advisor/tests/api_examples.py; then, with "
+    "ADVISOR_WRITE_EXAMPLES=1, run this test; then write docs/openapi.yaml (docs/testing.md)"
+)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +72,7 @@ def test_every_request_and_answer_has_an_example_that_fits(
                 seen += 1
                 schema = next(one["schema"] for one in contents.values() if "example" in one)
                 validate(example, schema, closed, f"{kind} of {name}")
-    assert missing == [], "advisor/tests/api_examples.py says how to add one"
+    assert missing == [], HOW
     assert seen > 90
 
 
@@ -78,7 +82,7 @@ def validate(value: Any, schema: dict[str, Any], closed: dict[str, Any], where: 
             value, {**schema, "components": closed}, jsonschema.Draft202012Validator
         )
     except jsonschema.ValidationError as error:
-        pytest.fail(f"{where}: {list(error.path)}: {error.message[:300]}")
+        pytest.fail(f"{where}: {list(error.path)}: {error.message[:300]}; {HOW}")
 
 
 @pytest.mark.django_db
