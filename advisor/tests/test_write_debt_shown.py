@@ -61,6 +61,12 @@ def test_the_verdict_names_marked_runs_and_says_that_the_winner_ran_too_short(
     assert "with runs of 200 s it would have filled its redo log twice" in recommendation.verdict
 
 
+def test_a_redo_log_that_takes_days_to_fill_is_said_in_hours(study: Study) -> None:
+    owe(study, WINNER, 90 * MB, redo=MB // 2)
+    store_recommendations(study)
+    assert "; with runs of 13 h it would have filled" in study.recommendations.get().verdict
+
+
 def test_a_winner_with_long_enough_pairs_is_said_to_have_settled(study: Study) -> None:
     pairs = Run.objects.filter(slot__purpose="confirmation", slot__candidate__name=WINNER)
     assert pairs.exists()

@@ -40,9 +40,11 @@ def redo_of_pool(times: float, source: str) -> Rule:
     """That multiple of the buffer pool, at least 1 GiB."""
 
     def rule(draft: Draft) -> None:
+        wanted = draft.pool_bytes * times
         as_large = "as large as" if times == 1 else f"{times:g} times"
-        reason = f"{as_large} the buffer pool, so that checkpoints do not force writes"
-        draft.set_redo(max(draft.pool_bytes * times, GIB), reason, source)
+        size = f"{as_large} the buffer pool" if wanted >= GIB else "the least that the rule gives"
+        reason = f"{size}, so that checkpoints do not force writes"
+        draft.set_redo(max(wanted, GIB), reason, source)
 
     return rule
 

@@ -89,7 +89,7 @@ def advice_sentence(debtors: Iterable[Debtor], advised: Candidate) -> str:
             "growing or its redo log was filled twice."
         )
     length = (
-        f"; with runs of {mine.seconds_to_settle:.0f} s it would have filled its redo log twice"
+        f"; with runs of {_length(mine.seconds_to_settle)} it would have filled its redo log twice"
         if mine.seconds_to_settle is not None
         else ""
     )
@@ -97,6 +97,11 @@ def advice_sentence(debtors: Iterable[Debtor], advised: Candidate) -> str:
         f"{advised.name} was not measured long enough: its write debt was still growing when "
         f"its runs ended{length}. Its lead may shrink in longer use."
     )
+
+
+def _length(seconds: float) -> str:
+    """As 200 s, from two hours on as 136 h."""
+    return f"{seconds:.0f} s" if seconds < 7200 else f"{seconds / 3600:.0f} h"
 
 
 def _debtor(candidate: Candidate, runs: Sequence[Run]) -> Debtor:

@@ -157,6 +157,16 @@ def test_the_redo_log_is_what_an_hour_writes_where_that_was_measured() -> None:
     assert knobs("advisor", replace(busy, allowed=EVERYTHING))[REDO] == "60.0G"
 
 
+def test_a_redo_log_larger_than_a_small_pool_is_not_said_to_be_as_large() -> None:
+    def reason(situation: Situation) -> str:
+        return {note.name: note.detail for note in plan("advisor", situation).notes}[REDO]
+
+    small = host(GIB // 2, 2, GIB)
+    assert knobs("advisor", small)[REDO] == "1.0G"
+    assert reason(small).startswith("the least that the rule gives, so that checkpoints")
+    assert reason(A).startswith("as large as the buffer pool")
+
+
 def test_the_redo_log_fits_on_the_device() -> None:
     full = replace(A, device=DeviceFacts(free_bytes=3 * GIB))
     [reason] = [note.detail for note in plan("advisor", full).notes if note.name == REDO]
