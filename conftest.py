@@ -38,8 +38,9 @@ from django.db import connection
 from django.db.models.signals import post_migrate
 from filelock import FileLock
 
+from benchmarks.datasets.pristine import ensure_pristine
+from benchmarks.datasets.shared_folders import make_folders
 from benchmarks.servers.binary import ServerBinary, identify
-from benchmarks.servers.datadir import create_data_dir
 
 _ROOT = Path(__file__).resolve().parent
 _INSTALLED = _ROOT / "var" / "servers"
@@ -393,15 +394,19 @@ def registry(server_tmp: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def pristine_data_dir(shared_tmp: Path) -> Callable[[ServerBinary], Path]:
+def shared_folder(shared_tmp: Path) -> Path:
+    """Our folder of a device: in `datasets` lie the empty data directories and golden copies of
+    all tests of this run. A device that is to have them gets a link to that.
+    """
+    return make_folders(shared_tmp / "device").parent
+
+
+@pytest.fixture(scope="session")
+def pristine_data_dir(shared_tmp: Path, shared_folder: Path) -> Callable[[ServerBinary], Path]:
     """Makes (once per server) an empty data directory; never start a server on it, copy it."""
 
     def make(binary: ServerBinary) -> Path:
-        path = shared_tmp / f"pristine-{binary.digest[:12]}"
-        with FileLock(f"{path}.lock"):
-            if not path.exists():
-                create_data_dir(binary, path)
-        return path
+        return ensure_pristine(binary, shared_folder, shared_tmp / "registry")
 
     return make
 

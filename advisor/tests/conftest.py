@@ -52,15 +52,13 @@ def migrated_postgres(shared_tmp: Path) -> Callable[[Path], None]:
 
 
 @pytest.fixture(scope="session")
-def shared_device(shared_tmp: Path) -> Iterator[Path]:
+def shared_device(shared_folder: Path) -> Iterator[Path]:
     """A device of this process; the datasets on it are those of all processes of the test run."""
-    datasets = shared_tmp / "studies" / "datasets"
-    datasets.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="adv-device-") as folder:
         path = Path(folder)
         path.chmod(0o755)
         (path / FOLDER).mkdir()
-        (path / FOLDER / "datasets").symlink_to(datasets)
+        (path / FOLDER / "datasets").symlink_to(shared_folder / "datasets")
         yield path
 
 

@@ -28,11 +28,16 @@ def place(
     server_session_tmp: Path,
     mariadb_binary: ServerBinary,
     migrated_postgres: Callable[[Path], None],
+    shared_folder: Path,
 ) -> Iterator[Fleet]:
     folder = server_session_tmp / "load-fleet"
     folder.mkdir(mode=0o755)
     with centre.fleet(
-        ["db1", "driver1", "driver2"], folder, settings=centre.SHORT, migrated=migrated_postgres
+        ["db1", "driver1", "driver2"],
+        folder,
+        settings=centre.SHORT,
+        migrated=migrated_postgres,
+        datasets=shared_folder / "datasets",
     ) as made:
         made.servers = [mariadb_binary.path]
         for name in made.hosts:

@@ -23,10 +23,11 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def place(server_session_tmp: Path) -> Iterator[Fleet]:
+def place(server_session_tmp: Path, shared_folder: Path) -> Iterator[Fleet]:
     folder = server_session_tmp / "fleet"
     folder.mkdir(mode=0o755)
-    with centre.fleet(["db1", "db2"], folder, settings=centre.SHORT) as made:
+    shared = shared_folder / "datasets"
+    with centre.fleet(["db1", "db2"], folder, settings=centre.SHORT, datasets=shared) as made:
         yield made
 
 

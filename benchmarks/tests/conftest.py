@@ -24,7 +24,7 @@ NOTHING = Limits(0, 0, 0, 0, 0, 0, 0)
 
 
 @pytest.fixture(scope="session")
-def golden_dataset(shared_tmp: Path) -> Callable[[ServerBinary], Dataset]:
+def golden_dataset(shared_tmp: Path, shared_folder: Path) -> Callable[[ServerBinary], Dataset]:
     """Gives the golden copy of 2 warehouses for a server, loaded at the first call (some 10 s).
 
     Clone it (benchmarks.datasets.cloning.clone); never start a server on it or change it.
@@ -33,9 +33,9 @@ def golden_dataset(shared_tmp: Path) -> Callable[[ServerBinary], Dataset]:
     def make(binary: ServerBinary) -> Dataset:
         return ensure_dataset(
             binary,
-            device_dir=shared_tmp / "golden",
+            device_dir=shared_folder,
             warehouses=GOLDEN_WAREHOUSES,
-            registry=shared_tmp / "golden-registry",
+            registry=shared_tmp / "registry",
         )
 
     return make

@@ -13,7 +13,7 @@ from benchmarks.errors import RunFailed
 from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import CutShort, Disturbed, Ended
+from benchmarks.measurement.result import CutShort, Disturbed, Ended, Measurement
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.telemetry.live import LiveSecond
@@ -131,6 +131,7 @@ def test_a_crippled_config_is_distinguished_from_a_sound_one(
     load = replace(plan.load, measure_s=6)
     sound = replace(plan, load=load, cut_rule=listen, tell_live=watched.append)
     found = measure(sound, report=lambda _: None, should_stop=lambda: False)
+    check_that_we_are_no_strangers(found)
     commits = [row["commits"] or 0 for row in found.samples if (row["second"] or 0) >= 0]
     # Whoever watched saw the same work while it was done.
     live = [one.new_orders for one in watched[-1] if one.second > 0 and one.new_orders]
@@ -149,6 +150,16 @@ def test_a_crippled_config_is_distinguished_from_a_sound_one(
     }
     with pytest.raises(CutShort):
         run(replace(plan, options=crippled, cut_rule=rule))
+
+
+def check_that_we_are_no_strangers(found: Measurement) -> None:
+    """Server and driver are none to the process that started them, on a host of their own."""
+    by_cpu = dict(found.conditions["by_cpu"])  # type: ignore[call-overload]
+    # the loader's name is that of the installed server, which is started through it
+    assert not [n for n in by_cpu if n.startswith(("mysqld", "mariadbd", "sysbench", "ld-linux"))]
+    assert found.conditions["stalled_s"] == 0
+    assert "steal: switched off" in found.conditions["unwatched"]  # type: ignore[operator]
+    assert found.trend_pct is None  # six seconds are too few
 
 
 def test_what_disturbs_a_run_that_is_too_slow_voids_it(

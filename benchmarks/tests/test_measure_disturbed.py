@@ -80,17 +80,6 @@ def test_a_stranger_that_burns_cpu_time_voids_the_run(plan: Plan, tmp_path: Path
     assert not list(plan.layout.run_dir("").iterdir())
 
 
-def test_our_own_load_does_not_void_a_run(plan: Plan) -> None:
-    """mysqld and driver are not strangers to the process that started them."""
-    found = measure(plan, report=lambda _: None, should_stop=lambda: False)
-    by_cpu = dict(found.conditions["by_cpu"])  # type: ignore[call-overload]
-    # the loader's name is that of the installed server, which is started through it
-    assert not [n for n in by_cpu if n.startswith(("mysqld", "mariadbd", "sysbench", "ld-linux"))]
-    assert found.conditions["stalled_s"] == 0
-    assert "steal: switched off" in found.conditions["unwatched"]  # type: ignore[operator]
-    assert found.trend_pct is None  # four seconds are too few
-
-
 def test_a_host_that_stands_still_voids_the_run(plan: Plan) -> None:
     """Everything of the run is stopped, as all processes are where a virtual machine is held."""
     with subprocess.Popen(

@@ -41,25 +41,15 @@ QUICK_S = 15.0
 Try = Callable[..., Trial]
 
 
-@pytest.fixture(scope="session")
-def made(shared_tmp: Path) -> Callable[[ServerBinary], Path]:
-    """An empty data directory for each server, made once."""
-
-    def make(binary: ServerBinary) -> Path:
-        return ensure_pristine(binary, shared_tmp / "device", shared_tmp / "registry")
-
-    return make
-
-
 @pytest.fixture
 def attempt(
     any_server: ServerBinary,
-    made: Callable[[ServerBinary], Path],
+    pristine_data_dir: Callable[[ServerBinary], Path],
     server_tmp: Path,
     registry: Path,
 ) -> Iterator[Try]:
     """Tries options on the given server; afterwards nothing may be left."""
-    pristine = made(any_server)
+    pristine = pristine_data_dir(any_server)
     before = _tree(pristine)
 
     def run(options: Mapping[str, str | None], **more: object) -> Trial:

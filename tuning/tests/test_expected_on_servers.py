@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from benchmarks.datasets.pristine import ensure_pristine
 from benchmarks.errors import RunFailed
 from benchmarks.memory import host_memory
 from benchmarks.servers.binary import ServerBinary
@@ -56,10 +56,12 @@ class Server:
 
 
 @pytest.fixture
-def server(any_server: ServerBinary, shared_tmp: Path, server_session_tmp: Path) -> Server:
-    device = shared_tmp / "device"
-    pristine = ensure_pristine(any_server, device, shared_tmp / "registry")
-    return Server(any_server, pristine, server_session_tmp)
+def server(
+    any_server: ServerBinary,
+    pristine_data_dir: Callable[[ServerBinary], Path],
+    server_session_tmp: Path,
+) -> Server:
+    return Server(any_server, pristine_data_dir(any_server), server_session_tmp)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ CURRENT = b"[client]\nport=3306\n[mysqld]\nmax_connections = 200\nback_log=99 # 
 NO_VALUE = {"innodb_monitor_enable"}
 
 
-def check_file(server: ServerBinary, text: str | bytes, folder: Path) -> None:
+def check_file(server: ServerBinary, text: str | bytes, folder: Path, name: str) -> None:
     """Have the server read the file as it does at its start."""
     config = folder / "my.cnf"
     config.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -60,25 +60,38 @@ def check_file(server: ServerBinary, text: str | bytes, folder: Path) -> None:
         check=False,
         timeout=60,
     )
-    assert finished.returncode == 0, finished.stderr[-2000:]
+    assert finished.returncode == 0, f"{name}: {finished.stderr[-2000:]}\n{text!r}"
     # An unpacked 5.7 does not know where its messages lie; running_server tells it.
     said = [line for line in finished.stderr.splitlines() if "errmsg.sys" not in line]
-    assert [line for line in said if "[ERROR]" in line] == []
+    assert [line for line in said if "[ERROR]" in line] == [], f"{name}: {text!r}"
 
 
-@pytest.mark.parametrize("name", preset_names())
-def test_the_server_accepts_the_files(
-    name: str, any_server: ServerBinary, server_tmp: Path
-) -> None:
+def settings_in(text: str | bytes) -> tuple[str, ...]:
+    """What the file says but its comments: the lines that the server does more with than skip."""
+    words = text.decode() if isinstance(text, bytes) else text
+    lines = (line.strip() for line in words.splitlines())
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def test_the_server_accepts_the_files(any_server: ServerBinary, server_tmp: Path) -> None:
     target = ServerTraits.of(any_server)
-    for given in (
-        preset_facts(name, target),
-        retarget(preset_facts(name, MYSQL_57), target),
-        retarget(preset_facts(name, MARIADB), target),
-    ):
-        check_file(any_server, render_my_cnf(given), server_tmp)
-        check_file(any_server, render_rollback_cnf(given), server_tmp)
-        check_file(any_server, patched_cnf(given, CURRENT), server_tmp)
+    # Of files that differ in their comments only one is read: a server takes its time for it.
+    files: dict[tuple[str, ...], tuple[str, str | bytes]] = {}
+    for name in preset_names():
+        for given in (
+            preset_facts(name, target),
+            retarget(preset_facts(name, MYSQL_57), target),
+            retarget(preset_facts(name, MARIADB), target),
+        ):
+            for text in (
+                render_my_cnf(given),
+                render_rollback_cnf(given),
+                patched_cnf(given, CURRENT),
+            ):
+                files.setdefault(settings_in(text), (name, text))
+    assert len(files) > 3 * len(preset_names())
+    for name, text in files.values():
+        check_file(any_server, text, server_tmp, name)
 
 
 @pytest.fixture(scope="module")

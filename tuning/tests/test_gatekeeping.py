@@ -286,7 +286,7 @@ def test_preparing_again_tries_again_and_changes_nothing(
 @pytest.mark.server
 def test_the_gate_on_a_real_server(
     any_server: ServerBinary,
-    shared_tmp: Path,
+    shared_folder: Path,
     server_tmp: Path,
     settings: Any,
     new_study: Callable[..., Study],
@@ -298,12 +298,9 @@ def test_the_gate_on_a_real_server(
     settings.RUN_DIR = server_tmp
     settings.DEFAULT_DEVICE = server_tmp / "device"
     settings.INSTANCE_REGISTRY = server_tmp / "registry"
-    # The empty data directory that other trial starts of this test run need, too.
-    shared = shared_tmp / "device" / "datasets"
-    shared.mkdir(parents=True, exist_ok=True)
     ours = settings.DEFAULT_DEVICE / FOLDER
     ours.mkdir(parents=True)
-    (ours / "datasets").symlink_to(shared)
+    (ours / "datasets").symlink_to(shared_folder / "datasets")
     odd_pool = ("odd", b"[mysqld]\ninnodb_buffer_pool_size = 200M\n")
     default_pool = ("default", b"[mysqld]\ninnodb_buffer_pool_size = 128M\n")
     this_host(servers=[any_server], directories=[settings.DEFAULT_DEVICE])

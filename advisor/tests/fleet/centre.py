@@ -26,6 +26,7 @@ from psycopg.rows import dict_row
 from advisor.tests.fleet import documented
 from advisor.tests.harness import ROOT, UNDISTURBED, wait_for
 from advisor.tests.postgres import OWNER_PASSWORD, postgres_programs
+from benchmarks.storage.layout import FOLDER
 from benchmarks.tests import machines
 from benchmarks.tests.machines import Machine
 
@@ -224,13 +225,15 @@ def fleet(
     settings: str = "advisor.settings",
     postgres: Mapping[str, str] = NOTHING_IS_KEPT,
     migrated: Callable[[Path], None] | None = None,
+    datasets: Path | None = None,
     more: Mapping[str, dict[str, str]] | None = None,
 ) -> Iterator[Fleet]:
     """A centre with nothing in its database and machines of these names, without workers.
 
     `folder` has to be one that every user can enter; `postgres` are settings of the server, and
     `more` variables of the environment, as `Fleet.more`.
-    `migrated` copies a data directory that `make_migrated` has made, which is quicker.
+    `migrated` copies a data directory that `make_migrated` has made, which is quicker; so are
+    `datasets` that the hosts' devices share.
     """
     with machines.machines(["centre", *names], folder) as made:
         centre = made.pop("centre")
@@ -239,6 +242,10 @@ def fleet(
         place.more.update(more or {})
         for name in names:
             (folder / name / "device").mkdir(mode=0o755)
+            if datasets is not None:
+                ours = folder / name / "device" / FOLDER
+                ours.mkdir(mode=0o755)
+                (ours / "datasets").symlink_to(datasets)
         _start_postgres(place, postgres, migrated)
         _start_redis(place)
         _start_web(place, migrates=migrated is None)
