@@ -77,6 +77,7 @@ def test_a_safe_recommendation_has_its_file(api: Client) -> None:
     found = api.get(address(study)).json()
     assert (found["durability"], found["acknowledge"], found["losses"]) == ("D0", "D0", [])
     assert "[mysqld]" in found["my_cnf"]
+    assert "on host db-host-1" in " ".join(found["my_cnf"].replace("#", "").split())
     assert found["device_id"] == study.devices.get().pk
 
 

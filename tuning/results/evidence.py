@@ -56,7 +56,7 @@ def export_facts(
     return ExportFacts(
         study=f"{study.pk}, {study.name} (template {study.template})",
         date=_date(study),
-        device=_device_text(device),
+        device=f"{_device_text(device)}, on host {study.host}",
         server=traits_of(study.server),
         candidate=winner.name,
         baseline=baseline.name,

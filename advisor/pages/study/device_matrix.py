@@ -149,6 +149,11 @@ def _summary(rows: Sequence[DeviceRow], names: Mapping[int, str]) -> str:
     slow, fast = rows[0], rows[-1]
     if fast.times is None or fast.line is None or slow.line is None:
         return ""
+    if not fast.times.is_clear:
+        return (
+            f"Whether {names[fast.device.pk]} is faster than {names[slow.device.pk]} is not "
+            "known: their runs overlap."
+        )
     configs = {row.line.candidate for row in rows if row.line is not None}
     differ = "; the configs differ" if len(configs) > 1 else ""
     return (
