@@ -100,10 +100,13 @@ def test_of_two_load_hosts_one_that_dies_or_is_cut_off_loses_a_run_and_not_the_s
 
 
 def _check_runs(runs: list[dict[str, Any]], drivers: list[str]) -> set[str]:
-    """Lost to the first load host, or driven by all of them; their comparability keys."""
+    """Lost to the first load host, or driven by all of them; their comparability keys.
+
+    One that was begun just before that host's silence was noticed is given back.
+    """
     keys = set()
     for run in runs:
-        if run["state"] == "lost":
+        if run["state"] in ("lost", "cancelled"):
             assert "driver1" in run["reason"]
             continue
         assert run["state"] == "ok", run
