@@ -66,6 +66,7 @@ _OPTIONS = {
     "hosts": "host",
     "keeps_duplicates": "keep-duplicates",
     "kind": "device-kind",
+    "load_hosts": "load-host",
     "measure_s": "measure",
     "memory_mb": "memory-limit",
     "path": "device",
