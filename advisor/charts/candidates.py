@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
@@ -82,6 +83,8 @@ def candidates_figure(series: CandidatesSeries) -> go.Figure:
     places = list(range(len(names)))
     last = max((point.block for point in series.runs), default=1)
     dots = [names.index(point.candidate) + _offset(point.block, last) for point in series.runs]
+    # As an array: plotly looks into each list of a list.
+    of_runs = np.array([(plain(p.candidate), p.url, p.block) for p in series.runs], dtype=object)
     panels = (("tpmP", "", BLUE, ",.0f"), ("p95_ms", " ms", ORANGE, ".1f"))
     for row, (field, unit, colour, form) in enumerate(panels, start=1):
         figure.add_bar(
@@ -100,7 +103,7 @@ def candidates_figure(series: CandidatesSeries) -> go.Figure:
             name="one run",
             mode="markers",
             marker={"color": colour, "size": 9, "line": {"color": "white", "width": 1}},
-            customdata=[[plain(p.candidate), p.url, p.block] for p in series.runs],
+            customdata=of_runs,
             hovertemplate=(
                 "%{customdata[0]}, block %{customdata[2]}<br>"
                 f"%{{y:{form}}}{unit}<extra></extra>"
@@ -140,6 +143,12 @@ def _mark_baseline(figure: go.Figure, series: CandidatesSeries) -> None:
     baseline = next((median for median in series.medians if median.is_baseline), None)
     if baseline is None or len(series.medians) < 2:
         return
-    for row, level in enumerate((baseline.tpmP, baseline.p95_ms), start=1):
+    for axis, level in (("", baseline.tpmP), ("2", baseline.p95_ms)):
         if level is not None:
-            figure.add_hline(y=level, line={"color": GREY, "dash": "dot", "width": 1}, row=row)
+            # As add_hline does, which looks through all traces for it.
+            figure.add_shape(
+                type="line",
+                line={"color": GREY, "dash": "dot", "width": 1},
+                **{"x0": 0, "x1": 1, "xref": f"x{axis} domain"},
+                **{"y0": level, "y1": level, "yref": f"y{axis}"},
+            )

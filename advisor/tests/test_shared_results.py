@@ -9,13 +9,17 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
+from advisor.charts.boards import run_figures
+from advisor.pages.study.boards import board_key
 from advisor.tests import factories
 from advisor.tests.device_rows import NVME, SATA, measured_on
-from benchmarks.models import Device, Host, Run, RunState, Workload
+from benchmarks.models import Device, Host, Run, RunState, Sample, Workload
 from tuning.comparison.devices import measured_runs
 from tuning.models import Study, StudyState
+from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import judge
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +93,20 @@ def test_a_study_that_has_ended_is_judged_once_for_all_who_ask(
     [page] = asked(admin_client, paths[0])
     assert "Answer so far" not in page
     assert ">Disturbed</span>" in page
+
+
+def test_charts_of_runs_are_kept_as_long_as_the_runs_have_their_seconds(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = factories.measured_study(blocks=1, samples=True)
+    drawn = counted(monkeypatch, "advisor.pages.study.views.run_figures", run_figures)
+    board = StudyResult(study).boards[0]
+    address = f"{reverse('board-charts', args=[study.pk])}?board={board_key(board)}"
+    for _ in range(2):
+        assert "over-time" in asked(admin_client, address)[0]
+    assert len(drawn) == 1
+    Sample.objects.all().delete()
+    assert "over-time" not in asked(admin_client, address)[0]
 
 
 def test_the_load_hosts_of_a_study_are_read_at_once(admin_client: Client) -> None:

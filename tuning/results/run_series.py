@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.drivers.latency import LatencyHistogram
 from benchmarks.models import Run, RunState, Sample
+from tuning.models import Slot
 from tuning.results.boards import Board
 
 #: Configs over each other in one chart: more cannot be told apart.
@@ -48,6 +49,12 @@ def seconds_of(runs: Iterable[int]) -> dict[int, Seconds]:
         one.p95_ms.append(p95_ms)
         one.cpu_busy_pct.append(None if user is None or system is None else user + system)
     return dict(found)
+
+
+def has_seconds(slots: Sequence[Slot]) -> bool:
+    """Whether the newest successful run still has its series: those of old runs are deleted."""
+    newest = next((slot.run_id for slot in reversed(slots) if slot.run.state == RunState.OK), 0)
+    return Sample.objects.filter(run=newest).exists()
 
 
 def shown_candidates(board: Board, most: int) -> list[str]:

@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from advisor.charts.payload import charts_answer
+from advisor.charts.payload import charts_json
 from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.compare.charts import side_figures
 from advisor.pages.compare.choice import (
@@ -17,6 +17,7 @@ from advisor.pages.compare.choice import (
     studies_to_pick,
 )
 from advisor.pages.compare.context import charts_shown, columns_of, figure_lines
+from advisor.shared_results import shared_comparisons
 from tuning.comparison.side_by_side import lay_side_by_side
 from tuning.comparison.sides import MAX_SIDES, find_sides
 
@@ -52,4 +53,8 @@ def compare(request: HttpRequest) -> HttpResponse:
 @also_as_tables
 def compare_charts(request: HttpRequest) -> HttpResponse:
     """The charts of the sides by key; those without data are left out."""
-    return charts_answer(side_figures(find_sides(asked_sides(request.GET)).sides))
+    sides = tuple(asked_sides(request.GET))
+    charts = shared_comparisons().made(
+        ("sides", sides), lambda: charts_json(side_figures(find_sides(sides).sides))
+    )
+    return HttpResponse(charts, content_type="application/json")

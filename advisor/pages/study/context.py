@@ -18,6 +18,7 @@ from advisor.pages.study.candidates import candidate_details
 from advisor.pages.study.device_matrix import device_matrices
 from advisor.pages.study.events import events_context
 from advisor.pages.study.extend import ExtendForm
+from advisor.pages.study.run_rows import run_rows
 from advisor.pages.study.search import search_view
 from advisor.shared_results import SharedResult, shared_result
 from advisor.wording.findings import source_findings
@@ -130,7 +131,7 @@ def _tables(result: StudyResult, made: Mapping[str, Any]) -> dict[str, SafeStrin
     """HTML that every choice has in common."""
     context = {**made, "study": result.study}
     return {
-        "run_rows": render_to_string("studies/_run_rows.html", context),
+        "run_rows": run_rows(made["ended_runs"], shows_device=made["shows_device"]),
         "candidate_details": render_to_string("studies/_candidate_details.html", context),
     }
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 
 from tuning.models import Study
 from tuning.studies.events import Event, EventKind, study_events
@@ -25,8 +29,8 @@ TONES = {
 
 
 def events_context(study: Study, slots: Sequence[SlotState]) -> dict[str, Any]:
-    """The newest events first: [(event, tone of its badge)], and the others."""
-    lines = [(one, _tone(one)) for one in study_events(study, slots, newest_runs=NEWEST_RUNS)]
+    """The newest events first, each as HTML, and the others."""
+    lines = [_line(one) for one in study_events(study, slots, newest_runs=NEWEST_RUNS)]
     return {
         "events": lines[:SHOWN],
         "older_events": lines[SHOWN:],
@@ -34,5 +38,8 @@ def events_context(study: Study, slots: Sequence[SlotState]) -> dict[str, Any]:
     }
 
 
-def _tone(event: Event) -> str:
-    return TONES.get(event.kind, "")
+# An open page has them again with every step, as they were before.
+@lru_cache(maxsize=1024)
+def _line(event: Event) -> SafeString:
+    tone = TONES.get(event.kind, "")
+    return render_to_string("studies/_event.html", {"event": event, "tone": tone})

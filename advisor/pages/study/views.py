@@ -7,7 +7,8 @@ from functools import partial
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Count, Q
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -35,9 +36,10 @@ from advisor.shared_results import PROGRESS, shared_result
 from advisor.wording.answers import named_answers
 from benchmarks.models import ACTIVE_RUN_STATES, Host, Workload
 from tuning.errors import TuningError
-from tuning.models import Study
+from tuning.models import Slot, Study
 from tuning.results.knob_importance import knob_importance
 from tuning.results.live_run import live_run
+from tuning.results.run_series import has_seconds
 from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
 from tuning.strategy.search.space import Space
@@ -60,18 +62,20 @@ def study_list(request: HttpRequest) -> HttpResponse:
         there.select_related("server", "host")
         .prefetch_related("devices", "workloads", "recommendations__candidate")
         .annotate(
-            runs_total=Count("slots", distinct=True),
-            runs_done=Count(
-                "slots", filter=~Q(slots__run__state__in=ACTIVE_RUN_STATES), distinct=True
-            ),
+            runs_total=_count(Slot.objects.all()),
+            runs_done=_count(Slot.objects.exclude(run__state__in=ACTIVE_RUN_STATES)),
         )
-        # Django drops the model's own ordering from queries that group.
-        .order_by("-id")
     )
     page = Paginator(studies, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
     Workload.objects.fetch_load_hosts(one for study in page for one in study.workloads.all())
     rows = [(study, named_answers(study)) for study in page]
     return render(request, "studies/list.html", {"page": page, "rows": rows, "host": host})
+
+
+def _count(slots: QuerySet[Slot]) -> Coalesce:
+    """Of each study; of those on the page only, which a join of all slots would not be."""
+    there = slots.filter(study=OuterRef("pk")).order_by().values("study")
+    return Coalesce(Subquery(there.annotate(found=Count("pk")).values("found")), 0)
 
 
 @require_GET
@@ -156,9 +160,8 @@ def board_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The charts of single runs of one board (`?board=` is its key), asked for when opened."""
     key = request.GET.get("board", "")
     shared = shared_result(study_for_page(pk))
-    if shared.result.study.is_finished:  # the seconds of its runs may be deleted
-        return HttpResponse(_run_charts(shared.result, key), content_type="application/json")
-    charts = shared.made(("runs", key), lambda result: _run_charts(result, key))
+    what = "runs", key, has_seconds(shared.result.slots)
+    charts = shared.made(what, lambda result: _run_charts(result, key))
     return HttpResponse(charts, content_type="application/json")
 
 
