@@ -31,6 +31,8 @@ from tuning.strategy.search.space import MAX_LEVELS, Dimension
 _LOG_FROM = 8.0
 # A pool that holds the data more than so many times never fills.
 _POOL_OF_DATA = 2.0
+# The memory holds at least so many of the largest log buffer.
+_LOG_BUFFERS_IN_MEMORY = 16
 # With fewer units of its rounding than this a pool gets its sizes one by one.
 _FEW_UNITS = 4
 _KIB = 1024.0
@@ -140,6 +142,8 @@ def _number(
         high, step = min(high, _redo_limit(knob, situation, beside)), 4.0 * MIB
     elif knob.kind is Kind.BYTES and high >= 4 * MIB:
         step = 1.0 * MIB
+        if knob.name == LOG_BUFFER and not is_requested:
+            high = min(high, _most_log_buffer(situation))
     elif knob.kind is Kind.FLOAT:
         step = _decimal_step(high - low)
     for cost in knob.costs:
@@ -193,7 +197,8 @@ def _pool(
         most = max(_POOL_OF_DATA * situation.resources.data_bytes, 2 * low)
         high = min(high, rounded(round(most)))
     budget = host.memory_budget_bytes or situation.resources.memory_bytes
-    need = memory_need(Expected({POOL: str(round(high)), LOG_BUFFER: str(64 * MIB)}, target, host))
+    log_buffer = str(_most_log_buffer(situation))
+    need = memory_need(Expected({POOL: str(round(high)), LOG_BUFFER: log_buffer}, target, host))
     if need is not None:
         rest = need.total(host.connections or 0) - need.pool
         high = min(high, MAX_SHARE * budget - rest)
@@ -209,6 +214,13 @@ def _pool(
         if len(sizes) > 1:
             return sizes[0], sizes[-1], float(step), tuple(str(size) for size in _thinned(sizes))
     return low, min(low, high), 0.0, ()
+
+
+def _most_log_buffer(situation: Situation) -> int:
+    """The largest that is tried: in a small memory it would take the place of the pool."""
+    budget = situation.host.memory_budget_bytes or situation.resources.memory_bytes
+    default = Expected({}, situation.target, situation.host).whole(LOG_BUFFER) or 0
+    return min(64 * MIB, max(default, budget // _LOG_BUFFERS_IN_MEMORY))
 
 
 def _thinned(sizes: list[int]) -> list[int]:

@@ -643,8 +643,11 @@ def test_a_search_for_response_times_races_and_is_confirmed_by_them(
     assert answer.objective_low is not None
     assert answer.objective_high is not None
     assert answer.objective_low < truth < answer.objective_high < 1
+    Candidate.objects.filter(pk=answer.candidate_id).update(found_by_search=True)
     result = StudyResult(study)
+    (answer,) = result.recommendations
     text = " ".join(result.export(answer, ExportRequest()).text.replace("#", "").split())
+    assert "Origin: made by the search of this study; why it was tried then: " in text
     assert "times the p95 response time (95% interval 0." in text
     assert "which decided; 0.9" in text
     (effect,) = result.evidence(answer).effects

@@ -102,6 +102,26 @@ def test_the_pool_follows_the_data_and_stays_within_the_memory() -> None:
     assert int(space.dimensions[0].levels[-1]) < 1.7 * GIB
 
 
+@pytest.mark.parametrize("server", ["mysql 8.0", "mariadb 10.6", "mariadb 10.11"])
+def test_in_a_small_memory_the_log_buffer_leaves_the_pool_its_room(server: str) -> None:
+    """As in a scale model: 64 MiB would be a quarter of this memory."""
+    here = situation(server)
+    budget = 256 * MIB
+    here = replace(
+        here,
+        resources=replace(here.resources, memory_bytes=budget),
+        host=replace(here.host, memory_budget_bytes=budget, pool_chunk_bytes=MIB),
+    )
+    space = build_space(SpaceRequest(count=MAX_COUNT), here)
+    assert int(dimension(space, POOL)[-1]) > 0.6 * budget
+    grid = Grid(space)
+    for point in grid.spread(25, np.random.default_rng(1)):
+        check_knobs(grid.knobs(point), here.target, source="search", host=here.host)
+    asked = SpaceRequest(names=("innodb_log_buffer_size",))
+    asked = replace(asked, bounds={"innodb_log_buffer_size": ("16M", "64M")})
+    assert int(dimension(build_space(asked, here), "innodb_log_buffer_size")[-1]) == 64 * MIB
+
+
 def test_costs_are_searched_only_where_they_are_allowed() -> None:
     here = situation()
     free = replace(here, allowed=frozenset({CostKind.OBSERVABILITY, CostKind.RECOVERY_TIME}))
