@@ -49,9 +49,8 @@ class TpccOutput:
             self._in_totals = line.startswith("<Raw Results2(sum ver.)>")
         elif interval := _INTERVAL.match(line):
             self.intervals.append(int(interval[2]))
-            p95_ms = float(interval[3]) if interval[3] else None
-            if p95_ms is not None:
-                self.newest = Told(len(self.intervals), self.intervals[-1], p95_ms)
+            if interval[3]:
+                self.newest = Told(len(self.intervals), self.intervals[-1], float(interval[3]))
         elif self._in_totals and (total := _TOTAL.match(line)):
             kind, in_time, late, retried, failed = (int(number) for number in total.groups())
             self.counts[_TRANSACTIONS[kind]] = TransactionCounts(in_time + late, retried, failed)

@@ -17,11 +17,11 @@ from pathlib import Path
 from benchmarks.errors import NotAServer
 from benchmarks.servers.privileges import (
     ASK_STEP_S,
-    ASK_TIMES,
     KILLED,
     clean_environment,
     launcher,
     server_user,
+    unless_killed,
 )
 from benchmarks.servers.trusted import trusted_program
 
@@ -117,12 +117,11 @@ def parse_version(output: str, path: Path) -> tuple[Flavour, tuple[int, int, int
 
 
 def _ask_version(path: Path) -> str:
-    """What it prints; one that is killed from outside is asked again."""
-    for _ in range(ASK_TIMES - 1):
-        said, status = _ask_once(path)
-        if said or status not in KILLED:
-            return said
-    return _ask_once(path)[0]
+    """What it prints; one that is killed from outside before that is asked again."""
+    said, _ = unless_killed(
+        lambda: _ask_once(path), lambda found: not found[0] and found[1] in KILLED
+    )
+    return said
 
 
 def _ask_once(path: Path) -> tuple[str, int | None]:

@@ -9,14 +9,17 @@ import resource
 import shutil
 import signal
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from benchmarks.errors import DeviceUnusable, NoServerUser
 from benchmarks.ownership import handover
 
 USER_VARIABLE = "ADVISOR_SERVER_USER"
 DEFAULT_USER = "oltp-advisor"
+T = TypeVar("T")
 
 # Nothing else reaches the server: MYSQL_HOME, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, NOTIFY_SOCKET and
 # LD_PRELOAD would each change what is measured, or where it listens.
@@ -28,7 +31,7 @@ _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 OPEN_FILES = 65_536
 _CAP_SYS_RESOURCE = 24
 #: How often a program is asked that is killed from outside before it has answered.
-ASK_TIMES = 3
+_ASK_TIMES = 3
 #: Exit statuses of one that was killed; of its shell, if it has one.
 KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
 #: Seconds that are waited at a time: what is longer, for the host stood still, counts as much.
@@ -88,11 +91,19 @@ def ask(program: Path, *words: str, timeout_s: float = 10) -> subprocess.Complet
     One that is killed from outside is asked again; a time in which the host stood still does not
     count. Raises OSError, subprocess.TimeoutExpired and NoServerUser.
     """
-    for _ in range(ASK_TIMES - 1):
-        said = _ask_once(program, *words, timeout_s=timeout_s)
-        if said.returncode not in KILLED:
-            return said
-    return _ask_once(program, *words, timeout_s=timeout_s)
+    return unless_killed(
+        lambda: _ask_once(program, *words, timeout_s=timeout_s),
+        lambda said: said.returncode in KILLED,
+    )
+
+
+def unless_killed(ask_once: Callable[[], T], was_killed: Callable[[T], bool]) -> T:
+    """The answer of a program; asked again while it is killed from outside, which says nothing."""
+    for _ in range(_ASK_TIMES - 1):
+        answer = ask_once()
+        if not was_killed(answer):
+            return answer
+    return ask_once()
 
 
 def _ask_once(program: Path, *words: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
@@ -175,10 +186,10 @@ def become(user: ServerUser) -> None:
 def may(user: ServerUser, right: str, path: Path) -> bool:
     """Whether that user has a right ("-x" as for test(1)) to a path, ACLs and mounts included."""
     command = [*launcher(user), tool("test"), right, str(path)]
-    for _ in range(ASK_TIMES):
-        answer = subprocess.run(command, cwd="/", check=False).returncode
-        if answer not in KILLED:  # from outside, which says nothing
-            break
+    answer = unless_killed(
+        lambda: subprocess.run(command, cwd="/", check=False).returncode,
+        lambda status: status in KILLED,
+    )
     return answer == 0
 
 
