@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +18,7 @@ from kombu.transport.redis import Channel
 from pytest_django import Settings
 
 from advisor import worker
-from advisor.tests.harness import wait_for
+from advisor.tests.harness import ROOT, wait_for
 
 
 class Redis:
@@ -107,3 +107,48 @@ def test_a_worker_starts_without_the_pages(tmp_path: Path) -> None:
         timeout=60,
     )
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+SHARING = """
+import sys
+from multiprocessing.util import get_temp_dir
+from pathlib import Path
+from advisor.processes.scratch import share_in
+from benchmarks.storage import held
+
+held._LOCKED_AFTER_S = -1.0
+share_in(Path(sys.argv[1]))
+print(get_temp_dir(), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_what_a_killed_worker_shared_with_its_processes_goes_at_the_next_start(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "shared"
+    with ExitStack() as stack:
+
+        def start() -> tuple[subprocess.Popen[str], Path]:
+            process = stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", SHARING, str(place)],
+                    cwd=ROOT,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            stack.callback(process.kill)
+            assert process.stdout is not None
+            return process, Path(process.stdout.readline().strip())
+
+        killed, left = start()
+        killed.kill()
+        killed.wait()
+        assert [*place.iterdir()] == [left]
+        _, lives = start()
+        ends, own = start()
+        assert {*place.iterdir()} == {lives, own}
+        ends.communicate("")
+        assert [*place.iterdir()] == [lives]

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from advisor.celery import app
+from advisor.processes.scratch import share_in
 from advisor.processes.supervisor import worker_name
 from advisor.worker import join, leave
 from benchmarks.jobs.presence import NameTaken
@@ -34,6 +35,7 @@ class Command(BaseCommand):
         except NameTaken as error:
             raise CommandError(f"{error.code}: {error}", returncode=os.EX_UNAVAILABLE) from error
         try:
+            share_in(settings.RUN_DIR / "shared")
             app.worker_main(
                 [
                     "worker",

@@ -1,0 +1,30 @@
+"""Where the worker's processes have the memory that they share.
+
+multiprocessing makes a folder for that in the temporary directory of the machine, and deletes it
+when its process ends. One that is killed would leave a folder there each time.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from multiprocessing.util import get_temp_dir
+from pathlib import Path
+
+from benchmarks.ownership.deleting import delete
+from benchmarks.storage.held import hold, is_free_for_long
+
+
+def share_in(place: Path) -> None:
+    """Have this process share memory in a folder of its own in `place`, for as long as it lives.
+
+    Folders there of processes that have died are deleted. To be called before it shares any.
+    """
+    place.mkdir(mode=0o700, exist_ok=True)
+    for left in place.iterdir():
+        if is_free_for_long(left):
+            delete(left)
+    usual, tempfile.tempdir = tempfile.tempdir, str(place)
+    try:
+        hold(Path(get_temp_dir()))  # which is asked for once
+    finally:
+        tempfile.tempdir = usual
