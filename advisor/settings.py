@@ -227,6 +227,7 @@ REST_KNOX = {"TOKEN_TTL": None, "TOKEN_PREFIX": "oltp_"}
 # A study's form with its largest number of largest my.cnf files pasted into it.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
+SESSION_ENGINE = "advisor.access.sessions"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"

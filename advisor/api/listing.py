@@ -16,6 +16,7 @@ from rest_framework.serializers import IntegerField
 
 from advisor.ids import MAX_ID
 from benchmarks.models import Host
+from tuning.studies.hosts import hosts_named
 
 MAX_PAGE = 200
 CURSOR = "cursor"
@@ -126,8 +127,7 @@ def named_host(request: Request) -> Host | None:
     name = request.query_params.get("host")
     if name is None:
         return None
-    # No database takes a NUL.
-    host = None if "\0" in name else Host.objects.filter(name=name).first()
+    host = hosts_named([name]).first()
     if host is None:
         raise ValidationError({"host": ["There is no such host."]})
     return host

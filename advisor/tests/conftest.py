@@ -51,6 +51,21 @@ def migrated_postgres(shared_tmp: Path) -> Callable[[Path], None]:
     return copy
 
 
+@pytest.fixture
+def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of an empty database of a PostgreSQL of its own, which is migrated."""
+    if postgres.postgres_programs() is None:
+        pytest.skip("PostgreSQL is not installed")
+    # A socket's path is short, and its user must be able to enter the folder.
+    with tempfile.TemporaryDirectory(prefix="adv-pg-", dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        postgres.give_to_postgres(folder)
+        request.getfixturevalue("migrated_postgres")(folder / "data")
+        with postgres.server(folder / "data", folder) as url:
+            yield url
+
+
 @pytest.fixture(scope="session")
 def shared_device(shared_folder: Path) -> Iterator[Path]:
     """A device of this process; the datasets on it are those of all processes of the test run."""

@@ -152,3 +152,33 @@ def wait_for(what: Callable[[], Any], seconds: float = 60, text: str = "") -> An
             return value
         time.sleep(0.1)
     raise AssertionError(text or f"not within {seconds} s")
+
+
+_IN_A_HOME = """
+import sys, django
+from importlib import import_module
+from pathlib import Path
+django.setup()
+for name in sys.argv[2:]:
+    module, _, function = name.partition(":")
+    getattr(import_module(module), function)(Path(sys.argv[1]))
+print("all of it")
+"""
+
+
+def in_a_home(folder: Path, *functions: Callable[[Path], None], **environment: str) -> None:
+    """Call functions, which are in modules, with a folder, in a process of its own whose home is
+    there.
+    """
+    kept = {k: v for k, v in os.environ.items() if k not in ("REDIS_URL", "DATABASE_URL")}
+    ours = {"ADVISOR_HOME": str(folder / "home"), "DJANGO_SETTINGS_MODULE": "advisor.settings"}
+    names = [f"{one.__module__}:{one.__name__}" for one in functions]
+    done = subprocess.run(
+        [sys.executable, "-c", _IN_A_HOME, str(folder), *names],
+        cwd=ROOT,
+        env=kept | ours | environment,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.stdout.endswith("all of it\n"), done.stdout + done.stderr

@@ -74,12 +74,10 @@ def server(data: Path, sockets: Path, *, port: int | None = None) -> Iterator[st
         process.wait(30)
 
 
-def make_migrated(folder: Path) -> Path:
-    """A data directory with the advisor's tables in the database `advisor`, no server on it.
+def make_empty(folder: Path) -> Path:
+    """A data directory without a database of ours, no server on it.
 
-    It lets everybody in through the socket. `advisor` and `postgres` are superusers. Three
-    processes migrate it at the same time, as where workers and dashboard are started together;
-    what they said is in `migrating-N.log`.
+    It lets everybody in through the socket. `advisor` is a superuser.
     """
     folder.mkdir(mode=0o755)
     password = folder / "password"
@@ -96,6 +94,17 @@ def make_migrated(folder: Path) -> Path:
         check=True,
         capture_output=True,
     )
+    return data
+
+
+def make_migrated(folder: Path) -> Path:
+    """As `make_empty`, with the advisor's tables in the database `advisor`; `postgres` is a
+    superuser as well.
+
+    Three processes migrate it at the same time, as where workers and dashboard are started
+    together; what they said is in `migrating-N.log`.
+    """
+    data = make_empty(folder)
     with server(data, folder) as url:
         with psycopg.connect(url, dbname="postgres", autocommit=True) as owner:
             owner.execute("create database advisor")

@@ -1,36 +1,36 @@
-"""Backup and restore, on SQLite and, where it is installed, on PostgreSQL."""
+"""Backup and restore, on SQLite; `test_on_postgresql.py` has them done there."""
 
 from __future__ import annotations
 
 import json
-import os
 import secrets
+import shutil
 import sqlite3
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.apps import apps
 from django.conf import settings
 from django.core import serializers
-from django.db import connection
+from django.core.management import call_command
+from django.db import connection, connections, transaction
 from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Count, Q
 from django.db.models.functions import Now
 from pytest_django import Settings
 
-from advisor.tests import factories, postgres
-from advisor.tests.harness import ROOT
+from advisor.tests import factories, harness
 from advisor.upkeep.archive import BackupFailed
-from advisor.upkeep.backup import back_up, copy_sqlite, restore
+from advisor.upkeep.backup import _columns, back_up, copy_sqlite, restore
 from benchmarks.errors import DeviceUnusable
-from benchmarks.models import Config, Host, Release
+from benchmarks.models import Config, Host, Release, RunState
 from tuning.models import Study, StudyState
 
 
@@ -246,43 +246,104 @@ def test_a_database_that_refuses_is_no_bug(
     assert not (tmp_path / "backup.zip").exists()
 
 
-@pytest.fixture
-def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The URL of an empty database of a PostgreSQL of its own."""
-    if postgres.postgres_programs() is None:
-        pytest.skip("PostgreSQL is not installed")
-    # A socket's path is short, and its user must be able to enter the folder.
-    with tempfile.TemporaryDirectory(prefix="adv-pg-", dir="/tmp") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        postgres.give_to_postgres(folder)
-        request.getfixturevalue("migrated_postgres")(folder / "data")
-        with postgres.server(folder / "data", folder) as url:
-            yield url
-
-
-_ON_POSTGRES = """
-import sys, django
-from pathlib import Path
-django.setup()
-from advisor.tests.test_backup import live_through
-live_through(Path(sys.argv[1]))
-print("all of it")
-"""
-
-
 @pytest.mark.long
-def test_everything_comes_back_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
-    ours = {"ADVISOR_HOME": str(tmp_path / "home"), "DATABASE_URL": postgres_url}
-    done = subprocess.run(
-        [sys.executable, "-c", _ON_POSTGRES, str(tmp_path)],
-        cwd=ROOT,
-        env=dict(os.environ) | ours | {"DJANGO_SETTINGS_MODULE": "advisor.settings"},
-        capture_output=True,
-        text=True,
-        timeout=200,
+def test_what_is_written_beside_a_backup_comes_back_whole_or_not_on_sqlite(
+    migrated_database: Path, tmp_path: Path
+) -> None:
+    database = tmp_path / "home" / "private" / "db.sqlite3"
+    database.parent.mkdir(mode=0o700, parents=True)
+    shutil.copy(migrated_database, database)
+    harness.in_a_home(tmp_path, live_beside_a_writer)
+
+
+#: Transactions for each study: it is made, then each of its runs ends.
+_STEPS = 4
+
+
+def live_beside_a_writer(folder: Path) -> None:
+    """Studies are made and measured while a backup is made; restored is the database as it was
+    between two transactions. PostgreSQL's tables are read with at least one between each two.
+    """
+    over, written = threading.Event(), Written()
+    thread = threading.Thread(target=written.go_on, args=[over])
+    thread.start()
+    try:
+        for number in range(100):
+            file, before = folder / f"beside-{number}.zip", written.transactions
+            with patch("advisor.upkeep.backup._columns", written.one_more_before(_columns)):
+                call_command("backup", str(file))
+            if (after := written.transactions) >= before + 2 and before:
+                break
+            file.unlink()
+    finally:
+        over.set()
+        thread.join()
+    assert before
+    assert after >= before + 2, "nothing was written beside it"
+    call_command("restore", str(file), "--force")
+    connection.check_constraints()
+    found = list(
+        Study.objects.filter(name__startswith="beside ")
+        .order_by("pk")
+        .annotate(
+            measured=Count("slots", filter=Q(slots__run__state=RunState.OK), distinct=True),
+            seconds=Count("slots__run__samples", distinct=True),
+            queued=Count("slots", filter=Q(slots__run__state=RunState.QUEUED), distinct=True),
+            tried=Count("candidates", distinct=True),
+        )
+        .values_list("name", "measured", "seconds", "queued", "tried")
     )
-    assert done.stdout.endswith("all of it\n"), done.stdout + done.stderr
+    transactions = sum(1 + measured for _, measured, *_ in found)
+    assert before <= transactions <= after + 1  # the last may be seen before it is counted
+    assert found == written.after(transactions)
+
+
+class Written:
+    """What one writer has committed: study after study, and each of its runs with its seconds."""
+
+    def __init__(self) -> None:
+        self.transactions = 0
+        self._seconds = 0
+
+    def go_on(self, over: threading.Event) -> None:
+        """Until it is over, in a thread with a connection of its own."""
+        try:
+            while not over.is_set():
+                self._write_one()
+                self.transactions += 1
+        finally:
+            connections.close_all()
+
+    def one_more_before(self, read: Callable[..., str]) -> Callable[..., str]:
+        """The same function, which waits each time until something more is committed."""
+
+        def wait(*given: Any) -> str:
+            before, until = self.transactions, time.monotonic() + 60
+            while self.transactions == before and time.monotonic() < until:
+                time.sleep(0.002)
+            return read(*given)
+
+        return wait
+
+    def _write_one(self) -> None:
+        number, step = divmod(self.transactions, _STEPS)
+        with transaction.atomic():
+            if not step:
+                factories.make_study(name=f"beside {number}", names=factories.NAMES[:2], blocks=1)
+                return
+            study = Study.objects.get(name=f"beside {number}")
+            slots = study.slots.filter(run__state=RunState.QUEUED).order_by("order")
+            run = factories.finish(slots[0].run, samples=True)
+            self._seconds = run.workload.warmup_s + run.workload.measure_s
+
+    def after(self, transactions: int) -> list[tuple[str, int, int, int, int]]:
+        """All studies then: name, runs measured, their seconds, runs queued, candidates."""
+        whole, more = divmod(transactions, _STEPS)
+        measured = [_STEPS - 1] * whole + ([more - 1] if more else [])
+        return [
+            (f"beside {number}", done, done * self._seconds, _STEPS - 1 - done, 2)
+            for number, done in enumerate(measured)
+        ]
 
 
 def test_a_copy_is_the_database_at_one_moment_while_another_process_writes(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from benchmarks.errors import NotInspected
 from benchmarks.inventory.devices import DeviceRequest
@@ -44,6 +45,12 @@ def host_for(named: str = "", devices: Iterable[DeviceRequest] = ()) -> Host:
     if settings.HOST_NAME in hosts:
         return hosts[settings.HOST_NAME]
     raise BadRequest(f"name one of the hosts: {_list(hosts)}", field="host")
+
+
+def hosts_named(names: Iterable[str]) -> QuerySet[Host]:
+    """Those that there are of these names, which may be any text."""
+    # PostgreSQL takes no NUL, not even to look for it.
+    return Host.objects.filter(name__in=[name for name in names if "\0" not in name])
 
 
 def what_host_has(named: str = "", devices: Iterable[DeviceRequest] = ()) -> HostInventory:

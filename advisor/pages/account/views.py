@@ -7,8 +7,8 @@ from typing import Any, cast
 from django.contrib import messages
 from django.contrib.auth import views as auth
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
@@ -28,7 +28,7 @@ def token(request: HttpRequest) -> HttpResponse:
     """The user's tokens; on POST a new one, or `action=revoke` ends the one of `token`."""
     user = cast(User, request.user)
     if request.POST.get("action") == "revoke":
-        found = get_object_or_404(ApiToken, user=user, pk=request.POST.get("token", ""))
+        found = _own_token(user, request.POST.get("token", ""))
         found.delete()
         messages.info(request, f"The token {found.name} has ended.")
         return redirect("account-token")
@@ -43,6 +43,14 @@ def token(request: HttpRequest) -> HttpResponse:
     }
     status = 400 if form.errors else 200
     return render(request, "account/token.html", context, status=status)
+
+
+def _own_token(user: User, named: str) -> ApiToken:
+    """Raises Http404."""
+    for token in ApiToken.objects.filter(user=user):
+        if token.pk == named:
+            return token
+    raise Http404("no such token")
 
 
 def _created(form: TokenForm, user: User) -> str | None:

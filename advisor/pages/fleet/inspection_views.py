@@ -11,8 +11,7 @@ from advisor.access.callers import caller_of
 from advisor.pages.fleet.typed_paths import FIELDS, answer_of, answers_about
 from benchmarks.models import Host, Inspection
 from tuning.errors import TuningError
-from tuning.results.known_hosts import hosts
-from tuning.studies.hosts import host_for
+from tuning.studies.hosts import host_for, hosts_named
 from tuning.studies.inspecting import inspect_again, waiting_text
 
 
@@ -37,7 +36,7 @@ def path_inspect(request: HttpRequest) -> HttpResponse:
         text = f"field must be one of {', '.join(FIELDS)}."
         return HttpResponse(text, status=400, content_type="text/plain; charset=utf-8")
     try:
-        asked = list(hosts().filter(name__in=request.POST.getlist("host"))) or [host_for()]
+        asked = list(hosts_named(request.POST.getlist("host")).order_by("name")) or [host_for()]
     except TuningError as error:
         return render(request, "hosts/_path_answers.html", {"trouble": str(error)})
     answers = answers_about(

@@ -34,7 +34,7 @@ from advisor.pages.study.context import (
 from advisor.pages.study.extend import ExtendForm
 from advisor.shared_results import PROGRESS, shared_result
 from advisor.wording.answers import named_answers
-from benchmarks.models import ACTIVE_RUN_STATES, Host, Workload
+from benchmarks.models import ACTIVE_RUN_STATES, Workload
 from tuning.errors import TuningError
 from tuning.models import Slot, Study
 from tuning.results.knob_importance import knob_importance
@@ -45,6 +45,7 @@ from tuning.results.study_result import StudyResult
 from tuning.strategy.search.space import Space
 from tuning.studies.concluding import conclude_study
 from tuning.studies.glance import glance
+from tuning.studies.hosts import hosts_named
 from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.taking_apart import take_apart_study
@@ -56,7 +57,7 @@ STUDIES_PER_PAGE = 25
 def study_list(request: HttpRequest) -> HttpResponse:
     """All studies, newest first; `?host=` names a host: only those on it."""
     name = request.GET.get("host")
-    host = get_object_or_404(Host, name=name) if name else None
+    host = get_object_or_404(hosts_named([name])) if name else None
     there = Study.objects.all() if host is None else Study.objects.filter(host=host)
     studies = (
         there.select_related("server", "host")

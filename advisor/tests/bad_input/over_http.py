@@ -34,6 +34,11 @@ def api_cases(client: Client, study: Study, place: Path, dice: random.Random) ->
         yield _api(client, method, where, good | {unknown: 1}, unknown)
     for where, method, body, names in _known_to_services(study, place):
         yield _api(client, method, where, body, *names)
+    yield from query_cases(client, study)
+
+
+def query_cases(client: Client, study: Study) -> Iterator[Case]:
+    """Parameters of addresses that make no sense."""
     for where, name, text in _queries(study):
         send = partial(_asked, client, "get", where, {name: text})
         yield Case(f"GET {where}?{name}={text[:30]!r}", (name, "cursor", "page"), send)
@@ -237,6 +242,18 @@ def _queries(study: Study) -> Iterator[tuple[str, str, str]]:
         }.items():
             for text in texts:
                 yield _V1 + list_of, name, text
+    for list_of, names in {
+        "studies/": ("host", "name", "template"),
+        "runs/": ("host", "config"),
+        "gates/": ("host", "name"),
+        "recommendations/": ("host",),
+        "servers/": ("host",),
+    }.items():
+        for name in names:
+            yield _V1 + list_of, name, "a\0b"
+    for list_of, name in (("studies/", "device"), ("studies/", "group"), ("runs/", "study")):
+        for text in ("9" * 19, "9" * 30, "-1", "1\0"):
+            yield _V1 + list_of, name, text
     one = f"{_V1}studies/{study.pk}/"
     for text in ("-1", "x", "1e9", "61"):
         yield one, "wait", text
@@ -322,12 +339,30 @@ def page_cases(client: Client, study: Study, place: Path, dice: random.Random) -
     yield _button(client, f"{one}unretire/", {}, "not taken back")
     for name in ("", "a b", drawn * 50, "../x", "a\0b"):
         yield _button(client, f"{one}rename/", {"name": name}, "is no name for a host")
+    yield from text_cases(client, study)
     for missing in (
         f"/studies/{number}/pause/",
         f"/hosts/{number}/drain/",
         f"/devices/{number}/kind/",
     ):
         yield Case(f"POST {missing}", ("not", "Not"), partial(_posted, client, missing, {}))
+
+
+def text_cases(client: Client, study: Study) -> Iterator[Case]:
+    """Texts that nothing has, where something is looked up by them: PostgreSQL takes no NUL."""
+    for text in ("a\0b", "x" * 5000):
+        where = {"host": text}
+        yield Case(f"GET /studies/ {text[:9]!r}", ("not", "Not"), partial(_read, client, where))
+        token = {"action": "revoke", "token": text}
+        send = partial(_posted, client, "/account/token/", token)
+        yield Case(f"POST /account/token/ {text[:9]!r}", ("not", "Not"), send)
+        dataset = f"/hosts/{study.host.pk}/datasets/delete/"
+        yield _button(client, dataset, {"name": text}, "Nothing is deleted")
+
+
+def _read(client: Client, asked: dict[str, str]) -> Said:
+    answer = client.get("/studies/", asked)
+    return Said(answer.content.decode(), answer.status_code == 404, answer.status_code)
 
 
 def _form(
