@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from advisor.tests.fault_storm.scene import Scene
+from advisor.tests.fault_storm.scene import SCRATCH, Scene
 from advisor.tests.fault_storm.watch import Watch
 from benchmarks.datasets import golden, pristine
 from benchmarks.outcomes import Outcome
@@ -30,6 +30,7 @@ select study.id, study.name, study.state, study.reason, found.kind, candidate.na
 from tuning_study study
 left join tuning_recommendation found on found.study_id = study.id
 left join tuning_candidate candidate on candidate.id = found.candidate_id
+where study.finished_at is not null
 order by study.id, found.durability
 """
 
@@ -39,15 +40,14 @@ def wrong_after(scene: Scene, watch: Watch, expected: dict[str, tuple[str, str]]
     return [
         *_wrong_slots(scene),
         *_lost_after_all(scene, watch),
-        *_wrong_verdicts(scene, expected),
+        *wrong_verdicts(scene, expected),
         *_left_behind(scene),
     ]
 
 
 def verdicts(scene: Scene) -> dict[int, tuple[str, tuple[str, str]]]:
-    """Of every study: what it compared, its verdict (or state and reason) and its config.
-
-    Those of the least safe board, if there are two.
+    """Of every study that has ended: what it compared, its verdict (or state and reason) and its
+    config; those of the least safe board, if there are two.
     """
     found = {}
     for row in scene.place.rows(_VERDICTS):
@@ -89,7 +89,8 @@ def _lost_after_all(scene: Scene, watch: Watch) -> list[str]:
     ]
 
 
-def _wrong_verdicts(scene: Scene, expected: dict[str, tuple[str, str]]) -> list[str]:
+def wrong_verdicts(scene: Scene, expected: dict[str, tuple[str, str]]) -> list[str]:
+    """Of the studies that have ended."""
     return [
         f"study {study} ({asked}) says {verdict}, undisturbed {expected[asked]}"
         for study, (asked, verdict) in verdicts(scene).items()
@@ -106,7 +107,7 @@ def _left_behind(scene: Scene) -> list[str]:
 
 
 def _left(scene: Scene) -> list[str]:
-    found = []
+    found = [str(path) for path in (scene.place.folder / SCRATCH).iterdir()]
     for host in scene.asks:
         found += [f"{host}: {line}" for line in scene.place.left_behind(host)]
         home = scene.place.folder / host / "home" / "run"

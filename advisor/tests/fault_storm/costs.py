@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
 from statistics import median
 
 from advisor.tests.fault_storm.checks import RUNS
@@ -11,61 +14,75 @@ from advisor.tests.fault_storm.watch import Seen
 from tuning.tests.tables import markdown
 
 _COLUMNS = ("ok", "lost", "cancelled", "disk_full", "disturbed")
+_HEAD = ("fault", "times", *_COLUMNS, "seconds lost for each")
+
+
+@dataclass(frozen=True)
+class _Cycle:
+    """A run that has ended, and the time since the one before it on its host."""
+
+    state: str
+    began: float
+    ended: float
+
+    @property
+    def seconds(self) -> float:
+        return self.ended - self.began
 
 
 def table(storm: Storm, heading: str) -> str:
     """A line for each kind of fault: how often, how the runs ended that it hit, seconds lost.
 
-    A run is that of the last fault that hit its host, or the centre, before it ended. From the
-    end of one run to the end of the next one is lost where that does not count; else only what is
-    beyond the usual. What no run follows, and the preparation of a study, belong to the next run.
+    A run was hit by what began or lasted on its host, or the centre, since the run before it
+    ended. All of that time is lost if the run does not count; else what is beyond the usual, which
+    is what it took before the first fault. Faults that hit the same run share what it lost, and it
+    is listed with the last of them. What no run follows, and the preparation of a study, belong to
+    the next run.
     """
-    runs = {run["id"]: run["state"] for run in storm.scene.place.rows(RUNS)}
+    states = {run["id"]: run["state"] for run in storm.scene.place.rows(RUNS)}
+    first = storm.strikes[0].began if storm.strikes else inf
     ended: dict[str, Counter[str]] = defaultdict(Counter)
     lost: dict[str, float] = defaultdict(float)
     for host in storm.scene.asks:
-        there = [(n, seen) for n, seen in storm.watch.runs.items() if seen.host == host]
-        cycles = _cycles(sorted(there))
-        whole = [cycle for number, _, cycle in cycles if runs[number] == "ok"]
-        usual = median(whole) if whole else 0.0
-        for number, seen, cycle in cycles:
-            strike = _last_before(storm.strikes, host, seen)
-            if strike is None:
+        cycles = _cycles(storm.watch.runs, states, host)
+        usual = _usual(cycles, first)
+        for cycle in cycles:
+            hits = [one for one in storm.strikes if one.hits(host) and _touches(one, cycle)]
+            if not hits:
                 continue
-            name = strike.fault.name
-            ended[name][runs[number]] += 1
-            lost[name] += max(0.0, cycle - usual) if runs[number] == "ok" else cycle
+            ended[hits[-1].fault.name][cycle.state] += 1
+            seconds = max(0.0, cycle.seconds - (usual if cycle.state == "ok" else 0.0))
+            for one in hits:
+                lost[one.fault.name] += seconds / len(hits)
     times = Counter(strike.fault.name for strike in storm.strikes)
-    lines = [
-        [
-            name,
-            str(n),
-            *(str(ended[name][state] or "") for state in _COLUMNS),
-            _each(lost[name], n),
-        ]
-        for name, n in sorted(times.items())
+    lines = [_line(name, n, ended[name], lost[name]) for name, n in sorted(times.items())]
+    everything = sum(ended.values(), Counter[str]())
+    lines.append(_line("all", len(storm.strikes), everything, sum(lost.values())))
+    return markdown(heading, _HEAD, lines)
+
+
+def _line(name: str, number: int, ended: Counter[str], lost: float) -> list[str]:
+    each = f"{lost / number:.1f}" if number else ""
+    return [name, str(number), *(str(ended[state] or "") for state in _COLUMNS), each]
+
+
+def _cycles(runs: dict[int, Seen], states: dict[int, str], host: str) -> list[_Cycle]:
+    """Those of a host in the order in which they ended."""
+    there = [(seen, number) for number, seen in runs.items() if seen.host == host]
+    done = sorted((seen.ended, seen.began, number) for seen, number in there if seen.ended)
+    before = [None, *(ended for ended, *_ in done)]
+    return [
+        _Cycle(states[number], began if last is None else last, ended)
+        for (ended, began, number), last in zip(done, before, strict=False)
     ]
-    totals = [str(sum(ended[name][state] for name in times)) for state in _COLUMNS]
-    number = len(storm.strikes)
-    lines.append(["all", str(number), *totals, _each(sum(lost.values()), number)])
-    return markdown(heading, ["fault", "times", *_COLUMNS, "seconds lost for each"], lines)
 
 
-def _each(seconds: float, number: int) -> str:
-    return f"{seconds / number:.1f}"
+def _usual(cycles: Sequence[_Cycle], first: float) -> float:
+    """Seconds from run to run before the first fault, else of all that count."""
+    counted = [cycle for cycle in cycles if cycle.state == "ok"]
+    quiet = [cycle.seconds for cycle in counted if cycle.ended < first]
+    return median(quiet or [cycle.seconds for cycle in counted] or [0.0])
 
 
-def _cycles(there: list[tuple[int, Seen]]) -> list[tuple[int, Seen, float]]:
-    """The runs of a host with the seconds from the end of the one before to their own."""
-    done = sorted((pair for pair in there if pair[1].ended), key=lambda pair: pair[1].ended or 0)
-    found, before = [], None
-    for number, seen in done:
-        ended = seen.ended or seen.began
-        found.append((number, seen, ended - (before if before is not None else seen.began)))
-        before = ended
-    return found
-
-
-def _last_before(strikes: list[Strike], host: str, seen: Seen) -> Strike | None:
-    hits = [one for one in strikes if one.hits(host) and one.began <= (seen.ended or seen.began)]
-    return hits[-1] if hits else None
+def _touches(strike: Strike, cycle: _Cycle) -> bool:
+    return strike.began <= cycle.ended and strike.began + strike.fault.seconds >= cycle.began

@@ -121,10 +121,11 @@ def _kill_there(name: str) -> Callable[[Scene, str], bool]:
 
 def _empty_redis(scene: Scene, _: str) -> bool:
     centre = scene.place.centre
-    was_there = _kill(centre.processes("redis-server"))
+    if not _kill(centre.processes("redis-server")):
+        return False
     for path in [*centre.folder.glob("appendonlydir/*"), *centre.folder.glob("dump.rdb")]:
         path.unlink()
-    return was_there
+    return True
 
 
 def _restart_postgres(scene: Scene, _: str) -> bool:
@@ -137,8 +138,10 @@ def _stop_everything(seconds: float) -> Callable[[Scene, str], bool]:
         machines = [scene.place.centre, *scene.place.hosts.values()]
         stopped = [one for machine in machines for one in machine.processes()]
         _kill(stopped, signal.SIGSTOP)
-        time.sleep(seconds)
-        _kill(stopped, signal.SIGCONT)
+        try:
+            time.sleep(seconds)
+        finally:
+            _kill(stopped, signal.SIGCONT)
         return True
 
     return stop

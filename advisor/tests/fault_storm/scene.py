@@ -24,6 +24,8 @@ from advisor.tests.fleet.centre import Fleet, Refused
 from benchmarks.servers.binary import ServerBinary
 
 SETTINGS = "advisor.tests.fault_storm.settings"
+#: In the scene's folder: the temporary directory of all its hosts.
+SCRATCH = "tmp"
 RESTART_AFTER_S = 2.0
 _WORKER = "manage.py worker"
 #: A config that is the baseline by another name, and one that is far faster.
@@ -85,9 +87,13 @@ class Scene:
             return None
 
     def request_study(self, host: str) -> None:
-        """Ask for the host's study; whether it came to be is in the database."""
+        """Ask for the host's study; whether it came to be is in the database.
+
+        Where that is refused, such as for a disk that was full when the host looked at it last,
+        up to a minute ago, let it look again.
+        """
         kind = self.asks[host]
-        self._post(
+        asked = self._post(
             "studies/",
             {
                 "template": "compare",
@@ -101,19 +107,24 @@ class Scene:
                 "durability": "D1",
             },
         )
+        found = self.rows(f"select id from benchmarks_host where name = '{host}'")
+        if not asked and found:
+            self._post(f"hosts/{found[0]['id']}/inspect/", {})
 
     def resume(self, study: int) -> None:
         """As whoever has made room does."""
         self._post(f"studies/{study}/resume/", {})
 
-    def _post(self, path: str, body: object) -> None:
+    def _post(self, path: str, body: object) -> bool:
+        """Whether it was accepted, or may have been."""
         try:
             self.place.api(path, body, timeout=10)
         except Refused as refused:
-            # Such as: the disk was full when the host was last looked at, up to a minute ago.
             self.refusals[f"{path} {refused}"[:200]] += 1
+            return refused.status >= 500
         except (OSError, http.client.HTTPException) as error:
             self.refusals[f"{path} {type(error).__name__}"] += 1
+        return True
 
 
 def _runs(process: psutil.Process, names: Sequence[str]) -> bool:
@@ -136,15 +147,19 @@ def scene(
 ) -> Iterator[Scene]:
     """A fleet whose workers have started. `folder` has to be one that every user can enter.
 
-    Workers of the hosts `fakes` start no servers, see `fake_measuring`; `migrated` as of a fleet.
+    Workers of the hosts `fakes` start no servers, see `fake_worker`; `migrated` as of a fleet.
     """
     library = clock.build(folder)
     clocks = {name: Clock(folder / f"{name}.clock", library) for name in (*asks, "database")}
     for each in clocks.values():
         each.step(0)
+    scratch = folder / SCRATCH
+    scratch.mkdir(mode=0o1777)
+    scratch.chmod(0o1777)  # whatever the umask
     more = {
         host: clocks[host].variables()
         | {"ADVISOR_DISK_RESERVE": "32M", "ADVISOR_STALL_LIMIT_PCT": "20"}
+        | {"TMPDIR": str(scratch)}
         | ({"ADVISOR_TEST_FAKES": "yes"} if host in fakes else {})
         for host in asks
     }

@@ -8,6 +8,6 @@ from advisor.tests.fleet.short_settings import *  # noqa: F403
 
 # `--fake`: see there.
 if os.environ.get("ADVISOR_TEST_FAKES"):
-    CELERY_IMPORTS = ["advisor.tests.fault_storm.fake_measuring"]
+    CELERY_IMPORTS = ["advisor.tests.fault_storm.fake_worker"]
 # What hits a run here is never the config's doing, so there is no last time.
 LOST_RUN_RETRIES = DISK_FULL_RUN_RETRIES = DISTURBED_RUN_RETRIES = 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from advisor.tests.fault_storm.faults import ALL, CENTRE, Fault
@@ -12,7 +13,8 @@ from advisor.tests.fault_storm.watch import Watch
 
 _TICK_S = 0.2
 _QUIET_END_S = 600.0
-_ASK_AGAIN_S = 10.0
+_ASK_AGAIN_S = 3.0
+_CENTRE_BACK_S = 60.0
 
 
 @dataclass
@@ -31,47 +33,37 @@ class Strike:
 class Storm:
     """Its faults, `mean_s` apart on average, besides those that still last.
 
-    A fault whose moment does not come for `patience_s` gives way to the next one.
+    They come in rounds, of every kind one. Of a round always the first comes whose moment is there
+    on one of the hosts, so that nothing waits for a server to be killed while the worker is away.
+    When none can come for `patience_s`, those of the next round may come as well.
     """
 
     scene: Scene
     watch: Watch
     kinds: list[Fault]
     mean_s: float
-    patience_s: float = 25.0
+    patience_s: float = 4.0
     strikes: list[Strike] = field(default_factory=list)
     _lasting: list[Strike] = field(default_factory=list)
-    _deck: list[Fault] = field(default_factory=list)
+    _round: list[Fault] = field(default_factory=list)
     _rounds: int = 0
     _asked: dict[str, float] = field(default_factory=dict)
+    _began: float = field(default_factory=time.monotonic)
 
     def rage(self, number: int, *, studies: int = 0) -> None:
         """Until that many faults have begun and each host was asked for so many studies; then
         until all have ended.
         """
-        random = self.scene.random
-        next_s, fault, target, patience = time.monotonic(), None, "", 0.0
+        next_s = time.monotonic()
         while len(self.strikes) < number:
             self._look_after(asks=True)
             if time.monotonic() < next_s:
                 continue
-            if fault is None:
-                fault = self._draw()
-                target = (
-                    random.choice([*self.scene.asks]) if fault.where == "host" else fault.where
-                )
-                patience = time.monotonic() + self.patience_s
-            began = time.monotonic()
-            if self._is_lasting(fault, target) or not fault.begin(self.scene, target):
-                if time.monotonic() > patience:
-                    fault = None
-                continue
-            strike = Strike(fault, target, began)
-            self.strikes.append(strike)
-            if fault.end:
-                self._lasting.append(strike)
-            print(f"{len(self.strikes):4}  {fault.name}, {target}", flush=True)
-            next_s, fault = time.monotonic() + random.expovariate(1 / self.mean_s), None
+            if self._strike():
+                next_s = time.monotonic() + self.scene.random.expovariate(1 / self.mean_s)
+            elif time.monotonic() > next_s + self.patience_s:
+                self._add_round()
+                next_s = time.monotonic()
         deadline = time.monotonic() + _QUIET_END_S
         while any(n < studies for n in self._asked_of().values()):
             assert time.monotonic() < deadline, f"no study: {self.scene.refusals}"
@@ -80,21 +72,56 @@ class Storm:
             self._look_after(asks=False)
         assert self._is_over(), f"the studies do not end: {self.watch.studies}"
 
+    def calm(self) -> None:
+        """End what lasts, and have the centre answer: for a storm that is not to go on."""
+        self._end(self._lasting)
+        deadline = time.monotonic() + _CENTRE_BACK_S
+        self.watch.is_fresh = False
+        while not self.watch.is_fresh and time.monotonic() < deadline:
+            self._look_after(asks=False)
+
+    def _strike(self) -> bool:
+        """Have the first of the round begin whose moment has come; False if there is none."""
+        if not self._round:
+            self._add_round()
+        hosts = [*self.scene.asks]
+        for fault in self._round:
+            self.scene.random.shuffle(hosts)
+            for target in hosts if fault.where == "host" else [fault.where]:
+                began = time.monotonic()
+                if self._is_lasting(fault, target) or not fault.begin(self.scene, target):
+                    continue
+                self._round.remove(fault)
+                self._note(Strike(fault, target, began))
+                return True
+        return False
+
+    def _note(self, strike: Strike) -> None:
+        self.strikes.append(strike)
+        if strike.fault.end:
+            self._lasting.append(strike)
+        ended = sum(1 for study in self.watch.studies if study["finished_at"])
+        minutes = (strike.began - self._began) / 60
+        print(
+            f"{minutes:5.1f} min  {len(self.strikes):4}  {strike.fault.name}, {strike.target}"
+            f"  ({ended} of {len(self.watch.studies)} studies have ended)",
+            flush=True,
+        )
+
     def _asked_of(self) -> Counter[str]:
         """How many studies of each host there are."""
         counted = Counter(dict.fromkeys(self.scene.asks, 0))
         counted.update(study["host"] for study in self.watch.studies)
         return counted
 
-    def _draw(self) -> Fault:
+    def _add_round(self) -> None:
         """Every kind comes as often as the others, in ever another order, but those half as often
         that hold up everything for long.
         """
-        if not self._deck:
-            self._deck = [one for one in self.kinds if not (one.is_long and self._rounds % 2)]
-            self.scene.random.shuffle(self._deck)
-            self._rounds += 1
-        return self._deck.pop()
+        more = [one for one in self.kinds if not (one.is_long and self._rounds % 2)]
+        self.scene.random.shuffle(more)
+        self._round += more
+        self._rounds += 1
 
     def _is_lasting(self, fault: Fault, target: str) -> bool:
         return any(one.fault is fault and one.target == target for one in self._lasting)
@@ -106,11 +133,8 @@ class Storm:
     def _look_after(self, *, asks: bool) -> None:
         """What goes on beside the faults: their ends, restarts, requests and what is seen."""
         time.sleep(_TICK_S)
-        for strike in [*self._lasting]:
-            if time.monotonic() - strike.began >= strike.fault.seconds:
-                assert strike.fault.end
-                strike.fault.end(self.scene, strike.target)
-                self._lasting.remove(strike)
+        now = time.monotonic()
+        self._end([one for one in self._lasting if now - one.began >= one.fault.seconds])
         self.scene.start_what_is_gone()
         if not self.watch.look():
             return
@@ -122,6 +146,12 @@ class Storm:
         for host in self.scene.asks:
             if asks and host not in busy and self._may_ask(host):
                 self.scene.request_study(host)
+
+    def _end(self, over: Iterable[Strike]) -> None:
+        for strike in [*over]:
+            assert strike.fault.end
+            strike.fault.end(self.scene, strike.target)
+            self._lasting.remove(strike)
 
     def _may_ask(self, host: str) -> bool:
         """Not again before the last request can show."""

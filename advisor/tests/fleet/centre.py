@@ -146,6 +146,7 @@ class Fleet:
         with psycopg.connect(
             host=str(self.folder / "centre"), dbname="advisor", user="advisor",
             password=self.database_password, options="-c lock_timeout=40s", row_factory=dict_row,
+            connect_timeout=10,
         ) as server:  # fmt: skip
             answer = server.execute(query.encode())
             return answer.fetchall() if answer.description else []
