@@ -7,11 +7,11 @@
 # make bench-fleet    200 simulated hosts on real PostgreSQL, Redis and web server (ten minutes)
 # make bench-load-host   the same study driven beside the server and from another host (ten minutes)
 # make bench-scale    configs measured in models of three sizes: does the ranking agree? (two hours)
-# make bench-input    more than 1,500 bad requests by every way there is, three times (a minute)
+# make bench-input    more than 1,500 bad requests by every way there is, three times (minutes)
 # make bench-dashboard   what each page costs with 10,000 runs, on SQLite and PostgreSQL (minutes)
 # make screenshots    pictures of every page, into var/screenshots, and those of the documents
 # make bench-api      the API with 50 clients at once on a database of 10,000 runs (minutes)
-# make bench-faults   studies on two hosts under 200 random faults; SEED=2 for others (half an hour)
+# make bench-faults   studies on two hosts under 200 random faults; SEED=2 for others (15 minutes)
 # make bench-footprint   what the advisor itself takes of a processor during a run (minutes)
 
 PYTHON_BIN := .venv/bin
@@ -101,13 +101,8 @@ bench-footprint:
 	@$(PYTHON_BIN)/python -m advisor.tests.footprint_bench
 
 # Other bad requests each time; the seed that is printed asks for the same ones again.
-SEED ?= $(shell date +%s)
 bench-input:
-	@for seed in $(SEED) $$(($(SEED) + 1)) $$(($(SEED) + 2)); do \
-	    echo "SEED=$$seed"; \
-	    ADVISOR_INPUT_DRAWN=200 ADVISOR_INPUT_SEED=$$seed \
-	        $(PYTHON_BIN)/pytest -q -s --no-migrations advisor/tests/test_bad_input.py || exit 1; \
-	done
+	@$(PYTHON_BIN)/python -m advisor.tests.bad_input $(if $(SEED),--seed $(SEED))
 
 # The goals of a page: 25 queries, 100 ms, 300 kB; on a host that does nothing else.
 bench-dashboard:
