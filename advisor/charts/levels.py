@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from advisor.charts.latency import LEGEND
 from advisor.charts.palette import GREY, SeriesStyle, series_style
 from advisor.charts.text import plain
-from tuning.statistics.change_points import Level
+from tuning.statistics.change_points import MIN_POINTS, Level
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,12 @@ def _add_points(figure: go.Figure, one: DrawnSeries, style: SeriesStyle) -> None
 
 
 def _add_levels(figure: go.Figure, one: DrawnSeries, style: SeriesStyle) -> None:
-    """A line for each level, and at the first point of each but the first its change."""
+    """A line for each level, and at the first point of each but the first its change.
+
+    A few points have none: no change could have been seen among them.
+    """
+    if len(one.points) < MIN_POINTS:
+        return
     for number, level in enumerate(one.levels, start=1):
         there = one.points[level.begin : level.end]
         text = f"mean of {level.points}: {level.mean:,.4g}"

@@ -99,6 +99,12 @@ def byte_size(size: float | None) -> str:
     return f"{decimals(size)}{NARROW}TB"
 
 
+def few_names(names: Sequence[str], most: int) -> str:
+    """As "a, b and 7 others" where there are more than `most` and one; else all of them."""
+    more = len(names) - most
+    return names_text(names) if more <= 1 else f"{', '.join(names[:most])} and {more} others"
+
+
 def names_text(names: Sequence[str]) -> str:
     """As "a, b and c"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

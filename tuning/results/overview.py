@@ -185,7 +185,9 @@ def _ended() -> tuple[list[Study], list[Study]]:
     rows = Study.objects.filter(finished_at__isnull=False).exclude(state__in=ACTIVE_STUDY_STATES)
     since = timezone.now() - _FAILED_WITHIN
     newest = list(
-        rows.order_by("-finished_at", "-pk").select_related("host").defer("log_tail")[:_MAX_SEEN]
+        rows.order_by("-finished_at", "-pk")
+        .select_related("host", "gate_verdict")
+        .defer("log_tail")[:_MAX_SEEN]
     )
     failed = [
         study

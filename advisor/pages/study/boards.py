@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from advisor.pages.study.board_choice import BoardChoice
 from advisor.wording.answers import answer_sentence
-from advisor.wording.formatting import names_text
+from advisor.wording.formatting import few_names
 from advisor.wording.lines import LineRow, line_rows
 from advisor.wording.words import devices_to_name, names_beside_figures
 from benchmarks.models import RunState
@@ -26,6 +26,7 @@ from tuning.statistics.removal import loss_text
 
 # In a larger group the first names are listed and the others counted.
 MAX_NAMES = 3
+MAX_TEXT = 120
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,9 @@ class BoardRow:
     @property
     def tied_with(self) -> str:
         names = self.row.ranked.tied_with
-        more = len(names) - MAX_NAMES
-        if more <= 1:
-            return names_text(names)
-        return f"{', '.join(names[:MAX_NAMES])} and {more} others"
+        text = few_names(names, MAX_NAMES)
+        # Long names would make each line of a ranking as high as a screen.
+        return text if len(text) <= MAX_TEXT or len(names) == 1 else f"{len(names)} others"
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def study_list(request: HttpRequest) -> HttpResponse:
     host = get_object_or_404(hosts_named([name])) if name else None
     there = Study.objects.all() if host is None else Study.objects.filter(host=host)
     studies = (
-        there.select_related("server", "host")
+        there.select_related("server", "host", "gate_verdict")
         .prefetch_related("devices", "workloads", "recommendations__candidate")
         .annotate(
             runs_total=_count(Slot.objects.all()),
