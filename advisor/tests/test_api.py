@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
@@ -17,7 +16,7 @@ from advisor.access.models import Scope
 from advisor.access.roles import Role
 from advisor.access.tokens import create_token
 from advisor.tests import factories
-from advisor.tests.test_api_contract import COMMITTED
+from advisor.tests.test_api_contract import committed
 from benchmarks.errors import DeviceUnusable
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.inventory.here import inspect_here
@@ -54,7 +53,6 @@ def error(answer: Any, status: int) -> dict[str, Any]:
 
 def test_no_operation_takes_a_token_that_is_none() -> None:
     """Whatever its address, all of the description."""
-    document = yaml.load(COMMITTED.read_text(), yaml.CSafeLoader)
     user = factories.make_user("dba", Role.ADMINISTRATOR)
     genuine = create_token(user, "ci", Scope.ADMIN)
     wrong = [
@@ -63,7 +61,7 @@ def test_no_operation_takes_a_token_that_is_none() -> None:
         {"Cookie": f"sessionid={genuine}"},
     ]
     asked = 0
-    for path, methods in document["paths"].items():
+    for path, methods in committed()["paths"].items():
         address = path.replace("{digest}", "0" * 64).replace("{id}", "1")
         for method in methods:
             for headers in wrong:

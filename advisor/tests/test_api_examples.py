@@ -9,14 +9,14 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
 from advisor.tests.api_examples import BINARY, CALLS, FILE, answers, example_of, make_world
-from advisor.tests.test_api_contract import COMMITTED
+from advisor.tests.test_api_contract import document
 
+__all__ = ["document"]
 JSON = "application/json"
 HOW = (
     "where an operation is new, add a line to advisor/tests/api_examples.py; then, with "
@@ -24,12 +24,7 @@ HOW = (
 )
 
 
-@pytest.fixture(scope="module")
-def document() -> dict[str, Any]:
-    return dict(yaml.load(COMMITTED.read_text(), yaml.CSafeLoader))
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def closed(document: dict[str, Any]) -> dict[str, Any]:
     """The description's schemas, by which an object has no key that they do not name."""
     return {"schemas": _closed(document["components"]["schemas"])}

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -26,6 +28,7 @@ from pytest_django import Settings
 from advisor.access.models import Scope
 from advisor.access.roles import Role, set_role
 from advisor.env import read_destinations
+from advisor.processes import attending
 from advisor.tests import factories
 from advisor.tests.test_api import error
 from advisor.tests.test_api_requests import client_of
@@ -457,6 +460,28 @@ def test_a_certificate_that_is_not_trusted_gets_no_message(
     row = Delivery.objects.get()
     assert (row.status, row.problem) == (204, "")
     assert got[0].startswith(b"POST / HTTP/1.1\r\n")
+
+
+def test_the_web_process_sends_where_hosts_are_listed_and_goes_on_after_errors(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    begun: dict[str, Any] = {}
+    monkeypatch.setattr(attending, "_begin", lambda name, look, *_: begun.update({name: look}))
+    settings.WEBHOOK_HOSTS = parse_destinations([])
+    attending.attend()
+    assert list(begun) == ["attendant"]
+    settings.WEBHOOK_HOSTS = parse_destinations(["ci.example.org"])
+    attending.attend()
+    assert begun["webhooks"] is send_all
+
+    ends = iter([DatabaseError("away"), RuntimeError("a bug"), KeyboardInterrupt()])
+
+    def look() -> None:
+        raise next(ends)
+
+    monkeypatch.setattr(attending, "connections", SimpleNamespace(close_all=lambda: None))
+    with pytest.raises(KeyboardInterrupt):
+        attending._repeat(look, 0.0, "nothing is sent")
 
 
 # --- where it may go -----------------------------------------------------------------------------
