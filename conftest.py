@@ -186,7 +186,8 @@ def _import_all() -> None:
     for package in ("advisor", "benchmarks", "tuning"):
         for path in sorted((_ROOT / package).rglob("*.py")):
             parts = path.relative_to(_ROOT).with_suffix("").parts
-            if not {"tests", "migrations"} & {*parts}:
+            # wsgi.py makes the process that of the web server.
+            if not {"tests", "migrations", "wsgi"} & {*parts}:
                 importlib.import_module(".".join(parts).removesuffix(".__init__"))
 
 

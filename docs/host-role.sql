@@ -34,6 +34,7 @@ BEGIN
       ('tuning_studygroup',               'SELECT', ''),
       ('tuning_study_devices',            'SELECT', ''),
       ('benchmarks_workload',             'SELECT, INSERT', ''),
+      ('benchmarks_workload_load_hosts',  'SELECT, INSERT', ''),
       ('benchmarks_config',               'SELECT, INSERT', ''),
       ('benchmarks_host',                 'SELECT, INSERT, UPDATE', '''advisor_'' || name = current_user'),
       ('benchmarks_listedpath',           'SELECT, INSERT', 'host_id = (SELECT advisor_this_host())'),
