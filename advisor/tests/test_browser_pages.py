@@ -165,7 +165,7 @@ def test_on_a_phone_the_charts_of_a_group_fold_but_the_first(visitor: Visitor) -
         page.set_viewport_size({"width": 390, "height": 800})
         visitor.open(reverse("study-detail", args=[study.pk]))
         expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(1)
-        button = page.get_by_role("button", name="Every run")
+        button = page.locator("button.fold", has_text="Every run")
         expect(button).to_have_attribute("aria-expanded", "false")
         button.click()
         expect(page.locator("[data-chart$='-D0'] svg.main-svg").first).to_be_visible()

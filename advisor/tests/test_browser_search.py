@@ -153,6 +153,7 @@ def test_a_finished_search_fits_into_every_window(visitor: Visitor, raced: bool)
         expect(page.locator("#search-importance")).to_contain_text("innodb_buffer_pool_size")
         assert set(visitor.overflow().values()) == {0}
         page.set_viewport_size({"width": 390, "height": 900})
+        page.locator("button.fold", has_text="All configs at once").click()
         expect(page.get_by_text("This chart needs a wider window")).to_be_visible()
         expect(page.locator("[data-chart=search-parallel]")).to_be_hidden()
         assert visitor.complaints == []
