@@ -15,6 +15,7 @@ from advisor.access.roles import Role, set_role
 from advisor.tests import factories
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
 from advisor.tests.history_rows import NEW_KERNEL, WEEK, slower, weekly
+from advisor.webhooks.models import Delivery, Event, Webhook
 from benchmarks.datasets.shelf import Shelved
 from benchmarks.models import Device, Host, Run, Sample
 from tuning.models import SlotPurpose, Study, StudyState
@@ -72,6 +73,7 @@ def fill(*, in_full: bool = True, with_user: bool = True) -> Scene:
     )
     for slot in running.slots.select_related("run__slot__candidate", "run__workload")[:7]:
         factories.finish(slot.run)
+    _told(raced)
     for place in (HDD, SATA, NVME):
         measured_on(place, connections=[8], samples=False)
     _gates(running.host)
@@ -158,6 +160,20 @@ def _gate(name: str, candidate: str, pairs: int, state: StudyState) -> Study:
     study.finished_at = study.finished_at if study.is_finished else None
     study.save(update_fields=["blocks", "finished_at"])
     return study
+
+
+def _told(study: Study) -> None:
+    """A webhook and messages in each state."""
+    hook = Webhook.objects.create(
+        url="https://ci.example.org/hooks/advisor",
+        events=Event.values,
+        sealed_secret="",
+        site="http://advisor/",
+        created_by=factories.make_user("owner-of-a-webhook", Role.OPERATOR),
+    )
+    for place, state in enumerate(Delivery.State):
+        message = {"message_id": f"msg_{place}", "ended_at": timezone.now(), "state": state}
+        hook.deliveries.create(event="study.ended", study=study, **message)
 
 
 def pages() -> dict[str, str]:
