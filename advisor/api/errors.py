@@ -15,11 +15,12 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from advisor.responses import error_body, too_large
+from advisor.webhooks.hooks import WebhookRefused
 from benchmarks.errors import BenchmarkError
 from tuning.errors import InvalidConfig, TuningError
 
 # Codes of temporary refusals.
-ASK_LATER = {"probe_running", "study_running"}
+ASK_LATER = {"probe_running", "study_running", "test_waiting"}
 #: Seconds after which one who was told to ask later does so.
 ASK_AGAIN_S = 10
 
@@ -46,7 +47,7 @@ class ApiError(exceptions.APIException):
 
 
 def refusal(
-    error: TuningError | BenchmarkError, names: Mapping[str, str] | None = None
+    error: TuningError | BenchmarkError | WebhookRefused, names: Mapping[str, str] | None = None
 ) -> ApiError:
     """A refusal of a service as an error of the request (400, or 409: try again later).
 
@@ -87,7 +88,7 @@ def refusals(names: Mapping[str, str]) -> Iterator[None]:
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
     """Django REST framework's EXCEPTION_HANDLER; None leaves a bug to Django (status 500)."""
-    if isinstance(error, TuningError | BenchmarkError):
+    if isinstance(error, TuningError | BenchmarkError | WebhookRefused):
         error = refusal(error)
     if isinstance(error, UnreadablePostError):
         error = ApiError(408, "request_too_slow", "The request took too long to arrive.")

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema
@@ -16,7 +12,6 @@ from rest_framework.views import APIView
 
 from advisor.access.callers import caller_of
 from advisor.api.created import created
-from advisor.api.errors import ASK_AGAIN_S, ApiError
 from advisor.api.listing import PAGES, Pages
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.webhooks import (
@@ -29,21 +24,10 @@ from advisor.api.serializers.webhooks import (
     WebhookSerializer,
 )
 from advisor.api.views import UNAUTHORISED
-from advisor.webhooks.hooks import WebhookRefused, create_webhook, send_test, switch, webhooks_of
+from advisor.webhooks.hooks import create_webhook, send_test, switch, webhooks_of
 from advisor.webhooks.models import Event, Webhook
 
 NO_WEBHOOK = error_response("There is no such webhook.")
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    try:
-        yield
-    except WebhookRefused as refused:
-        details: Any = {refused.field: [f"{refused}"]} if refused.field else None
-        if refused.code == "test_waiting":
-            raise ApiError(409, refused.code, f"{refused}", retry_after=ASK_AGAIN_S) from refused
-        raise ApiError(400, refused.code, f"{refused}", details) from refused
 
 
 def _webhook(pk: int) -> Webhook:
@@ -79,14 +63,13 @@ class WebhookListView(APIView):
         values = WebhookRequestSerializer.of(request).validated_data
         if values["of_everybody"] and not caller_of(request).is_administrator:
             raise PermissionDenied("To hear of everybody's studies needs the role administrator.")
-        with _refusals():
-            hook, secret = create_webhook(
-                request.user,
-                values["url"],
-                {Event(one) for one in values.get("events", Event)},
-                request.build_absolute_uri(reverse("home")),
-                of_everybody=values["of_everybody"],
-            )
+        hook, secret = create_webhook(
+            request.user,
+            values["url"],
+            {Event(one) for one in values.get("events", Event)},
+            request.build_absolute_uri(reverse("home")),
+            of_everybody=values["of_everybody"],
+        )
         document = {**WebhookSerializer(hook).data, "secret": secret}
         return created(request, "api-webhook-detail", hook.pk, document)
 
@@ -140,9 +123,7 @@ class WebhookTestView(APIView):
         },
     )
     def post(self, request: Request, pk: int) -> Response:
-        with _refusals():
-            made = send_test(_webhook(pk))
-        return Response(DeliverySerializer(made).data, status=202)
+        return Response(DeliverySerializer(send_test(_webhook(pk))).data, status=202)
 
 
 class DeliveryListView(APIView):
