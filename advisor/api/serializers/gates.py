@@ -139,7 +139,6 @@ class GateRequestSerializer(StrictSerializer):
             round(values.pop("confidence") / 100, 6),
             values.pop("max_pairs"),
         )
-        values["load_hosts"] = values.pop("load_host", ())
         device = values.pop("device", None)
         with about("device"):
             found = DeviceRequest() if device is None else device_request(device)

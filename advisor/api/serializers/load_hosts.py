@@ -22,12 +22,14 @@ _NAME = {"type": "string", "maxLength": HOST_NAME["max_length"]}
     }
 )
 class LoadHostsField(serializers.ListField):
-    """A tuple of names; "" and [] are none."""
+    """A tuple of names, `load_hosts` of the request for a service; "" and [] are none."""
 
     child = serializers.CharField(max_length=HOST_NAME["max_length"])
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(required=False, max_length=MAX_LOAD_HOSTS, **options)
+        super().__init__(
+            source="load_hosts", required=False, max_length=MAX_LOAD_HOSTS, **options
+        )
 
     def to_internal_value(self, data: Any) -> tuple[str, ...]:
         """As any field."""

@@ -301,7 +301,6 @@ def _study_request(values: dict[str, Any]) -> StudyRequest:
     values["durability"] = Durability(values["durability"])
     values["allow"] = frozenset(map(CostKind, values.get("allow") or ()))
     values["server"] = Path(values["server"]) if values.get("server") else None
-    values["load_hosts"] = values.pop("load_host", ())
     device, devices = values.pop("device", None), values.pop("devices", None)
     values["devices"] = []
     for place, one in enumerate(devices or []):
