@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
+from advisor.webhooks.destinations import MAX_URL
 from tuning.models import Study
 
 #: What is said of an attempt is cut to so many characters.
@@ -26,7 +27,7 @@ TEST = "webhook.test"
 class Webhook(models.Model):
     """A URL that is told of its owner's studies, or of everybody's where that was asked for."""
 
-    url = models.CharField(max_length=500)
+    url = models.CharField(max_length=MAX_URL)
     events = models.JSONField(help_text="values of Event")
     of_everybody = models.BooleanField(
         default=False, help_text="as long as its owner is an administrator"
