@@ -20,17 +20,20 @@ from pytest_django import Settings
 from advisor.tests import factories
 from advisor.webhooks.destinations import parse_destinations
 from advisor.webhooks.sending import note_ends
-from benchmarks.inventory.host import FoundDirectory
 from benchmarks.models import Device, Host, Probe, Run, RunState, Sample
-from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
-from benchmarks.tests.made_up_host import GB, MYSQL, made_up_host, with_inventory
+from benchmarks.tests.made_up_host import (
+    GB,
+    MYSQL,
+    directory_elsewhere,
+    made_up_host,
+    with_inventory,
+)
 from tuning.models import GateVerdict, Study, StudyState
 from tuning.results.gates import GateOutcome
 from tuning.results.study_result import StudyResult
 from tuning.statistics.gate import DEFAULT_LIMITS, GatePlan
 
-FILE = Path(__file__).resolve().parents[1] / "api" / "examples.json"
 FAST, SLOW = Path("/srv/nvme"), Path("/srv/ssd")
 MY_CNF = "[mysqld]\ninnodb_buffer_pool_size = 8G\ninnodb_io_capacity = 2000\n"
 OLD_CNF = (
@@ -98,7 +101,7 @@ def _host(name: str) -> Host:
         memory_bytes=64 * GB,
         memory_budget_bytes=64 * GB,
     )
-    directories = tuple(_directory(path, number) for number, path in enumerate((FAST, SLOW)))
+    directories = (directory_elsewhere(FAST, 0), directory_elsewhere(SLOW, 1, DeviceKind.SATA_SSD))
     there = there.model_copy(update={"default_directory": FAST, "directories": directories})
     dataset = {
         "device": str(FAST),
@@ -111,21 +114,6 @@ def _host(name: str) -> Host:
     }
     host = Host.objects.create(name=name, datasets=[dataset])
     return with_inventory(host, there)
-
-
-def _directory(path: Path, number: int) -> FoundDirectory:
-    identity = DeviceIdentity(
-        path=path,
-        kind=DeviceKind.NVME if path == FAST else DeviceKind.SATA_SSD,
-        block_device=f"nvme{number}n1",
-        model="SAMSUNG MZWLL1T6HEHP",
-        scheduler="none",
-        file_system="xfs",
-        mount_options="rw",
-        total_bytes=1600 * GB,
-        free_bytes=1000 * GB,
-    )
-    return FoundDirectory(path=path, identity=identity, file_system=number, direct_io=True)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from advisor.tests.api_examples import BINARY, CALLS, FILE, answers, example_of, make_world
+from advisor.api.openapi import EXAMPLES
+from advisor.tests.api_examples import BINARY, CALLS, answers, example_of, make_world
 from advisor.tests.test_api_contract import document
 
 __all__ = ["document"]
@@ -103,8 +104,8 @@ def test_what_the_examples_ask_is_taken_and_answered_as_described(
             validate(answered.content, contents[JSON]["schema"], closed, name)
         found[name] = example_of(answered)
     if os.environ.get("ADVISOR_WRITE_EXAMPLES"):
-        FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    committed = json.loads(FILE.read_text())
+        EXAMPLES.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    committed = json.loads(EXAMPLES.read_text())
     for name, example in found.items():
         assert committed[name].get("request") == example.get("request"), name
         shown, real = committed[name].get("response"), example.get("response")

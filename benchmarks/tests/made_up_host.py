@@ -14,6 +14,8 @@ from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.identify import identify_device
+from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.kinds import DeviceKind
 
 GB = 10**9
 MYSQL = ServerBinary(
@@ -65,6 +67,24 @@ def directory_of(path: Path, **facts: Any) -> FoundDirectory:
         "direct_io": True,
     }
     return FoundDirectory(**usual | facts)
+
+
+def directory_elsewhere(
+    path: Path, number: int, kind: DeviceKind = DeviceKind.NVME
+) -> FoundDirectory:
+    """A directory that this machine has not. `number`: of its device and file system."""
+    identity = DeviceIdentity(
+        path=path,
+        kind=kind,
+        block_device=f"nvme{number}n1",
+        model="SAMSUNG MZWLL1T6HEHP",
+        scheduler="none",
+        file_system="xfs",
+        mount_options="rw",
+        total_bytes=1600 * GB,
+        free_bytes=1000 * GB,
+    )
+    return FoundDirectory(path=path, identity=identity, file_system=number, direct_io=True)
 
 
 def with_inventory(host: Host, found: HostInventory) -> Host:

@@ -15,12 +15,15 @@ from celery import current_app
 
 from benchmarks.errors import NotInspected, NotListed
 from benchmarks.inventory.devices import DeviceRequest
-from benchmarks.inventory.host import FoundDirectory
 from benchmarks.models import Host
 from benchmarks.storage import direct_io, identify
-from benchmarks.storage.identity import DeviceIdentity
-from benchmarks.storage.kinds import DeviceKind
-from benchmarks.tests.made_up_host import GB, MYSQL, made_up_host, with_inventory
+from benchmarks.tests.made_up_host import (
+    GB,
+    MYSQL,
+    directory_elsewhere,
+    made_up_host,
+    with_inventory,
+)
 from tuning.errors import TuningError
 from tuning.models import Study
 from tuning.studies import scheduler
@@ -45,26 +48,9 @@ def far(monkeypatch: pytest.MonkeyPatch, no_look_at_this_machine: None) -> Host:
     inventory = made_up_host(
         servers=[SERVER], logical_cpus=64, memory_bytes=512 * GB, memory_budget_bytes=512 * GB
     )
-    there = {path: elsewhere(path, number) for number, path in enumerate((FAST, SLOW))}
-    inventory = inventory.model_copy(
-        update={"default_directory": FAST, "directories": tuple(there.values())}
-    )
+    there = tuple(directory_elsewhere(path, number) for number, path in enumerate((FAST, SLOW)))
+    inventory = inventory.model_copy(update={"default_directory": FAST, "directories": there})
     return with_inventory(Host.objects.create(name="far"), inventory)
-
-
-def elsewhere(path: Path, number: int) -> FoundDirectory:
-    identity = DeviceIdentity(
-        path=path,
-        kind=DeviceKind.NVME,
-        block_device=f"nvme{number}n1",
-        model="SAMSUNG MZWLL1T6HEHP",
-        scheduler="none",
-        file_system="xfs",
-        mount_options="rw",
-        total_bytes=1600 * GB,
-        free_bytes=1000 * GB,
-    )
-    return FoundDirectory(path=path, identity=identity, file_system=number, direct_io=True)
 
 
 @pytest.fixture
