@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from django.core.management import call_command
+from django.template.defaultfilters import floatformat
 from django.test import Client
 from django.urls import reverse
 from rich.console import Console
@@ -24,10 +25,19 @@ from advisor.management.commands import gate as command
 from advisor.management.commands import serve
 from advisor.tests.test_api_requests import client_of
 from benchmarks.models import Run
-from tuning.export.gate_files import GateFacts, badge_svg, junit_xml, markdown_summary
+from tuning.export.gate_files import (
+    GateFacts,
+    badge_svg,
+    junit_xml,
+    markdown_summary,
+    percent_text,
+)
 from tuning.models import GateVerdict, Study
 from tuning.results.gate_facts import gate_facts
 from tuning.results.gate_history import gate_history
+from tuning.results.gate_texts import change_percent, limit_sentence
+from tuning.statistics.data import Metric
+from tuning.statistics.gate import Limit, LimitResult, Verdict
 from tuning.studies.gates import GateSide, create_gate
 from tuning.studies.lifecycle import cancel_study
 from tuning.tests.test_gates import (
@@ -192,6 +202,15 @@ def test_a_host_that_changed_is_told_from_a_candidate_that_did(admin_client: Cli
     assert change.level.interval.low < 4500 / 6000 < change.level.interval.high
     page = admin_client.get(reverse("gate-detail", args=[study.pk])).text
     assert "the host has changed" in page
+
+
+@pytest.mark.parametrize("ratio", [0.83651, 0.8375, 1.0015, 0.999, 1.25, 1e40])
+def test_sentence_files_and_page_round_a_percentage_alike(ratio: float) -> None:
+    stored = change_percent(ratio)
+    said = percent_text(stored)
+    limit = LimitResult(Limit(Metric.TPMP, 0.05), Verdict.FAIL, 4, ratio, ratio, ratio)
+    assert limit_sentence(limit).startswith(f"tpmP {said} ({said} to {said}), ")
+    assert said.removeprefix("+") == f"{floatformat(stored, 1)} %"
 
 
 def test_files_keep_what_users_typed_as_text() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
@@ -21,6 +22,8 @@ _COLOURS = {
     RUNNING: "#1565c0",
     ERROR: "#616161",
 }
+# The end of an interval may be any float.
+_ROUNDED = Context(prec=400, rounding=ROUND_HALF_UP)
 # Of a letter in the badge, in pixels.
 _LETTER = 6.6
 
@@ -183,7 +186,7 @@ def _row(one: Mapping[str, Any]) -> str:
     cells = (
         one["limit"],
         one["verdict"],
-        _percent(one["change_percent"]),
+        percent_text(one["change_percent"]),
         _interval(one),
         str(one["pairs"]),
         takes,
@@ -203,7 +206,7 @@ def difference_remark(one: Mapping[str, Any]) -> str:
 
 
 def _limit_text(one: Mapping[str, Any]) -> str:
-    return f"{one['limit']}: {_percent(one['change_percent'])} ({_interval(one)})"
+    return f"{one['limit']}: {percent_text(one['change_percent'])} ({_interval(one)})"
 
 
 def _difference_text(one: Mapping[str, Any]) -> str:
@@ -212,11 +215,14 @@ def _difference_text(one: Mapping[str, Any]) -> str:
 
 
 def _interval(one: Mapping[str, Any]) -> str:
-    return f"{_percent(one['low_percent'])} to {_percent(one['high_percent'])}"
+    return f"{percent_text(one['low_percent'])} to {percent_text(one['high_percent'])}"
 
 
-def _percent(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:+.1f} %"
+def percent_text(value: float | None) -> str:
+    """With one decimal, halves away from zero: as `floatformat` has it on the pages."""
+    if value is None:
+        return "unknown"
+    return f"{Decimal(str(value)).quantize(Decimal('0.1'), context=_ROUNDED):+} %"
 
 
 def _inline(text: str) -> str:

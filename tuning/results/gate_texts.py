@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from math import ceil, inf
+from math import ceil, isfinite
 
+from tuning.export.gate_files import percent_text
 from tuning.statistics.gate import (
     LIMIT_NAMES,
     MAX_FORESEEN,
@@ -32,8 +33,10 @@ def limit_sentence(found: LimitResult) -> str:
     allowed = found.limit.text.removeprefix(f"{name} ")
     if found.ratio is None:
         return f"{name} has {found.pairs} pairs with figures, allowed is {allowed}"
-    low, high = (_change(end) for end in (found.low, found.high))
-    return f"{name} {_change(found.ratio)} ({low} to {high}), allowed is {allowed}"
+    change, low, high = (
+        percent_text(change_percent(one)) for one in (found.ratio, found.low, found.high)
+    )
+    return f"{name} {change} ({low} to {high}), allowed is {allowed}"
 
 
 def _what_it_takes(found: LimitResult, pair_s: float) -> str:
@@ -49,7 +52,8 @@ def _what_it_takes(found: LimitResult, pair_s: float) -> str:
     )
 
 
-def _change(ratio: float | None) -> str:
-    if ratio is None or ratio == inf or ratio == 0:
-        return "unknown"
-    return f"{(ratio - 1) * 100:+.1f} %"
+def change_percent(ratio: float | None) -> float | None:
+    """As it is stored and, rounded once more, said; None also for an end that is not known yet."""
+    if ratio is None or not isfinite(ratio) or ratio == 0:
+        return None
+    return round((ratio - 1) * 100, 2)

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 from typing import Any
 
 from benchmarks.measurement.fingerprint import comparable_facts
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, GateVerdict, SlotPurpose, Study
 from tuning.results.gate_sides import NOT_KNOWN, GateSides, sides_of
-from tuning.results.gate_texts import reason_of
+from tuning.results.gate_texts import change_percent, reason_of
 from tuning.results.recommendation import NothingToRecommend
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
@@ -191,9 +190,9 @@ class GateOutcome:
             "allowed_percent": (-1 if found.limit.metric.more_is_better else 1)
             * round(found.limit.loss * 100, 6),
             "verdict": found.verdict.value,
-            "change_percent": _percent(found.ratio),
-            "low_percent": _percent(found.low),
-            "high_percent": _percent(found.high),
+            "change_percent": change_percent(found.ratio),
+            "low_percent": change_percent(found.low),
+            "high_percent": change_percent(found.high),
             "candidate": self._level("candidate", found.limit.metric),
             "baseline": self._level("baseline", found.limit.metric),
             "pairs": found.pairs,
@@ -268,10 +267,3 @@ def _facts(runs: list[Run]) -> dict[int, tuple[object, ...]]:
         pk: (comparable_facts(fingerprint), driver)
         for pk, fingerprint, driver in rows.values_list("pk", "fingerprint", "driver_version")
     }
-
-
-def _percent(ratio: float | None) -> float | None:
-    """None also for an end that is not known yet."""
-    if ratio is None or not isfinite(ratio) or ratio == 0:
-        return None
-    return round((ratio - 1) * 100, 2)
