@@ -18,7 +18,7 @@ from advisor.api.serializers.history import (
 )
 from advisor.api.views import UNAUTHORISED
 from benchmarks.models import Device
-from tuning.comparison.baseline_history import baseline_history, baseline_lines
+from tuning.comparison.baseline_history import chosen_history
 
 
 class DeviceHistoryView(APIView):
@@ -36,9 +36,7 @@ class DeviceHistoryView(APIView):
     def get(self, request: Request, pk: int) -> Response:
         asked = HistoryQuery.asked(request)["line"]
         device = get_object_or_404(Device, pk=pk)
-        lines = baseline_lines(device)
-        line = next((one for one in lines if asked in ("", one.token)), None)
-        if asked and line is None:
+        lines, history = chosen_history(device, asked)
+        if asked and asked not in {line.token for line in lines}:
             raise ValidationError({"line": ["There is no such line on this device."]})
-        history = None if line is None else baseline_history(device, line)
         return Response(BaselineHistorySerializer(history_document(lines, history)).data)

@@ -208,6 +208,13 @@ def baseline_lines(device: Device) -> list[Line]:
     return sorted(found, key=lambda line: (line.studies, line.last), reverse=True)
 
 
+def chosen_history(device: Device, token: str) -> tuple[list[Line], BaselineHistory | None]:
+    """The lines of the device, and the history of the one named, else of the first."""
+    lines = baseline_lines(device)
+    line = next((one for one in lines if one.token == token), lines[0] if lines else None)
+    return lines, None if line is None else baseline_history(device, line)
+
+
 def baseline_history(device: Device, line: Line) -> BaselineHistory:
     """The newest MAX_STUDIES studies; in five queries whatever their number."""
     there = runs_of_baselines().filter(

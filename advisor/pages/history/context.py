@@ -11,11 +11,9 @@ from advisor.wording.history import UNITS, day, differences_text, figure_text, h
 from benchmarks.models import Device
 from tuning.comparison.baseline_history import (
     BaselineHistory,
-    Line,
     Point,
     Trend,
-    baseline_history,
-    baseline_lines,
+    chosen_history,
 )
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.change_points import MIN_POINTS
@@ -52,13 +50,6 @@ class MarkRow:
     label: str
     day: str
     text: str
-
-
-def chosen_history(device: Device, token: str) -> tuple[list[Line], BaselineHistory | None]:
-    """The lines of the device, and the history of the one named, else of the first."""
-    lines = baseline_lines(device)
-    line = next((one for one in lines if one.token == token), lines[0] if lines else None)
-    return lines, None if line is None else baseline_history(device, line)
 
 
 def history_context(device: Device, token: str) -> dict[str, Any]:

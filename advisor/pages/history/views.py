@@ -9,8 +9,9 @@ from django.views.decorators.http import require_GET
 from advisor.charts.payload import charts_answer
 from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.history.charts import history_figures
-from advisor.pages.history.context import chosen_history, history_context
+from advisor.pages.history.context import history_context
 from benchmarks.models import Device
+from tuning.comparison.baseline_history import chosen_history
 
 
 @require_GET
