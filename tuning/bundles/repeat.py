@@ -7,8 +7,7 @@ from typing import Any
 from benchmarks.models import Workload
 from tuning.configs.knobs import render_cnf
 from tuning.models import Candidate, Study
-from tuning.statistics.aim import Aim
-from tuning.statistics.data import Metric
+from tuning.statistics.aim import Aim, limit_scale
 from tuning.statistics.gate import GatePlan
 from tuning.studies.named_configs import DEFAULTS
 from tuning.studies.search_texts import OBJECTIVES
@@ -22,8 +21,6 @@ cd "$(dirname "$0")"
 curl -fsS -H "Authorization: Token $ADVISOR_TOKEN" -H 'Content-Type: application/json' \\
   "${ADVISOR_API:-http://127.0.0.1:8000/api/v1}/studies/" -d @request.json
 """
-#: Stored in cycles, asked for in millions of them.
-_SCALE = {Metric.SERVER_PATH_LENGTH: 1e6}
 
 
 def repeat_request(study: Study) -> dict[str, Any]:
@@ -136,7 +133,7 @@ def _search(document: dict[str, Any]) -> dict[str, Any]:
     words = {metric: word for word, metric in OBJECTIVES.items()}
     aim, asked = Aim.from_json(document), document.get("asked", {})
     keep: dict[str, float] = {
-        words[metric].replace("-", "_"): bound / _SCALE.get(metric, 1.0)
+        words[metric].replace("-", "_"): bound / limit_scale(metric)
         for metric, bound in aim.keep.items()
     }
     if aim.max_recovery_s is not None:

@@ -80,7 +80,7 @@ def recovery_limit_text(seconds: float) -> str:
 
 
 def limit_scale(metric: Metric) -> float:
-    """How much of a stored figure is one unit of its limit."""
+    """How much of a stored figure is one unit of its limit, in which charts show it too."""
     return _SHOWN[metric][2]
 
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 import plotly.graph_objects as go
 
 from advisor.charts.levels import DrawnPoint, DrawnSeries, levels_figure
-from advisor.pages.history.charts import Y_TITLES, per_unit
+from advisor.pages.history.charts import Y_TITLES
 from advisor.pages.history.shifts import study_url
 from advisor.wording.history import UNITS, figure_text
 from tuning.results.gate_history import GateHistory, GatePoint, measured
+from tuning.statistics.aim import limit_scale
 from tuning.statistics.change_points import levels
 from tuning.statistics.data import Metric
 
@@ -25,7 +26,7 @@ def gate_figures(history: GateHistory) -> dict[str, go.Figure]:
         if len(seen) < 2:
             continue
         candidates = [candidate for _, candidate, _ in seen]
-        unit = per_unit(metric)
+        unit = limit_scale(metric)
         drawn = [
             DrawnSeries(
                 "candidates",
@@ -41,7 +42,7 @@ def gate_figures(history: GateHistory) -> dict[str, go.Figure]:
 def _drawn(metric: Metric, point: GatePoint, value: float) -> DrawnPoint:
     return DrawnPoint(
         at=point.created_at,
-        value=value / per_unit(metric),
+        value=value / limit_scale(metric),
         texts=(
             f"gate {point.pk}, {point.verdict}: {point.candidate}",
             f"{figure_text(metric, value)} {UNITS[metric]}",

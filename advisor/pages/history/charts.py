@@ -10,6 +10,7 @@ from advisor.charts.levels import DrawnPoint, DrawnSeries, Mark, levels_figure
 from advisor.pages.history.shifts import study_url
 from advisor.wording.history import UNITS, figure_text
 from tuning.comparison.baseline_history import BaselineHistory, Figure, Series
+from tuning.statistics.aim import limit_scale
 from tuning.statistics.data import Metric
 
 # With two runs an interval is many times wider than what they differ by.
@@ -48,13 +49,8 @@ def mark_label(place: int) -> str:
     return chr(ord("A") + place - 1) if place else ""
 
 
-def per_unit(metric: Metric) -> float:
-    """A figure is divided by this to be in the unit of `UNITS`."""
-    return 1e6 if metric is Metric.SERVER_PATH_LENGTH else 1.0
-
-
 def _drawn(metric: Metric, series: Series, place: int) -> DrawnSeries:
-    unit = per_unit(metric)
+    unit = limit_scale(metric)
     label = mark_label(place)
     points = []
     for point in series.of(metric):
