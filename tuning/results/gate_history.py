@@ -52,10 +52,14 @@ class LevelChange:
 
 @dataclass(frozen=True)
 class GateHistory:
-    """The gates of one name on one host, device and workload, oldest first."""
+    """The gates of one name on one host, device and workload, oldest first.
+
+    levels: of each metric those of the candidates, of the gates that `measured` finds.
+    """
 
     metrics: tuple[Metric, ...]
     points: tuple[GatePoint, ...]
+    levels: tuple[Sequence[Level], ...]
     changes: tuple[LevelChange, ...]
 
 
@@ -88,12 +92,14 @@ def gate_history(study: Study) -> GateHistory:
         for row in rows
     )
     baselines = {row.study_id: names[row.study_id, True][1] for row in rows}
+    seen = [measured(points, place) for place in range(len(metrics))]
+    found_levels = tuple(levels([candidate for _, candidate, _ in one]) for one in seen)
     changes = [
         change
-        for place, metric in enumerate(metrics)
-        for change in _changes(metric, place, points, baselines)
+        for metric, there, of_metric in zip(metrics, seen, found_levels, strict=True)
+        for change in _changes(metric, there, of_metric, baselines)
     ]
-    return GateHistory(tuple(metrics), points, tuple(changes))
+    return GateHistory(tuple(metrics), points, found_levels, tuple(changes))
 
 
 def _figures(row: GateVerdict, metrics: Sequence[Metric]) -> tuple[Figures | None, ...]:
@@ -116,13 +122,14 @@ def measured(points: Sequence[GatePoint], place: int) -> list[tuple[GatePoint, f
 
 
 def _changes(
-    metric: Metric, place: int, points: Sequence[GatePoint], baselines: Mapping[int, int]
+    metric: Metric,
+    seen: Sequence[tuple[GatePoint, float, float]],
+    found: Sequence[Level],
+    baselines: Mapping[int, int],
 ) -> list[LevelChange]:
     """Of the candidates' figures themselves: where each gate has a new baseline, their ratios stay
     small while the level goes down.
     """
-    seen = measured(points, place)
-    found = levels([candidate for _, candidate, _ in seen])
     changes = []
     for before, level in pairwise(found):
         parts = seen[before.begin : before.end], seen[level.begin : level.end]

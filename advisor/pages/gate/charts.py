@@ -12,7 +12,6 @@ from advisor.pages.history.shifts import study_url
 from advisor.wording.history import UNITS, figure_text
 from tuning.results.gate_history import GateHistory, GatePoint, measured
 from tuning.statistics.aim import limit_scale
-from tuning.statistics.change_points import levels
 from tuning.statistics.data import Metric
 
 X_TITLE = "day on which the gate was created, UTC"
@@ -25,13 +24,12 @@ def gate_figures(history: GateHistory) -> dict[str, go.Figure]:
         seen = measured(history.points, place)
         if len(seen) < 2:
             continue
-        candidates = [candidate for _, candidate, _ in seen]
         unit = limit_scale(metric)
         drawn = [
             DrawnSeries(
                 "candidates",
                 [_drawn(metric, point, value) for point, value, _ in seen],
-                [replace(one, mean=one.mean / unit) for one in levels(candidates)],
+                [replace(one, mean=one.mean / unit) for one in history.levels[place]],
             ),
             DrawnSeries("baselines", [_drawn(metric, point, value) for point, _, value in seen]),
         ]
