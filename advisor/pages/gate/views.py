@@ -43,7 +43,7 @@ def gate_list(request: HttpRequest) -> HttpResponse:
 @require_GET
 def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The verdict with its limits, then the history of the name."""
-    context = _live(request, pk)
+    context = _live(request, pk, glance(pk))
     history = gate_history(context["gate"])
     more = {
         "history": history,
@@ -64,14 +64,14 @@ def gate_charts(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 def gate_live(request: HttpRequest, pk: int) -> HttpResponse:
     """The response to htmx while it is measured: nothing as long as nothing has changed."""
-    if request.GET.get("glance") == glance(pk):
-        return HttpResponse(status=204)
-    return render(request, "gates/_live.html", _live(request, pk))
-
-
-def _live(request: HttpRequest, pk: int) -> dict[str, Any]:
-    # From before the rows are read: what changes meanwhile is asked for again.
     seen = glance(pk)
+    if request.GET.get("glance") == seen:
+        return HttpResponse(status=204)
+    return render(request, "gates/_live.html", _live(request, pk, seen))
+
+
+def _live(request: HttpRequest, pk: int, seen: str) -> dict[str, Any]:
+    """`seen`: the glance from before the rows were read; what changes then is asked for again."""
     study = get_object_or_404(gates(), pk=pk)
     url = request.build_absolute_uri(reverse("gate-detail", args=[study.pk]))
     progress = None if study.is_finished else study_progress(study)

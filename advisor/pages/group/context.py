@@ -18,7 +18,6 @@ from advisor.shared_results import PROGRESS, shared_results
 from tuning.models import Recommendation, Study, StudyGroup
 from tuning.results.study_result import StudyResult
 from tuning.studies.draining import drain_text
-from tuning.studies.glance import group_glances
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.slot_states import SlotState, slot_states, slot_states_of
 
@@ -46,12 +45,12 @@ def group_word(glances: Mapping[int, str]) -> str:
     return hashlib.sha256(repr(sorted(glances.items())).encode()).hexdigest()[:16]
 
 
-def live_context(group: StudyGroup) -> dict[str, Any]:
+def live_context(group: StudyGroup, seen: Mapping[int, str]) -> dict[str, Any]:
     """What changes with each step; `stamp` changes when a result does.
 
-    Worked out again only of the studies in which something has changed.
+    Worked out again only of the studies in which something has changed. `seen` are the glances
+    from before the rows are read.
     """
-    seen = group_glances(group.pk)
     keys = {one: ("column", one.pk, seen.get(one.pk)) for one in _studies(group)}
     slots = slot_states_of(one for one, key in keys.items() if key not in PROGRESS)
     columns = [

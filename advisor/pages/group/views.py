@@ -25,7 +25,8 @@ from tuning.studies.groups import cancel_group, pause_group, resume_group
 def group_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The hosts side by side, then their devices."""
     group = group_for_page(pk)
-    return render(request, "groups/detail.html", live_context(group) | results_context(group))
+    context = live_context(group, group_glances(pk)) | results_context(group)
+    return render(request, "groups/detail.html", context)
 
 
 @require_GET
@@ -34,10 +35,11 @@ def group_live(request: HttpRequest, pk: int) -> HttpResponse:
 
     Nothing as long as nothing has changed.
     """
-    if request.GET.get("glance") == group_word(group_glances(pk)):
+    seen = group_glances(pk)
+    if request.GET.get("glance") == group_word(seen):
         return HttpResponse(status=204)
     group = group_for_page(pk)
-    context = live_context(group)
+    context = live_context(group, seen)
     if request.GET.get("seen") != context["stamp"]:
         context |= results_context(group) | {"swaps_results": True}
     return render(request, "groups/_live_answer.html", context)
