@@ -16,7 +16,14 @@ from advisor.wording.formatting import (
     significant,
 )
 from benchmarks.measurement.fingerprint import MEMORY_STEP
-from tuning.comparison.baseline_history import BaselineHistory, Difference, Series, Shift, Trend
+from tuning.comparison.baseline_history import (
+    BaselineHistory,
+    Difference,
+    Figure,
+    Series,
+    Shift,
+    Trend,
+)
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.change_points import MIN_POINTS, Level
 from tuning.statistics.data import Metric
@@ -39,6 +46,13 @@ def day(moment: datetime) -> str:
 def figure_text(metric: Metric, value: float | None) -> str:
     """A figure in the metric's unit, without it."""
     return (megacycles if metric is Metric.SERVER_PATH_LENGTH else significant)(value)
+
+
+def bounds_text(metric: Metric, found: Figure) -> str:
+    """The interval of a figure as "6,012 to 6,113", in the metric's unit; "" without one."""
+    if found.low is None or found.high is None:
+        return ""
+    return f"{figure_text(metric, found.low)} to {figure_text(metric, found.high)}"
 
 
 def history_sentence(history: BaselineHistory) -> str:

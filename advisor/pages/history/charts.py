@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from advisor.charts.levels import DrawnPoint, DrawnSeries, Mark, levels_figure
 from advisor.pages.history.shifts import study_url
-from advisor.wording.history import UNITS, figure_text
+from advisor.wording.history import UNITS, bounds_text, figure_text
 from tuning.comparison.baseline_history import BaselineHistory, Figure, Series
 from tuning.statistics.aim import limit_scale
 from tuning.statistics.data import Metric
@@ -78,7 +78,6 @@ def _bound(found: Figure, bound: float | None, unit: float) -> float | None:
 
 def _text(metric: Metric, found: Figure) -> str:
     runs = f"{found.runs} run{'s' if found.runs > 1 else ''}"
-    bounds = ""
-    if found.low is not None and found.high is not None:
-        bounds = f" (95 %: {figure_text(metric, found.low)} to {figure_text(metric, found.high)})"
-    return f"{figure_text(metric, found.mean)} {UNITS[metric]}{bounds}, {runs}"
+    bounds = bounds_text(metric, found)
+    interval = f" (95 %: {bounds})" if bounds else ""
+    return f"{figure_text(metric, found.mean)} {UNITS[metric]}{interval}, {runs}"

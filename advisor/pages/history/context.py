@@ -7,7 +7,14 @@ from typing import Any
 
 from advisor.pages.history.charts import mark_label
 from advisor.pages.history.shifts import baseline_rows, study_url
-from advisor.wording.history import UNITS, day, differences_text, figure_text, history_sentence
+from advisor.wording.history import (
+    UNITS,
+    bounds_text,
+    day,
+    differences_text,
+    figure_text,
+    history_sentence,
+)
 from benchmarks.models import Device
 from tuning.comparison.baseline_history import (
     BaselineHistory,
@@ -110,7 +117,4 @@ def _cell(metric: Metric, point: Point) -> Cell | None:
     found = point.figures.get(metric)
     if found is None:
         return None
-    bounds = ""
-    if found.low is not None and found.high is not None:
-        bounds = f"{figure_text(metric, found.low)} to {figure_text(metric, found.high)}"
-    return Cell(figure_text(metric, found.mean), bounds, found.runs)
+    return Cell(figure_text(metric, found.mean), bounds_text(metric, found), found.runs)

@@ -12,7 +12,6 @@ from tuning.comparison.baseline_history import Shift
 from tuning.results.gate_history import LevelChange
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.change_points import Level
-from tuning.statistics.data import Metric
 
 HOST_CHANGED = "The baseline, the same config throughout, changed alike: the host has changed."
 
@@ -34,14 +33,11 @@ class ShiftRow:
 def baseline_rows(shifts: Iterable[Shift]) -> list[ShiftRow]:
     """Newest first."""
     rows = [
-        ShiftRow(
-            FULL_NAMES[one.metric],
-            _is_better(one.metric, one.level),
+        _row(
+            one,
             one.since.at,
             one.since.name,
             study_url(one.since.study, is_gate=one.since.is_gate),
-            one.level,
-            one.before,
         )
         for one in shifts
     ]
@@ -51,14 +47,11 @@ def baseline_rows(shifts: Iterable[Shift]) -> list[ShiftRow]:
 def gate_rows(changes: Iterable[LevelChange]) -> list[ShiftRow]:
     """Newest first."""
     rows = [
-        ShiftRow(
-            FULL_NAMES[one.metric],
-            _is_better(one.metric, one.level),
+        _row(
+            one,
             one.since.created_at,
             f"gate {one.since.pk}",
             study_url(one.since.pk, is_gate=True),
-            one.level,
-            one.before,
             HOST_CHANGED if one.is_of_the_host else "",
         )
         for one in changes
@@ -70,5 +63,6 @@ def study_url(pk: int, *, is_gate: bool) -> str:
     return reverse("gate-detail" if is_gate else "study-detail", args=[pk])
 
 
-def _is_better(metric: Metric, level: Level) -> bool:
-    return (level.ratio > 1) == metric.more_is_better
+def _row(one: Shift | LevelChange, at: datetime, since: str, url: str, note: str = "") -> ShiftRow:
+    is_better = (one.level.ratio > 1) == one.metric.more_is_better
+    return ShiftRow(FULL_NAMES[one.metric], is_better, at, since, url, one.level, one.before, note)
