@@ -46,15 +46,12 @@ def slowdowns() -> list[Slowdown]:
     since = timezone.now() - LATELY
     found: dict[int, tuple[str, datetime, Level]] = {}
     for (device, line), points in _points().items():
-        # Only the series that goes on, as the history's own sentence.
-        newest = max(points, key=lambda point: (point.at, point.study))
-        studies = sorted({point.study for point in points})[-MAX_STUDIES:]
-        series = sorted(
-            (one for one in points if one.key == newest.key and one.study >= studies[0]),
-            key=lambda point: (point.at, point.study),
-        )
+        newest = points[-1]
         if newest.at < since:
             continue
+        # Only the series that goes on, as the history's own sentence.
+        studies = sorted({point.study for point in points})[-MAX_STUDIES:]
+        series = [one for one in points if one.key == newest.key and one.study >= studies[0]]
         last = levels([point.mean for point in series])[-1]
         begun = series[last.begin].at
         if last.ratio < 1 and begun >= since and (device not in found or found[device][1] < begun):
@@ -65,17 +62,17 @@ def slowdowns() -> list[Slowdown]:
 
 
 def _points() -> dict[tuple[int, str], list[_Point]]:
-    """By device and line."""
+    """By device and line, oldest first."""
     rows = (
         runs_of_baselines()
         .filter(device__retired_at=None, device__host__retired_at=None)
         .filter(device__host__imported__isnull=True)
-        .order_by()
         .values_list(
             *("device", "candidate__config", "workload", "run__server__flavour"),
             *("run__comparability_key", "study"),
         )
         .annotate(at=Max("run__finished_at"), mean=Avg(Ln("run__tpmP")))
+        .order_by("at", "study_id")
     )
     found: dict[tuple[int, str], list[_Point]] = defaultdict(list)
     for device, config, workload, flavour, key, study, at, mean in rows:
