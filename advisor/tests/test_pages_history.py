@@ -18,6 +18,7 @@ from advisor.tests.test_pages_home import text_of as words_of
 from advisor.wording.formatting import MINUS
 from benchmarks.models import Device, Host, Workload
 from tuning.comparison.baseline_history import Trend, baseline_history, baseline_lines
+from tuning.comparison.config_history import config_history
 from tuning.models import Study
 from tuning.statistics.data import Metric
 
@@ -196,3 +197,18 @@ def test_several_steps_are_summed_up_and_old_runs_without_a_key_are_left_out(
     assert "Since 6 January 2026 it is -20.3 % in all." in text
     assert Study.objects.count() == 19
     assert baseline_lines(device)[0].studies == 18
+
+
+def test_of_more_studies_than_are_looked_at_the_newest_are_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tuning.comparison.baseline_history.MAX_STUDIES", 4)
+    monkeypatch.setattr("tuning.comparison.config_history.MAX_PLACES", 4)
+    device = factories.make_device()
+    studies = weekly(device, JANUARY, [6000.0] * 6)
+    newest = [study.pk for study in studies[2:]]
+    history = baseline_history(device, baseline_lines(device)[0])
+    assert [point.study for point in history.points] == newest
+    assert history.left_out == 2
+    config = studies[0].candidates.get().config
+    assert [stay.study.pk for stay in config_history(config)] == newest[::-1]

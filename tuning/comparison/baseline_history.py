@@ -224,7 +224,7 @@ def baseline_history(device: Device, line: Line) -> BaselineHistory:
         run__server__flavour=line.flavour,
     )
     newest = list(
-        there.order_by("-study").values_list("study", flat=True).distinct()[:MAX_STUDIES]
+        there.order_by("-study_id").values_list("study", flat=True).distinct()[:MAX_STUDIES]
     )
     runs: dict[tuple[str, int], list[Mapping[str, Any]]] = defaultdict(list)
     for row in there.filter(study__in=newest).order_by("run").values(*_COLUMNS):

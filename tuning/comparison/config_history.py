@@ -59,7 +59,7 @@ def config_history(config: Config) -> list[Stay]:
         .filter(candidate__config=config)
         .values_list("study", "device", "workload")
         .distinct()
-        .order_by("-study", "device", "workload")[:MAX_PLACES]
+        .order_by("-study_id", "device", "workload")[:MAX_PLACES]
     )
     places: set[Place] = {(study, device, workload) for study, device, workload in newest}
     studies = {study for study, _, _ in places}
