@@ -300,24 +300,42 @@ def test_devices_of_several_hosts_stand_side_by_side_with_their_hosts() -> None:
     assert all(len(one.hosts) == 1 for one in run_sets())
 
 
-def test_what_a_load_host_drives_is_a_run_set_of_its_own_with_its_name() -> None:
-    sata, nvme = measured_on(SATA), measured_on(NVME)
-    driver = Host.objects.create(name="driver-1")
-    for workload in list(Workload.objects.all()):
-        there = {"device": nvme, "workload": workload.pk}
+def driven_by(name: str, device: Device) -> Host:
+    """Have the device's runs driven by a new host of that name."""
+    driver = Host.objects.create(name=name)
+    for workload in Workload.objects.filter(load_key=""):
+        there = {"device": device, "workload": workload.pk}
         workload.pk, workload.load_key = None, str(driver.pk)
         workload.save(force_insert=True)
         workload.load_hosts.add(driver)
         Run.objects.filter(**there).update(workload=workload)
         Slot.objects.filter(**there).update(workload=workload)
     facts = factories.FINGERPRINT | {"load_host": f"host {driver.pk}"}
-    runs_of(nvme).update(fingerprint=facts, comparability_key="c3" * 32)
+    runs_of(device).update(fingerprint=facts, comparability_key=f"{driver.pk:064x}")
+    return driver
+
+
+def test_what_a_load_host_drives_is_a_run_set_of_its_own_with_its_name() -> None:
+    sata, nvme = measured_on(SATA), measured_on(NVME)
+    driver = driven_by("driver-1", nvme)
     driven, beside = run_sets()
     assert [*driven.device_ids, *beside.device_ids] == [nvme.pk, sata.pk]
     assert (driven.load_hosts, beside.load_hosts) == ("driver-1", "")
     shown = labels([beside, driven])
     assert "tpcc-mysql on driver-1," in shown[driven.key]
     assert f"host {driver.pk}" not in shown[driven.key]
+
+
+def test_the_load_hosts_of_all_run_sets_are_read_at_once() -> None:
+    devices = [measured_on(place, [8]) for place in (SATA, NVME, HDD)]
+    queries = []
+    for number, device in enumerate(devices):
+        driven_by(f"driver-{number}", device)
+        with CaptureQueriesContext(connection) as asked:
+            found = run_sets()
+        queries.append(len(asked))
+    assert {one.load_hosts for one in found} == {"driver-0", "driver-1", "driver-2"}
+    assert len(set(queries)) == 1
 
 
 def test_a_device_with_limits_or_another_disk_is_in_the_same_run_set() -> None:

@@ -20,7 +20,7 @@ from django.db.models import Count, F, Max, QuerySet
 from django.db.models.fields.json import KT
 
 from benchmarks.measurement.fingerprint import OF_THE_HOST, comparable_facts
-from benchmarks.models import Host, Run, RunState, Server
+from benchmarks.models import Host, Run, RunState, Server, Workload
 from tuning.models import SlotPurpose
 
 # Prefixes of the parts of a run's fingerprint that are about its devices and their limits.
@@ -95,6 +95,7 @@ def run_sets() -> list[RunSet]:
         .only("host", "server", "workload")
         .in_bulk([max(group["newest"] for group in parts) for parts in together.values()])
     )
+    Workload.objects.fetch_load_hosts(run.workload for run in newest.values())
     found = [_run_set(key, parts, newest, facts) for key, parts in together.items()]
     # Of two with the same newest run that of one host goes first.
     found += _over_several_hosts(found)
