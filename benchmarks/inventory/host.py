@@ -5,7 +5,7 @@ Plain data. Nothing here looks at a machine: `benchmarks.inventory.inspection` d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -213,6 +213,13 @@ class HostInventory(Part):
 
     def _replaced(self, **parts: Any) -> Self:
         return self.model_copy(update=parts)
+
+
+def first_common_driver(inventories: Sequence[HostInventory]) -> FoundDriver | None:
+    """The first driver of the first host that all of these hosts have; None if there is none."""
+    names = [{driver.name for driver in one.drivers} for one in inventories]
+    common = (one for one in inventories[0].drivers if all(one.name in there for there in names))
+    return next(common, None)
 
 
 def _knows(known: tuple[Any, ...], path: Path) -> bool:

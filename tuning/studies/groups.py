@@ -13,7 +13,7 @@ from django.db import transaction
 
 from benchmarks.errors import BenchmarkError, about
 from benchmarks.inventory.devices import DeviceRequest
-from benchmarks.inventory.host import AUTO, HostInventory
+from benchmarks.inventory.host import AUTO, HostInventory, first_common_driver
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
 from benchmarks.servers.binary import ServerBinary
@@ -123,15 +123,15 @@ def _like(
 
 def _driver(inventories: Sequence[HostInventory], named: str) -> str:
     """The first driver that all hosts have, or the one that is named."""
-    with about("driver"):
-        if named != AUTO:
+    if named != AUTO:
+        with about("driver"):
             for inventory in inventories:
                 inventory.driver(named)
-            return named
-        for one in inventories[0].drivers:
-            if all(one.name in {it.name for it in other.drivers} for other in inventories):
-                return one.name
-    raise BadRequest("the hosts have no workload driver in common", field="driver")
+        return named
+    driver = first_common_driver(inventories)
+    if driver is None:
+        raise BadRequest("the hosts have no workload driver in common", field="driver")
+    return driver.name
 
 
 def _devices_of(

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from django.db.models import Exists, OuterRef, QuerySet
 
 from benchmarks.errors import about
-from benchmarks.inventory.host import AUTO, FoundDriver, HostInventory
+from benchmarks.inventory.host import AUTO, FoundDriver, HostInventory, first_common_driver
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.presence import serving_hosts
 from benchmarks.models import Host
@@ -74,15 +74,11 @@ def driver_for(named: str, measured: HostInventory, load_hosts: Sequence[Host]) 
             return measured.driver(named)
         inventories = [inventory_of(host) for host in load_hosts]
         found = [one.driver(named) for one in inventories]
-    if named != AUTO or len(inventories) == 1:
-        return found[0]
-    for one in inventories[0].drivers:
-        if all(one.name in {it.name for it in other.drivers} for other in inventories):
-            return one
-    raise BadRequest(
-        f"the load hosts {', '.join(host.name for host in load_hosts)} have no driver in common",
-        field=_FIELD,
-    )
+    driver = first_common_driver(inventories) if named == AUTO else found[0]
+    if driver is None:
+        names = ", ".join(host.name for host in load_hosts)
+        raise BadRequest(f"the load hosts {names} have no driver in common", field=_FIELD)
+    return driver
 
 
 def load_hosts_of(study: Study) -> list[Host]:
