@@ -14,13 +14,13 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, TypeVar, cast
 
-from benchmarks.models import Workload
 from tuning.comparison.comparable_runs import RunSet, run_sets
 from tuning.comparison.devices import DeviceComparison, MeasuredRuns, compare, measured_runs
 from tuning.comparison.glance import comparison_glance
 from tuning.models import Study
 from tuning.results.study_result import StudyResult, results_of
 from tuning.studies.glance import group_results_glances, results_glance
+from tuning.studies.load_hosts import fetch_load_hosts
 
 # One of 500 runs takes some megabytes.
 _MAX_STUDIES = 8
@@ -111,7 +111,7 @@ def shared_results(group_id: int, studies: Sequence[Study]) -> list[SharedResult
 
 
 def _shared_of(studies: Sequence[Study], glances: Mapping[int, str]) -> list[SharedResult]:
-    Workload.objects.fetch_load_hosts(one for study in studies for one in study.workloads.all())
+    fetch_load_hosts(studies)
     now = {one.pk: _made_of(one, glances.get(one.pk, "")) for one in studies}
     with _lock:
         found = {pk: _shared[pk][1] for pk in now if pk in _shared and _shared[pk][0] == now[pk]}

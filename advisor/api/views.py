@@ -36,13 +36,13 @@ from advisor.api.serializers.studies import (
 )
 from advisor.api.waiting import VERSION, WAIT, wait_for_study
 from advisor.shared_results import shared_result
-from benchmarks.models import Workload
 from tuning.models import Candidate, Study
 from tuning.results.study_result import StudyResult
 from tuning.studies.concluding import conclude_study
 from tuning.studies.events import study_events
 from tuning.studies.glance import final_word
 from tuning.studies.lifecycle import cancel_study, create_study, extend_study
+from tuning.studies.load_hosts import fetch_load_hosts
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.searching import search_here
 from tuning.studies.taking_apart import take_apart_study
@@ -86,7 +86,7 @@ class StudyListView(APIView):
     def get(self, request: Request) -> Response:
         rows, pages = listed_studies(on_host(studies(), request), StudyListQuery.asked(request))
         page = pages.rows(rows, request)
-        Workload.objects.fetch_load_hosts(one for study in page for one in study.workloads.all())
+        fetch_load_hosts(page)
         return pages.answer(StudySerializer(page, many=True).data)
 
     @extend_schema(

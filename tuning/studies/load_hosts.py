@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from django.db.models import Exists, OuterRef, QuerySet
 
@@ -10,7 +10,7 @@ from benchmarks.errors import about
 from benchmarks.inventory.host import AUTO, FoundDriver, HostInventory, first_common_driver
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.presence import serving_hosts
-from benchmarks.models import Host
+from benchmarks.models import Host, Workload
 from tuning.models import Study
 from tuning.studies.request import MAX_LOAD_HOSTS, BadRequest
 
@@ -84,6 +84,11 @@ def driver_for(named: str, measured: HostInventory, load_hosts: Sequence[Host]) 
 def load_hosts_of(study: Study) -> list[Host]:
     """The hosts that drive the study; none if the driver runs beside the server."""
     return list(Host.objects.filter(pk__in=study.workloads.values("load_hosts")).order_by("pk"))
+
+
+def fetch_load_hosts(studies: Iterable[Study]) -> None:
+    """Read the load hosts of studies, read with their workloads, in one query or none."""
+    Workload.objects.fetch_load_hosts(one for study in studies for one in study.workloads.all())
 
 
 def driven_by(host: Host) -> QuerySet[Study, int]:

@@ -34,7 +34,7 @@ from advisor.pages.study.context import (
 from advisor.pages.study.extend import ExtendForm
 from advisor.shared_results import PROGRESS, shared_result
 from advisor.wording.answers import named_answers
-from benchmarks.models import ACTIVE_RUN_STATES, Workload
+from benchmarks.models import ACTIVE_RUN_STATES
 from tuning.errors import TuningError
 from tuning.models import Slot, Study
 from tuning.results.knob_importance import knob_importance
@@ -47,6 +47,7 @@ from tuning.studies.concluding import conclude_study
 from tuning.studies.glance import glance
 from tuning.studies.hosts import hosts_named
 from tuning.studies.lifecycle import cancel_study, extend_study
+from tuning.studies.load_hosts import fetch_load_hosts
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.taking_apart import take_apart_study
 
@@ -68,7 +69,7 @@ def study_list(request: HttpRequest) -> HttpResponse:
         )
     )
     page = Paginator(studies, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
-    Workload.objects.fetch_load_hosts(one for study in page for one in study.workloads.all())
+    fetch_load_hosts(page)
     rows = [(study, named_answers(study)) for study in page]
     return render(request, "studies/list.html", {"page": page, "rows": rows, "host": host})
 
