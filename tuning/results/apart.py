@@ -149,6 +149,7 @@ class Dismantling:
             },
             runs=_comparable(slots, SlotPurpose.APART),
             rounds=_comparable(slots, SlotPurpose.REDUCED),
+            runs_left=max(MAX_APART_RUNS - len(slots), 0),
         )
         return replace(whole, kept=self._kept(whole))
 
@@ -169,12 +170,10 @@ class Dismantling:
         metric = board.aim.objective
         stock = take_stock(whole, metric)
         effects = tuple(sorted(_effects(whole, stock), key=_order))
-        candidate = board.candidates[whole.name]
-        spent = len(_slots_of(board, candidate))
-        budget = Budget(runs_left=max(MAX_APART_RUNS - spent, 0))
+        budget = Budget(runs_left=whole.runs_left)
         baseline = board.baseline.name
         return TakenApart(
-            whole=candidate,
+            whole=board.candidates[whole.name],
             metric=metric,
             margin=stock.margin,
             effects=effects,

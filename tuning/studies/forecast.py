@@ -224,12 +224,6 @@ class Forecast:
         before_s = (self._before_s + self._variants_s) / count
         return Budget(runs_left=left, seconds_left=share - spent_s - before_s, run_s=run_s)
 
-    def apart_runs_left(self, place: Place, winner: str) -> int:
-        """Runs that taking this winner apart may still take; each durability class has one."""
-        there = [s for s in self.slots(place) if SlotPurpose(s.purpose).is_of_variants]
-        blocks = {slot.block for slot in there if slot.name == winner}
-        return max(MAX_APART_RUNS - sum(slot.block in blocks for slot in there), 0)
-
     def _apart_s(self, share: float) -> float:
         """What is kept of a budget for taking the winner apart."""
         if not self.study.takes_apart or self.study.concluded_at is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tuning.models import Elimination, SlotPurpose, Study
@@ -13,7 +14,7 @@ from tuning.strategy.protocol import FreshPair, Group, History
 from tuning.strategy.racing import conclusion_alpha
 from tuning.strategy.whole import Whole
 from tuning.studies.forecast import Forecast, Place, measurable
-from tuning.studies.slot_states import slot_states
+from tuning.studies.slot_states import SlotState, slot_states
 
 
 def history_of(study: Study, place: Place) -> History:
@@ -41,7 +42,7 @@ def history_of(study: Study, place: Place) -> History:
                 durability,
                 (baseline, *(one.name for one in candidates[1:] if one.durability == durability)),
                 found.get(durability),
-                _whole(result, found.get(durability), place, forecast),
+                _whole(result, found.get(durability), place, slots),
             )
             for durability in classes
         ),
@@ -86,7 +87,7 @@ def _of_gate(study: Study, place: Place, result: StudyResult) -> History:
 
 
 def _whole(
-    result: StudyResult, board: Board | None, place: Place, forecast: Forecast
+    result: StudyResult, board: Board | None, place: Place, slots: Sequence[SlotState]
 ) -> Whole | None:
     """The board's confirmed winner, whose rounds will be as long as its pairs."""
     if board is None or not result.study.takes_apart:
@@ -94,8 +95,6 @@ def _whole(
     whole = result.dismantling.whole_of(board)
     if whole is None:
         return None
-    whole = replace(whole, runs_left=forecast.apart_runs_left(place, whole.name))
-    slots = forecast.slots(place)
     pairs = (s for s in slots if s.purpose == SlotPurpose.CONFIRMATION and s.name == whole.name)
     usual = place.workload.measure_s
     longest = max((slot.measure_s for slot in pairs), default=usual)

@@ -96,7 +96,8 @@ def test_each_class_of_durability_has_runs_of_its_own_for_its_winner(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Three blocks of two parts, and five rounds of the reduced config.
-    monkeypatch.setattr(forecast, "MAX_APART_RUNS", 3 * 4 + 5 * 3)
+    for module in ("tuning.studies.forecast", "tuning.results.apart"):
+        monkeypatch.setattr(f"{module}.MAX_APART_RUNS", 3 * 4 + 5 * 3)
     risky = FAST + b"innodb_flush_log_at_trx_commit = 2\n"
     study = started(configs=[("fast", FAST), ("risky", risky)], durability=Durability.D1, blocks=3)
     study = to_the_end(study, QUIET)
