@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Max
+from django.db.models import F
 from django.db.models.functions import Now
 
 from benchmarks.inventory.devices import FoundDevice, device_row, shares_disk
@@ -43,6 +43,7 @@ from tuning.studies.request import (
 from tuning.studies.retired import check_not_retired
 from tuning.studies.rows import (
     candidate_row,
+    last_order,
     server_row,
     workload_row,
 )
@@ -168,7 +169,7 @@ def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
             blocks=F("blocks") + blocks,
             concluded_at=None,
             extended_by=blocks,
-            extended_after=study.slots.aggregate(last=Max("order"))["last"] or 0,
+            extended_after=last_order(study),
             conclusions=F("conclusions") + 1,
             resumed_at=Now(),
         )

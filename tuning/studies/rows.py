@@ -97,6 +97,11 @@ def candidate_row(
     )
 
 
+def last_order(study: Study) -> int:
+    """The order of the study's last slot; 0 before there is one."""
+    return study.slots.aggregate(last=Max("order"))["last"] or 0
+
+
 def add_slots(
     study: Study,
     device: Device,
@@ -113,8 +118,7 @@ def add_slots(
     here = study.slots.filter(device=device, workload=workload, block__in=blocks)
     there = set(here.values_list("block", "candidate__name", "replicate"))
     missing = [run for run in runs if (run.block, run.candidate, run.replicate) not in there]
-    order = study.slots.aggregate(last=Max("order"))["last"] or 0
-    for place, planned in enumerate(missing, start=order + 1):
+    for place, planned in enumerate(missing, start=last_order(study) + 1):
         candidate = candidates[planned.candidate]
         Slot.objects.create(
             study=study,

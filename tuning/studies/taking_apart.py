@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.db import transaction
-from django.db.models import Max
 from django.db.models.functions import Now
 
 from tuning.errors import TuningError
@@ -12,6 +11,7 @@ from tuning.results.study_result import StudyResult
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.studies.actions import keep_action
 from tuning.studies.devices import check_none_retired
+from tuning.studies.rows import last_order
 from tuning.studies.scheduler import advance_host
 
 
@@ -34,7 +34,7 @@ def take_apart_study(study: Study, *, by: str = "") -> None:
             takes_apart=True,
             minutes=None,
             extended_by=0,
-            extended_after=locked.slots.aggregate(last=Max("order"))["last"] or 0,
+            extended_after=last_order(locked),
             resumed_at=Now(),
         )
         keep_action(locked, StudyAction.Kind.TAKEN_APART, by=by)
