@@ -186,6 +186,12 @@ class Study(JobRow):
         return self.concluded_at is not None and not self.is_finished and not self.extended_by
 
     @property
+    def has_end(self) -> bool:
+        """Whether it ends by its minutes without a budget; not once it was extended."""
+        is_bounded = self.minutes is not None and self.budget_minutes is None
+        return is_bounded and not self.extended_by
+
+    @property
     def may_end_early(self) -> bool:
         """Whether it may take less time than is planned: a race or a gate that is decided early
         does, and so does a study without a winner to be confirmed.

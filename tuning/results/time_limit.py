@@ -15,8 +15,7 @@ def time_sentence(study: Study, board: Board) -> str:
 
     A study with a budget or an extension has as many blocks as fit.
     """
-    is_bounded = study.minutes is not None and study.budget_minutes is None
-    if not is_bounded or study.concluded_at is not None or study.extended_by:
+    if not study.has_end or study.concluded_at is not None:
         return ""
     begun = len({slot.block for slot in board.slots})
     parts = []

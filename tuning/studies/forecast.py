@@ -134,7 +134,7 @@ class Forecast:
             runs = self.study.blocks * (self._candidates + more)
             left = max(runs - len(in_blocks), 0)
             found = Budget(runs_left=left, runs_spent=len(in_blocks))
-            if not self._has_end or len({slot.block for slot in in_blocks}) < LEAST_BLOCKS:
+            if not self.study.has_end or len({slot.block for slot in in_blocks}) < LEAST_BLOCKS:
                 return found
             seconds, run_s = self._left_for_blocks_s(place), self._run_s(place)
             return replace(found, seconds_left=seconds, run_s=run_s)
@@ -154,7 +154,7 @@ class Forecast:
         begun. Pairs may take twice their time, if need be beyond the end: with too few of them
         nothing is recommended.
         """
-        if not self._has_end:
+        if not self.study.has_end:
             return True
         here, run_s = self.slots(place), self._run_s(place)
         end_s = self._share_s(self.study.minutes or 0)
@@ -166,13 +166,6 @@ class Forecast:
         if purpose == SlotPurpose.CONFIRMATION:
             end_s += self._pairs_s(place, end_s)
         return end_s - self._spent_s(here, run_s) >= run_s
-
-    @property
-    def _has_end(self) -> bool:
-        """Whether the study ends by the clock without a budget; not once it was extended."""
-        study = self.study
-        is_bounded = study.minutes is not None and study.budget_minutes is None
-        return is_bounded and not study.extended_by
 
     def _left_for_blocks_s(self, place: Place) -> float:
         """What blocks have left until the end, with the time of the pairs taken off."""

@@ -81,7 +81,7 @@ def _is_never_quiet(study: Study) -> bool:
 
 def _has_time(study: Study, slot: Slot) -> bool:
     """Whether a study with an end has the time to measure the slot once more."""
-    if study.minutes is None or study.budget_minutes is not None:  # as most of them
+    if not study.has_end:  # as most of them
         return True
     forecast = Forecast(study, slot_states(study))
     where = slot.device_id, slot.workload_id
