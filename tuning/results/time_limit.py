@@ -7,6 +7,7 @@ from django.conf import settings
 from benchmarks.models import Run, RunState
 from tuning.models import Slot, Study
 from tuning.results.boards import Board
+from tuning.results.history import times_ended
 from tuning.strategy.racing import FIRST_DECISION
 
 
@@ -44,7 +45,6 @@ def _ranked(board: Board) -> list[Slot]:
 
 def _could_be_measured_again(run: Run) -> bool:
     """Whether a disturbed run was not measured as often as it may be."""
-    attempts, earlier = 1, run.retry_of
-    while earlier is not None:
-        attempts, earlier = attempts + 1, earlier.retry_of
-    return run.state == RunState.DISTURBED and attempts <= settings.DISTURBED_RUN_RETRIES
+    if run.state != RunState.DISTURBED:
+        return False
+    return times_ended(run, RunState.DISTURBED) <= settings.DISTURBED_RUN_RETRIES

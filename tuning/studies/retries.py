@@ -8,6 +8,7 @@ from django.db import transaction
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.models import Run, RunState
 from tuning.models import Slot, Study
+from tuning.results.history import times_ended
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER
 from tuning.studies.forecast import Forecast
@@ -61,15 +62,6 @@ def retry_bounds() -> dict[RunState, int | None]:
         RunState.DISTURBED: settings.DISTURBED_RUN_RETRIES,
         RunState.CANCELLED: None,
     }
-
-
-def times_ended(run: Run | None, state: RunState) -> int:
-    """How many runs in the chain of retries that ends with `run` ended in `state`."""
-    count = 0
-    while run is not None:
-        count += run.state == state
-        run = run.retry_of
-    return count
 
 
 def _is_never_quiet(study: Study) -> bool:

@@ -8,8 +8,10 @@ import pytest
 
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
-from benchmarks.models import Run, RunState
-from tuning.models import SlotPurpose, Study, StudyState
+from benchmarks.models import Device, Run, RunState, Workload
+from tuning.models import Candidate, DurabilityClass, Slot, SlotPurpose, Study, StudyState
+from tuning.results.boards import Board
+from tuning.results.time_limit import time_sentence
 from tuning.studies.lifecycle import create_study, extend_study
 from tuning.studies.request import Sizes, StudyRequest
 from tuning.studies.template_time import template_minutes
@@ -60,6 +62,39 @@ def test_a_noisy_host_has_fewer_blocks_and_a_confirmed_answer_in_time() -> None:
     assert blocks.filter(run__state=RunState.DISTURBED).count() == void
     assert blocks.values("block").distinct().count() == begun + 1
     assert "did not suffice for all" not in study.recommendations.get().verdict
+
+
+@pytest.mark.parametrize(
+    ("earlier", "is_said"),
+    [
+        ([RunState.DISTURBED], True),
+        ([RunState.LOST, RunState.DISTURBED], True),
+        ([RunState.DISTURBED, RunState.DISTURBED], False),
+    ],
+)
+def test_only_what_would_have_been_measured_again_was_left_out(
+    earlier: list[RunState], is_said: bool, settings: Any
+) -> None:
+    settings.DISTURBED_RUN_RETRIES = 2
+    run = Run(state=earlier[0])
+    for state in (*earlier[1:], RunState.DISTURBED):
+        run = Run(state=state, retry_of=run)
+    baseline = Candidate(name="baseline", is_baseline=True)
+    board = Board(
+        device=Device(),
+        workload=Workload(),
+        durability=DurabilityClass.D0,
+        candidates={"baseline": baseline},
+        baseline=baseline,
+        observations=[],
+        slots=[Slot(candidate=baseline, block=1, run=run)],
+        pair_slots=[],
+        eliminations={},
+        excluded_runs=0,
+        alpha=0.05,
+    )
+    said = time_sentence(Study(minutes=MINUTES, blocks=1), board)
+    assert ("1 disturbed run was not measured again" in said) is is_said
 
 
 @pytest.mark.django_db(transaction=True)
