@@ -15,7 +15,6 @@ import argparse
 import http.client
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import psutil
+
+from benchmarks.servers.startup import free_port
 
 if TYPE_CHECKING:
     from benchmarks.models import Run
@@ -65,9 +66,7 @@ def main() -> int:
     parser.add_argument("--creators", type=int, default=20)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="advisor-api-", dir="/var/tmp") as home:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = int(free.getsockname()[1])
+        port = free_port()
         for name in ("DATABASE_URL", "REDIS_URL"):
             os.environ.pop(name, None)
         os.environ |= {

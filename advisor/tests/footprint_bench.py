@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING, Final
 
 import psutil
 
+from benchmarks.servers.startup import free_port
+
 if TYPE_CHECKING:
     from benchmarks.models import Run
     from tuning.models import Study
@@ -58,9 +60,7 @@ def main() -> int:
     parser.add_argument("--settle-s", type=float, default=15.0, help="how long to wait before")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="advisor-footprint-", dir="/var/tmp") as home:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         for name in ("DATABASE_URL", "REDIS_URL"):
             os.environ.pop(name, None)
         os.environ |= {

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import textwrap
@@ -26,6 +25,7 @@ from kombu.exceptions import OperationalError
 from advisor.env import read_broker
 from advisor.tests import postgres
 from advisor.tests.harness import ROOT, wait_for
+from benchmarks.servers.startup import free_port
 
 PROGRAMS = ("openssl", "redis-server", "redis-cli", "setpriv")
 MISSING = [name for name in PROGRAMS if shutil.which(name) is None]
@@ -46,12 +46,6 @@ def of_guide(begins: str) -> str:
     blocks = re.findall(r"^```[a-z]*\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     (block,) = [block for block in blocks if block.startswith(begins)]
     return str(block)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from advisor.processes.bodies import BodyTooSlow, TimedBody
 from advisor.processes.patience import ask_again_while_busy
 from advisor.tests import factories
 from advisor.tests.harness import wait_for
+from benchmarks.servers.startup import free_port
 from tuning.models import StudyState
 from tuning.statistics import gate as gates
 from tuning.statistics.data import Metric
@@ -340,9 +341,7 @@ def test_the_deployment_check_finds_nothing_with_https(tmp_path: Path) -> None:
 @contextmanager
 def web(home: Path) -> Iterator[int]:
     """gunicorn as `serve` starts it; yields its port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     words = [sys.executable, "-m", "gunicorn", "-c", "python:advisor.processes.web"]
     with (home / "web.log").open("w") as log:
         process = subprocess.Popen(
