@@ -56,11 +56,7 @@ def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """The URL of an empty database of a PostgreSQL of its own, which is migrated."""
     if postgres.postgres_programs() is None:
         pytest.skip("PostgreSQL is not installed")
-    # A socket's path is short, and its user must be able to enter the folder.
-    with tempfile.TemporaryDirectory(prefix="adv-pg-", dir="/tmp") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        postgres.give_to_postgres(folder)
+    with postgres.own_folder() as folder:
         request.getfixturevalue("migrated_postgres")(folder / "data")
         with postgres.server(folder / "data", folder) as url:
             yield url

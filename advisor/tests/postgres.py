@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -41,6 +42,17 @@ def give_to_postgres(*paths: Path) -> None:
     """PostgreSQL's user owns these from now on."""
     for path in paths if os.geteuid() == 0 else ():
         shutil.chown(path, "postgres", "postgres")
+
+
+@contextmanager
+def own_folder() -> Iterator[Path]:
+    """A folder of PostgreSQL's user, for data and sockets, until the end of the block."""
+    # A socket's path is short, and its user must be able to enter the folder.
+    with tempfile.TemporaryDirectory(prefix="adv-pg-", dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        give_to_postgres(folder)
+        yield folder
 
 
 @contextmanager

@@ -10,11 +10,9 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from advisor.tests import postgres
 from advisor.tests.harness import ROOT
@@ -54,10 +52,7 @@ def _databases() -> Iterator[dict[str, tuple[dict[str, str], list[str]]]]:
         print("PostgreSQL is not installed: SQLite only")
         yield found
         return
-    with tempfile.TemporaryDirectory(prefix="adv-pg-", dir="/tmp") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        postgres.give_to_postgres(folder)
+    with postgres.own_folder() as folder:
         data = postgres.make_empty(folder / "made")
         with postgres.server(data, folder) as url:
             words = ["-k", _REQUESTS]
