@@ -38,6 +38,7 @@ from django.db import connection
 from django.db.models.signals import post_migrate
 from filelock import FileLock
 
+from advisor.tests.harness import without_services
 from benchmarks.datasets.pristine import ensure_pristine
 from benchmarks.datasets.shared_folders import make_folders
 from benchmarks.servers.binary import ServerBinary, identify
@@ -254,11 +255,10 @@ def migrated_database(shared_tmp: Path) -> Path:
     made, ready = home / "private" / "db.sqlite3", shared_tmp / "migrated.sqlite3"
     with FileLock(f"{ready}.lock"):
         if not ready.exists():
-            ours = {k: v for k, v in os.environ.items() if k not in ("REDIS_URL", "DATABASE_URL")}
             subprocess.run(
                 [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
                 cwd=_ROOT,
-                env=ours | {"ADVISOR_HOME": str(home)},
+                env=without_services() | {"ADVISOR_HOME": str(home)},
                 check=True,
             )
             made.rename(ready)

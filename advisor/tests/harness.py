@@ -35,6 +35,11 @@ UNDISTURBED = {
 }
 
 
+def without_services() -> dict[str, str]:
+    """The environment of this process, without the Redis and the database that it may name."""
+    return {k: v for k, v in os.environ.items() if k not in ("REDIS_URL", "DATABASE_URL")}
+
+
 @dataclass(frozen=True)
 class Home:
     """An ADVISOR_HOME and a device; datasets on the device are shared by the tests that use it."""
@@ -49,13 +54,12 @@ class Home:
         return self.path / "private" / "db.sqlite3"
 
     def environment(self, **more: str) -> dict[str, str]:
-        kept = {k: v for k, v in os.environ.items() if k not in ("REDIS_URL", "DATABASE_URL")}
         ours = {
             "ADVISOR_HOME": str(self.path),
             "ADVISOR_HOST_NAME": "testhost",
             "ADVISOR_MEASURING_LOCK": str(self.path / "measuring.lock"),
         }
-        return {**kept, **UNDISTURBED, **ours, **more}
+        return {**without_services(), **UNDISTURBED, **ours, **more}
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -170,13 +174,12 @@ def in_a_home(folder: Path, *functions: Callable[[Path], None], **environment: s
     """Call functions, which are in modules, with a folder, in a process of its own whose home is
     there.
     """
-    kept = {k: v for k, v in os.environ.items() if k not in ("REDIS_URL", "DATABASE_URL")}
     ours = {"ADVISOR_HOME": str(folder / "home"), "DJANGO_SETTINGS_MODULE": "advisor.settings"}
     names = [f"{one.__module__}:{one.__name__}" for one in functions]
     done = subprocess.run(
         [sys.executable, "-c", _IN_A_HOME, str(folder), *names],
         cwd=ROOT,
-        env=kept | ours | environment,
+        env=without_services() | ours | environment,
         capture_output=True,
         text=True,
         timeout=200,

@@ -100,7 +100,7 @@ def test_a_worker_starts_without_the_pages(tmp_path: Path) -> None:
     }
     done = subprocess.run(
         [sys.executable, "-c", STARTED],
-        cwd=Path(__file__).resolve().parents[2],
+        cwd=ROOT,
         env=environment,
         capture_output=True,
         text=True,
