@@ -32,17 +32,14 @@ def fill(studies: int, runs: int, samples: int, slots: int, devices: int) -> str
         pattern = factories.measured_study(
             device=places[0], workloads=[workload], blocks=_BLOCKS, name="usual"
         )
-        large = factories.measured_study(
-            device=places[0],
-            workloads=[workload],
-            blocks=max(slots // (len(_NAMES) + 1), 1),
-            name="large",
-        )
-        busy = factories.measured_study(
-            device=places[0],
-            workloads=[workload],
-            blocks=max(slots // (len(_NAMES) + 1), 1),
-            name="under way",
+        large, busy = (
+            factories.measured_study(
+                device=places[0],
+                workloads=[workload],
+                blocks=max(slots // (len(_NAMES) + 1), 1),
+                name=name,
+            )
+            for name in ("large", "under way")
         )
         for number in range(studies - 1):
             _copy(pattern, places[number % devices], number)
