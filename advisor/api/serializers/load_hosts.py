@@ -27,9 +27,7 @@ class LoadHostsField(serializers.ListField):
     child = serializers.CharField(max_length=HOST_NAME["max_length"])
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(
-            source="load_hosts", required=False, max_length=MAX_LOAD_HOSTS, **options
-        )
+        super().__init__(source="load_hosts", required=False, max_length=MAX_LOAD_HOSTS, **options)
 
     def to_internal_value(self, data: Any) -> tuple[str, ...]:
         """As any field."""
