@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,8 @@ from pytest_django import Settings
 
 from advisor.tests import factories, harness
 from advisor.upkeep.archive import BackupFailed
-from advisor.upkeep.backup import _columns, back_up, copy_sqlite, restore
+from advisor.upkeep.backup import _columns, back_up, restore
+from advisor.upkeep.sqlite_copy import copy_sqlite
 from benchmarks.errors import DeviceUnusable
 from benchmarks.models import Config, Host, Release, RunState
 from tuning.models import Study, StudyState
@@ -118,18 +119,25 @@ def strange_files(file: Path, folder: Path) -> Iterator[tuple[str, Path]]:
     (folder / "turned").write_bytes(data)
     yield "bits that were turned", folder / "turned"
     strange = {"no database": None, "not a database": b"rows"}
-    if first.filename.endswith(".sqlite3"):
+    if "database/tables/tuning_study" in parts:
+        lacking = folder / "without its studies"
+        yield lacking.name, with_parts(file, lacking, {"database/tables/tuning_study": b""})
+    else:
         listed = json.loads(parts["manifest.json"])["migrations"]
         strange["another database"] = foreign(folder / "foreign", migrations=[])
         strange["a list without tables"] = foreign(folder / "listed", migrations=listed)
     for name, content in strange.items():
-        with zipfile.ZipFile(folder / name, "w") as new:
-            for part, kept in parts.items():
-                if part != first.filename:
-                    new.writestr(part, kept)
-            if content is not None:
-                new.writestr(first.filename, content)
-        yield name, folder / name
+        yield name, with_parts(file, folder / name, {first.filename: content})
+
+
+def with_parts(source: Path, target: Path, parts: Mapping[str, bytes | None]) -> Path:
+    """The same backup with these in place of its own; None: without it."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", 8) as new:
+        for name in dict.fromkeys([*old.namelist(), *parts]):
+            data = parts[name] if name in parts else old.read(name)
+            if data is not None:
+                new.writestr(name, data)
+    return target
 
 
 def foreign(path: Path, migrations: list[list[str]]) -> bytes:
@@ -142,13 +150,9 @@ def foreign(path: Path, migrations: list[list[str]]) -> bytes:
 
 def rewritten(source: Path, target: Path, change: dict[str, object]) -> Path:
     """The same backup with another manifest."""
-    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
-        for name in old.namelist():
-            data = old.read(name)
-            if name == "manifest.json":
-                data = json.dumps(json.loads(data) | change).encode()
-            new.writestr(name, data)
-    return target
+    with zipfile.ZipFile(source) as old:
+        manifest = json.loads(old.read("manifest.json")) | change
+    return with_parts(source, target, {"manifest.json": json.dumps(manifest).encode()})
 
 
 @pytest.fixture
@@ -209,18 +213,64 @@ def test_a_backup_that_would_fill_memory_or_disk_is_not_unpacked(
         "database/db.sqlite3": database.read_bytes(),
     }
     for name, content in parts.items():
-        strange = tmp_path / "strange.zip"
-        with zipfile.ZipFile(file) as old, zipfile.ZipFile(strange, "w", 8) as new:
-            for one in old.namelist():
-                if one != name:
-                    new.writestr(one, old.read(one))
-            new.writestr(name, content)
+        strange = with_parts(file, tmp_path / "strange.zip", {name: content})
         with pytest.raises(BackupFailed, match=r"home/|name|trigger, 'theirs'") as refused:
             restore(strange, force=True)
         assert refused.value.code == "damaged"
     monkeypatch.setenv("ADVISOR_DISK_RESERVE", "99%")
     with pytest.raises(DeviceUnusable):
         restore(file, force=True)
+
+
+@pytest.mark.usefixtures("listed")
+def test_rows_that_name_what_is_not_there_are_refused_before_anything_is_replaced(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.HOME, settings.PRIVATE_DIR = tmp_path / "home", tmp_path / "home" / "private"
+    settings.PRIVATE_DIR.mkdir(parents=True)
+    factories.measured_study(blocks=1)
+    file = tmp_path / "backup.zip"
+    back_up(file)
+    with zipfile.ZipFile(file) as archive:
+        whole = archive.read("database/db.sqlite3")
+    Config.objects.create(hash="made since", knobs={})
+    before = everything()
+    forgetting = "UPDATE sqlite_master SET sql = replace(sql, {}) WHERE name = 'tuning_slot'"
+    cases = {
+        "DELETE FROM benchmarks_host": r"names a row of 'benchmarks_host' that is not there, and",
+        # A table without its keys would not say so, now or ever.
+        forgetting.format("'REFERENCES \"tuning_study\" (\"id\")', ''"): (
+            r"lacks the foreign key from tuning_slot\.study_id to tuning_study"
+        ),
+    }
+    for change, says in cases.items():
+        changed = changed_database(tmp_path / "changed", whole, change)
+        parts = {"database/db.sqlite3": changed.read_bytes()}
+        tampered = with_parts(file, tmp_path / "tampered.zip", parts)
+        with pytest.raises(BackupFailed, match=says) as refused:
+            restore(tampered, force=True)
+        assert refused.value.code == "damaged"
+        assert everything() == before
+
+        def copy_it(_: object, target: Path, of: Path = changed) -> None:
+            target.write_bytes(of.read_bytes())
+
+        # Whose own database has come to this hears of it before the backup is needed.
+        with monkeypatch.context() as patched:
+            patched.setattr("advisor.upkeep.backup.copy_sqlite", copy_it)
+            with pytest.raises(BackupFailed, match=says) as refused:
+                back_up(tmp_path / "another.zip")
+        assert refused.value.code == "not_written"
+        assert not (tmp_path / "another.zip").exists()
+
+
+def changed_database(path: Path, content: bytes, statement: str) -> Path:
+    """A database of SQLite after a statement that nothing keeps it from."""
+    path.write_bytes(content)
+    with closing(sqlite3.connect(path)) as made, made:
+        made.execute("PRAGMA writable_schema = ON")
+        assert made.execute(statement).rowcount
+    return path
 
 
 @pytest.mark.usefixtures("listed")
@@ -235,7 +285,7 @@ def test_a_database_that_refuses_is_no_bug(
 
     back_up(tmp_path / "whole.zip")
     monkeypatch.setattr("advisor.upkeep.backup.copy_sqlite", full)
-    monkeypatch.setattr("advisor.upkeep.backup._replace_sqlite", full)
+    monkeypatch.setattr("advisor.upkeep.backup.replace_sqlite", full)
     for code, work in (
         ("not_written", lambda: back_up(tmp_path / "backup.zip")),
         ("not_restored", lambda: restore(tmp_path / "whole.zip", force=True)),

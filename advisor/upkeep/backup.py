@@ -6,7 +6,6 @@ the database at one moment, and nobody waits for them.
 
 from __future__ import annotations
 
-import sqlite3
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -31,6 +30,7 @@ from advisor.upkeep.archive import (
     write_manifest,
     writing,
 )
+from advisor.upkeep.sqlite_copy import copy_sqlite, fault_of, opened_sqlite, replace_sqlite
 from benchmarks.jobs.presence import seen
 from benchmarks.jobs.versions import write_release
 from benchmarks.models import Device, Host, Run
@@ -38,13 +38,6 @@ from tuning.models import Study
 
 _SQLITE: Final = "database/db.sqlite3"
 _TABLES: Final = "database/tables/"
-_SQLITE_COLUMNS: Final = (
-    "SELECT tables.name, columns.name"
-    " FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns"
-    " WHERE tables.type = 'table'"
-)
-#: Triggers and views, of which the advisor has none.
-_SQLITE_CODE: Final = "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index')"
 #: How much of a table is read or written at a time.
 _CHUNK: Final = 1 << 20
 
@@ -52,11 +45,15 @@ _CHUNK: Final = 1 << 20
 def back_up(path: Path) -> None:
     """Write everything to a new file. Raises BackupFailed, DeviceUnusable."""
     with _failing_as("not_written"), writing(path, _size()) as archive:
-        write_manifest(archive, Manifest.of_database())
+        manifest = Manifest.of_database()
+        write_manifest(archive, manifest)
         if connection.vendor == "sqlite":
             with tempfile.TemporaryDirectory(dir=settings.PRIVATE_DIR) as folder:
                 copy = Path(folder) / "db.sqlite3"
-                copy_sqlite(_sqlite(), copy)
+                copy_sqlite(opened_sqlite(), copy)
+                if why := fault_of(copy, manifest.migrations):
+                    text = f"the database {why}: a backup of it could not be restored"
+                    raise BackupFailed("not_written", text)
                 archive.write(copy, _SQLITE)
         else:
             _export_tables(archive)
@@ -77,22 +74,14 @@ def restore(path: Path, *, force: bool) -> int:
             require_parts(archive, [_SQLITE])
             with tempfile.TemporaryDirectory(dir=settings.PRIVATE_DIR) as folder:
                 copy = Path(archive.extract(_SQLITE, folder))
-                _check_sqlite(copy, manifest)
-                _replace_sqlite(copy)
+                if why := fault_of(copy, manifest.migrations):
+                    raise BackupFailed("damaged", f"the database in the backup {why}")
+                replace_sqlite(copy)
         else:
             with transaction.atomic():
                 _import_tables(archive)
         write_release()
         return restore_home(archive)
-
-
-def copy_sqlite(source: sqlite3.Connection, target: Path) -> None:
-    """Copy a database that others write to, as it is at one moment."""
-    copied = sqlite3.connect(target)
-    try:
-        source.backup(copied)
-    finally:
-        copied.close()
 
 
 @contextmanager
@@ -109,47 +98,6 @@ def _failing_as(code: str) -> Iterator[None]:
         raise BackupFailed(code, f"the database says: {error}") from error
 
 
-def _check_sqlite(copy: Path, manifest: Manifest) -> None:
-    """Raise BackupFailed unless it is whole, what the manifest says, and has all our tables."""
-    source = sqlite3.connect(copy)
-    try:
-        found = source.execute("PRAGMA integrity_check").fetchone()
-        more = source.execute(_SQLITE_CODE).fetchone()
-        migrations = source.execute("SELECT app, name FROM django_migrations").fetchall()
-        columns = set(source.execute(_SQLITE_COLUMNS))
-    except sqlite3.Error as error:
-        raise BackupFailed("damaged", f"the database in the backup: {error}") from error
-    finally:
-        source.close()
-    if found != ("ok",):
-        raise BackupFailed("damaged", f"the database in the backup is damaged: {found}")
-    if more is not None:
-        raise BackupFailed("damaged", f"the database in the backup has a {more[0]}, {more[1]!r}")
-    if sorted(map(list, migrations)) != manifest.migrations:
-        raise BackupFailed("damaged", "the database in the backup is not of its manifest")
-    # What the list of migrations says has not to be so, and nothing is looked at afterwards.
-    if missing := sorted(_needed_columns() - columns):
-        raise BackupFailed("damaged", f"the database in the backup lacks {'.'.join(missing[0])}")
-
-
-def _needed_columns() -> set[tuple[str, str]]:
-    """All that this version reads, as (table, column)."""
-    return {
-        (model._meta.db_table, field.column)
-        for model in apps.get_models(include_auto_created=True)
-        for field in model._meta.local_concrete_fields
-        if field.column
-    }
-
-
-def _replace_sqlite(copy: Path) -> None:
-    source = sqlite3.connect(copy)
-    try:
-        source.backup(_sqlite())
-    finally:
-        source.close()
-
-
 def _check_target(*, force: bool) -> None:
     working = Host.objects.filter(seen()).exclude(worker="")  # empty: it has left
     if busy := working.values_list("name", flat=True).first():
@@ -162,14 +110,6 @@ def _check_target(*, force: bool) -> None:
         raise BackupFailed(
             "not_empty", f"this database has {names}: --force replaces all of it by the backup"
         )
-
-
-def _sqlite() -> sqlite3.Connection:
-    connection.ensure_connection()
-    found = connection.connection
-    if not isinstance(found, sqlite3.Connection):
-        raise TypeError(f"not a connection to SQLite: {found}")
-    return found
 
 
 def _size() -> int:
