@@ -1,6 +1,8 @@
-"""400, 404 and 500: JSON below /api/, a page elsewhere."""
+"""400, 404, 500 and 503: JSON below /api/, a page elsewhere."""
 
 from __future__ import annotations
+
+import sys
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -8,6 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views import defaults
 
+from advisor.processes.unavailable import ASK_AGAIN_S, is_unavailable
 from advisor.responses import error_body, too_large
 
 
@@ -27,8 +30,20 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    """Called while the exception is handled: an unavailable database is no bug."""
+    if is_unavailable(sys.exception()):
+        return _unavailable(request)
     if request.path.startswith("/api/"):
         body = error_body("internal_error", "A bug in the advisor; see the web process's log.")
         return JsonResponse(body, status=500)
     # Without the request's context, which may be what failed.
     return HttpResponse(render_to_string("500.html"), status=500)
+
+
+def _unavailable(request: HttpRequest) -> HttpResponse:
+    headers = {"Retry-After": str(ASK_AGAIN_S)}
+    if request.path.startswith("/api/"):
+        body = error_body("database_unavailable", "The database is away, busy or full.")
+        return JsonResponse(body, status=503, headers=headers)
+    page = render_to_string("503.html", {"wait": ASK_AGAIN_S})
+    return HttpResponse(page, status=503, headers=headers)

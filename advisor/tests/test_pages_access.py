@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
+import psycopg
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 
@@ -147,6 +150,38 @@ def test_a_bug_is_answered_with_a_page_that_needs_no_context(
     answer = client.get(reverse("study-charts", args=[study.pk]))
     assert answer.status_code == 500
     assert b"Internal error" in answer.content
+
+
+def test_a_database_that_cannot_be_used_for_the_moment_is_no_bug(
+    admin_user: User, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked = sqlite3.OperationalError("database is locked")
+    locked.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    wrong = sqlite3.OperationalError("no such column")
+    wrong.sqlite_errorcode = sqlite3.SQLITE_ERROR
+    causes = [(psycopg.errors.AdminShutdown("it restarts"), 503), (locked, 503), (wrong, 500)]
+    client = Client(raise_request_exception=False)
+    client.force_login(admin_user)
+    # The one fails in a view, the others before any view, with the session.
+    for name in ("advisor.pages.study.views._charts", "advisor.access.sessions.SessionStore.load"):
+        for cause, status in causes:
+
+            def fail(*_: object, cause: Exception = cause) -> None:
+                raise OperationalError from cause
+
+            with monkeypatch.context() as patched:
+                patched.setattr(name, fail)
+                page = client.get(reverse("study-charts", args=[study.pk]))
+                answer = client.get("/api/v1/studies/")
+            assert page.status_code == status
+            if status == 503:
+                assert page["Retry-After"] == "10"
+                assert b"Database unavailable" in page.content
+            if name.endswith("load"):
+                code = {503: "database_unavailable", 500: "internal_error"}[status]
+                assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+            else:
+                assert answer.status_code == 200
 
 
 @pytest.mark.parametrize(
