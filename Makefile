@@ -11,7 +11,8 @@
 # make bench-dashboard   what each page costs with 10,000 runs, on SQLite and PostgreSQL (minutes)
 # make screenshots    pictures of every page, into var/screenshots, and those of the documents
 # make bench-api      the API with 50 clients at once on a database of 10,000 runs (minutes)
-# make bench-faults   studies on two hosts under 200 random faults; SEED=2 for others (15 minutes)
+# make bench-faults   studies on two hosts under 200 random faults; SEED=2 for others (15 minutes);
+#                     SERVERS=real with real servers and drivers (half an hour)
 # make bench-footprint   what the advisor itself takes of a processor during a run (minutes)
 
 PYTHON_BIN := .venv/bin
@@ -124,7 +125,7 @@ bench-load-host:
 # What docs/fleet.md says of things that fail; as root, with a C compiler for stepped clocks.
 bench-faults:
 	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m advisor.tests.fault_storm \
-	    --seed $(or $(SEED),1)
+	    --seed $(or $(SEED),1) --servers $(or $(SERVERS),stand-in)
 
 format:
 	$(PYTHON_BIN)/ruff check --fix .

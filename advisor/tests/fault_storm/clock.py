@@ -12,6 +12,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 STEP_S = 3600
 _SOURCE = Path(__file__).with_name("clock.c")
 
@@ -44,6 +46,13 @@ class Clock:
         else:
             with self.file.open("r+b") as file:  # the very file that they look at
                 file.write(struct.pack("=q", seconds))
+
+    def is_that_of(self, process: psutil.Process) -> bool:
+        """Whether the process has the file before it; False for one that has only just begun."""
+        try:
+            return str(self.file) in Path(f"/proc/{process.pid}/maps").read_text()
+        except OSError:  # it has ended
+            return False
 
     def variables(self) -> dict[str, str]:
         """The environment of a process that goes by this clock."""

@@ -12,6 +12,7 @@ from benchmarks.tests.machines import Machine
 
 SIZE = 3 * 1024**3
 _FILLING = "filling"
+_PAGE = 16 * 1024
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,12 @@ class SmallDisk:
             with suppress(OSError):
                 while file.write(bytes(4096)):
                     pass
+
+    @property
+    def has_no_room(self) -> bool:
+        """Whether not even a page of a database can be written."""
+        space = os.statvfs(self._filling.parent)
+        return space.f_bavail * space.f_frsize < _PAGE
 
     def free(self) -> None:
         self._filling.unlink(missing_ok=True)

@@ -107,8 +107,11 @@ def _reconnect(scene: Scene, host: str) -> None:
 def _fill(scene: Scene, host: str) -> bool:
     if not _is_busy(scene, host):
         return False
-    scene.disks[host].fill()
-    return True
+    disk = scene.disks[host]
+    disk.fill()
+    if not disk.has_no_room:  # something was deleted at this very moment
+        disk.free()
+    return disk.is_filled
 
 
 def _free(scene: Scene, host: str) -> None:
@@ -148,7 +151,11 @@ def _stop_everything(seconds: float) -> Callable[[Scene, str], bool]:
 
 
 def _step(scene: Scene, target: str) -> bool:
-    scene.clocks[_clock(target)].step(scene.random.choice([-STEP_S, STEP_S]))
+    clock, place = scene.clocks[_clock(target)], scene.place
+    there = place.centre.processes("postgres -D") if target == CENTRE else scene.workers(target)
+    if not there or not all(clock.is_that_of(process) for process in there):
+        return False
+    clock.step(scene.random.choice([-STEP_S, STEP_S]))
     return True
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -33,6 +34,8 @@ CONFIGS = {
     "A/A": "[mysqld]\ninnodb_io_capacity = 210\n",
     "A/B": "[mysqld]\ninnodb_flush_log_at_trx_commit = 0\n",
 }
+#: Servers of the one are in control groups, which have to go as well.
+REAL_DEVICES = {"A/B": [{"memory_mb": 600}]}
 
 
 @dataclass
@@ -46,8 +49,12 @@ class Scene:
     random: Random
     disks: dict[str, SmallDisk]
     clocks: dict[str, Clock]
+    #: Hosts that start no servers, see `fake_worker`.
+    fakes: Collection[str]
     #: What was asked in vain while something of the centre was away, by answer.
     refusals: Counter[str] = field(default_factory=Counter)
+    #: Answers that nobody may get, whatever is away.
+    wrong_answers: Counter[str] = field(default_factory=Counter)
     _gone_since: dict[str, float] = field(default_factory=dict)
 
     def workers(self, host: str) -> list[psutil.Process]:
@@ -93,6 +100,7 @@ class Scene:
         up to a minute ago, let it look again.
         """
         kind = self.asks[host]
+        devices = None if host in self.fakes else REAL_DEVICES.get(kind)
         asked = self._post(
             "studies/",
             {
@@ -105,6 +113,7 @@ class Scene:
                 **{"warehouses": 1, "connections": [1], "warmup_s": 0, "measure_s": 2},
                 **{"blocks": self.blocks, "races": False, "confirms": False},
                 "durability": "D1",
+                **({"devices": devices} if devices else {}),
             },
         )
         found = self.rows(f"select id from benchmarks_host where name = '{host}'")
@@ -120,11 +129,27 @@ class Scene:
         try:
             self.place.api(path, body, timeout=10)
         except Refused as refused:
-            self.refusals[f"{path} {refused}"[:200]] += 1
+            self._count(refused.status, f"{refused}", is_bug=refused.status >= 500)
             return refused.status >= 500
         except (OSError, http.client.HTTPException) as error:
             self.refusals[f"{path} {type(error).__name__}"] += 1
         return True
+
+    def visit(self, path: str) -> None:
+        """Open a page as an administrator; one that is there is shown, or why not for now."""
+        try:
+            status, text = self.place.visit(path, timeout=10)
+        except (OSError, http.client.HTTPException) as error:
+            self.refusals[f"{path} {type(error).__name__}"] += 1
+            return
+        if status != HTTPStatus.OK:
+            self._count(status, f"GET {path}: {status} {text}", is_bug=True)
+
+    def _count(self, status: int, text: str, *, is_bug: bool) -> None:
+        """What came instead of what was asked for."""
+        is_away = status == HTTPStatus.SERVICE_UNAVAILABLE
+        counter = self.wrong_answers if is_bug and not is_away else self.refusals
+        counter[" ".join(text.split())[:200]] += 1
 
 
 def _runs(process: psutil.Process, names: Sequence[str]) -> bool:
@@ -171,4 +196,4 @@ def scene(
             disk.mount(folder / f"{host}.ext4")
             place.start_worker(host)
         place.wait_for_workers(*place.hosts)
-        yield Scene(place, server, asks, blocks, Random(seed), disks, clocks)
+        yield Scene(place, server, asks, blocks, Random(seed), disks, clocks, fakes)

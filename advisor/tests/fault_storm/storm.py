@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import inf
 
 from advisor.tests.fault_storm.faults import ALL, CENTRE, Fault
 from advisor.tests.fault_storm.scene import Scene
@@ -48,14 +49,15 @@ class Storm:
     _round: list[Fault] = field(default_factory=list)
     _rounds: int = 0
     _asked: dict[str, float] = field(default_factory=dict)
-    _began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=time.monotonic)
 
-    def rage(self, number: int, *, studies: int = 0) -> None:
-        """Until that many faults have begun and each host was asked for so many studies; then
-        until all have ended.
+    def rage(self, number: int, *, studies: int = 0, minutes: float = inf) -> None:
+        """Until that many faults have begun, or for so long, and each host was asked for so many
+        studies; then until all have ended.
         """
         next_s = time.monotonic()
-        while len(self.strikes) < number:
+        ends = next_s + 60 * minutes
+        while len(self.strikes) < number and time.monotonic() < ends:
             self._look_after(asks=True)
             if time.monotonic() < next_s:
                 continue
@@ -101,7 +103,7 @@ class Storm:
         if strike.fault.end:
             self._lasting.append(strike)
         ended = sum(1 for study in self.watch.studies if study["finished_at"])
-        minutes = (strike.began - self._began) / 60
+        minutes = (strike.began - self.began) / 60
         print(
             f"{minutes:5.1f} min  {len(self.strikes):4}  {strike.fault.name}, {strike.target}"
             f"  ({ended} of {len(self.watch.studies)} studies have ended)",

@@ -1,4 +1,7 @@
-"""Sees studies and runs come and end, by the monotonic clock, and which results were kept."""
+"""Sees studies and runs come and end, by the monotonic clock, and which results were kept.
+
+And has pages open meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,17 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from advisor.tests.fault_storm.scene import Scene
 
 _EVERY_S = 0.5
+_VISITS_EVERY_S = 2.0
+_PAGES = ("/", "/studies/", "/hosts/", "/devices/")
 _STUDIES = """
 select study.id, study.name, study.state, study.reason, study.paused_at, study.finished_at,
        host.name as host
@@ -62,16 +69,20 @@ class Watch:
         return True
 
     @contextmanager
-    def notes(self) -> Iterator[None]:
-        """Note meanwhile which results are kept on a host's disk, before they are stored."""
+    def beside(self) -> Iterator[None]:
+        """Note meanwhile which results are kept on a host's disk, before they are stored, and open
+        one page after the other.
+        """
+        self.scene.visit(_PAGES[0])  # the log-in, while everything is there
         ended = threading.Event()
-        thread = threading.Thread(target=self._note, args=[ended])
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
+        with ThreadPoolExecutor(2) as pool:
+            going = [pool.submit(work, ended) for work in (self._note, self._visit)]
+            try:
+                yield
+            finally:
+                ended.set()
+        for one in going:
+            one.result()
 
     def _note(self, ended: threading.Event) -> None:
         while not ended.wait(0.05):
@@ -83,3 +94,11 @@ class Watch:
                         continue
                     if note["ending"]["values"].get("state") == "ok":
                         self.kept.add(note["row_id"])
+
+    def _visit(self, ended: threading.Event) -> None:
+        for number in count():
+            studies = self.studies[-2:]
+            pages = [*_PAGES, *(f"/studies/{study['id']}/" for study in studies)]
+            self.scene.visit(pages[number % len(pages)])
+            if ended.wait(_VISITS_EVERY_S):
+                return

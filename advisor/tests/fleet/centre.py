@@ -172,14 +172,18 @@ class Fleet:
         return json.loads(text)
 
     def page(self, path: str) -> str:
-        """A page as the administrator sees it, who logs in once."""
-        with closing(self.centre.http(self.centre.address, WEB_PORT)) as connection:
+        """A page as the administrator sees it."""
+        status, text = self.visit(path)
+        assert status == 200, f"{path}: {status} {text}"
+        return text
+
+    def visit(self, path: str, *, timeout: float = 30) -> tuple[int, str]:
+        """Status and text of what the administrator gets there, who logs in once."""
+        with closing(self.centre.http(self.centre.address, WEB_PORT, timeout)) as connection:
             self._cookie = self._cookie or self._log_in(connection)
             connection.request("GET", path, headers={"Cookie": self._cookie})
             answer = connection.getresponse()
-            text = answer.read().decode()
-        assert answer.status == 200, f"{path}: {answer.status} {text}"
-        return text
+            return answer.status, answer.read().decode()
 
     def _log_in(self, connection: http.client.HTTPConnection) -> str:
         """Log in; the cookies of the session."""
