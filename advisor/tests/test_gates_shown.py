@@ -13,7 +13,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.template.defaultfilters import floatformat
 from django.test import Client
 from django.urls import reverse
@@ -290,6 +290,9 @@ def test_a_command_that_cannot_begin_exits_with_2(
             call_command("gate", *options)
         assert ended.value.code == 2
     assert "candidate" in capsys.readouterr().err
+    # What can be written nowhere is not found out after an hour of measuring.
+    with pytest.raises(CommandError, match=r"/nowhere/gate\.xml is not a file path"):
+        call_command("gate", "--config", "default", "--junit", "/nowhere/gate.xml")
     assert not Study.objects.exists()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from argparse import ArgumentTypeError, BooleanOptionalAction
@@ -19,6 +18,7 @@ from advisor.api.documents import study_document
 from advisor.errors import AdvisorError, StudyFailed
 from advisor.management.listing import absolute_path
 from advisor.management.looking import look_here
+from advisor.management.output import output_file
 from advisor.processes.database import prepare_database
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
@@ -263,7 +263,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--output",
-            type=_output_file,
+            type=output_file,
             metavar="my.cnf",
             help="where to write the recommended file",
         )
@@ -571,7 +571,7 @@ def _export(text: str) -> tuple[str, Path]:
     name, colon, file = text.partition(":")
     if name not in _FORMATS or not colon or not file:
         raise ArgumentTypeError(f"{text!r} is not FORMAT:FILE with one of {', '.join(_FORMATS)}")
-    return name, _output_file(file)
+    return name, output_file(file)
 
 
 def _config_file(text: str) -> tuple[str, bytes]:
@@ -580,12 +580,3 @@ def _config_file(text: str) -> tuple[str, bytes]:
         return path.stem, read_cnf(path)
     except InvalidConfig as error:
         raise ArgumentTypeError(str(error)) from None
-
-
-def _output_file(text: str) -> Path:
-    path = Path(text)
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ArgumentTypeError(f"{text} is not a file path in an existing directory")
-    if not os.access(path.absolute().parent, os.W_OK):
-        raise ArgumentTypeError(f"{text}: its directory is not writable")
-    return path

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from advisor.errors import AdvisorError
 from advisor.management.looking import look_here
+from advisor.management.output import output_file
 from advisor.processes.database import prepare_database
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
@@ -104,7 +105,9 @@ class Command(BaseCommand):
         parser.add_argument("--warmup", type=int, metavar="S", help="warm-up, in seconds")
         parser.add_argument("--measure", type=int, metavar="S", help="measured, in seconds")
         for name in GATE_FILES:
-            parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"write it as {name}")
+            parser.add_argument(
+                f"--{name}", type=output_file, metavar="FILE", help=f"write it as {name}"
+            )
         parser.add_argument("--json", action="store_true", help="write the result to stdout")
 
     def handle(self, *args: Any, **options: Any) -> None:
