@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import os
 import random
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from pytest_django import Settings
 from advisor.management import looking
 from advisor.tests import factories
 from advisor.tests.bad_input.commands import command_cases
-from advisor.tests.bad_input.environment import setting_cases
+from advisor.tests.bad_input.environment import bad_settings, setting_cases
 from advisor.tests.bad_input.files import (
     config_cases,
     device_cases,
@@ -29,12 +30,29 @@ from advisor.tests.bad_input.files import (
     template_cases,
 )
 from advisor.tests.bad_input.judging import Case, judge_all
-from advisor.tests.bad_input.over_http import api_cases, good_study, page_cases
+from advisor.tests.bad_input.over_http import (
+    api_cases,
+    bodies,
+    described_bodies,
+    good_study,
+    page_cases,
+)
+from advisor.tests.harness import ROOT
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
 from tuning.models import Study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
+#: What somebody has made, by the fields that also others have.
+NEED_A_ROW = {
+    ("/api/v1/study-groups/{id}/pause/", "post"),
+    ("/api/v1/webhooks/{id}/", "patch"),
+}
+#: Settings that are not looked at when a program starts, but where they are used.
+TAKE_ANY_TEXT = {
+    *("ADVISOR_ALLOWED_HOSTS", "ADVISOR_CGROUP", "ADVISOR_SECRET_KEY", "ADVISOR_SERVER_USER"),
+    "TPCC_MYSQL_HOME",
+}
 DRAWN = int(os.environ.get("ADVISOR_INPUT_DRAWN", "10"))
 SEED = int(os.environ.get("ADVISOR_INPUT_SEED", "1"))
 
@@ -55,7 +73,8 @@ def study(monkeypatch: pytest.MonkeyPatch, settings: Settings, place: Path) -> S
     monkeypatch.setattr("rest_framework.throttling.SimpleRateThrottle.THROTTLE_RATES", rates)
     made = factories.measured_study(blocks=1)
     settings.HOST_NAME = made.host.name
-    with_inventory(made.host, made_up_host(name=made.host.name, directories=[place]))
+    for host in (made.host, factories.make_host("other-host")):
+        with_inventory(host, made_up_host(name=host.name, directories=[place]))
     return made
 
 
@@ -76,9 +95,9 @@ def web(client: Client, admin_user: User) -> Client:
     return client
 
 
-def hold(cases: Iterable[Case], at_least: int) -> None:
-    """All of them are refused as they should be."""
-    tally, faults = judge_all(cases)
+def hold(cases: Iterable[Case], at_least: int, refreshed: Collection[str] = ()) -> None:
+    """All of them are refused as they should be; `refreshed` as of `judge_all`."""
+    tally, faults = judge_all(cases, refreshed)
     print(tally)
     assert not faults, f"{len(faults)} of {tally.number}:\n" + "\n".join(faults)
     assert tally.number >= at_least
@@ -87,7 +106,9 @@ def hold(cases: Iterable[Case], at_least: int) -> None:
 def test_the_api_refuses_and_stores_nothing(
     web: Client, study: Study, place: Path, dice: random.Random
 ) -> None:
-    hold(api_cases(web, study, place, dice), 300)
+    hold(api_cases(web, study, place, dice), 800)
+    tried = {(re.sub(r"/\d+/", "/{id}/", where), how) for where, how, _ in bodies(study, place)}
+    assert {one for one in described_bodies() if one not in tried} == NEED_A_ROW
     # It was not for another reason that all of them were refused.
     answer = web.post("/api/v1/studies/", good_study(study, place), "application/json")
     assert answer.status_code == 201, answer.content
@@ -102,7 +123,8 @@ def test_pages_refuse_and_store_nothing(
 def test_commands_refuse_and_store_nothing(
     study: Study, place: Path, dice: random.Random, commands: None
 ) -> None:
-    hold(command_cases(study, place, dice), 150)
+    looked_at = {"benchmarks_host", "benchmarks_release"}
+    hold(command_cases(study, place, dice), 250, refreshed=looked_at)
 
 
 @pytest.fixture
@@ -117,7 +139,7 @@ def commands(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
     settings.MEASURING_LOCK = tmp_path / "measuring.lock"
     monkeypatch.setattr("benchmarks.servers.discovery._SERVER_FOLDERS", ())
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    for module in ("advise", "serve"):
+    for module in ("advise", "gate", "serve"):
         monkeypatch.setattr(f"advisor.management.commands.{module}.Supervisor", supervise)
         monkeypatch.setattr(f"advisor.management.commands.{module}.end_like_ctrl_c", lambda: None)
     monkeypatch.setattr(looking, "inspect_here", lambda *_, **__: None)
@@ -144,3 +166,6 @@ def test_settings_are_refused(
     tmp_path: Path, dice: random.Random, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hold(setting_cases(tmp_path / "home", dice, monkeypatch, DRAWN), 90)
+    page = (ROOT / "docs" / "settings.md").read_text()
+    documented = re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE)
+    assert set(documented) - set(bad_settings(dice)) == TAKE_ANY_TEXT

@@ -21,6 +21,7 @@ from tuning.models import Study
 #: Arguments without which a command says first of all that they are missing.
 _NEEDED = {
     "backup": ["/nowhere/a.zip"],
+    "bundle": ["import", "/nowhere/a.zip"],
     "dataset": ["list"],
     "device": ["list"],
     "host": ["drain", "nowhere"],
@@ -30,20 +31,8 @@ _NEEDED = {
     "study": ["resume", "4711"],
     "token": ["list"],
 }
-OURS = (
-    *(
-        "advise",
-        "backup",
-        "dataset",
-        "device",
-        "gate",
-        "host",
-        "housekeeping",
-        "knobs_docs",
-        "migrate",
-    ),
-    *("restore", "serve", "server", "study", "token", "version", "worker"),
-)
+_FOLDER = Path(manage.__file__).parent / "advisor" / "management" / "commands"
+OURS = sorted(path.stem for path in _FOLDER.glob("[a-z]*.py"))
 
 
 def command_cases(study: Study, place: Path, dice: random.Random) -> Iterator[Case]:
@@ -54,6 +43,7 @@ def command_cases(study: Study, place: Path, dice: random.Random) -> Iterator[Ca
         yield _case(command, *_NEEDED.get(command, []), drawn, names=[drawn])
     yield from _typed("advise", [], dice)
     yield from _typed("dataset", ["prune"], dice)
+    yield from _typed("gate", [], dice)
     cnf = place / "mine.cnf"
     cnf.write_text("[mysqld]\ninnodb_io_capacity = 300\n")
     binary = place / "binary.cnf"
@@ -107,6 +97,37 @@ def command_cases(study: Study, place: Path, dice: random.Random) -> Iterator[Ca
         (("restore", str(place)), str(place)),
         (("restore", str(used)), "used.zip"),
         (("restore", "/dev/null"), "/dev/null"),
+        (("bundle", "export", "4711", f"{place}/a.zip"), "4711"),
+        (("bundle", "export", drawn, f"{place}/a.zip"), drawn),
+        (("bundle", "export", str(study.pk), str(used)), "used.zip"),
+        (("bundle", "export", str(study.pk), f"{nowhere}/a.zip"), nowhere),
+        (("bundle", "import", nowhere), nowhere),
+        (("bundle", "import", str(place)), str(place)),
+        (("bundle", "import", str(used)), "bundle_damaged"),
+        (("bundle", "import", "/dev/null"), "bundle_damaged"),
+        (("bundle", "import", "/dev/zero"), "bundle_too_large"),
+        (("gate",), "candidate"),
+        (("gate", "--config", f"{nowhere}.cnf"), nowhere),
+        (("gate", "--config", drawn), drawn),
+        (("gate", "--config", str(binary)), "binary"),
+        (("gate", "--config", "default", "--baseline", drawn), drawn),
+        (("gate", "--config", "default", "--baseline", "study:4711"), "4711"),
+        (("gate", "--config", str(cnf), "--server", nowhere), nowhere),
+        (("gate", "--config", str(cnf), "--host", drawn), drawn),
+        (("gate", "--config", str(cnf), "--load-host", drawn), drawn),
+        (("gate", "--config", str(cnf), "--device", nowhere), nowhere),
+        (("gate", "--config", str(cnf), "--limit", drawn), drawn),
+        (("gate", "--config", str(cnf), "--limit", "p95 +nan%"), "nan"),
+        (("gate", "--config", str(cnf), "--limit", "p95 +1e999%"), "1e999"),
+        (("gate", "--config", str(cnf), "--confidence", drawn), drawn),
+        (("gate", "--config", str(cnf), "--confidence", "100"), "confidence"),
+        (("gate", "--config", str(cnf), "--confidence", "nan"), "confidence"),
+        (("gate", "--config", str(cnf), "--pairs", "0"), "pairs"),
+        (("gate", "--config", str(cnf), "--pairs", "9" * 30), "pairs"),
+        (("gate", "--config", str(cnf), "--budget", "0"), "budget"),
+        (("gate", "--config", str(cnf), "--measure", "9" * 30), "measure"),
+        (("gate", "--config", str(cnf), "--name", "x" * 500), "name"),
+        (("gate", "--config", str(cnf), "--junit", f"{nowhere}/a.xml"), nowhere),
         (("server", "add", nowhere), nowhere),
         (("server", "add", "/bin/true"), "/bin/true"),
         (("server", "add", str(place)), str(place)),
@@ -178,8 +199,8 @@ def command_cases(study: Study, place: Path, dice: random.Random) -> Iterator[Ca
         (("advise", "--search", "--objective", drawn), drawn),
         (("advise", "--show-space", "--template", drawn), drawn),
     ]
-    # Those of `advise` first: others look at this machine.
-    for words, name in sorted(asked, key=lambda one: one[0][0] != "advise"):
+    # Those of `advise` and `gate` first: others look at this machine.
+    for words, name in sorted(asked, key=lambda one: one[0][0] not in ("advise", "gate")):
         yield _case(*words, names=[name])
 
 

@@ -18,7 +18,7 @@ _SETTINGS = Path(__file__).resolve().parents[2] / "settings.py"
 _LIMITS = (
     *("ADVISOR_STEAL_LIMIT_PCT", "ADVISOR_FOREIGN_CPU_LIMIT_PCT", "ADVISOR_FOREIGN_IO_LIMIT_PCT"),
     *("ADVISOR_STALL_LIMIT_PCT", "ADVISOR_SWAP_LIMIT_MB_S", "ADVISOR_HOST_GONE_HOURS"),
-    "ADVISOR_LOAD_CPU_LIMIT_PCT",
+    *("ADVISOR_LOAD_CPU_LIMIT_PCT", "ADVISOR_API_CPU_LIMIT_PCT"),
 )
 _COUNTS = (
     *("ADVISOR_DATASET_DAYS", "ADVISOR_SERIES_DAYS", "ADVISOR_DISTURBED_RETRIES"),
@@ -30,11 +30,23 @@ def setting_cases(
     home: Path, dice: random.Random, patch: pytest.MonkeyPatch, number: int
 ) -> Iterator[Case]:
     """Each variable with values that it cannot have, `number` of them drawn."""
+    for name, values in bad_settings(dice).items():
+        for value in values:
+            yield _case(home, patch, name, value)
+    for _ in range(number):
+        name = dice.choice((*_LIMITS, *_COUNTS))
+        yield _case(home, patch, name, "".join(dice.choices("0123456789.-+eE_xq ", k=6)) + "q")
+
+
+def bad_settings(dice: random.Random) -> dict[str, tuple[str, ...]]:
+    """By variable what it cannot be."""
     drawn = "".join(dice.choices("qwxyz", k=8))
-    bad: dict[str, tuple[str, ...]] = {
+    return {
         **dict.fromkeys(_LIMITS, (drawn, "-1", "nan", "inf", "1,5", "5%")),
         **dict.fromkeys(_COUNTS, (drawn, "-1", "1.5", "0x10", "9" * 30)),
         "ADVISOR_DEBUG": (drawn, "2"),
+        "ADVISOR_FIRST_STUDY": (drawn, "-1"),
+        "ADVISOR_WEBHOOK_HOSTS": ("ftp://x", f"https://{drawn}/path", "10.0.0.0/33", "x:99999"),
         "ADVISOR_HTTPS": (drawn,),
         "ADVISOR_LOAD_TLS": (drawn, "no way"),
         "ADVISOR_PROXY": (drawn, "10.0.0.0/99", "10.0.0.1/8", "1.2.3", "::/999", "localhost"),
@@ -60,12 +72,6 @@ def setting_cases(
         ),
         "REDIS_URL": (drawn, "http://x", "rediss:", "redis://h:port/0", "redis://h:99999/0"),
     }
-    pairs = [(name, value) for name, values in bad.items() for value in values]
-    for name, value in pairs:
-        yield _case(home, patch, name, value)
-    for _ in range(number):
-        name = dice.choice((*_LIMITS, *_COUNTS))
-        yield _case(home, patch, name, "".join(dice.choices("0123456789.-+eE_xq ", k=6)) + "q")
 
 
 def _case(home: Path, patch: pytest.MonkeyPatch, name: str, value: str) -> Case:

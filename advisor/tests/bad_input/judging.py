@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from django.apps import apps
@@ -50,10 +50,13 @@ class Tally:
         return f"{self.number} requests, slowest: {slowest}"
 
 
-def judge_all(cases: Iterable[Case]) -> tuple[Tally, list[str]]:
-    """The tally, and what is wrong with each request that was not refused as it should be."""
+def judge_all(cases: Iterable[Case], refreshed: Collection[str] = ()) -> tuple[Tally, list[str]]:
+    """The tally, and what is wrong with each request that was not refused as it should be.
+
+    refreshed: tables whose rows the first look of all brings up to date, whatever comes then.
+    """
     tally, faults = Tally(), []
-    before = rows_by_table()
+    first, before = _contents(), rows_by_table()
     for case in cases:
         began = time.thread_time()
         try:
@@ -70,6 +73,10 @@ def judge_all(cases: Iterable[Case]) -> tuple[Tally, list[str]]:
         stored = [name for name in after if after[name] != before[name]]
         faults += [f"{case.what}: {why}" for why in _faults(case, said, took, stored)]
         before = after
+    if not faults:  # what was added has been found already, and with whose request
+        last = _contents()
+        changed = {name for name in last if last[name] != first[name]} - {*refreshed}
+        faults += [f"rows of {name} were changed" for name in sorted(changed)]
     return tally, faults
 
 
@@ -91,11 +98,22 @@ def _faults(case: Case, said: Said, took: float, stored: list[str]) -> Iterable[
 
 def rows_by_table() -> dict[str, int]:
     """How many rows each table has, but those of sessions."""
-    names = sorted(
-        {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
-        - {"django_session"}
-    )
-    counts = " UNION ALL ".join(f"SELECT '{name}', COUNT(*) FROM {name}" for name in names)
+    counts = " UNION ALL ".join(f"SELECT '{name}', COUNT(*) FROM {name}" for name in _tables())
     with connection.cursor() as cursor:
         cursor.execute(counts)
         return dict(cursor.fetchall())
+
+
+def _contents() -> dict[str, list[str]]:
+    """The rows of each table, but those of sessions, as text."""
+    found = {}
+    with connection.cursor() as cursor:
+        for name in _tables():
+            cursor.execute(f"SELECT * FROM {name}")
+            found[name] = sorted(map(repr, cursor.fetchall()))
+    return found
+
+
+def _tables() -> list[str]:
+    models = apps.get_models(include_auto_created=True)
+    return sorted({model._meta.db_table for model in models} - {"django_session"})

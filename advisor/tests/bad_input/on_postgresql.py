@@ -27,7 +27,8 @@ def refuse_all(folder: Path) -> None:
     study = factories.measured_study(blocks=1)
     place = folder / "place"
     place.mkdir()
-    with_inventory(study.host, made_up_host(name=study.host.name, directories=[place]))
+    for host in (study.host, factories.make_host("other-host")):
+        with_inventory(host, made_up_host(name=host.name, directories=[place]))
     with patch("celery.Celery.send_task"):
         cases = [*text_cases(client, study), *_nul_in_queries(client, study)]
         tally, faults = judge_all([*cases, *_of_the_api(client, study, place)])

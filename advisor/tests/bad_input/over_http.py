@@ -15,10 +15,13 @@ from django.test import Client
 
 from advisor.tests.bad_input.judging import Case, Said
 from advisor.tests.test_api_contract import committed
+from benchmarks.models import Host
 from tuning.models import Study
 
 _V1 = "/api/v1/"
 HUGE = 10**30
+#: Of a body all of whose fields another one has as well, so many wrong values are drawn.
+_OF_THE_SAME = 15
 
 
 # --- API: every field of every body, against what the document says of it ------------------------
@@ -26,9 +29,14 @@ HUGE = 10**30
 
 def api_cases(client: Client, study: Study, place: Path, dice: random.Random) -> Iterator[Case]:
     """What the OpenAPI document forbids, field by field, and what only the services know."""
-    for where, method, good in _bodies(study, place):
-        schema = _schema_of(where, method, study)
-        for field, value in _violations(schema, dice):
+    known: set[str] = set()
+    for where, method, good in bodies(study, place):
+        schema = _schema_of(where, method)
+        wrong = list(_violations(schema, dice))
+        if known.issuperset(fields := schema.get("properties", {})):
+            wrong = dice.sample(wrong, min(_OF_THE_SAME, len(wrong)))
+        known |= set(fields)
+        for field, value in wrong:
             yield _api(client, method, where, good | {field: value}, field)
         unknown = "".join(dice.choices("abcdefgh_", k=12))
         yield _api(client, method, where, good | {unknown: 1}, unknown)
@@ -60,13 +68,23 @@ def _asked(client: Client, method: str, where: str, body: Any, **how: Any) -> Sa
     return Said(text, is_refusal, answer.status_code)
 
 
-def _bodies(study: Study, place: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def bodies(study: Study, place: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Address, method and a body that would be accepted."""
     host, device = study.host, study.devices.get()
     of_study, of_host = f"{_V1}studies/{study.pk}/", f"{_V1}hosts/{host.pk}/"
     wanted = good_study(study, place)
+    text = wanted["configs"][0]["text"]
     yield f"{_V1}studies/", "post", wanted
     yield f"{_V1}search-space/", "post", wanted | {"template": "search"}
+    yield f"{_V1}proposals/", "post", {"template": "first-answer", "host": host.name}
+    hosts = [*Host.objects.order_by("pk").values_list("name", flat=True)[:2]]
+    yield f"{_V1}study-groups/", "post", {"template": "quick", "hosts": hosts}
+    candidate = {"config": wanted["configs"][0]}
+    yield f"{_V1}gates/", "post", {"name": "nightly", "candidate": candidate}
+    yield f"{_V1}configs/translate/", "post", {"text": text, "target": "mysql 8.4"}
+    yield f"{_V1}configs/diff/", "post", {"left": text, "right": text, "target": "mysql 8.4"}
+    yield f"{_V1}webhooks/", "post", {"url": "https://ci.example.org/"}
+    yield f"{of_host}datasets/delete/", "post", {"name": "mysql-9.7.4-1w"}
     yield f"{of_study}extend/", "post", {"blocks": 2}
     yield f"{of_study}pause/", "post", {"reason": ""}
     yield f"{of_study}recommendation/export/", "post", {"format": "my.cnf"}
@@ -92,7 +110,15 @@ def good_study(study: Study, place: Path) -> dict[str, Any]:
     }
 
 
-def _schema_of(where: str, method: str, study: Study) -> dict[str, Any]:
+def described_bodies() -> Iterator[tuple[str, str]]:
+    """Address and method of all that have one in JSON."""
+    for path, methods in committed()["paths"].items():
+        for method, one in methods.items():
+            if "application/json" in one.get("requestBody", {}).get("content", {}):
+                yield path, method
+
+
+def _schema_of(where: str, method: str) -> dict[str, Any]:
     path = re.sub(r"/\d+/", "/{id}/", where)
     body = committed()["paths"][path][method]["requestBody"]["content"]["application/json"]
     return _resolved(body["schema"])
@@ -172,6 +198,7 @@ def _known_to_services(study: Study, place: Path) -> Iterator[tuple[str, str, An
         ({"translate_from": "oracle 23"}, "oracle 23"),
         ({"translate_from": "mysql 99"}, "mysql 99"),
         ({"devices": [{"path": str(place)}]}, "device"),
+        ({"device": None, "devices": [None]}, "devices"),
         ({"device": None, "devices": [{"path": "/nowhere"}]}, "/nowhere"),
         ({"device": None, "devices": [{"path": str(place), "emulate": "floppy"}]}, "floppy"),
         ({"device": None, "devices": [{"path": str(place), "memory_mb": 1}]}, "memory_mb"),
