@@ -9,8 +9,10 @@ from typing import Any, TypedDict
 
 import psutil
 from django.core.management.base import BaseCommand
+from django.db import OperationalError
 
 from advisor.errors import AdvisorError
+from advisor.processes.unavailable import is_unavailable
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.studies.pause_columns import MAX_PAUSE_REASON
@@ -35,13 +37,26 @@ def caller() -> str:
 
 
 @contextmanager
+def ends_without_database(command: BaseCommand, *, status: int = 1) -> Iterator[None]:
+    """A database that cannot be used for the moment ends the command with a line that says so."""
+    try:
+        yield
+    except OperationalError as error:
+        if not is_unavailable(error):
+            raise
+        command.stderr.write(f"database_unavailable: {' '.join(str(error).split())}")
+        sys.exit(status)
+
+
+@contextmanager
 def ends_when_refused(command: BaseCommand, *, bad_request: int = 1) -> Iterator[None]:
     """An expected failure inside becomes the line `code: reason` and the status 1.
 
     `bad_request` is the status where what was asked for makes no sense.
     """
     try:
-        yield
+        with ends_without_database(command):
+            yield
     except (AdvisorError, BenchmarkError, TuningError) as error:
         command.stderr.write(f"{error.code}: {error}")
         sys.exit(bad_request if isinstance(error, BadRequest) else 1)

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from advisor.processes.unavailable import Patience
 from benchmarks.jobs.versions import code_version
 from tuning.models import Study
 from tuning.statistics.aim import FULL_NAMES
@@ -45,8 +46,14 @@ def follow_all(
     """Show progress until all studies have ended, or until `leaves` says so of one.
 
     `check` is called at each look (watch the processes). It reports a pause and waits. Where a
-    host takes no work, it says after a minute what to do.
+    host takes no work, it says after a minute what to do. It outlasts a database that is away, as
+    what is measured does.
     """
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, soft_wrap=True)
+
+    patience = Patience(say)
     with Progress(
         TextColumn("[bold]{task.description}"),
         BarColumn(),
@@ -60,14 +67,15 @@ def follow_all(
     ) as bar:
         lines = [_Line(study, console, bar, names_host=len(studies) > 1) for study in studies]
         while True:
-            check()
-            seen = [(line, state) for line in lines if (state := line.look()) is not None]
-            if all(study.is_finished for study in studies):
-                return
-            if leaves is not None and any(leaves(line.study, state) for line, state in seen):
-                return
-            for line, state in seen:
-                line.log(state)
+            with patience.outlasts():
+                check()
+                seen = [(line, state) for line in lines if (state := line.look()) is not None]
+                if all(study.is_finished for study in studies):
+                    return
+                if leaves is not None and any(leaves(line.study, state) for line, state in seen):
+                    return
+                for line, state in seen:
+                    line.log(state)
             time.sleep(POLL_SECONDS)
 
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import io
+import sqlite3
 from itertools import count
+from unittest.mock import Mock
 
+import psycopg
 import pytest
+from django.core.management import call_command
+from django.db import OperationalError
 from django.db.models.functions import Now
 from rich.console import Console
 
+from advisor.management.commands import serve
 from advisor.terminal import follow as module
 from advisor.terminal.follow import follow, follow_all
 from advisor.tests import factories
@@ -118,3 +124,64 @@ def test_studies_of_several_hosts_are_followed_until_all_have_ended() -> None:
     lines = [line.partition(": ")[0] for line in shown.getvalue().splitlines()]
     assert lines == ["db1", "db2", "db1"]
     assert all(study.is_finished for study in studies)
+
+
+def away(cause: Exception) -> OperationalError:
+    error = OperationalError("the server closed the connection\nunexpectedly")
+    error.__cause__ = cause
+    return error
+
+
+def test_a_database_that_is_away_for_a_while_ends_neither_advise_nor_serve(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study = factories.make_study(blocks=1)
+    shown = io.StringIO()
+    console = Console(file=shown, width=100)
+    restarts = psycopg.errors.AdminShutdown()
+    looks: list[Exception | None] = [away(restarts), away(restarts), None]
+
+    def check() -> None:
+        if error := looks.pop(0):
+            raise error
+        Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED)
+        study.refresh_from_db()
+
+    follow(study, console, check)
+    assert not looks
+    waiting, back = shown.getvalue().splitlines()
+    assert "says: the server closed the connection unexpectedly" in waiting
+    assert back == "The database works again."
+
+    monkeypatch.setattr(serve, "_print_first_login", lambda _: None)
+    monkeypatch.setattr(serve, "WATCH_SECONDS", 0.0)
+    watched = iter([away(restarts), None, KeyboardInterrupt()])
+    processes = Mock(check=Mock(side_effect=watched))
+    with pytest.raises(KeyboardInterrupt):
+        serve._serve(console, processes, has_first_study=False)
+    assert shown.getvalue().count("The database works again.") == 2
+    # A statement that is wrong is a bug, which waiting would hide.
+    wrong = sqlite3.OperationalError("no such column")
+    wrong.sqlite_errorcode = sqlite3.SQLITE_ERROR
+    looks.append(away(wrong))
+    with pytest.raises(OperationalError):
+        follow(factories.make_study(blocks=1), console, check)
+
+
+def test_commands_say_that_the_database_went_away(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise away(psycopg.errors.AdminShutdown())
+
+    for name, status in (("advise", 1), ("gate", 2), ("token", 1)):
+        module_of = f"advisor.management.commands.{name}"
+        monkeypatch.setattr(f"{module_of}.prepare_database", fail)
+        monkeypatch.setattr(f"{module_of}.end_like_ctrl_c", lambda: None, raising=False)
+        words = {"gate": ["--config", "default"], "token": ["list"]}.get(name, [])
+        with pytest.raises(SystemExit) as ended:
+            call_command(name, *words)
+        assert ended.value.code == status
+        assert capsys.readouterr().err == (
+            "database_unavailable: the server closed the connection unexpectedly\n"
+        )

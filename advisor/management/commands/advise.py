@@ -19,6 +19,7 @@ from advisor.errors import AdvisorError, StudyFailed
 from advisor.management.listing import absolute_path
 from advisor.management.looking import look_here
 from advisor.management.output import output_file
+from advisor.management.refusals import ends_without_database
 from advisor.processes.database import prepare_database
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
@@ -328,6 +329,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         end_like_ctrl_c()
+        with ends_without_database(self):
+            self._advise(options)
+
+    def _advise(self, options: dict[str, Any]) -> None:
         console = Console(stderr=True)
         hosts = options["host"] or [settings.HOST_NAME]
         try:

@@ -16,6 +16,7 @@ from rich.console import Console
 from advisor.errors import AdvisorError
 from advisor.management.looking import look_here
 from advisor.management.output import output_file
+from advisor.management.refusals import ends_without_database
 from advisor.processes.database import prepare_database
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
@@ -112,6 +113,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         end_like_ctrl_c()
+        with ends_without_database(self, status=_ERROR):
+            self._judge(options)
+
+    def _judge(self, options: dict[str, Any]) -> None:
         console = Console(stderr=True)
         try:
             request = _request(options)

@@ -15,6 +15,7 @@ from advisor.errors import AdvisorError
 from advisor.processes.database import migrate
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
+from advisor.processes.unavailable import Patience
 from advisor.terminal.files import write_files
 from advisor.terminal.follow import follow
 from advisor.terminal.report import print_ranking
@@ -69,13 +70,15 @@ def _serve(console: Console, processes: Supervisor, has_first_study: bool = True
             _start_first_study(processes)
         else:
             console.print("No studies yet: start one on a page, through the API or with advise.")
+    patience = Patience(lambda text: console.print(text, markup=False, soft_wrap=True))
     while True:
-        processes.check()
-        study = _next_to_follow()
-        if study is not None:
-            follow(study, console, processes.check, leaves=_is_passed_over)
-            if study.is_finished:
-                _show(study, console, url)
+        with patience.outlasts():
+            processes.check()
+            study = _next_to_follow()
+            if study is not None:
+                follow(study, console, processes.check, leaves=_is_passed_over)
+                if study.is_finished:
+                    _show(study, console, url)
         time.sleep(WATCH_SECONDS)
 
 
