@@ -176,8 +176,9 @@ class StudyRequestSerializer(StrictSerializer):
         **OPTIONAL,
         help_text="A directory on the device; short for `devices` with one `path`.",
     )
-    devices = StudyDeviceSerializer(
-        many=True,
+    # With many=True the null that is allowed would be allowed in the list as well.
+    devices = serializers.ListSerializer(
+        child=StudyDeviceSerializer(),
         **OPTIONAL,
         allow_empty=False,
         max_length=MAX_DEVICES,
