@@ -5,10 +5,16 @@ Their syntax is checked by `make lint` (hadolint, the Compose specification's sc
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
+import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +24,24 @@ import yaml
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DOCKER = REPOSITORY / "docker"
+DOCKERFILE = (DOCKER / "Dockerfile").read_text()
 COMPOSE_TEXT = (DOCKER / "docker-compose.yml").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load(COMPOSE_TEXT)
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 SECRETS = {"ADVISOR_SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+OURS = [name for name, service in SERVICES.items() if "build" in service]
 
 
 def instructions() -> list[tuple[str, list[str]]]:
     """The Dockerfile as (instruction, words)."""
-    text = re.sub(r"(?m)^\s*#.*\n", "", (DOCKER / "Dockerfile").read_text()).replace("\\\n", " ")
+    text = re.sub(r"(?m)^\s*#.*\n", "", DOCKERFILE).replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line.strip()]
     return [(line.split()[0], shlex.split(line)[1:]) for line in lines]
+
+
+def image_user() -> str:
+    """UID and GID of the processes in both images."""
+    return [words[0] for word, words in instructions() if word == "USER"][-1]
 
 
 def interpolations() -> dict[str, set[str]]:
@@ -93,15 +106,96 @@ def test_nothing_runs_with_more_rights_than_it_needs() -> None:
         assert "/var/run/docker.sock" not in str(service.get("volumes")), name
         if "build" not in service:
             assert service["user"] not in ("root", "0"), name
-    users = [words[0] for word, words in instructions() if word == "USER"]
-    assert users, "the image has no USER"
-    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", users[-1])
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", image_user())
+    assert all(SERVICES[name]["read_only"] is True for name in OURS)
+
+
+def test_the_worker_alone_has_a_home_that_stays() -> None:
+    """It starts servers that it finds there: nobody else may write there."""
+    home = "/var/lib/oltp-advisor"
+    assert f"home:{home}" in SERVICES["worker"]["volumes"]
+    uid, gid = image_user().split(":")
+    for name in set(OURS) - {"worker"}:
+        assert not SERVICES[name].get("volumes"), name
+        assert f"{home}:uid={uid},gid={gid},mode=0700" in SERVICES[name]["tmpfs"], name
+    assert all("/tmp" in SERVICES[name]["tmpfs"] for name in OURS)
+
+
+def test_what_containers_print_is_not_kept_for_ever() -> None:
+    for name, service in SERVICES.items():
+        assert {"max-size", "max-file"} <= set(service["logging"]["options"]), name
+
+
+def test_what_runs_beside_a_measurement_is_seldom_looked_at() -> None:
+    looked_at = {name: service for name, service in SERVICES.items() if "healthcheck" in service}
+    assert set(looked_at) == {"web", "redis", "postgres"}
+    for name, service in looked_at.items():
+        look = service["healthcheck"]
+        assert look["interval"].endswith("m"), name
+        # Without a start period the other is not used.
+        assert look["start_interval"].endswith("s"), name
+        assert look["start_period"].endswith("m"), name
+
+
+def test_postgresql_is_ready_when_others_can_reach_it() -> None:
+    """While its image makes the database, a server answers that listens on a socket only."""
+    words = SERVICES["postgres"]["healthcheck"]["test"]
+    assert words[words.index("--host") + 1] == "127.0.0.1"
+
+
+@contextmanager
+def dashboard(status: int, name: str) -> Iterator[int]:
+    """The port of something that answers /readyz with that status, as Django to one name only."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            is_known = self.headers["Host"] == name and self.path == "/readyz"
+            self.send_response(status if is_known else 400)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("allowed", "name", "status", "is_healthy"),
+    [
+        ("127.0.0.1,localhost", "127.0.0.1", 200, True),
+        (".example.org, 10.0.0.1", "example.org", 200, True),
+        ("*", "localhost", 200, True),
+        ("127.0.0.1,localhost", "127.0.0.1", 503, False),
+    ],
+)
+def test_the_dashboard_is_healthy_when_it_is_ready(
+    allowed: str, name: str, status: int, is_healthy: bool
+) -> None:
+    """The command of the compose file, run as it stands, but on a port of this test."""
+    word, _, *command = SERVICES["web"]["healthcheck"]["test"]
+    assert word == "CMD"
+    with dashboard(status, name) as port:
+        done = subprocess.run(
+            [sys.executable, *(text.replace("8000", str(port)) for text in command)],
+            env={"ADVISOR_ALLOWED_HOSTS": allowed},
+            check=False,
+        )
+    assert (done.returncode == 0) is is_healthy
+
+
+def seconds(text: str) -> int:
+    """Of a length of time as the compose file writes it."""
+    return int(text[:-1]) * {"s": 1, "m": 60}[text[-1]]
 
 
 def test_what_is_stopped_gets_the_time_to_clean_up() -> None:
-    def seconds(text: str) -> int:
-        return int(text[:-1]) * {"s": 1, "m": 60}[text[-1]]
-
     for name in ("web", "worker", "redis", "postgres"):
         assert seconds(SERVICES[name]["stop_grace_period"]) >= 30, name
     assert seconds(SERVICES["worker"]["stop_grace_period"]) >= 120
@@ -113,7 +207,7 @@ def test_only_the_worker_has_server_programs_and_a_device() -> None:
     assert worker["command"] == ["python", "manage.py", "worker"]
     assert (web["build"]["target"], worker["build"]["target"]) == ("web", "worker")
     assert web["image"] != worker["image"]
-    assert set(map(str, web["volumes"])) < set(map(str, worker["volumes"]))
+    assert "/device" in [one["target"] for one in worker["volumes"] if isinstance(one, dict)]
     stage = ""
     programs: dict[str, list[str]] = {}
     for word, words in instructions():
@@ -122,6 +216,36 @@ def test_only_the_worker_has_server_programs_and_a_device() -> None:
     for name in ("mysql", "sysbench", "fio"):
         assert name not in " ".join(programs["web"]), name
         assert name in " ".join(programs["worker"]), name
+
+
+@pytest.mark.parametrize("name", ["web", "worker"])
+def test_what_runs_without_the_compose_file_runs_alike(name: str) -> None:
+    """docs/docker.md has the commands for a machine of a fleet."""
+    text = (REPOSITORY / "docs" / "docker.md").read_text().replace("\\\n", " ")
+    block = re.search(rf"^<!-- {name} -->\n```sh\n(.*?)^```", text, re.M | re.S)
+    assert block is not None
+    service = SERVICES[name]
+    build, *_, run = map(shlex.split, block[1].splitlines())
+    assert " ".join(build[2:]) == (
+        f"--file docker/Dockerfile --target {service['build']['target']} --tag {service['image']} ."
+    )
+    words, command = " ".join(run), run[run.index(service["image"]) + 1 :]
+    for option in (
+        *("--detach", "--init", "--read-only", "--cap-drop ALL"),
+        f"--restart {service['restart']}",
+        f"--security-opt {service['security_opt'][0]}",
+        f"--stop-timeout {seconds(service['stop_grace_period'])}",
+        *(f"--tmpfs {place}" for place in service["tmpfs"]),
+        *(f"--ulimit {of}={n['soft']}:{n['hard']}" for of, n in service.get("ulimits", {}).items()),
+        *(f"--volume oltp-advisor-{one}" for one in service.get("volumes", []) if "home" in one),
+    ):
+        assert option in words, option
+    assert "--env-file /etc/oltp-advisor.env" in words
+    # Beside the network of the machine, the image's own command would listen on all its addresses.
+    web, _ = re.findall(r"^CMD (\[.*\])$", DOCKERFILE, re.M)
+    there = [word for word in json.loads(web) if word not in ("--access-logfile", "-")]
+    where = {"0.0.0.0:8000": "10.0.0.1:8000"}
+    assert command == ([where.get(word, word) for word in there] if name == "web" else [])
 
 
 def test_what_holds_data_keeps_it_on_a_volume() -> None:
@@ -156,6 +280,20 @@ def test_what_is_copied_into_the_image_exists_and_is_not_ignored() -> None:
     }
     assert copied == allowed
     assert all((REPOSITORY / source).exists() for source in copied)
+
+
+def test_the_program_can_be_read_and_not_changed_whatever_the_umask_of_the_checkout_was(
+    tmp_path: Path,
+) -> None:
+    folder, file = tmp_path / "advisor", tmp_path / "advisor" / "settings.py"
+    folder.mkdir()
+    file.touch()
+    folder.chmod(0o770)
+    file.chmod(0o660)
+    done = [" ".join(words).split(" && ") for word, words in instructions() if word == "RUN"]
+    (command,) = [one.strip() for steps in done for one in steps if "chmod -R" in one]
+    subprocess.run(shlex.split(command), cwd=tmp_path, check=True)
+    assert (folder.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o755, 0o644)
 
 
 def test_redis_keeps_its_messages_and_asks_for_the_password(tmp_path: Path) -> None:
