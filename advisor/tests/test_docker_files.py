@@ -203,7 +203,8 @@ def test_what_is_stopped_gets_the_time_to_clean_up() -> None:
 
 def test_only_the_worker_has_server_programs_and_a_device() -> None:
     web, worker = SERVICES["web"], SERVICES["worker"]
-    assert web["environment"] == worker["environment"]
+    assert set(worker["environment"].items()) < set(web["environment"].items())
+    assert set(web["environment"]) - set(worker["environment"]) >= {"ADVISOR_SECRET_KEY"}
     assert worker["command"] == ["python", "manage.py", "worker"]
     assert (web["build"]["target"], worker["build"]["target"]) == ("web", "worker")
     assert web["image"] != worker["image"]
