@@ -227,21 +227,26 @@ def test_what_runs_without_the_compose_file_runs_alike(name: str) -> None:
     assert block is not None
     service = SERVICES[name]
     build, *_, run = map(shlex.split, block[1].splitlines())
-    assert " ".join(build[2:]) == (
-        f"--file docker/Dockerfile --target {service['build']['target']} --tag {service['image']} ."
-    )
-    words, command = " ".join(run), run[run.index(service["image"]) + 1 :]
+    target, image = service["build"]["target"], service["image"]
+    told = f"docker build --file docker/Dockerfile --target {target} --tag {image} ."
+    assert " ".join(build) == told
+    # The container has the image's name.
+    place = run.index(image, run.index(image) + 1)
+    words, command = " ".join(run[:place]), run[place + 1 :]
     for option in (
         *("--detach", "--init", "--read-only", "--cap-drop ALL"),
         f"--restart {service['restart']}",
         f"--security-opt {service['security_opt'][0]}",
         f"--stop-timeout {seconds(service['stop_grace_period'])}",
         *(f"--tmpfs {place}" for place in service["tmpfs"]),
-        *(f"--ulimit {of}={n['soft']}:{n['hard']}" for of, n in service.get("ulimits", {}).items()),
+        *(
+            f"--ulimit {of}={number['soft']}:{number['hard']}"
+            for of, number in service.get("ulimits", {}).items()
+        ),
         *(f"--volume oltp-advisor-{one}" for one in service.get("volumes", []) if "home" in one),
+        "--env-file /etc/oltp-advisor.env",
     ):
         assert option in words, option
-    assert "--env-file /etc/oltp-advisor.env" in words
     # Beside the network of the machine, the image's own command would listen on all its addresses.
     web, _ = re.findall(r"^CMD (\[.*\])$", DOCKERFILE, re.M)
     there = [word for word in json.loads(web) if word not in ("--access-logfile", "-")]
