@@ -615,6 +615,11 @@ class LoadJob(QueuedJob):
 
     hello = models.JSONField(null=True, blank=True)
     sealed_order = models.TextField(blank=True)
+    begin_at = models.FloatField(
+        null=True,
+        blank=True,
+        help_text="the measured host's time of day, seconds since 1970, at which several begin",
+    )
     phases = models.JSONField(null=True, blank=True)
     result = models.JSONField(null=True, blank=True, help_text="null again once it is read")
     log_tail = models.TextField(blank=True)

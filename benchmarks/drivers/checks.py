@@ -11,7 +11,7 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
-from benchmarks.drivers.protocol import Load, Target, Transaction, TransactionCounts
+from benchmarks.drivers.protocol import Load, Start, Target, Transaction, TransactionCounts
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 
@@ -20,18 +20,24 @@ MAX_FAILED_SHARE = 0.01
 #: A driver that has not ended this long after warm-up and measured interval never will: a
 #: transaction waits at most innodb_lock_wait_timeout (50 s by default) for each of its locks.
 GRACE_S = 120.0
-_CONNECT_TIMEOUT_S = 10
+#: Longer than a load host takes to notice that it is cut off, which is then the reason.
+_CONNECT_TIMEOUT_S = 20
 _POLL_S = 0.1
 
 
-def wait_to_begin(load: Load, should_stop: Callable[[], bool]) -> None:
-    """Until the instant before which no transaction may begin. Raises RunFailed (CANCELLED)."""
-    if load.begin_at is None:
-        return
-    while (left := load.begin_at - time.monotonic()) > 0:
+def wait_to_begin(start: Start, should_stop: Callable[[], bool]) -> None:
+    """Say that all is ready and wait until it may begin. Raises RunFailed (CANCELLED)."""
+    start.ready()
+    while (left := _left(start)) > 0:
         if should_stop():
             raise RunFailed(Outcome.CANCELLED, "The run was cancelled.")
         time.sleep(min(left, _POLL_S))
+
+
+def _left(start: Start) -> float:
+    """Seconds to the instant; infinite until it is known."""
+    at = start.at
+    return float("inf") if at is None else at - time.monotonic()
 
 
 def connect(target: Target) -> Connection[Cursor]:

@@ -69,8 +69,7 @@ class Load:
     """How much work: TPC-C without think time from `connections` connections at once.
 
     `seed` fixes the transactions' inputs where the driver allows (sysbench does, tpcc-mysql
-    draws its seed from the kernel). No transaction begins before `begin_at`, by the monotonic
-    clock: sysbench is connected by then and begins at that instant, tpcc_start begins to connect.
+    draws its seed from the kernel).
     """
 
     warehouses: int
@@ -78,7 +77,6 @@ class Load:
     warmup_s: int
     measure_s: int
     seed: int
-    begin_at: float | None = None
 
     def __post_init__(self) -> None:
         if min(self.warehouses, self.connections, self.measure_s) < 1 or self.warmup_s < 0:
@@ -162,6 +160,29 @@ class TellsSeconds(Protocol):
         ...
 
 
+class Start(Protocol):
+    """When a driver may begin: it says that it is ready, and waits until the instant is known."""
+
+    def ready(self) -> None:
+        """Nothing but the word to begin is missing. Said once, from any thread; does not wait."""
+        ...
+
+    @property
+    def at(self) -> float | None:
+        """The instant of the monotonic clock before which nothing begins; None until it is known."""
+        ...
+
+
+class _AtOnce:
+    at = 0.0
+
+    def ready(self) -> None:
+        pass
+
+
+AT_ONCE: Start = _AtOnce()
+
+
 class Driver(Protocol):
     """A workload driver: `name` and `version` go into each run's record and its fingerprint."""
 
@@ -186,4 +207,26 @@ class Driver(Protocol):
         should_stop: Callable[[], bool],
     ) -> DriverResult:
         """Run the workload to its end; see the module for what is promised."""
+        ...
+
+
+class LocalDriver(Driver, Protocol):
+    """A driver whose program runs on this host.
+
+    sysbench is ready when all of its connections are open, and its transactions begin at the
+    instant. tpcc_start connects by itself as soon as it runs: it is ready when its account can log
+    in and sees the dataset, and is started at the instant.
+    """
+
+    def run(
+        self,
+        target: Target,
+        load: Load,
+        work_dir: Path,
+        *,
+        on_phase: Callable[[Phase], None],
+        should_stop: Callable[[], bool],
+        start: Start = AT_ONCE,
+    ) -> DriverResult:
+        """Run the workload to its end, from `start` on; see the module for what is promised."""
         ...

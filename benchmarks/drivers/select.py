@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.drivers.protocol import Driver
+from benchmarks.drivers.protocol import LocalDriver
 from benchmarks.drivers.sysbench import Sysbench, find_sysbench
 from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start
 from benchmarks.errors import NoDriver
@@ -27,7 +27,7 @@ _PREFERRED: tuple[tuple[type[TpccMysql | Sysbench], Callable[[], Path | None], s
 DRIVERS = tuple(driver.name for driver, _, _ in _PREFERRED)
 
 
-def find_driver(name: str = AUTO) -> Driver:
+def find_driver(name: str = AUTO) -> LocalDriver:
     """The driver called `name`; with "auto" tpcc-mysql where it is installed, else sysbench.
 
     Raises `NoDriver` when it is not installed or nothing is called that.

@@ -21,9 +21,11 @@ import numpy as np
 from benchmarks.drivers.checks import GRACE_S, check_target, verdict
 from benchmarks.drivers.child import Child, watch
 from benchmarks.drivers.protocol import (
+    AT_ONCE,
     DriverResult,
     Load,
     Phase,
+    Start,
     Target,
 )
 from benchmarks.drivers.sysbench_records import PREFIX, RecordCounter
@@ -52,7 +54,8 @@ class Sysbench:
     The threads run until they are asked to end, through a file that both sides map, and record
     every transaction with the monotonic clock, which all processes of a host share. So we
     decide when measuring begins and ends, and afterwards pick the transactions that ended in
-    between. `grace_s` is how long it may take longer than warm-up and measured interval together.
+    between. `grace_s` is how long it may take to connect and to be told to begin, and then longer
+    than warm-up and measured interval together.
     """
 
     name = "sysbench"
@@ -72,8 +75,9 @@ class Sysbench:
         *,
         on_phase: Callable[[Phase], None],
         should_stop: Callable[[], bool],
+        start: Start = AT_ONCE,
     ) -> DriverResult:
-        """See `protocol.Driver`."""
+        """See `protocol.LocalDriver`."""
         check_target(target, load)
         with workplace(work_dir) as directory:
             if target.certificate:
@@ -81,7 +85,6 @@ class Sysbench:
             # A copy: that user may not be able to read where we are installed.
             (directory / WORKLOAD.name).write_bytes(WORKLOAD.read_bytes())
             hand_over(directory)
-            deadline = time.monotonic() + load.warmup_s + load.measure_s + self._grace_s
             with (
                 _Control(load.connections) as control,
                 Child(
@@ -93,7 +96,12 @@ class Sysbench:
                 ) as child,
             ):
                 records = RecordCounter(directory, measure_s=load.measure_s)
-                measured = _follow(child, control, records, load, deadline, on_phase, should_stop)
+                deadline = time.monotonic() + self._grace_s
+                begins = _wait_to_begin(child, control, start, deadline, should_stop)
+                deadline = time.monotonic() + load.warmup_s + load.measure_s + self._grace_s
+                measured = _follow(
+                    child, control, records, load, begins, deadline, on_phase, should_stop
+                )
                 return _collect(child, control, records, measured)
 
 
@@ -197,30 +205,49 @@ class _Measured:
     cpu_seconds: float
 
 
+def _wait_to_begin(
+    child: Child,
+    control: _Control,
+    start: Start,
+    deadline: float,
+    should_stop: Callable[[], bool],
+) -> bool:
+    """Wait until all threads are connected and may begin; False if one gave up or they ended."""
+    is_ready = False
+
+    def instant() -> float:
+        """When to look again at the latest; one that has passed is no reason to hurry."""
+        at = start.at
+        return at if at is not None and at > time.monotonic() else float("inf")
+
+    for _ in watch(child, deadline=deadline, should_stop=should_stop, until=instant):
+        if control.broken():
+            return False
+        if not is_ready and control.all_ready():
+            is_ready = True
+            start.ready()
+        if is_ready and (at := start.at) is not None and time.monotonic() >= at:
+            return True
+    return False
+
+
 def _follow(
     child: Child,
     control: _Control,
     records: RecordCounter,
     load: Load,
+    begins: bool,
     deadline: float,
     on_phase: Callable[[Phase], None],
     should_stop: Callable[[], bool],
 ) -> _Measured:
-    """Announce the phases by the clock, count what is recorded and end the threads; back when they
-    all have ended.
+    """Let the threads begin, announce the phases by the clock, count what is recorded and end the
+    threads; back when they all have ended. Without `begins` only to say what became of them.
     """
     cpu: dict[Phase, float] = {}
     at: dict[Phase, float] = {}
     next_phase_at = [float("inf")]
     taken = time.monotonic()
-
-    def may_begin() -> bool:
-        return load.begin_at is None or time.monotonic() >= load.begin_at
-
-    def until() -> float:
-        if load.begin_at is None or phase is not None or may_begin():
-            return next_phase_at[0]
-        return load.begin_at
 
     def begin(reached: Phase, seconds: float) -> Phase:
         at[reached] = time.monotonic()
@@ -230,14 +257,16 @@ def _follow(
         return reached
 
     phase: Phase | None = None
-    for _ in watch(child, deadline=deadline, should_stop=should_stop, until=until):
+    if begins:
+        control.go()
+        phase = begin(Phase.WARMING, load.warmup_s)
+    for _ in watch(
+        child, deadline=deadline, should_stop=should_stop, until=lambda: next_phase_at[0]
+    ):
         if control.broken():
             break
         due = time.monotonic() >= next_phase_at[0]
-        if phase is None and may_begin() and control.all_ready():
-            control.go()
-            phase = begin(Phase.WARMING, load.warmup_s)
-        elif phase is Phase.WARMING and due:
+        if phase is Phase.WARMING and due:
             phase = begin(Phase.MEASURING, load.measure_s)
             records.begin(at[Phase.MEASURING])
         elif phase is Phase.MEASURING and due:

@@ -12,7 +12,16 @@ from pathlib import Path
 from benchmarks.drivers.checks import GRACE_S, check_target, verdict, wait_to_begin
 from benchmarks.drivers.child import Child, watch
 from benchmarks.drivers.client_library import encrypts_by_itself
-from benchmarks.drivers.protocol import DriverResult, Load, Phase, Target, Told, Transaction
+from benchmarks.drivers.protocol import (
+    AT_ONCE,
+    DriverResult,
+    Load,
+    Phase,
+    Start,
+    Target,
+    Told,
+    Transaction,
+)
 from benchmarks.drivers.tpcc_output import TpccOutput
 from benchmarks.drivers.tpcc_times import measured_response_times
 from benchmarks.drivers.workplace import hand_over, workplace
@@ -72,8 +81,9 @@ class TpccMysql:
         *,
         on_phase: Callable[[Phase], None],
         should_stop: Callable[[], bool],
+        start: Start = AT_ONCE,
     ) -> DriverResult:
-        """See `protocol.Driver`."""
+        """See `protocol.LocalDriver`."""
         check_target(target, load)
         if target.certificate and not self.encrypts:
             raise RunFailed(Outcome.DRIVER_FAILED, NOT_ENCRYPTED)
@@ -82,7 +92,7 @@ class TpccMysql:
         with workplace(work_dir) as directory:
             hand_over(directory)
             argv = [str(self._program), *_arguments(target, load)]
-            wait_to_begin(load, should_stop)
+            wait_to_begin(start, should_stop)
             with Child(argv, cwd=directory, secrets=(target.password,)) as child:
                 deadline = time.monotonic() + load.warmup_s + load.measure_s + self._grace_s
                 self._output = output = TpccOutput()

@@ -45,6 +45,9 @@ class LoadDesk:
     def send(self, order: Order) -> None:
         self._line.write(sealed_order=seal(order.model_dump_json(), self.hello.key))
 
+    def begin(self, at: float) -> None:
+        self._line.write(begin_at=at)
+
     def report(self) -> Report:
         row = self._line.latest
         if row is None:

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 
-from benchmarks.drivers.protocol import Driver
+from benchmarks.drivers.protocol import Driver, LocalDriver
 from benchmarks.drivers.select import find_driver
 from benchmarks.errors import RunFailed
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.leftovers import LOAD_PREFIX
-from benchmarks.jobs.row_line import SELDOM_S, RowLine
+from benchmarks.jobs.row_line import SELDOM_S, SOON_S, RowLine
 from benchmarks.measurement.fingerprint import load_host_facts
 from benchmarks.models import CrashTest, LoadJob, Run
 from benchmarks.outcomes import Outcome
@@ -49,7 +49,7 @@ class LoadKind(JobKind[LoadJob]):
     task = "benchmarks.load"
     measures_this_machine: ClassVar[bool] = False
     drive: Drive = drive_for
-    find: Callable[[str], Driver] = find_driver
+    find: Callable[[str], LocalDriver] = find_driver
 
     @property
     def rows(self) -> QuerySet[LoadJob]:
@@ -57,7 +57,7 @@ class LoadKind(JobKind[LoadJob]):
 
     def work(self, job: Job[LoadJob]) -> Ending:
         row, seal = job.row, Seal()
-        driver = self.find(row.measured.workload.driver)
+        driver: LocalDriver = self.find(row.measured.workload.driver)
         if settings.LOAD_PROCESSES > 1:
             driver = SeveralProcesses(driver, settings.LOAD_PROCESSES)
         hello = _hello(row, driver, seal)
@@ -66,13 +66,14 @@ class LoadKind(JobKind[LoadJob]):
             line.write(hello=hello.model_dump(), step="waiting for the server")
             order = _wait_for_order(line, seal, job.should_stop)
             line.write(sealed_order="", step="driving")
-            line.period_s = SELDOM_S
+            line.period_s = SOON_S if order.waits else SELDOM_S
             try:
                 result = self.drive(
                     order,
                     driver,
                     folder,
                     tell=lambda phases: line.write(phases=phases.model_dump()),
+                    begin_at=lambda: _told_to_begin(line),
                     should_stop=lambda: job.should_stop() or not _is_wanted(line),
                 )
             finally:
@@ -105,7 +106,7 @@ def _exchange(row: LoadJob) -> Callable[[Values], Values | None]:
     def exchange(values: Values) -> dict[str, Any] | None:
         if values:
             mine.update(**values)
-        found = mine.annotate(wanted=wanted).values("sealed_order", "wanted").first()
+        found = mine.annotate(wanted=wanted).values("sealed_order", "begin_at", "wanted").first()
         return None if found is None else dict(found)
 
     return exchange
@@ -114,6 +115,15 @@ def _exchange(row: LoadJob) -> Callable[[Values], Values | None]:
 def _is_wanted(line: RowLine) -> bool:
     """Whether the measured host still waits for the result, as far as the database has said."""
     return line.latest is not None and bool(line.latest["wanted"])
+
+
+def _told_to_begin(line: RowLine) -> float | None:
+    """The instant at which all load hosts begin, once it is in the row."""
+    found = line.latest
+    if found is None or found["begin_at"] is None:
+        return None
+    line.period_s = SELDOM_S
+    return float(found["begin_at"])
 
 
 def _wait_for_order(line: RowLine, seal: Seal, should_stop: Callable[[], bool]) -> Order:

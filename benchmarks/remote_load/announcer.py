@@ -33,6 +33,12 @@ class Announcer:
         self._here = time_of_day_less_monotonic()
         self._at: dict[Phase, float] = {}
 
+    def time_of_day(self, instant: float) -> float:
+        """That instant of our monotonic clock, as the load hosts' offsets have it: a time of day
+        that is set after they were read moves nothing.
+        """
+        return instant + self._here
+
     def look(self, phases: Sequence[Phases | None]) -> float:
         """Announce what is due now, as told or, before that, as planned; seconds to the next.
 

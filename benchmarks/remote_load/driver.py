@@ -1,8 +1,9 @@
 """The measured host's part of a run that is driven elsewhere: a driver like any other.
 
-Several load hosts share the connections evenly, and each draws from all warehouses. All are told
-one instant of the server's clock before which nothing begins. They measure when all of them do:
-from the last one's beginning to the first one's end, see `announcer.MAX_APART_S`.
+Several load hosts share the connections evenly, and each draws from all warehouses. When all have
+said that they are ready, they are told one instant of the server's clock at which they begin. They
+measure when all of them do: from the last one's beginning to the first one's end, see
+`announcer.MAX_APART_S`.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ _POLL_S = 0.1
 _ASK_EVERY_S = 0.25
 #: How long the load host may take beyond its driver's own patience, to connect and to answer.
 _SPARE_S = 60.0
-#: Several load hosts begin so long after they were asked to, in seconds: by then each has its
-#: order, has compared the clocks and, with sysbench, connected.
-_LEAD_S = 4.0
-_LEAD_PER_CONNECTION_S = 0.02
+#: So long each of several load hosts may take to compare the clocks, connect and be ready, in
+#: seconds. A driver waits longer than that (`GRACE_S`) to be told to begin.
+READY_LIMIT_S = 60.0
+#: They begin so long after the last of them is ready, in seconds; they ask five times a second.
+_LEAD_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,10 @@ class Desk(Protocol):
 
     def send(self, order: Order) -> None:
         """Hand the order over, sealed."""
+        ...
+
+    def begin(self, at: float) -> None:
+        """Have a driver that waits begin at that instant of our time of day."""
         ...
 
     def report(self) -> Report:
@@ -119,12 +125,13 @@ def _run(
     should_stop: Callable[[], bool],
 ) -> DriverResult:
     parts = split(load, len(desks), seed_step=HOST_SEED_STEP)
-    lead_s = _lead_s(parts)
-    begin_at = time.time() + lead_s if lead_s else None
-    deadline = time.monotonic() + lead_s + load.warmup_s + load.measure_s + GRACE_S + _SPARE_S
+    waits = len(desks) > 1
     for desk, part in zip(desks, parts, strict=True):
-        desk.send(Order(target=target, load=part, begin_at=begin_at))
+        desk.send(Order(target=target, load=part, waits=waits))
     announcer = Announcer([desk.host for desk in desks], load, on_phase)
+    patience_s = load.warmup_s + load.measure_s + GRACE_S + _SPARE_S
+    sent = time.monotonic()
+    begins = None if waits else sent
     asked = float("-inf")
     try:
         while True:
@@ -135,13 +142,15 @@ def _run(
             phases = [one.phases for one in reports]
             if len(results) == len(desks):
                 break
+            if begins is None:
+                begins = _begin(desks, phases, announcer, since=sent)
             pause_s = announcer.look(phases)
             now = time.monotonic()
             if now - asked >= _ASK_EVERY_S:
                 asked = now
                 if should_stop():
                     raise RunFailed(Outcome.CANCELLED, "The run was cancelled.")
-            if now > deadline:
+            if begins is not None and now > begins + patience_s:
                 late = [
                     desk.host for desk, one in zip(desks, reports, strict=True) if not one.result
                 ]
@@ -166,11 +175,33 @@ def _run(
     )
 
 
-def _lead_s(parts: Sequence[Load]) -> float:
-    """In how many seconds several load hosts begin; one alone begins at once: 0."""
-    if len(parts) == 1:
-        return 0.0
-    return _LEAD_S + _LEAD_PER_CONNECTION_S * parts[0].connections
+def _begin(
+    desks: Sequence[Desk], phases: Sequence[Phases | None], announcer: Announcer, *, since: float
+) -> float | None:
+    """Give the load hosts their instant once all are ready; it, or None before that.
+
+    Instants are the monotonic clock's; `since` is when they were asked. Raises RunFailed (LOST)
+    when one takes too long.
+    """
+    missing = [
+        f"{desk.host} is not connected to the server"
+        if one is None
+        else f"the driver on {desk.host} is not ready"
+        for desk, one in zip(desks, phases, strict=True)
+        if one is None or one.ready is None
+    ]
+    now = time.monotonic()
+    if not missing:
+        begins = now + _LEAD_S
+        for desk in desks:
+            desk.begin(announcer.time_of_day(begins))
+        return begins
+    if now - since > READY_LIMIT_S:
+        raise RunFailed(
+            Outcome.LOST,
+            f"the load hosts were not ready within {READY_LIMIT_S:.0f} s: {'; '.join(missing)}",
+        )
+    return None
 
 
 def _finished(desks: Sequence[Desk], phases: Sequence[Phases | None]) -> list[Phases]:

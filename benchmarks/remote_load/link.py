@@ -26,12 +26,14 @@ from benchmarks.remote_load.clock import ClockReading, read_clock
 #: Seconds for which the measured host's kernel may leave our packets unanswered.
 CUT_OFF_S = 10.0
 _EVERY_S = 1.0
-_CONNECT_S = 10
+_CONNECT_S = 20
 _QUERY = "SELECT UTC_TIMESTAMP(6)"
 
 
 class Link:
-    """Context manager; raises RunFailed (DRIVER_FAILED) if the server cannot be reached."""
+    """Context manager; raises RunFailed: DRIVER_FAILED if the server does not let us in, LOST if
+    nothing answers at its address.
+    """
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -52,8 +54,10 @@ class Link:
             )
             self._connection.connect(raw)
         except (pymysql.Error, OSError) as error:
+            # What the network does is not the config's doing.
+            is_cut = isinstance(error, OSError) and not isinstance(error, ConnectionRefusedError)
             raise RunFailed(
-                Outcome.DRIVER_FAILED,
+                Outcome.LOST if is_cut else Outcome.DRIVER_FAILED,
                 f"The server on {target.host}:{target.port} cannot be used from here: {error}",
             ) from error
         return self

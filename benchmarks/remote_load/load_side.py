@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.drivers.protocol import Driver, Phase
+from benchmarks.drivers.protocol import AT_ONCE, LocalDriver, Phase
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.remote_load.clock import ClockReading
 from benchmarks.remote_load.link import Link
 from benchmarks.remote_load.load_cpu import CpuWatch
 from benchmarks.remote_load.messages import Order, Phases, Result
@@ -18,41 +18,48 @@ from benchmarks.remote_load.messages import Order, Phases, Result
 
 def drive_for(
     order: Order,
-    driver: Driver,
+    driver: LocalDriver,
     work_dir: Path,
     *,
     tell: Callable[[Phases], None],
+    begin_at: Callable[[], float | None],
     should_stop: Callable[[], bool],
 ) -> Result:
-    """Run the driver as ordered. `tell` gets the clocks and each phase, and must not wait.
+    """Run the driver as ordered.
+
+    `tell` gets the clocks, that the driver is ready if it is to wait, and each phase. `begin_at` is
+    the instant for which it waits, by the measured server's time of day (seconds since 1970), None
+    until that is known. Neither may wait.
 
     Raises RunFailed: what the driver raises, or LOST when the way to the measured host is cut.
     """
     with Link(order.target) as link, CpuWatch() as cpu:
         clock = link.clock()
         phases = Phases(offset_s=clock.offset_s, round_trip_s=clock.round_trip_s)
-        load = order.load
-        if order.begin_at is not None:
-            load = replace(load, begin_at=order.begin_at - clock.offset_s)
+        tell(phases)
         link.begin_watching()
 
-        def on_phase(phase: Phase) -> None:
+        def note(**instant: float) -> None:
             nonlocal phases
+            phases = phases.model_copy(update=instant)
+            tell(phases)
+
+        def on_phase(phase: Phase) -> None:
             at = time.monotonic()
             if phase is Phase.MEASURING:
                 cpu.begin()
             elif phase is Phase.STOPPING:
                 cpu.end()
-            phases = phases.model_copy(update={phase.value: at})
-            tell(phases)
+            note(**{phase.value: at})
 
         try:
             found = driver.run(
                 order.target,
-                load,
+                order.load,
                 work_dir,
                 on_phase=on_phase,
                 should_stop=lambda: bool(link.broken) or should_stop(),
+                start=_WhenTold(clock, note, begin_at) if order.waits else AT_ONCE,
             )
         except RunFailed as failure:
             if link.broken and not should_stop():
@@ -63,6 +70,28 @@ def drive_for(
             last = link.clock()
         used = cpu.found()
         return Result.of(found, last, used.as_json() if used else None)
+
+
+class _WhenTold:
+    """The start of one of several load hosts: the measured host says when."""
+
+    def __init__(
+        self,
+        clock: ClockReading,
+        note: Callable[..., None],
+        begin_at: Callable[[], float | None],
+    ) -> None:
+        self._clock = clock
+        self._note = note
+        self._begin_at = begin_at
+
+    def ready(self) -> None:
+        self._note(ready=time.monotonic())
+
+    @property
+    def at(self) -> float | None:
+        told = self._begin_at()
+        return None if told is None else told - self._clock.offset_s
 
 
 def _cut_off(link: Link) -> RunFailed:

@@ -2,7 +2,9 @@
 
 1. The load host says who it is (`Hello`), with a key for what is secret.
 2. The measured host starts its server for that host alone and sends the `Order`, sealed.
-3. The load host compares the clocks, runs the driver and says when each phase began (`Phases`).
+3. The load host compares the clocks, starts the driver and says when it was ready and when each
+   phase began (`Phases`). One of several waits in between until all are ready: the measured host
+   then gives them the instant at which they begin.
 4. It sends the driver's `Result`; a failure ends the job with its reason instead.
 """
 
@@ -49,22 +51,22 @@ class Hello(Message):
 class Order(Message):
     """What to do; it has the password, and is only ever sent sealed.
 
-    No transaction begins before `begin_at`, by the measured server's time of day (seconds since
-    1970); None: at once.
+    `waits`: the driver begins at an instant that is given when all load hosts are ready.
     """
 
     target: Target
     load: Load
-    begin_at: float | None = None
+    waits: bool = False
 
 
 class Phases(Message):
-    """When each phase began by the load host's monotonic clock, None before; `offset_s` and
-    `round_trip_s` are the reading of the clocks before the first.
+    """When the driver was ready and each phase began by the load host's monotonic clock, None
+    before; `offset_s` and `round_trip_s` are the reading of the clocks before that.
     """
 
     offset_s: float
     round_trip_s: float
+    ready: float | None = None
     warming: float | None = None
     measuring: float | None = None
     stopping: float | None = None

@@ -15,10 +15,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.drivers.protocol import (
-    Driver,
+    AT_ONCE,
     DriverResult,
     Load,
+    LocalDriver,
     Phase,
+    Start,
     Target,
     Transaction,
     TransactionCounts,
@@ -37,12 +39,13 @@ HOST_SEED_STEP = 1_000_003
 
 
 class SeveralProcesses:
-    """A `Driver` that runs `count` processes of another side by side.
+    """A `LocalDriver` that runs `count` processes of another side by side.
 
-    It measures when all of them do: from the last one's beginning to the first one's end.
+    They begin when all of them are ready. It measures when all of them do: from the last one's
+    beginning to the first one's end.
     """
 
-    def __init__(self, driver: Driver, count: int) -> None:
+    def __init__(self, driver: LocalDriver, count: int) -> None:
         self._driver = driver
         self._count = count
         self.name = driver.name
@@ -57,9 +60,13 @@ class SeveralProcesses:
         *,
         on_phase: Callable[[Phase], None],
         should_stop: Callable[[], bool],
+        start: Start = AT_ONCE,
     ) -> DriverResult:
-        """See `protocol.Driver`. The first failure of a process ends the others and is raised."""
+        """See `protocol.LocalDriver`. The first failure of a process ends the others and is
+        raised.
+        """
         parts = split(load, self._count)
+        together = _AllReady(start, len(parts))
         news: queue.Queue[tuple[int, Phase | DriverResult | BaseException]] = queue.Queue()
         give_up = threading.Event()
 
@@ -71,6 +78,7 @@ class SeveralProcesses:
                     work_dir / f"process-{number}",
                     on_phase=lambda phase: news.put((number, phase)),
                     should_stop=give_up.is_set,
+                    start=together,
                 )
             except BaseException as failure:
                 found = failure
@@ -89,6 +97,25 @@ class SeveralProcesses:
             for thread in threads:
                 thread.join()
         return merged(results, load.measure_s)
+
+
+class _AllReady:
+    """The start of each of so many processes: ready when all of them are."""
+
+    def __init__(self, start: Start, count: int) -> None:
+        self._start = start
+        self._missing = count
+        self._lock = threading.Lock()
+
+    def ready(self) -> None:
+        with self._lock:
+            self._missing -= 1
+            if not self._missing:
+                self._start.ready()
+
+    @property
+    def at(self) -> float | None:
+        return None if self._missing else self._start.at
 
 
 def split(load: Load, count: int, *, seed_step: int = _SEED_STEP) -> list[Load]:

@@ -10,9 +10,11 @@ import numpy as np
 
 from benchmarks.drivers.checks import wait_to_begin
 from benchmarks.drivers.protocol import (
+    AT_ONCE,
     DriverResult,
     Load,
     Phase,
+    Start,
     Target,
     Transaction,
     TransactionCounts,
@@ -42,8 +44,9 @@ class FakeDriver:
     """Says it completed `new_orders_per_second`, give or take, at about `response_ms` each.
 
     `fail` ends every run with that outcome, in the phase in which it would come to light. A
-    second of the load takes `second_s` seconds of real time: none at all by default. The numbers
-    follow from the load's seed alone, and `loads` keeps what the driver was asked to do.
+    second of the load takes `second_s` seconds of real time: none at all by default, and it is
+    ready to begin after `connect_s` of them. The numbers follow from the load's seed alone; `loads`
+    keeps what the driver was asked to do, `began_at` the instants that it was given.
     """
 
     name = "fake"
@@ -57,6 +60,7 @@ class FakeDriver:
         response_ms: float = 10.0,
         fail: Outcome | None = None,
         second_s: float = 0.0,
+        connect_s: float = 0.0,
     ) -> None:
         if fail is not None and fail not in _REASONS:
             raise ValueError(f"a driver does not fail with {fail}")
@@ -64,7 +68,9 @@ class FakeDriver:
         self._response_ms = response_ms
         self._fail = fail
         self._second_s = second_s
+        self._connect_s = connect_s
         self.loads: list[Load] = []
+        self.began_at: list[float | None] = []
 
     def run(
         self,
@@ -74,22 +80,25 @@ class FakeDriver:
         *,
         on_phase: Callable[[Phase], None],
         should_stop: Callable[[], bool],
+        start: Start = AT_ONCE,
     ) -> DriverResult:
-        """See `protocol.Driver`."""
+        """See `protocol.LocalDriver`."""
         self.loads.append(load)
         work_dir.mkdir(parents=True, exist_ok=True)
-        wait_to_begin(load, should_stop)
+        self._pass(self._connect_s, should_stop)
+        wait_to_begin(start, should_stop)
+        self.began_at.append(start.at)
         on_phase(Phase.WARMING)
-        self._pass(load.warmup_s, should_stop)
+        self._pass(load.warmup_s * self._second_s, should_stop)
         self._fail_with(Outcome.DRIVER_FAILED, Outcome.CANCELLED)
         on_phase(Phase.MEASURING)
-        self._pass(load.measure_s, should_stop)
+        self._pass(load.measure_s * self._second_s, should_stop)
         on_phase(Phase.STOPPING)
         self._fail_with(Outcome.ZERO_WORK, Outcome.TIMED_OUT, Outcome.LOST)
         return self._result(load)
 
-    def _pass(self, seconds: int, should_stop: Callable[[], bool]) -> None:
-        end = time.monotonic() + seconds * self._second_s
+    def _pass(self, seconds: float, should_stop: Callable[[], bool]) -> None:
+        end = time.monotonic() + seconds
         while True:
             if should_stop():
                 raise RunFailed(Outcome.CANCELLED, _REASONS[Outcome.CANCELLED])

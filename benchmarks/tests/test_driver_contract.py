@@ -11,7 +11,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -20,7 +20,16 @@ import pytest
 
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import Dataset
-from benchmarks.drivers.protocol import Driver, DriverResult, Load, Phase, Target, Transaction
+from benchmarks.drivers.protocol import (
+    AT_ONCE,
+    DriverResult,
+    Load,
+    LocalDriver,
+    Phase,
+    Start,
+    Target,
+    Transaction,
+)
 from benchmarks.drivers.sysbench import Sysbench, find_sysbench
 from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start
 from benchmarks.errors import RunFailed
@@ -42,26 +51,31 @@ OPTIONS = {
     "performance_schema": "OFF",
 }
 
-Factory = Callable[[float], Driver]
+Factory = Callable[[float], LocalDriver]
 
 
 @dataclass
 class Attempt:
     """A run to be: with what it is started and what happens on the way."""
 
-    driver: Driver
+    driver: LocalDriver
     target: Target
     at: dict[Phase, Callable[[], object]] = field(default_factory=dict)
     should_stop: Callable[[], bool] = lambda: False
     phases: list[tuple[Phase, float]] = field(default_factory=list)
 
-    def run(self, load: Load, work_dir: Path) -> DriverResult:
+    def run(self, load: Load, work_dir: Path, start: Start = AT_ONCE) -> DriverResult:
         def on_phase(phase: Phase) -> None:
             self.phases.append((phase, time.monotonic()))
             self.at.get(phase, lambda: None)()
 
         return self.driver.run(
-            self.target, load, work_dir, on_phase=on_phase, should_stop=self.should_stop
+            self.target,
+            load,
+            work_dir,
+            on_phase=on_phase,
+            should_stop=self.should_stop,
+            start=start,
         )
 
 
@@ -74,6 +88,10 @@ class Stage(Protocol):
 
     def failing(self, outcome: Outcome) -> AbstractContextManager[Attempt]: ...
 
+    def connected(self) -> int:
+        """Connections of the driver's account."""
+        ...
+
 
 class FakeStage:
     real = False
@@ -81,6 +99,9 @@ class FakeStage:
 
     def good(self) -> Attempt:
         return Attempt(FakeDriver(second_s=0.02), self._target)
+
+    def connected(self) -> int:
+        return 0
 
     @contextlib.contextmanager
     def failing(self, outcome: Outcome) -> Iterator[Attempt]:
@@ -96,6 +117,13 @@ class RealStage:
 
     def good(self) -> Attempt:
         return self._attempt(self.server)
+
+    def connected(self) -> int:
+        with contextlib.closing(self.server.connect()) as connection:
+            cursor = connection.cursor()
+            query = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = %s"
+            cursor.execute(query, (self.server.driver_account.user,))
+            return int(cursor.fetchall()[0][0])
 
     @contextlib.contextmanager
     def failing(self, outcome: Outcome) -> Iterator[Attempt]:
@@ -211,22 +239,38 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
         yield RealStage(make, server, lambda: serve(f"{request.param}-killed"))
 
 
+class Later:
+    """Some time after the driver is ready, for which it waits."""
+
+    def __init__(self, connected: Callable[[], int]) -> None:
+        self.ready_at: list[float] = []
+        self.connections = 0
+        self._connected = connected
+
+    def ready(self) -> None:
+        self.ready_at.append(time.monotonic())
+        self.connections = self._connected()
+
+    @property
+    def at(self) -> float | None:
+        return self.ready_at[0] + 0.7 if self.ready_at else None
+
+
 @dataclass(frozen=True)
 class Finished:
     attempt: Attempt
     result: DriverResult
     left: list[Path]
-    begin_at: float
+    start: Later
 
 
 @pytest.fixture(scope="module")
 def finished(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """One good run, which several tests look at."""
     work_dir = tmp_path_factory.mktemp("driver") / "work"
-    attempt = stage.good()
-    begin_at = time.monotonic() + 1.0
-    result = attempt.run(replace(LOAD, begin_at=begin_at), work_dir)
-    return Finished(attempt, result, list(work_dir.iterdir()), begin_at)
+    attempt, start = stage.good(), Later(stage.connected)
+    result = attempt.run(LOAD, work_dir, start)
+    return Finished(attempt, result, list(work_dir.iterdir()), start)
 
 
 def no_driver_is_left() -> bool:
@@ -274,8 +318,11 @@ def test_phases_come_in_order_and_on_time(finished: Finished, stage: Stage) -> N
         assert stopping - warming > LOAD.warmup_s + LOAD.measure_s - 0.4
 
 
-def test_nothing_begins_before_it_may(finished: Finished) -> None:
-    assert finished.attempt.phases[0][1] >= finished.begin_at
+def test_a_driver_says_that_it_is_ready_and_begins_when_it_may(finished: Finished) -> None:
+    (ready_at,) = finished.start.ready_at
+    assert finished.attempt.phases[0][1] >= ready_at + 0.7
+    if finished.attempt.driver.name == "sysbench":  # tpcc_start connects when it has begun
+        assert finished.start.connections >= LOAD.connections
 
 
 def test_nothing_is_left_after_a_run(finished: Finished) -> None:

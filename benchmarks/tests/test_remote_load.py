@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import queue
 import threading
@@ -27,6 +28,7 @@ from benchmarks.remote_load import load_side, several
 from benchmarks.remote_load.announcer import Announcer
 from benchmarks.remote_load.clock import ClockReading, read_clock, time_of_day_less_monotonic
 from benchmarks.remote_load.driver import RemoteDriver, Report
+from benchmarks.remote_load.link import Link
 from benchmarks.remote_load.load_cpu import CpuWatch
 from benchmarks.remote_load.messages import Hello, Order, Phases, Result
 from benchmarks.remote_load.sealed import NotForUs, Seal, seal
@@ -106,6 +108,7 @@ class FakeDesk:
         self._driver = driver
         self._folder = folder / host
         self._report = Report()
+        self._begin_at: float | None = None
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -120,6 +123,7 @@ class FakeDesk:
                 self._driver,
                 self._folder,
                 tell=self._tell,
+                begin_at=lambda: self._begin_at,
                 should_stop=self._stopped.is_set,
             )
         except RunFailed as failure:
@@ -128,6 +132,9 @@ class FakeDesk:
             # As through the database.
             sent = Result.model_validate(result.model_dump(mode="json"))
             self._report = replace(self._report, result=sent)
+
+    def begin(self, at: float) -> None:
+        self._begin_at = at
 
     def _tell(self, phases: Phases) -> None:
         self._report = replace(self._report, phases=phases)
@@ -260,9 +267,9 @@ def test_each_load_of_a_crash_test_takes_the_load_host_anew(
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several load hosts without a network begin soon after they were asked to."""
+    """Several load hosts without a network begin soon after the last of them is ready."""
     monkeypatch.setattr(load_side, "Link", FakeLink)
-    monkeypatch.setattr(driver_module, "_LEAD_S", 0.2)
+    monkeypatch.setattr(driver_module, "_LEAD_S", 0.15)
 
 
 def driven_by(desks: list[FakeDesk], load: Load, folder: Path) -> tuple[DriverResult, list[Phase]]:
@@ -280,7 +287,12 @@ def driven_by(desks: list[FakeDesk], load: Load, folder: Path) -> tuple[DriverRe
 def test_several_load_hosts_share_the_connections_and_begin_at_one_instant(
     tmp_path: Path,
 ) -> None:
-    drivers = [FakeDriver(response_ms=ms) for ms in (5.0, 50.0, 500.0)]
+    """However long one of them takes to connect."""
+    began = time.monotonic()
+    drivers = [
+        FakeDriver(response_ms=ms, connect_s=seconds)
+        for ms, seconds in ((5.0, 0.0), (50.0, 0.3), (500.0, 0.0))
+    ]
     desks = [FakeDesk(one, tmp_path, f"driver-{n}") for n, one in enumerate(drivers)]
     result, seen = driven_by(desks, replace(LOAD, connections=7), tmp_path)
     loads = [one.loads[0] for one in drivers]
@@ -288,9 +300,10 @@ def test_several_load_hosts_share_the_connections_and_begin_at_one_instant(
     assert [load.connections for load in loads] == [3, 2, 2]
     assert {load.warehouses for load in loads} == {LOAD.warehouses}
     assert len({load.seed for load in loads}) == 3
-    instants = [load.begin_at for load in loads if load.begin_at is not None]
+    instants = [at for one in drivers for at in one.began_at if at is not None]
     assert len(instants) == 3
     assert max(instants) - min(instants) < 0.05  # one clock, read three times
+    assert min(instants) > began + 0.3  # when the last of them is ready, and not before
     assert seen == list(Phase)
     alone = [
         one.run(TARGET, load, tmp_path, on_phase=lambda _: None, should_stop=lambda: False)
@@ -324,12 +337,54 @@ def test_one_load_host_that_fails_ends_the_others(outcome: Outcome, tmp_path: Pa
     assert all(desk.is_called_off for desk in desks)
 
 
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize(
+    ("reaches_the_server", "why"),
+    [(True, "the driver on slow is not ready"), (False, "slow is not connected to the server")],
+)
+def test_a_load_host_that_is_not_ready_in_time_is_named_and_the_others_never_begin(
+    reaches_the_server: bool, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver_module, "READY_LIMIT_S", 0.5)
+    quick, slow = FakeDriver(), FakeDriver(connect_s=60)
+    desks = [FakeDesk(quick, tmp_path, "quick"), FakeDesk(slow, tmp_path, "slow")]
+    if not reaches_the_server:
+        monkeypatch.setattr(desks[1], "_tell", lambda _: None)
+    with pytest.raises(RunFailed) as failed:
+        driven_by(desks, LOAD, tmp_path)
+    assert failed.value.outcome is Outcome.LOST
+    assert str(failed.value).endswith(f"within 0 s: {why}")
+    assert quick.loads
+    assert quick.began_at == slow.began_at == []
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (TimeoutError("timed out"), Outcome.LOST),
+        (OSError(errno.EHOSTUNREACH, "No route to host"), Outcome.LOST),
+        (ConnectionRefusedError("Connection refused"), Outcome.DRIVER_FAILED),
+    ],
+)
+def test_a_network_that_does_not_answer_is_not_held_against_the_config(
+    error: OSError, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connect(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("benchmarks.remote_load.link.socket.create_connection", connect)
+    with pytest.raises(RunFailed, match="cannot be used from here") as failed, Link(TARGET):
+        pass
+    assert failed.value.outcome is outcome
+
+
 class Told(FakeDesk):
     """A load host that says these phases and its result at once."""
 
     def __init__(self, host: str, phases: Phases | None) -> None:
         super().__init__(FakeDriver(), Path(), host)
         result = Result.of(driven_here(LOAD), ClockReading(0.0, 0.001), None)
+        phases = phases and phases.model_copy(update={"ready": 0.0})
         is_done = phases is not None and phases.stopping is not None
         self._report = Report(phases, result if is_done else None)
 
@@ -390,7 +445,8 @@ def test_a_load_host_that_begins_late_loses_the_run(whole: bool) -> None:
 
 
 def test_a_load_host_that_does_not_begin_loses_the_run() -> None:
-    desks: list[FakeDesk] = [Told("early", _told(time.monotonic() - 60)), Told("late", None)]
+    ready = Phases(offset_s=time_of_day_less_monotonic(), round_trip_s=0.001)
+    desks: list[FakeDesk] = [Told("early", _told(time.monotonic() - 60)), Told("late", ready)]
     with pytest.raises(RunFailed, match="late did not begin with the others") as failed:
         driven_by(desks, LOAD, Path())
     assert failed.value.outcome is Outcome.LOST
@@ -553,6 +609,30 @@ def test_several_processes_measure_from_the_last_beginning_to_the_first_end() ->
         news, 2, lambda phase: announced.append((phase, 8 - news.qsize())), lambda: False
     )
     assert announced == [(Phase.WARMING, 2), (Phase.MEASURING, 4), (Phase.STOPPING, 5)]
+
+
+def test_several_processes_begin_when_the_last_of_them_is_ready(tmp_path: Path) -> None:
+    class Slower(FakeDriver):
+        def run(self, target: Target, load: Load, work_dir: Path, **hooks: Any) -> DriverResult:
+            time.sleep(0.3 * (load.seed != LOAD.seed))  # to connect
+            return super().run(target, load, work_dir, **hooks)
+
+    class Given:
+        """An instant that is known once it is ready."""
+
+        at: float | None = None
+
+        def ready(self) -> None:
+            assert self.at is None, "said twice"
+            self.at = time.monotonic() + 0.1
+
+    began, start, driver = time.monotonic(), Given(), Slower()
+    SeveralProcesses(driver, 2).run(
+        TARGET, LOAD, tmp_path, on_phase=lambda _: None, should_stop=lambda: False, start=start
+    )
+    assert driver.began_at == [start.at, start.at]
+    assert start.at is not None
+    assert start.at >= began + 0.4
 
 
 def test_a_process_that_fails_ends_the_others(tmp_path: Path) -> None:

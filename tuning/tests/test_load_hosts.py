@@ -306,7 +306,7 @@ def test_a_failure_of_the_load_host_is_the_runs(
 @pytest.fixture
 def two(load_host: Host, monkeypatch: pytest.MonkeyPatch) -> list[Host]:
     """The load host and a second one."""
-    monkeypatch.setattr(driver_module, "_LEAD_S", 0.3)
+    monkeypatch.setattr(driver_module, "_LEAD_S", 0.5)
     inventory = made_up_host(name="driver-2", driver=FakeDriver.name).as_json()
     other = Host.objects.create(
         name="driver-2", inventory=inventory, worker_seen_at=timezone.now()
