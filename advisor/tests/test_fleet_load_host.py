@@ -1,4 +1,8 @@
-"""A host measured while two others drive, each in a network and PID namespace of its own."""
+"""A host measured while two others drive, each in a network and PID namespace of its own.
+
+One of the drivers is measured as well, and offers its servers without TLS, for which tpcc_start
+cannot be asked.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ import pytest
 from advisor.tests.fleet import centre, scene
 from advisor.tests.fleet.centre import Fleet
 from advisor.tests.harness import wait_for
+from benchmarks.drivers.tpcc_mysql import find_tpcc_start
 from benchmarks.remote_load.announcer import MAX_APART_S
 from benchmarks.servers.binary import ServerBinary
 
@@ -38,6 +43,7 @@ def place(
         settings=centre.SHORT,
         migrated=migrated_postgres,
         datasets=shared_folder / "datasets",
+        more={"driver2": {"ADVISOR_LOAD_TLS": "false"}},
     ) as made:
         made.servers = [mariadb_binary.path]
         for name in made.hosts:
@@ -49,7 +55,7 @@ def place(
 _RUNS = """
 select run.id, run.state, run.step, run.reason, run."tpmP", run.load_side, run.fingerprint,
        run.host_path_length, run.comparability_key, run.disturbances
-from benchmarks_run run order by run.id
+from benchmarks_run run where run.id > {after} order by run.id
 """
 _LOADS = "select load.* from benchmarks_loadjob load order by load.id"
 
@@ -57,7 +63,8 @@ _LOADS = "select load.* from benchmarks_loadjob load order by load.id"
 def test_of_two_load_hosts_one_that_dies_or_is_cut_off_loses_a_run_and_not_the_study(
     place: Fleet, mariadb_binary: ServerBinary
 ) -> None:
-    scene.request_study(
+    before = _last_run(place)
+    study = scene.request_study(
         place,
         "db1",
         mariadb_binary,
@@ -71,31 +78,66 @@ def test_of_two_load_hosts_one_that_dies_or_is_cut_off_loses_a_run_and_not_the_s
     scene.wait_until_measuring(place, "db1")
     assert list(db1.listening()), "the server is not offered"
     assert place.hosts["driver1"].kill("manage.py worker")
-    wait_for(lambda: _states(place).get("lost") == 1, 60, f"{place.rows(_RUNS)}")
+    wait_for(lambda: _lost(place, before) == 1, 60, f"{_runs(place, before)}")
     wait_for(lambda: not place.left_behind("db1"), 20, f"{place.left_behind('db1')}")
-    wait_for(lambda: "driver1 is not heard of" in _progress(place), 20, f"{place.rows(_RUNS)}")
+    wait_for(
+        lambda: "driver1 is not heard of" in _progress(place, study),
+        20,
+        f"{_runs(place, before)}",
+    )
     place.start_worker("driver1")
     scene.wait_until_measuring(place, "db1")
     place.hosts["driver1"].cut_off()
     try:
-        wait_for(lambda: _states(place).get("lost") == 2, 40, f"{place.rows(_RUNS)}")
+        wait_for(lambda: _lost(place, before) == 2, 40, f"{_runs(place, before)}")
         wait_for(lambda: not db1.listening(), 20, "the server is still offered")
     finally:
         place.hosts["driver1"].reconnect()
     scene.wait_for_verdicts(place)
-    together = _check_runs(place.rows(_RUNS), ["driver1", "driver2"])
-    last = place.rows(_RUNS)[-1]["id"]
+    together = _check_runs(_runs(place, before), ["driver1", "driver2"])
+    last = _last_run(place)
     study = scene.request_study(
         place, "db1", mariadb_binary, driver="sysbench", measure_s=1, blocks=1, load_host="driver2"
     )
-    ended = f"select 1 from tuning_study where id = {study} and state = 'finished'"
-    wait_for(lambda: place.rows(ended), 90, "the study that one host drives does not end")
-    alone = _check_runs([run for run in place.rows(_RUNS) if run["id"] > last], ["driver2"])
+    _wait_until_finished(place, study)
+    alone = _check_runs(_runs(place, last), ["driver2"])
     assert alone.isdisjoint(together), "one load host and two are ranked together"
     for load in place.rows(_LOADS):
         assert load["sealed_order"] == "", "an order stays in the database"
         assert load["state"] in ("ok", "lost", "cancelled"), load
         assert load["result"] is None
+    scene.check_nothing_is_left(place)
+
+
+def test_tpcc_mysql_on_two_load_hosts_measures_together(
+    place: Fleet, mariadb_binary: ServerBinary
+) -> None:
+    if find_tpcc_start() is None:
+        pytest.skip("tpcc-mysql is not installed: no tpcc_start in TPCC_MYSQL_HOME or on PATH")
+    before = _last_run(place)
+    study = scene.request_study(
+        place,
+        "driver2",
+        mariadb_binary,
+        driver="tpcc-mysql",
+        measure_s=2,
+        blocks=1,
+        load_host=["db1", "driver1"],
+        connections=3,
+    )
+    _wait_until_finished(place, study)
+    measured = [run for run in _runs(place, before) if run["state"] == "ok"]
+    assert len(measured) == 3
+    for run in measured:
+        sides = _json(run["load_side"])
+        assert [(side["host"], side["connections"]) for side in sides] == [
+            ("db1", 2),
+            ("driver1", 1),
+        ]
+        assert run["tpmP"] > 0
+        assert [side["encrypted"] for side in sides] == [False, False]
+        assert all(0 <= side["after_first_ms"] <= 1000 * MAX_APART_S for side in sides)
+    assert len({run["comparability_key"] for run in measured}) == 1
     scene.check_nothing_is_left(place)
 
 
@@ -124,13 +166,26 @@ def _check_runs(runs: list[dict[str, Any]], drivers: list[str]) -> set[str]:
     return keys
 
 
-def _states(place: Fleet) -> dict[str, int]:
-    found = [run["state"] for run in place.rows(_RUNS)]
-    return {state: found.count(state) for state in found}
+def _runs(place: Fleet, after: int) -> list[dict[str, Any]]:
+    """Those after the one with that number, in order."""
+    return place.rows(_RUNS.format(after=after))
 
 
-def _progress(place: Fleet) -> str:
-    return json.dumps(place.api("studies/1/"))
+def _last_run(place: Fleet) -> int:
+    return max((run["id"] for run in _runs(place, 0)), default=0)
+
+
+def _lost(place: Fleet, after: int) -> int:
+    return sum(run["state"] == "lost" for run in _runs(place, after))
+
+
+def _progress(place: Fleet, study: int) -> str:
+    return json.dumps(place.api(f"studies/{study}/"))
+
+
+def _wait_until_finished(place: Fleet, study: int) -> None:
+    ended = f"select 1 from tuning_study where id = {study} and state = 'finished'"
+    wait_for(lambda: place.rows(ended), 90, f"study {study} does not end: {_runs(place, 0)}")
 
 
 def _json(value: Any) -> Any:

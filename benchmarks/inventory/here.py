@@ -54,6 +54,7 @@ def _look(host: Host, servers: Collection[Path], devices: Collection[Path]) -> H
         devices=[*settings.LISTED_DEVICES, *listed_paths(host, DEVICE), *devices],
         code_version=settings.CODE_VERSION,
         load_address=settings.LOAD_ADDRESS,
+        load_needs_tls=settings.LOAD_TLS,
     )
 
 

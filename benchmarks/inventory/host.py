@@ -42,10 +42,11 @@ class Refused(Part):
 
 
 class FoundDriver(Part):
-    """A workload driver that is installed there."""
+    """A workload driver that is installed there. `encrypts`: whether it can use TLS."""
 
     name: str
     version: str
+    encrypts: bool = True
 
 
 class MissingDriver(Part):
@@ -86,7 +87,8 @@ class HostInventory(Part):
     is what servers see, `memory_budget_bytes` what they may use, `logical_cpus` the CPUs that
     they may use, `host_cpus` all of them; `cpu_hz` None where the host does not report it.
     `memory_limit_problem` says why a server's memory cannot be limited, "" where it can.
-    `load_address` is the address on which load hosts reach its servers, "" where none may.
+    `load_address` is the address on which load hosts reach its servers, "" where none may;
+    `load_needs_tls` is whether they must use TLS.
     """
 
     name: str
@@ -107,6 +109,7 @@ class HostInventory(Part):
     open_files: int
     memory_limit_problem: str = ""
     load_address: str = ""
+    load_needs_tls: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """For a JSON column; `from_json` reads it back."""
@@ -215,11 +218,11 @@ class HostInventory(Part):
         return self.model_copy(update=parts)
 
 
-def first_common_driver(inventories: Sequence[HostInventory]) -> FoundDriver | None:
-    """The first driver of the first host that all of these hosts have; None if there is none."""
-    names = [{driver.name for driver in one.drivers} for one in inventories]
-    common = (one for one in inventories[0].drivers if all(one.name in there for there in names))
-    return next(common, None)
+def common_drivers(inventories: Sequence[HostInventory]) -> list[tuple[FoundDriver, ...]]:
+    """The drivers that all of these hosts have, each as every host has it, in the first's order."""
+    there = [{driver.name: driver for driver in one.drivers} for one in inventories]
+    names = [name for name in there[0] if all(name in one for one in there)]
+    return [tuple(one[name] for one in there) for name in names]
 
 
 def _knows(known: tuple[Any, ...], path: Path) -> bool:

@@ -46,6 +46,7 @@ def inspect_host(
     devices: Collection[Path] = (),
     code_version: str = "",
     load_address: str = "",
+    load_needs_tls: bool = False,
 ) -> HostInventory:
     """The inventory of this machine, called `name`.
 
@@ -74,6 +75,7 @@ def inspect_host(
         open_files=open_files(),
         memory_limit_problem=why_unavailable(_MEMORY_LIMIT, []),
         load_address=load_address,
+        load_needs_tls=load_needs_tls,
     )
 
 
@@ -176,7 +178,9 @@ def _drivers() -> tuple[list[FoundDriver], list[MissingDriver]]:
         except (NoDriver, NoServerUser) as error:
             missing.append(MissingDriver(name=name, reason=str(error)))
         else:
-            found.append(FoundDriver(name=driver.name, version=driver.version))
+            found.append(
+                FoundDriver(name=driver.name, version=driver.version, encrypts=driver.encrypts)
+            )
     if not found:
         try:
             find_driver()

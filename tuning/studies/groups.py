@@ -13,7 +13,7 @@ from django.db import transaction
 
 from benchmarks.errors import BenchmarkError, about
 from benchmarks.inventory.devices import DeviceRequest
-from benchmarks.inventory.host import AUTO, HostInventory, first_common_driver
+from benchmarks.inventory.host import AUTO, HostInventory, common_drivers
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
 from benchmarks.servers.binary import ServerBinary
@@ -128,10 +128,10 @@ def _driver(inventories: Sequence[HostInventory], named: str) -> str:
             for inventory in inventories:
                 inventory.driver(named)
         return named
-    driver = first_common_driver(inventories)
-    if driver is None:
+    common = common_drivers(inventories)
+    if not common:
         raise BadRequest("the hosts have no workload driver in common", field="driver")
-    return driver.name
+    return common[0][0].name
 
 
 def _devices_of(

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from django.db.models import Exists, OuterRef, QuerySet
 
 from benchmarks.errors import about
-from benchmarks.inventory.host import AUTO, FoundDriver, HostInventory, first_common_driver
+from benchmarks.inventory.host import AUTO, FoundDriver, HostInventory, common_drivers
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.presence import serving_hosts
 from benchmarks.models import Host, Workload
@@ -64,21 +64,48 @@ def load_hosts_for(
 
 
 def driver_for(named: str, measured: HostInventory, load_hosts: Sequence[Host]) -> FoundDriver:
-    """The driver where it is to run; with "auto" the first that all of these hosts have.
+    """The driver where it is to run; with "auto" the first with which these hosts can drive.
 
-    Raises NoDriver about the field `driver`, or BadRequest about the load hosts if they have none
-    in common.
+    Raises NoDriver about the field `driver`; BadRequest about that or the load hosts if there is
+    none with which they can, alone or together.
     """
     with about("driver"):
         if not load_hosts:
             return measured.driver(named)
         inventories = [inventory_of(host) for host in load_hosts]
-        found = [one.driver(named) for one in inventories]
-    driver = first_common_driver(inventories) if named == AUTO else found[0]
-    if driver is None:
+        asked = [tuple(one.driver(named) for one in inventories)]
+    refusals = []
+    for drivers in common_drivers(inventories) if named == AUTO else asked:
+        why = _why_not(drivers, load_hosts, measured)
+        if not why:
+            return drivers[0]
+        refusals.append(why)
+    if not refusals:
         names = ", ".join(host.name for host in load_hosts)
-        raise BadRequest(f"the load hosts {names} have no driver in common", field=_FIELD)
-    return driver
+        refusals.append(f"the load hosts {names} have no driver in common")
+    raise BadRequest("; ".join(refusals), field=_FIELD if named == AUTO else "driver")
+
+
+def _why_not(
+    drivers: Sequence[FoundDriver],
+    load_hosts: Sequence[Host],
+    measured: HostInventory,
+) -> str:
+    """Why load hosts cannot drive with these, one of each; "" if they can."""
+    first = drivers[0]
+    for driver, host in zip(drivers, load_hosts, strict=True):
+        if measured.load_needs_tls and not driver.encrypts:
+            return (
+                f"{driver.name} on load host {host.name} cannot use TLS, without which no load "
+                f"host reaches a server on {measured.name}; build it with MySQL's own client "
+                "library, use sysbench, or set ADVISOR_LOAD_TLS=false for the worker there"
+            )
+        if driver.version != first.version:
+            return (
+                f"load hosts need the same driver in the same version: {load_hosts[0].name} has "
+                f"{first.name} {first.version}, {host.name} has {driver.version}"
+            )
+    return ""
 
 
 def load_hosts_of(study: Study) -> list[Host]:

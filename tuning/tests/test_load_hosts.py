@@ -20,6 +20,8 @@ from django.utils import timezone
 
 from benchmarks.drivers.protocol import DriverResult, Target
 from benchmarks.errors import RunFailed
+from benchmarks.inventory.host import FoundDriver
+from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs import engine, load_desk
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.loads import LoadKind
@@ -30,7 +32,7 @@ from benchmarks.remote_load import driver as driver_module
 from benchmarks.remote_load import load_side
 from benchmarks.telemetry.disturbance import Kind
 from benchmarks.tests.fake_driver import FakeDriver
-from benchmarks.tests.made_up_host import made_up_host
+from benchmarks.tests.made_up_host import made_up_host, with_inventory
 from benchmarks.tests.test_remote_load import FakeLink
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
@@ -338,6 +340,44 @@ def test_load_hosts_that_cannot_drive_together_are_refused(
     with pytest.raises(BadRequest, match=why) as refused:
         asked(load_hosts=names, connections=[connections], driver="auto")
     assert refused.value.field == "load_host"
+
+
+OLD, NEW = (FoundDriver(name="sysbench", version=one) for one in ("1.0.19", "1.0.20"))
+BARE = FoundDriver(name="tpcc-mysql", version="1", encrypts=False)
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "there", "field", "why"),
+    [
+        ("auto", [(BARE, NEW), (BARE, NEW)], None, "sysbench"),
+        ("tpcc-mysql", [(BARE,), (BARE,)], "driver", "tpcc-mysql on load host driver-1 cannot use"),
+        ("auto", [(BARE,), (BARE,)], "load_host", "or set ADVISOR_LOAD_TLS=false for the worker"),
+        ("sysbench", [(OLD,), (NEW,)], "driver", "has sysbench 1.0.19, driver-2 has 1.0.20"),
+        ("auto", [(OLD,), (NEW,)], "load_host", "the same driver in the same version"),
+    ],
+)
+def test_what_load_hosts_cannot_drive_with_is_said_before_anything_is_measured(
+    asked_for: str,
+    there: list[tuple[FoundDriver, ...]],
+    field: str | None,
+    why: str,
+    two: list[Host],
+    sent: Sent,
+) -> None:
+    measured = Host.objects.order_by("pk")[0]
+    known = inventory_of(measured)
+    with_inventory(measured, known.model_copy(update={"load_needs_tls": True}))
+    for host, drivers in zip(two, there, strict=True):
+        with_inventory(host, inventory_of(host).model_copy(update={"drivers": drivers}))
+    if field is None:
+        assert asked_of_two(driver=asked_for).workloads.get().driver == why
+        return
+    with pytest.raises(BadRequest, match=why) as refused:
+        asked_of_two(driver=asked_for)
+    assert refused.value.field == field
+    with_inventory(measured, known)
+    if BARE in there[0]:
+        assert asked_of_two(driver=asked_for).workloads.get().driver == BARE.name
 
 
 def test_two_load_hosts_are_one_workload_whatever_their_order(two: list[Host], sent: Sent) -> None:
