@@ -4,7 +4,7 @@
 # make setup   what both call first; see scripts/setup
 # make bench-statistics   thousands of simulated studies: is the ranking to be trusted? (minutes)
 # make bench-search   searches replayed on recorded surfaces: how good is ours? (half an hour)
-# make bench-fleet    200 simulated hosts on real PostgreSQL, Redis and web server (ten minutes)
+# make bench-fleet    200 simulated hosts on real PostgreSQL, Redis and web server (eight minutes)
 # make bench-load-host   the same study driven beside the server and from another host (ten minutes)
 # make bench-scale    configs measured in models of three sizes: does the ranking agree? (two hours)
 # make bench-input    more than 1,500 bad requests by every way there is, three times (minutes)
@@ -114,9 +114,10 @@ screenshots:
 	@$(PYTHON_BIN)/python -m advisor.tests.screenshots var/screenshots
 	@$(PYTHON_BIN)/python -m advisor.tests.screenshots docs/pictures --docs
 
-# The figures of docs/fleet.md; as root, on a host that does nothing else.
+# The figures of docs/fleet.md; as root, on a host that does nothing else. ONLY=simulated or scene.
 bench-fleet:
-	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m advisor.tests.fleet_bench
+	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m advisor.tests.fleet_bench \
+	    $(if $(ONLY),--only $(ONLY))
 
 # The driver beside the server and on a load host: docs/load-host.md.
 bench-load-host:

@@ -185,7 +185,7 @@ def _progress(place: Fleet, study: int) -> str:
 
 def _wait_until_finished(place: Fleet, study: int) -> None:
     ended = f"select 1 from tuning_study where id = {study} and state = 'finished'"
-    wait_for(lambda: place.rows(ended), 90, f"study {study} does not end: {_runs(place, 0)}")
+    wait_for(lambda: place.rows(ended), 150, f"study {study} does not end: {_runs(place, 0)}")
 
 
 def _json(value: Any) -> Any:

@@ -109,7 +109,7 @@ from celery import current_app
 from django.db import connection
 from advisor.tests import factories
 from benchmarks.jobs import runs
-from benchmarks.models import Host, ListedPath, Run, RunState, Sample
+from benchmarks.models import Host, ListedPath, LoadJob, Run, RunState, Sample
 from tuning.models import Study, StudyState
 """
 _MAKE_GATE = """
@@ -127,6 +127,10 @@ for name in ("db1", "db2"):
     device = make_device(host=make_host(name), data_dir=f"/srv/{name}")
     names = factories.NAMES[:2]
     make_study(names=names, blocks=2, state=StudyState.RUNNING, device=device)
+theirs = Run.objects.filter(host__name="db2").first()
+LoadJob.objects.create(
+    run=theirs, host=Host.objects.get(name="db1"), address="10.0.0.12", state="cancelled"
+)
 """
 
 
@@ -346,10 +350,10 @@ def test_a_host_reads_no_accounts_and_changes_no_rows_of_others(centre: Centre) 
         from benchmarks.models import Release
         from tuning.models import GateVerdict, StudyAction
 
-        def refused(what):
+        def refused(what, errors=(Error, OperationalError, RedisError)):
             try:
                 what()
-            except (Error, OperationalError, RedisError) as error:
+            except errors as error:
                 words = ("denied", "row-level", "permission", "Transaction discarded")
                 assert any(word in str(error) for word in words), error
             else:
@@ -372,8 +376,18 @@ def test_a_host_reads_no_accounts_and_changes_no_rows_of_others(centre: Centre) 
         assert Study.objects.filter(host=other).update(name="mine") == 0
         assert Host.objects.filter(pk=other.pk).update(inventory={}) == 0
         assert Study.objects.filter(host=other).exists()
+
+        # It writes the loads that it is asked for, and those that it asks for.
+        drives = LoadJob.objects.get(host__name="db1")
+        assert LoadJob.objects.filter(pk=drives.pk).update(phases={}) == 1
+        mine = Run.objects.filter(host__name="db1").first()
+        asks = LoadJob.objects.create(run=mine, host=other, address="10.0.0.11", state="cancelled")
+        assert LoadJob.objects.filter(pk=asks.pk).update(sealed_order="", begin_at=1.0) == 1
+        refused(lambda: LoadJob.objects.create(run=drives.run, host=other, address="10.0.0.12"))
+
         app.send_task("tuning.execute", args=[1], queue="bench.db1")
-        refused(lambda: app.send_task("tuning.execute", args=[1], queue="bench.db2"))
+        send = lambda: app.send_task("tuning.execute", args=[1], queue="bench.db2")
+        refused(send, OperationalError)  # as which the scheduler takes it
         refused(lambda: app.control.ping(timeout=0.1))
     """)
     )

@@ -317,5 +317,6 @@ def _send(task: str, pk: int, host: Host) -> None:
     try:
         current_app.send_task(task, args=[pk], queue=host.queue)
     except (OperationalError, OSError) as error:
-        # The row says what to do; the sweep sends the message again when Redis is back.
-        logger.warning("Redis does not answer, %s(%s) will be sent later: %s", task, pk, error)
+        # The row says what to do; the host's own sweep sends the message again, when Redis is back
+        # or because this host may not send to that one (docs/connections.md).
+        logger.warning("no message for %s, which will find %s(%s): %s", host, task, pk, error)

@@ -190,7 +190,9 @@ def main(first: str, count: str, seconds: str, samples: str, variables: str, out
     ):
         hosts.run(int(first), int(count))
     keys = ("measured", "messages", "sweeps", "errors")
-    Path(output).write_text(json.dumps({key: getattr(hosts, key) for key in keys}))
+    seen = {key: getattr(hosts, key) for key in keys}
+    seen["samples"] = int(samples) * len(hosts.measured)
+    Path(output).write_text(json.dumps(seen))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,17 @@
 """The scene of the tests in full: two database hosts and a load host, MySQL and MariaDB, a cable
-that is pulled for 40 s, and a browser that looks at it.
+that is pulled for 40 s, and a browser that asks for the studies and looks at them.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlencode
 
 from playwright.sync_api import Page, sync_playwright
 
@@ -48,11 +51,6 @@ def play(folder: Path) -> None:
 
 def _play(place: Fleet, mysql: ServerBinary, mariadb: ServerBinary) -> None:
     began = time.monotonic()
-    scene.request_study(place, "db1", mysql, driver="sysbench", measure_s=8, blocks=2)
-    scene.request_study(
-        place, "db2", mariadb, driver="sysbench", measure_s=8, blocks=2, load_host="load1"
-    )
-    scene.kill_what_measures(place, "db1")
     with sync_playwright() as player, tempfile.TemporaryDirectory() as folder:
         browser = player.chromium.launch(
             executable_path=_chromium_on_desk(place, Path(folder)), args=["--no-sandbox"]
@@ -61,6 +59,9 @@ def _play(place: Fleet, mysql: ServerBinary, mariadb: ServerBinary) -> None:
         complaints: list[str] = []
         page.on("pageerror", lambda error: complaints.append(str(error)))
         _log_in(place, page)
+        ask_for_study(place, page, ["db1"], mysql)
+        ask_for_study(place, page, ["db2"], mariadb, load_hosts=["load1"])
+        scene.kill_what_measures(place, "db1")
         scene.kill_and_cut_off(place, "db1", "db2", seconds=CUT_S)
         _look(place, page)
         scene.wait_for_verdicts(place, 600)
@@ -102,6 +103,31 @@ def _log_in(place: Fleet, page: Page) -> None:
     page.fill("input[name=password]", PASSWORD)
     page.press("input[name=password]", "Enter")
     page.wait_for_selector("nav")
+
+
+def ask_for_study(
+    place: Fleet,
+    page: Page,
+    hosts: Sequence[str],
+    server: ServerBinary,
+    load_hosts: Sequence[str] = (),
+    connections: int = 1,
+) -> None:
+    """Fill in the form of a small study, one on each of several hosts, and start it."""
+    chosen = {"template": "compare", "server": str(server.path), "driver": "sysbench"}
+    several = {"host": hosts, "load_host": load_hosts}
+    address = f"http://{place.centre.address}:{WEB_PORT}/studies/new/"
+    page.goto(f"{address}?{urlencode(chosen | several, doseq=True)}")
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    page.fill("[name=config_name] >> nth=0", "mine")
+    page.fill("[name=config_text] >> nth=0", "[mysqld]\ninnodb_io_capacity = 5000\n")
+    sizes = {"warehouses": 1, "connections": connections, "warmup_s": 0, "measure_s": 8}
+    for name, value in (sizes | {"blocks": 2}).items():
+        page.fill(f"[name={name}]", str(value))
+    for name in ("races", "confirms"):
+        page.select_option(f"[name={name}]", "no")
+    page.get_by_role("button", name="Start study").click()
+    page.wait_for_url(re.compile(r"/(studies|groups)/\d+/$"))
 
 
 def _look(place: Fleet, page: Page) -> None:
