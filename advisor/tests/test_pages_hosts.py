@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from advisor.access.roles import Role
 from advisor.tests import factories
-from benchmarks.inventory.host import Refused
+from benchmarks.inventory.host import FoundDriver, Refused
 from benchmarks.models import Host, JobState, LoadJob, Probe, Run, RunState
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
 from tuning.models import Study, StudyState
@@ -157,10 +157,21 @@ def test_the_page_says_what_a_host_has_and_lacks(admin_client: Client, tmp_path:
     refused = Refused(
         path=Path("/opt/mysqld"), code="not_a_server", reason="/opt/mysqld: a script"
     )
-    host = a_host(directories=[tmp_path], refused_servers=(refused,))
+    host = a_host(
+        directories=[tmp_path],
+        refused_servers=(refused,),
+        drivers=(
+            FoundDriver(name="tpcc-mysql", version="1", encrypts=False),
+            FoundDriver(name="sysbench", version="1.0.20"),
+        ),
+        load_address="10.0.0.11",
+        load_needs_tls=True,
+    )
     text = text_of(admin_client, reverse("host-detail", args=[host.pk]))
-    for words in ("MySQL 9.7.4", "/usr/sbin/mysqld", "sysbench 1.0.20", "24.0 GB", "2,000 MHz"):
+    for words in ("MySQL 9.7.4", "/usr/sbin/mysqld", "24.0 GB", "2,000 MHz"):
         assert words in text
+    assert "tpcc-mysql 1 (no TLS), sysbench 1.0.20<" in text
+    assert "<dd>10.0.0.11, with TLS</dd>" in text
     assert f'<code>{tmp_path}</code> <span class="tag">default</span>' in text
     assert ">Register</a>" in text
     device = factories.make_device(host=host, data_dir=str(tmp_path))
