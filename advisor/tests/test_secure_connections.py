@@ -163,7 +163,8 @@ def _start_redis(made: Centre) -> subprocess.Popen[bytes]:
     rules = of_guide("port 0").replace("/etc/redis", str(made.folder))
     rules = rules.replace("6379", str(made.redis_port)).replace("10.0.0.1", "127.0.0.1")
     (made.folder / "redis.conf").write_text(f'{rules}dir {made.folder}\nsave ""\n')
-    users = of_guide("user default off")
+    drives = of_guide("(~bench.load1")
+    users = f"{of_guide('user default off').rstrip()} {drives}"
     (made.folder / "users.acl").write_text(f"{users}user test on >TEST resetkeys +@all ~* &*\n")
     return subprocess.Popen(
         ["redis-server", str(made.folder / "redis.conf")], stdout=subprocess.DEVNULL
@@ -388,6 +389,10 @@ def test_a_host_reads_no_accounts_and_changes_no_rows_of_others(centre: Centre) 
         app.send_task("tuning.execute", args=[1], queue="bench.db1")
         send = lambda: app.send_task("tuning.execute", args=[1], queue="bench.db2")
         refused(send, OperationalError)  # as which the scheduler takes it
+        app.send_task("benchmarks.load", args=[1], queue="bench.load1")
+        with app.connection() as broker:
+            queue = broker.default_channel.client
+            refused(lambda: queue.brpop("bench.load1", timeout=1))
         refused(lambda: app.control.ping(timeout=0.1))
     """)
     )

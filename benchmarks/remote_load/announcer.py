@@ -21,7 +21,7 @@ _TOLD_AFTER_S = 10.0
 class Announcer:
     """Turns the load hosts' instants into ours and announces each phase when it is due.
 
-    Phases of load hosts are in the order of `hosts`, None for one that does not drive yet.
+    Phases of load hosts are in the order of `hosts`, None for one that is not connected yet.
     """
 
     def __init__(
