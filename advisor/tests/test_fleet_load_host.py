@@ -130,10 +130,8 @@ def test_tpcc_mysql_on_two_load_hosts_measures_together(
     assert len(measured) == 3
     for run in measured:
         sides = _json(run["load_side"])
-        assert [(side["host"], side["connections"]) for side in sides] == [
-            ("db1", 2),
-            ("driver1", 1),
-        ]
+        assert {side["host"] for side in sides} == {"db1", "driver1"}
+        assert [side["connections"] for side in sides] == [2, 1]  # who joined first has more
         assert run["tpmP"] > 0
         assert [side["encrypted"] for side in sides] == [False, False]
         assert all(0 <= side["after_first_ms"] <= 1000 * MAX_APART_S for side in sides)

@@ -169,7 +169,7 @@ class Start(Protocol):
 
     @property
     def at(self) -> float | None:
-        """The instant of the monotonic clock before which nothing begins; None until it is known."""
+        """The instant of the monotonic clock before which nothing begins; None until known."""
         ...
 
 

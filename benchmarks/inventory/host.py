@@ -219,7 +219,7 @@ class HostInventory(Part):
 
 
 def common_drivers(inventories: Sequence[HostInventory]) -> list[tuple[FoundDriver, ...]]:
-    """The drivers that all of these hosts have, each as every host has it, in the first's order."""
+    """The drivers that all of these hosts have, each as every host has it; the first's order."""
     there = [{driver.name: driver for driver in one.drivers} for one in inventories]
     names = [name for name in there[0] if all(name in one for one in there)]
     return [tuple(one[name] for one in there) for name in names]

@@ -21,7 +21,7 @@ from benchmarks.models import CrashTest, LoadJob, Run
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
 from benchmarks.remote_load.load_side import drive_for
-from benchmarks.remote_load.messages import Hello, Order, Result
+from benchmarks.remote_load.messages import Hello, Order, Phases, Result
 from benchmarks.remote_load.sealed import Seal
 from benchmarks.remote_load.several import SeveralProcesses
 from benchmarks.servers.reach import own_address_towards
@@ -65,14 +65,16 @@ class LoadKind(JobKind[LoadJob]):
         with RowLine(_exchange(row)) as line:
             line.write(hello=hello.model_dump(), step="waiting for the server")
             order = _wait_for_order(line, seal, job.should_stop)
-            line.write(sealed_order="", step="driving")
+            line.write(sealed_order="", step="connecting the driver")
             line.period_s = SOON_S if order.waits else SELDOM_S
             try:
                 result = self.drive(
                     order,
                     driver,
                     folder,
-                    tell=lambda phases: line.write(phases=phases.model_dump()),
+                    tell=lambda phases: line.write(
+                        phases=phases.model_dump(), step=step_of(phases)
+                    ),
                     begin_at=lambda: _told_to_begin(line),
                     should_stop=lambda: job.should_stop() or not _is_wanted(line),
                 )
@@ -115,6 +117,13 @@ def _exchange(row: LoadJob) -> Callable[[Values], Values | None]:
 def _is_wanted(line: RowLine) -> bool:
     """Whether the measured host still waits for the result, as far as the database has said."""
     return line.latest is not None and bool(line.latest["wanted"])
+
+
+def step_of(phases: Phases) -> str:
+    """What the load host does, for the page *Hosts*."""
+    if phases.warming is not None:
+        return "driving"
+    return "connecting the driver" if phases.ready is None else "waiting for other load hosts"
 
 
 def _told_to_begin(line: RowLine) -> float | None:

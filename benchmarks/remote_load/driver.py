@@ -38,8 +38,8 @@ _LEAD_S = 2.0
 class Report:
     """What is known of the load host now.
 
-    `phases` is None until it is connected to the server. `result` or `failure` is there when it has
-    ended.
+    `phases` is None until it is connected to the server. `result` or `failure` is there when it
+    has ended.
     """
 
     phases: Phases | None = None

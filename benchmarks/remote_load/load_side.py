@@ -27,9 +27,9 @@ def drive_for(
 ) -> Result:
     """Run the driver as ordered.
 
-    `tell` gets the clocks, that the driver is ready if it is to wait, and each phase. `begin_at` is
-    the instant for which it waits, by the measured server's time of day (seconds since 1970), None
-    until that is known. Neither may wait.
+    `tell` gets the clocks, that the driver is ready if it is to wait, and each phase. `begin_at`
+    is the instant for which it waits, by the measured server's time of day (seconds since 1970),
+    None until that is known. Neither may wait.
 
     Raises RunFailed: what the driver raises, or LOST when the way to the measured host is cut.
     """

@@ -32,6 +32,8 @@ from benchmarks.outcomes import Outcome
 #: The processes' measured intervals may begin so many seconds apart.
 MAX_SPREAD_S = 1.0
 _POLL_S = 0.1
+#: They begin so long after the last of them is ready, in seconds; they ask ten times a second.
+_LEAD_S = 0.2
 #: Seeds of the processes, and of several load hosts, differ by this: sysbench's threads take the
 #: numbers that follow, and each load host may have several processes.
 _SEED_STEP = 7919
@@ -100,22 +102,25 @@ class SeveralProcesses:
 
 
 class _AllReady:
-    """The start of each of so many processes: ready when all of them are."""
+    """The start of each of so many processes: ready when all of them are, and then the same."""
 
     def __init__(self, start: Start, count: int) -> None:
         self._start = start
         self._missing = count
         self._lock = threading.Lock()
+        self._not_before = float("inf")
 
     def ready(self) -> None:
         with self._lock:
             self._missing -= 1
             if not self._missing:
+                self._not_before = time.monotonic() + _LEAD_S
                 self._start.ready()
 
     @property
     def at(self) -> float | None:
-        return None if self._missing else self._start.at
+        at = None if self._missing else self._start.at
+        return None if at is None else max(at, self._not_before)
 
 
 def split(load: Load, count: int, *, seed_step: int = _SEED_STEP) -> list[Load]:

@@ -45,8 +45,8 @@ class FakeDriver:
 
     `fail` ends every run with that outcome, in the phase in which it would come to light. A
     second of the load takes `second_s` seconds of real time: none at all by default, and it is
-    ready to begin after `connect_s` of them. The numbers follow from the load's seed alone; `loads`
-    keeps what the driver was asked to do, `began_at` the instants that it was given.
+    ready to begin after `connect_s` of them. The numbers follow from the load's seed alone;
+    `loads` keeps what the driver was asked to do, `began_at` the instants that it was given.
     """
 
     name = "fake"

@@ -624,7 +624,7 @@ def test_several_processes_begin_when_the_last_of_them_is_ready(tmp_path: Path) 
 
         def ready(self) -> None:
             assert self.at is None, "said twice"
-            self.at = time.monotonic() + 0.1
+            self.at = time.monotonic() + 0.4
 
     began, start, driver = time.monotonic(), Given(), Slower()
     SeveralProcesses(driver, 2).run(
@@ -632,7 +632,7 @@ def test_several_processes_begin_when_the_last_of_them_is_ready(tmp_path: Path) 
     )
     assert driver.began_at == [start.at, start.at]
     assert start.at is not None
-    assert start.at >= began + 0.4
+    assert start.at >= began + 0.7
 
 
 def test_a_process_that_fails_ends_the_others(tmp_path: Path) -> None:

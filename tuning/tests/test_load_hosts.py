@@ -24,12 +24,13 @@ from benchmarks.inventory.host import FoundDriver
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs import engine, load_desk
 from benchmarks.jobs.engine import execute
-from benchmarks.jobs.loads import LoadKind
+from benchmarks.jobs.loads import LoadKind, step_of
 from benchmarks.measurement.plan import Plan
 from benchmarks.models import Host, JobState, LoadJob, Run, RunState, Workload
 from benchmarks.outcomes import Outcome
 from benchmarks.remote_load import driver as driver_module
 from benchmarks.remote_load import load_side
+from benchmarks.remote_load.messages import Phases
 from benchmarks.telemetry.disturbance import Kind
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
@@ -350,7 +351,12 @@ BARE = FoundDriver(name="tpcc-mysql", version="1", encrypts=False)
     ("asked_for", "there", "field", "why"),
     [
         ("auto", [(BARE, NEW), (BARE, NEW)], None, "sysbench"),
-        ("tpcc-mysql", [(BARE,), (BARE,)], "driver", "tpcc-mysql on load host driver-1 cannot use"),
+        (
+            "tpcc-mysql",
+            [(BARE,), (BARE,)],
+            "driver",
+            "tpcc-mysql on load host driver-1 cannot use",
+        ),
         ("auto", [(BARE,), (BARE,)], "load_host", "or set ADVISOR_LOAD_TLS=false for the worker"),
         ("sysbench", [(OLD,), (NEW,)], "driver", "has sysbench 1.0.19, driver-2 has 1.0.20"),
         ("auto", [(OLD,), (NEW,)], "load_host", "the same driver in the same version"),
@@ -415,6 +421,17 @@ def test_a_run_is_driven_by_two_hosts_at_once(
         ("driver-1", JobState.OK, ""),
         ("driver-2", JobState.OK, ""),
     }
+
+
+def test_a_load_host_says_for_what_it_waits() -> None:
+    connected = Phases(offset_s=0.0, round_trip_s=0.001)
+    ready = connected.model_copy(update={"ready": 1.0})
+    driving = ready.model_copy(update={"warming": 2.0})
+    assert [step_of(one) for one in (connected, ready, driving)] == [
+        "connecting the driver",
+        "waiting for other load hosts",
+        "driving",
+    ]
 
 
 def test_two_load_hosts_with_another_version_of_the_driver_do_not_drive_together(
