@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any
 
 # Before numpy is loaded: its threads wait for each other where tests share two processors.
@@ -31,6 +32,7 @@ os.environ["ADVISOR_DISK_RESERVE"] = "0"
 
 import hypothesis
 import pytest
+from coverage import Coverage
 from django.conf import settings
 from django.contrib.auth.management import create_permissions
 from django.contrib.contenttypes.management import create_contenttypes
@@ -39,9 +41,12 @@ from django.db.models.signals import post_migrate
 from filelock import FileLock
 
 from advisor.tests.harness import without_services
+from advisor.tests.seen_lines import watch
 from benchmarks.datasets.pristine import ensure_pristine
 from benchmarks.datasets.shared_folders import make_folders
 from benchmarks.servers.binary import ServerBinary, identify
+
+pytest_plugins = ["advisor.tests.cpu_report"]
 
 _ROOT = Path(__file__).resolve().parent
 _INSTALLED = _ROOT / "var" / "servers"
@@ -50,9 +55,7 @@ _INSTALLED = _ROOT / "var" / "servers"
 _MORE = [path for path in os.environ.get("ADVISOR_TEST_SERVERS", "").split(os.pathsep) if path]
 
 _SHARED = pytest.StashKey[Path]()
-# The first three wait for programs and measure time: they run as they do in life, without a
-# tracer. Long ones would take twice as long with it.
-_NOT_COVERED = ("browser", "slow", "alone", "long")
+_SEEN = pytest.StashKey[dict[str, bytearray]]()
 # Kinds of tests, and roughly the seconds that one takes: first those that mostly wait, then those
 # that compute. Of both the longest begin.
 _WAITING = {"make_home": 35.0, "browser": 3.0, "slow": 5.0, "server": 1.5}
@@ -84,21 +87,36 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
-    """What is imported stays: looking for garbage meanwhile takes a third of the time. What runs
-    when a module is imported need be traced in one process only.
+    """What is imported stays: looking for garbage meanwhile takes a third of the time.
 
-    There all modules are imported, also what waits for its first request or command: a test
-    without a tracer that came first would take their lines out of the count.
+    What runs when a module is imported is traced, which need be done in one process only. The
+    lines of functions are looked at in all, but not by the tracer where that is slow: so all
+    modules are imported here, also what waits for its first request or command.
     """
     process = getattr(session.config, "workerinput", {}).get("workerid", "gw0")
+    runs_tests = not session.config.pluginmanager.hasplugin("dsession")
+    is_watched = runs_tests and sys.gettrace() is not None
     gc.disable()
     with _traced(process == "gw0"):
         yield
-        if sys.gettrace() is not None:
-            _import_all()
+        modules = _import_all() if is_watched else []
+    if is_watched:
+        session.config.stash[_SEEN] = watch(modules, session.config.stash[_SHARED] / "watched")
     gc.enable()
     gc.collect()
     gc.freeze()  # spares a tenth of the time of all tests
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
+    """Ends before pytest-cov counts what was seen."""
+    with _traced(False):
+        result = yield
+    seen = session.config.stash.get(_SEEN, {})
+    if seen and (current := Coverage.current()):
+        found = {file: [n for n, byte in enumerate(seen[file]) if byte] for file in seen}
+        current.get_data().add_lines(found)
+    return result
 
 
 @pytest.hookimpl(wrapper=True)
@@ -145,8 +163,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    is_traced = not any(item.get_closest_marker(name) for name in _NOT_COVERED)
-    with _on_the_host(item), _traced(is_traced):
+    with _on_the_host(item):
         return (yield)
 
 
@@ -183,13 +200,16 @@ def _is_locked(file: IO[str]) -> bool:
     return False
 
 
-def _import_all() -> None:
+def _import_all() -> list[ModuleType]:
+    modules = []
     for package in ("advisor", "benchmarks", "tuning"):
         for path in sorted((_ROOT / package).rglob("*.py")):
             parts = path.relative_to(_ROOT).with_suffix("").parts
             # wsgi.py makes the process that of the web server.
             if not {"tests", "migrations", "wsgi"} & {*parts}:
-                importlib.import_module(".".join(parts).removesuffix(".__init__"))
+                name = ".".join(parts).removesuffix(".__init__")
+                modules.append(importlib.import_module(name))
+    return modules
 
 
 @contextlib.contextmanager

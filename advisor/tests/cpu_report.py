@@ -1,0 +1,65 @@
+"""At the end of a long run: which modules of tests took the most processor time.
+
+Where processes wait for processors, how long a test took says little of what it costs.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator
+from operator import itemgetter
+from typing import Any
+
+import pytest
+
+#: By module; with the processes that a test started and waited for.
+_SPENT_S = pytest.StashKey[dict[str, float]]()
+_MIN_TOTAL_S = 60
+_SHOWN = 25
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_SPENT_S] = {}
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    before = _seconds()
+    result = yield
+    _add(item.config, {item.nodeid.partition("::")[0]: _seconds() - before})
+    return result
+
+
+def _add(config: pytest.Config, spent: dict[str, float]) -> None:
+    total = config.stash[_SPENT_S]
+    for module, seconds in spent.items():
+        total[module] = total.get(module, 0.0) + seconds
+
+
+def _seconds() -> float:
+    return sum(
+        usage.ru_utime + usage.ru_stime
+        for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):  # a process of pytest-xdist
+        session.config.workeroutput["cpu_s"] = session.config.stash[_SPENT_S]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    _add(node.config, getattr(node, "workeroutput", {}).get("cpu_s", {}))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    spent = config.stash[_SPENT_S]
+    total = sum(spent.values())
+    if total < _MIN_TOTAL_S:
+        return
+    terminalreporter.section(f"processor time: {total:.0f} s in tests")
+    for module, seconds in sorted(spent.items(), key=itemgetter(1), reverse=True)[:_SHOWN]:
+        terminalreporter.write_line(f"{seconds:7.1f} s  {module}")
