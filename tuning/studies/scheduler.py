@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from celery import current_app
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
 
@@ -42,7 +42,7 @@ from tuning.studies.crash_tests import (
     next_crash_test,
     waiting_crash_test,
 )
-from tuning.studies.load_hosts import has_load_host_away
+from tuning.studies.load_hosts import has_load_host_away, load_hosts_of
 from tuning.studies.next_jobs import next_inspection, next_load, next_probe
 from tuning.studies.preparation import PreparationKind
 from tuning.studies.retries import retry_interrupted
@@ -158,21 +158,23 @@ def _next_study(host_id: int) -> Study | None:
 
     A paused study only until its current job is done, and likewise one whose load host is away.
     """
+    active = (
+        Study.objects.filter(host_id=host_id, state__in=ACTIVE_STUDY_STATES)
+        .select_related("host")
+        .order_by(*in_turn())
+    )
+    first = active.first()
+    if first is None or (first.paused_at is None and not load_hosts_of(first)):
+        return first  # as nearly always: to ask for one that may go on takes five times as long
     running = Run.objects.filter(slot__study=OuterRef("pk"), state=RunState.RUNNING)
     crashing = CrashTest.objects.filter(slot__study=OuterRef("pk"), state=JobState.RUNNING)
     is_loading = Q(state=StudyState.PREPARING) & ~Q(claimed_by="")
-    return (
-        Study.objects.filter(host_id=host_id, state__in=ACTIVE_STUDY_STATES)
-        .filter(
-            Q(paused_at=None) & (~Q(has_load_host_away()) | Q(stop_request=heartbeat.CANCELLED))
-            | is_loading
-            | Exists(running)
-            | Exists(crashing)
-        )
-        .select_related("host")
-        .order_by(*in_turn())
-        .first()
-    )
+    return active.filter(
+        Q(paused_at=None) & (~Q(has_load_host_away()) | Q(stop_request=heartbeat.CANCELLED))
+        | is_loading
+        | Exists(running)
+        | Exists(crashing)
+    ).first()
 
 
 def _take_turn(study: Study) -> _Turn:
@@ -278,8 +280,8 @@ def is_under_way(study: Study) -> bool:
 def _next_slot(study: Study) -> Slot | None:
     """The first in order. Retries come last in their block, when the disturbance may be over."""
     queued = study.slots.filter(run__state=RunState.QUEUED).order_by("order")
-    slot = queued.first()
-    if slot is None or slot.run.retry_of_id is None:
+    slot = queued.annotate(retry_of=F("run__retry_of")).first()
+    if slot is None or slot.retry_of is None:
         return slot
     beside = queued.filter(block=slot.block, device=slot.device_id, workload=slot.workload_id)
     return beside.filter(run__retry_of=None).first() or slot

@@ -28,7 +28,7 @@ from tuning.tests.test_concluding import until
 from tuning.tests.test_search_rows import to_the_end
 from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, sent
 from tuning.tests.test_taken_apart import FAST, measuring, started, taken_apart
-from tuning.tests.work import execute_crash_test
+from tuning.tests.work import execute_crash_test, purpose_of
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
@@ -119,8 +119,7 @@ def test_a_reduced_config_owes_what_its_own_rounds_left_to_be_written() -> None:
     )
 
     def measure(plan: Plan, **values: Any) -> Measurement:
-        run = Run.objects.select_related("slot").get(pk=int(plan.name.removeprefix("run-")))
-        is_late = run.slot.purpose != SlotPurpose.REDUCED
+        is_late = purpose_of(plan) != SlotPurpose.REDUCED
         return replace(QUIET(plan, **values), write_debt=owes if is_late else None)
 
     study = to_the_end(started(blocks=3), measure)

@@ -13,7 +13,7 @@ from benchmarks.errors import RunFailed
 from benchmarks.jobs.leftovers import clear_leftovers
 from benchmarks.measurement.crash_test import Recovered
 from benchmarks.measurement.plan import Plan
-from benchmarks.models import CrashTest, Host, JobState, Run, RunState
+from benchmarks.models import CrashTest, Host, JobState
 from benchmarks.outcomes import Outcome
 from tuning.export.formats import ExportRequest
 from tuning.models import Study, StudyState
@@ -29,7 +29,7 @@ from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
 from tuning.studies.scheduler import CRASH_TEST, advance_host, is_under_way
 from tuning.tests.test_study_lifecycle import host_of_fakes, run_to_the_end, sent
 from tuning.tests.test_study_race import cnf, noisy, started
-from tuning.tests.work import execute_crash_test, execute_run
+from tuning.tests.work import execute_crash_test, execute_run, next_run
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
@@ -77,8 +77,8 @@ def to_the_end(study: Study, kill: Callable[..., list[Recovered]]) -> Study:
 
 
 def run_to_the_end_of_runs(study: Study) -> None:
-    while run := Run.objects.filter(slot__study=study, state=RunState.QUEUED).first():
-        execute_run(run.pk, measure=noisy(EFFECTS))
+    while run := next_run(study):
+        execute_run(run, measure=noisy(EFFECTS))
         advance_host(study.host_id)
 
 

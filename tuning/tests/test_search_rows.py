@@ -43,7 +43,7 @@ from tuning.studies.scheduler import advance_host
 from tuning.studies.slot_states import slot_states
 from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 from tuning.tests.test_study_race import noisy, started
-from tuning.tests.work import execute_run, prepare_study
+from tuning.tests.work import execute_run, next_run, prepare_study
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
@@ -113,10 +113,10 @@ def step(study: Study, measure: Any = None) -> str:
         assert prepare_study(study.pk)
         advance_host(study.host_id)
         return "prepare"
-    run = Run.objects.filter(slot__study=study, state=RunState.QUEUED).order_by("slot__order")
-    if not run:
+    run = next_run(study)
+    if run is None:
         return ""
-    execute_run(run[0].pk, measure=measure or noisy({}))
+    execute_run(run, measure=measure or noisy({}))
     advance_host(study.host_id)
     return "run"
 

@@ -54,7 +54,7 @@ from tuning.studies.progress import study_progress
 from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.request import BadRequest, StudyRequest
 from tuning.studies.scheduler import EXECUTE, PREPARE, advance_host
-from tuning.tests.work import dead_claim, execute_run, prepare_study
+from tuning.tests.work import dead_claim, execute_run, next_run, prepare_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -145,10 +145,10 @@ def begin(study: Study) -> None:
 def run_to_the_end(study: Study, measure: Callable[..., Measurement]) -> Study:
     begin(study)
     for _ in range(50):
-        run = Run.objects.filter(slot__study=study, state=RunState.QUEUED).order_by("slot__order")
-        if not run:
+        run = next_run(study)
+        if run is None:
             break
-        execute_run(run[0].pk, measure=measure, cut_rule=cut_rule_of)
+        execute_run(run, measure=measure, cut_rule=cut_rule_of)
         advance_host(study.host_id)
     study.refresh_from_db()
     return study

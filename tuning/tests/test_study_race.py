@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
-from benchmarks.models import Run
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
@@ -24,6 +23,7 @@ from tuning.studies.lifecycle import create_study, extend_study
 from tuning.studies.progress import study_progress
 from tuning.studies.request import BadRequest, StudyRequest
 from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, run_to_the_end, sent
+from tuning.tests.work import purpose_of
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
@@ -49,9 +49,8 @@ def noisy(effects: dict[str, float], fresh: dict[str, float] | None = None) -> M
 
     def measure(plan: Plan, **_: Any) -> Measurement:
         capacity = str(plan.options.get("innodb_io_capacity", ""))
-        run = Run.objects.select_related("slot").get(pk=int(plan.name.removeprefix("run-")))
         known = effects
-        if fresh is not None and run.slot.purpose == SlotPurpose.CONFIRMATION:
+        if fresh is not None and purpose_of(plan) == SlotPurpose.CONFIRMATION:
             known = fresh
         noise = math.exp(random.Random(plan.load.seed).gauss(0, NOISE))
         return measurement(BASE * known.get(capacity, 1.0) * noise)

@@ -36,6 +36,7 @@ from tuning.studies.slot_states import slot_states
 from tuning.tests.test_export_formats import SCHEMA
 from tuning.tests.test_search_rows import step, to_the_end
 from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, sent
+from tuning.tests.work import purpose_of
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
@@ -66,9 +67,8 @@ def measuring(
     """
 
     def measure(plan: Plan, **_: Any) -> Measurement:
-        run = Run.objects.select_related("slot").get(pk=int(plan.name.removeprefix("run-")))
         known = brings
-        if reduced is not None and run.slot.purpose == SlotPurpose.REDUCED:
+        if reduced is not None and purpose_of(plan) == SlotPurpose.REDUCED:
             known = reduced
         gain = sum(value for name, value in known.items() if name in plan.options)
         return measurement(6000 * math.exp(gain + random.Random(plan.load.seed).gauss(0, noise)))

@@ -1,4 +1,7 @@
-"""Jobs done here and now, as the worker's task does them; False when there was nothing to do."""
+"""Jobs done here and now, as the worker's task does them; False when there was nothing to do.
+
+Most of what these tests cost is reading rows: what is only looked at is read alone.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ from benchmarks.jobs.engine import execute
 from benchmarks.jobs.probes import Look, ProbeKind
 from benchmarks.jobs.runs import CutRuleFor, Measure, RunKind, never_cut
 from benchmarks.measurement.measure import measure as really_measure
+from benchmarks.measurement.plan import Plan
+from benchmarks.models import Run, RunState
 from benchmarks.probe.run import probe_device
+from tuning.models import Slot, Study
 from tuning.studies.preparation import PreparationKind
 
 
@@ -16,6 +22,18 @@ def dead_claim() -> str:
     """The claim of a process that is dead: our pid, but started at another time."""
     us, _, started = claimant().rpartition(".")
     return f"{us}.{int(started) - 1}"
+
+
+def next_run(study: Study) -> int | None:
+    """The key of the run that the study measures next; None if none is queued."""
+    queued = Run.objects.filter(slot__study=study, state=RunState.QUEUED).order_by("slot__order")
+    return queued.values_list("pk", flat=True).first()
+
+
+def purpose_of(plan: Plan) -> str:
+    """What the run is for that is measured by this plan."""
+    slots = Slot.objects.filter(run=int(plan.name.removeprefix("run-")))
+    return slots.values_list("purpose", flat=True).get()
 
 
 def execute_run(
