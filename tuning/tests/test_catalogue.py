@@ -47,6 +47,14 @@ def test_the_catalogue_is_whole() -> None:
     assert len(load_catalogue().knobs) == 135
 
 
+# Thousands of short tests take long to be handed to processes: what holds for each entry is one.
+def test_every_entry_holds_what_it_must() -> None:
+    for entry in load_catalogue().knobs.values():
+        check_is_consistent(entry)
+        check_every_group_of_facts_has_its_source(entry)
+        check_what_is_worth_testing_is_within_what_servers_take(entry)
+
+
 def changed(path: str, value: object) -> dict[str, Any]:
     """The file with another value at that path below `knobs`; an ellipsis takes it away."""
     content = copy.deepcopy(CONTENT | {"knobs": {name: CONTENT["knobs"][name] for name in FEW}})
@@ -194,8 +202,7 @@ def test_a_file_without_knobs_or_evidence_is_refused() -> None:
         assert re.search(complaint, faults(refused.value))
 
 
-@pytest.mark.parametrize("entry", load_catalogue().knobs.values(), ids=lambda knob: knob.name)
-def test_every_entry_is_consistent(entry: Knob) -> None:
+def check_is_consistent(entry: Knob) -> None:
     successors = {f.successor for f in entry.flavours.values() if f.successor}
     assert successors <= load_catalogue().knobs.keys()
     if entry.kind is Kind.PATH:
@@ -410,8 +417,7 @@ def test_a_slip_is_recognised() -> None:
     assert catalogue.closest("wait_timeout", target) is None
 
 
-@pytest.mark.parametrize("entry", load_catalogue().knobs.values(), ids=lambda knob: knob.name)
-def test_every_group_of_facts_has_its_source(entry: Knob) -> None:
+def check_every_group_of_facts_has_its_source(entry: Knob) -> None:
     for flavour, facts in entry.flavours.items():
         lifecycle = (facts.added, facts.deprecated, facts.ignored, facts.removed, facts.successor)
         stated = {
@@ -434,8 +440,7 @@ def test_what_was_seen_on_mysql_was_not_seen_on_percona_server() -> None:
     assert facts[Flavour.PERCONA].evidence["default"] == "S"
 
 
-@pytest.mark.parametrize("entry", load_catalogue().knobs.values(), ids=lambda knob: knob.name)
-def test_what_is_worth_testing_is_within_what_servers_take(entry: Knob) -> None:
+def check_what_is_worth_testing_is_within_what_servers_take(entry: Knob) -> None:
     spellings = {word for target in TARGETS.values() for word in entry.values(target)}
     for part in entry.worth_testing:
         if part.values and entry.kind in (Kind.ENUM, Kind.BOOL):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -261,18 +262,18 @@ def test_nothing_is_left_where_everything_is_pinned() -> None:
     assert (refused.value.code, refused.value.field) == ("empty_space", "search.knobs")
 
 
-@pytest.mark.parametrize("warehouses", [1, 10, 40])
-@pytest.mark.parametrize("cpus", [2, 64])
 @pytest.mark.parametrize("server", SERVERS)
 def test_the_pool_is_searched_on_every_server_in_sizes_that_it_takes_as_they_are(
-    server: str, cpus: int, warehouses: int
+    server: str,
 ) -> None:
-    here = situation(server, cpus, estimated_bytes(warehouses))
-    sizes = [int(one) for one in dimension(build_space(SpaceRequest(), here), POOL)]
-    assert len(sizes) > 1
-    assert sizes == [Expected({POOL: str(one)}, here.target, here.host).pool() for one in sizes]
-    # All data fits into the largest, and the smallest is well below it.
-    assert sizes[0] < here.resources.data_bytes <= sizes[-1]
+    for cpus, warehouses in product((2, 64), (1, 10, 40)):
+        here = situation(server, cpus, estimated_bytes(warehouses))
+        sizes = [int(one) for one in dimension(build_space(SpaceRequest(), here), POOL)]
+        assert len(sizes) > 1, here
+        taken = [Expected({POOL: str(one)}, here.target, here.host).pool() for one in sizes]
+        assert sizes == taken, here
+        # All data fits into the largest, and the smallest is well below it.
+        assert sizes[0] < here.resources.data_bytes <= sizes[-1], here
 
 
 @pytest.mark.parametrize("server", SERVERS)
