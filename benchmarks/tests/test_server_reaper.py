@@ -321,7 +321,7 @@ def test_reapers_may_meet(registry: Path, server_tmp: Path) -> None:
 
 def test_a_process_is_found_even_while_it_changes_programs(server_tmp: Path) -> None:
     argument = defaults_argument(server_tmp)
-    command = [*launcher(None), sys.executable, "-SEc", "input()", argument]
+    command = [*launcher(None), "/bin/sh", "-c", "read line", argument]
     for _ in range(200):
         with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
             try:
