@@ -339,7 +339,9 @@ CELERY_TASK_PUBLISH_RETRY = False
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
+    "filters": {"sparingly": {"()": "advisor.access.log_sparingly.LogSparingly"}},
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "loggers": {"django.request": {"filters": ["sparingly"]}},
     "root": {"handlers": ["console"], "level": read_log_level("ADVISOR_LOG_LEVEL", "INFO")},
 }

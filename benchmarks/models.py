@@ -397,6 +397,24 @@ class RunState(models.TextChoices):
 ACTIVE_RUN_STATES = (RunState.QUEUED, RunState.RUNNING)
 
 
+class BinaryLog(models.TextChoices):
+    """Whether a server writes a binary log. No config says that: it is a study's to decide."""
+
+    DEFAULT = "default", "as each server does by default"
+    ON = "on", "on"
+    OFF = "off", "off"
+
+    @property
+    def is_on(self) -> bool | None:
+        """None: it depends on the server."""
+        return None if self is BinaryLog.DEFAULT else self is BinaryLog.ON
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What a server is started with for it."""
+        return {} if self is BinaryLog.DEFAULT else {"log_bin": self.value.upper()}
+
+
 class UsageColumns(models.Model):
     """A column for each figure of `benchmarks.telemetry.usage.Usage`, null where unknown."""
 
@@ -422,6 +440,9 @@ class Run(JobRow, UsageColumns):
     seed = models.BigIntegerField()
     logs_with_data = models.BooleanField(
         default=False, help_text="keeps the redo log with the data although there is a log_dir"
+    )
+    binary_log = models.CharField(
+        max_length=8, choices=BinaryLog, default=BinaryLog.DEFAULT, help_text="what was asked for"
     )
 
     state = models.CharField(max_length=16, choices=RunState, default=RunState.QUEUED)
@@ -504,6 +525,11 @@ class Run(JobRow, UsageColumns):
         return f"run {self.pk} ({self.get_state_display()})"
 
     @property
+    def options(self) -> dict[str, str]:
+        """What its server is started with: its config, and what its study decides."""
+        return {**self.config.knobs, **BinaryLog(self.binary_log).options}
+
+    @property
     def is_finished(self) -> bool:
         return self.state not in ACTIVE_RUN_STATES
 
@@ -549,6 +575,11 @@ class CrashTest(QueuedJob):
 
     def __str__(self) -> str:
         return f"crash test {self.pk} ({self.get_state_display()})"
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What its server is started with."""
+        return dict(self.config.knobs)
 
     @property
     def seconds(self) -> list[float]:

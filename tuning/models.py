@@ -7,7 +7,17 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-from benchmarks.models import Config, CrashTest, Device, Host, JobRow, Run, Server, Workload
+from benchmarks.models import (
+    BinaryLog,
+    Config,
+    CrashTest,
+    Device,
+    Host,
+    JobRow,
+    Run,
+    Server,
+    Workload,
+)
 
 
 class DurabilityClass(models.TextChoices):
@@ -129,6 +139,12 @@ class Study(JobRow):
     )
     gate = models.JSONField(
         null=True, blank=True, help_text="of a gate: tuning.statistics.gate.GatePlan; else null"
+    )
+    binary_log = models.CharField(
+        max_length=8,
+        choices=BinaryLog,
+        default=BinaryLog.DEFAULT,
+        help_text="whether all of its servers write one; only a gate chooses",
     )
     scale_model = models.JSONField(
         null=True, blank=True, help_text="tuning.scale_model.model.ScaleModel; else null"

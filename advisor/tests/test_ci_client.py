@@ -153,7 +153,7 @@ def test_the_client_waits_and_exits_as_the_verdict_says(
     advisor.verdict = verdict
     done = shell(
         "oltp-gate --config my.cnf --baseline production --limit 'p95 +5%' --junit j --badge b "
-        "--markdown m --pairs 9 --budget 5",
+        "--markdown m --pairs 9 --budget 5 --durability D1 --binlog on --load-host load1",
         job,
         tmp_path,
     )
@@ -164,6 +164,8 @@ def test_the_client_waits_and_exits_as_the_verdict_says(
     assert body["candidate"]["config"]["text"] == (tmp_path / "my.cnf").read_text()
     assert body["baseline"] == {"stored": "production"}
     assert (body["limits"], body["max_pairs"], body["budget_minutes"]) == ({"p95_ms": 5.0}, 9, 5)
+    assert (body["durability"], body["binary_log"]) == ("D1", "on")
+    assert body["load_host"] == ["load1"]
     assert advisor.tokens == {"Token oltp_secret"}
 
 

@@ -14,7 +14,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from advisor.tests.harness import Home, wait_for
+from advisor.tests.receiver import Receiver, receiving
 from advisor.tests.test_ci_client import GUIDE, programs
+from advisor.tests.test_webhooks import is_genuine
 from benchmarks.servers.startup import free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -38,14 +40,25 @@ def script() -> str:
 def test_the_script_leads_from_a_new_installation_to_a_verdict_and_a_recommended_file(
     home: Home, tmp_path: Path
 ) -> None:
+    with receiving() as receiver:
+        run_the_script(home, tmp_path, receiver)
+
+
+def run_the_script(home: Home, tmp_path: Path, receiver: Receiver) -> None:
+    """While a webhook listens for what ends."""
     port = free_port()
     place = {"ADVISOR_SERVERS": str(home.server.path), "ADVISOR_DEVICE": str(home.device)}
-    home.start("serve", "--no-first-study", ADVISOR_PORT=str(port), **place)
+    listed = {"ADVISOR_WEBHOOK_HOSTS": receiver.place}
+    home.start("serve", "--no-first-study", ADVISOR_PORT=str(port), **place, **listed)
     url = f"http://127.0.0.1:{port}"
     wait_for(lambda: is_ready(url), 120)
     made = home.run("token", "create", "--role", "operator", "pipeline", "--days", "1")
     token = re.search(r"oltp_\w+", made.stdout)
     assert token, made.stderr
+    secret = tmp_path / "secret"
+    words = ("--user", "pipeline", "--secret-file", str(secret))
+    made = home.run("webhook", "add", receiver.url, *words, **listed)
+    assert made.returncode == 0, made.stderr
     (tmp_path / "my.cnf").write_text("[mysqld]\ninnodb_io_capacity = 4000\n")
     environment = home.environment(ADVISOR_URL=url, ADVISOR_TOKEN=token[0], **SIZES)
     environment["PATH"] = f"{programs(tmp_path)}:{environment['PATH']}"
@@ -67,6 +80,11 @@ def test_the_script_leads_from_a_new_installation_to_a_verdict_and_a_recommended
     with closing(sqlite3.connect(home.database)) as database:
         studies = database.execute("SELECT name FROM tuning_study ORDER BY id").fetchall()
     assert studies == [("production",), ("release",)]
+    wait_for(lambda: len(receiver.got) > 1, 60, "the webhook has not heard of both ends")
+    of_study, of_gate = receiver.messages
+    assert (of_study["type"], of_study["data"]["state"]) == ("study.ended", "finished")
+    assert (of_gate["type"], of_gate["data"]["verdict"]) == ("gate.ended", verdict)
+    assert all(is_genuine()(secret.read_text().strip(), *one) for one in receiver.got)
 
 
 def is_ready(url: str) -> bool:

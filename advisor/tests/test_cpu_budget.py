@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -19,6 +21,7 @@ from advisor.access.cpu_budget import (
     SPENT,
     CpuBudget,
 )
+from advisor.access.log_sparingly import LogSparingly
 from advisor.access.rules import API
 from advisor.tests import factories
 from advisor.tests.test_api import error
@@ -113,6 +116,25 @@ def test_several_processes_share_it(measured: Run) -> None:
     assert (alone.used(), one_of_two.used()) == (0, 0)
     there.go(1.5, 0.8)
     assert alone.used() < SCARCE < one_of_two.used()
+
+
+def test_refusals_are_one_line_a_minute_in_the_log() -> None:
+    sparingly = LogSparingly()
+
+    def line(at: float, status: int) -> str:
+        text, path = "Too Many Requests: %s", "/api/v1/hosts/"
+        record = logging.LogRecord("django.request", logging.WARNING, "", 1, text, (path,), None)
+        record.__dict__.update(created=at, status_code=status)
+        return record.getMessage() if sparingly.filter(record) else ""
+
+    said = "Too Many Requests: /api/v1/hosts/"
+    assert [line(1000 + second, 429) for second in range(60)] == [said, *[""] * 59]
+    assert line(1030, 404) == line(1031, 404) == said
+    assert line(1061, 429) == f"{said} (and 59 more since the last such line)"
+    assert line(1062, 429) == ""
+    assert line(1121, 429) == f"{said} (and 1 more since the last such line)"
+    [there] = logging.getLogger("django.request").filters
+    assert isinstance(there, LogSparingly)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from advisor.access.roles import Role
 from advisor.management.commands import gate as command
 from advisor.management.commands import serve
 from advisor.tests.test_api_requests import client_of
-from benchmarks.models import Run
+from benchmarks.models import BinaryLog, Run
 from tuning.export.gate_files import (
     GateFacts,
     badge_svg,
@@ -106,10 +106,51 @@ def test_a_gate_is_asked_for_waited_for_and_read_through_the_api() -> None:
     assert (cancelled["verdict"], cancelled["result"]) == ("error", None)
 
 
+def test_durability_and_binary_log_of_both_sides_are_chosen_everywhere(
+    admin_client: Client,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    api = client_of("ci")
+    lossy = {"name": "new", "text": "[mysqld]\ninnodb_flush_log_at_trx_commit = 2\n"}
+    chosen = {"durability": "D1", "binary_log": "off"}
+    assert post(api, candidate={"config": lossy}, binary_log="off").status_code == 400
+    made = post(api, candidate={"config": lossy}, **chosen)
+    assert made.status_code == 201, made.content
+    assert made.json()["binary_log"] == "off"
+    assert list(Study.objects.values("durability", "binary_log")) == [chosen]
+    page = admin_client.get(reverse("gate-detail", args=[made.json()["id"]])).text
+    assert "<dt>Binary log</dt><dd>off</dd>" in page
+    assert "- binary log of both: off" in api.get(f"{GATES}{made.json()['id']}/summary.md").text
+
+    config = tmp_path / "my.cnf"
+    config.write_text(lossy["text"])
+    monkeypatch.setattr(command, "prepare_database", lambda **_: None)
+    monkeypatch.setattr(command, "look_here", lambda *_: None)
+
+    def run(request: Any, _: Any) -> Study:
+        study = create_gate(request)
+        cancel_study(study)
+        study.refresh_from_db()
+        return study
+
+    monkeypatch.setattr(command, "_run", run)
+    sizes = ("--config", str(config), "--warmup", "1", "--measure", "5", "--json")
+    with pytest.raises(SystemExit):
+        call_command("gate", *sizes)
+    assert "class D1, but this study allows only D0" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        call_command("gate", *sizes, "--durability", "D1", "--binlog", "off")
+    assert json.loads(capsys.readouterr().out)["binary_log"] == "off"
+    assert list(Study.objects.values("durability", "binary_log")) == [chosen, chosen]
+
+
 @pytest.mark.parametrize(
     ("values", "field"),
     [
         ({"candidate": {}}, "candidate"),
+        ({"binary_log": "both"}, "binary_log"),
         ({"candidate": {"stored": "no such study"}}, "candidate"),
         ({"candidate": {"server": "/nowhere"}}, "candidate"),
         ({"baseline": {"stored": "x", "config": BODY["candidate"]["config"]}}, "baseline"),  # type: ignore[index]
@@ -298,7 +339,9 @@ def test_a_command_that_cannot_begin_exits_with_2(
 
 @pytest.mark.usefixtures("two_servers")
 def test_a_gate_of_two_servers_is_read_elsewhere_with_its_verdict_judged_again() -> None:
-    study = gate(GateSide(server=OTHER.path), baseline=GateSide(server=BINARY.path))
+    study = gate(
+        GateSide(server=OTHER.path), baseline=GateSide(server=BINARY.path), binary_log=BinaryLog.ON
+    )
     study = run_to_the_end(study, reading_back(OF_MYSQL, loss=0.4))
     verdict = study.gate_verdict.result
     admin = client_of("admin", Role.ADMINISTRATOR, Scope.ADMIN)
@@ -314,6 +357,7 @@ def test_a_gate_of_two_servers_is_read_elsewhere_with_its_verdict_judged_again()
     found = Study.objects.get(pk=made.json()["id"])
     assert found.pk != study.pk
     assert found.gate_verdict.result == verdict
+    assert (request["binary_log"], found.binary_log) == ("on", "on")
     measured_on = found.candidates.get(is_baseline=False).measured_on
     assert (measured_on.version, measured_on.host) == (OTHER.version_text, found.host)
     assert admin.get(f"{GATES}{found.pk}/").json()["verdict"] == "fail"

@@ -7,11 +7,12 @@ import re
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,8 +20,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DatabaseError
-from django.test import Client
+from django.core.management import call_command
+from django.db import DatabaseError, connections
+from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
@@ -28,13 +30,16 @@ from pytest_django import Settings
 from advisor.access.models import Scope
 from advisor.access.roles import Role, set_role
 from advisor.env import read_destinations
+from advisor.management.commands import webhook as webhook_command
 from advisor.processes import attending
 from advisor.tests import factories
+from advisor.tests.receiver import Receiver, receiving
 from advisor.tests.test_api import error
 from advisor.tests.test_api_requests import client_of
 from advisor.webhooks import posting, sending
 from advisor.webhooks.destinations import Destinations, UrlRefused, parse_destinations
-from advisor.webhooks.models import Delivery, Webhook
+from advisor.webhooks.hooks import create_webhook
+from advisor.webhooks.models import Delivery, Event, Webhook
 from advisor.webhooks.sending import GAPS, PATIENCE, forget_old, send_all
 from benchmarks.models import Host
 from benchmarks.servers.reach import make_certificate
@@ -50,56 +55,19 @@ GUIDE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 SMALL: dict[str, Any] = {"blocks": 1, "names": factories.NAMES[:2]}
 
 
-@dataclass
-class Receiver:
-    """Answers with `statuses`, one after the other, then with the last of them."""
-
-    statuses: list[int]
-    got: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
-    url: str = ""
-
-    def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        body = handler.rfile.read(int(handler.headers["Content-Length"]))
-        self.got.append(({k.lower(): v for k, v in handler.headers.items()}, body))
-        status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
-        handler.send_response(status)
-        if status == 302:
-            handler.send_header("Location", self.url)
-        handler.end_headers()
-
-    @property
-    def messages(self) -> list[Any]:
-        return [json.loads(body) for _, body in self.got]
-
-
 @pytest.fixture
 def receive(settings: Settings) -> Iterator[Callable[..., Receiver]]:
     """Starts receivers on this host, all of them listed."""
-    servers: list[ThreadingHTTPServer] = []
     listed: list[str] = []
+    with ExitStack() as stack:
 
-    def start(*statuses: int) -> Receiver:
-        receiver = Receiver(list(statuses or (200,)))
+        def start(*statuses: int) -> Receiver:
+            receiver = stack.enter_context(receiving(*statuses))
+            listed.append(receiver.place)
+            settings.WEBHOOK_HOSTS = parse_destinations(listed)
+            return receiver
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                receiver.answer(self)
-
-            def log_message(self, *_: Any) -> None:
-                """Nothing."""
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        servers.append(server)
-        receiver.url = f"http://127.0.0.1:{server.server_port}/hook?from=advisor"
-        listed.append(receiver.url.partition("/hook")[0])
-        settings.WEBHOOK_HOSTS = parse_destinations(listed)
-        return receiver
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+        yield start
 
 
 @pytest.fixture
@@ -117,6 +85,33 @@ def ended(owner: str | None = "ci", **values: Any) -> Study:
     user = owner and User.objects.get(username=owner)
     facts: dict[str, Any] = {"finished_at": timezone.now(), "created_by": user}
     return factories.measured_study(**{**SMALL, **facts, **values})
+
+
+def tell_of_ends(_: Path) -> None:
+    """In whatever database there is: two senders at once tell of each end once, and again."""
+    factories.make_user("ci", Role.OPERATOR)
+    with receiving(500, 200) as receiver:
+        with override_settings(WEBHOOK_HOSTS=parse_destinations([receiver.place])):
+            owner = User.objects.get(username="ci")
+            _, secret = create_webhook(owner, receiver.url, set(Event), "http://localhost/")
+            ended(name="told")
+            for statuses in (["waiting"], ["delivered"]):
+                with ThreadPoolExecutor(2) as pool:
+                    assert sum(pool.map(lambda _: send_alone(), range(2))) == 1
+                assert list(Delivery.objects.values_list("state", flat=True)) == statuses
+                due()
+            assert send_all() == 0
+    (first, body), (second, again) = receiver.got
+    assert (first["webhook-id"], body) == (second["webhook-id"], again)
+    assert is_genuine()(secret, second, again)
+
+
+def send_alone() -> int:
+    """With a connection to the database of its own."""
+    try:
+        return send_all()
+    finally:
+        connections.close_all()
 
 
 def due() -> None:
@@ -686,3 +681,115 @@ def test_the_page_makes_tests_switches_and_deletes(
     assert Webhook.objects.get().is_active
     client.post(address, {"action": "delete"})
     assert not Webhook.objects.exists()
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[str, str]]:
+    """What `manage.py webhook` writes, and what it complains of."""
+
+    def say(*words: Any) -> tuple[str, str]:
+        with suppress(SystemExit):
+            call_command("webhook", *map(str, words))
+        out, err = capsys.readouterr()
+        return out.strip(), err.strip()
+
+    return say
+
+
+def test_the_command_adds_tests_switches_and_removes(
+    receive: Callable[..., Receiver],
+    say: Callable[..., tuple[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    receiver = receive(500, 200)
+    factories.make_user("ci", Role.OPERATOR)
+    file = tmp_path / "secret"
+    words = ("--user", "ci", "--event", "study.ended", "--site", "https://advisor.example.org/x/")
+    out, err = say("add", receiver.url, *words, "--secret-file", file)
+    hook = Webhook.objects.get()
+    assert (out, str(file) in err) == ("", True)
+    secret = file.read_text().strip()
+    assert re.fullmatch(r"whsec_\S{20,}", secret)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert (hook.events, hook.created_by.username) == (["study.ended"], "ci")
+
+    listed, _ = say("list")
+    assert listed == f"{hook.pk}  {receiver.url}  study.ended  ci's  on  told nothing yet"
+    # The web process sends while the command waits.
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: send_all())
+    monkeypatch.setattr(webhook_command, "time", clock)
+    _, err = say("test", hook.pk)
+    assert err == "not_delivered: answered with the status 500; it is tried 6 times more"
+    Delivery.objects.all().delete()
+    out, _ = say("test", hook.pk)
+    assert out == f"{receiver.url} answered with the status 200."
+    assert "last " in say("list")[0]
+    ended()
+    assert send_all() == 1
+    headers, body = receiver.got[-1]
+    assert is_genuine()(secret, headers, body)
+    links = receiver.messages[-1]["data"]["links"].values()
+    assert all(link.startswith("https://advisor.example.org/x/") for link in links)
+
+    assert "nothing is sent: it is switched off" in say("off", hook.pk)[0]
+    assert say("test", hook.pk)[1].startswith("webhook_rests: ")
+    assert say("on", hook.pk)[0].endswith(": on.")
+    assert "is deleted" in say("remove", hook.pk)[0]
+    assert say("remove", hook.pk)[1] == f"not_found: there is no webhook {hook.pk}"
+
+
+def test_the_command_takes_a_url_from_stdin_and_prints_the_secret_alone(
+    receive: Callable[..., Receiver],
+    say: Callable[..., tuple[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Settings,
+) -> None:
+    receiver = receive()
+    factories.make_user("boss", Role.ADMINISTRATOR)
+    settings.CSRF_TRUSTED_ORIGINS = ["https://advisor.example.org"]
+    monkeypatch.setattr("sys.stdin", StringIO(f"{receiver.url}\n"))
+    out, err = say("add", "-", "--user", "boss", "--of-everybody")
+    assert re.fullmatch(r"whsec_\S{20,}", out)
+    assert out not in err
+    assert Webhook.objects.values_list("site", "of_everybody").get() == (
+        "https://advisor.example.org/",
+        True,
+    )
+    ended(None)  # by a command
+    assert send_all() == 1
+
+
+def test_what_the_command_refuses_leaves_no_webhook_and_no_file(
+    receive: Callable[..., Receiver],
+    say: Callable[..., tuple[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    url = receive().url
+    factories.make_user("ci", Role.OPERATOR)
+    factories.make_user("eve", Role.VIEWER)
+    there = tmp_path / "there"
+    there.write_text("kept")
+    new = ("--secret-file", tmp_path / "new")
+    for words, code in (
+        ((url, "--user", "nobody"), "no_account"),
+        ((url, "--user", "eve"), "permission_denied"),
+        ((url, "--user", "ci", "--of-everybody"), "permission_denied"),
+        ((url, "--user", "ci", "--site", "advisor"), "invalid_site"),
+        ((url, "--user", "ci", "--site", "http://[::1"), "invalid_site"),
+        ((url, "--user", "ci", "--secret-file", there), "output_not_writable"),
+        (("https://example.org/", "--user", "ci", *new), "host_not_listed"),
+    ):
+        assert say("add", *words)[1].startswith(f"{code}: "), words
+    assert not Webhook.objects.exists()
+    assert there.read_text() == "kept"
+    assert not (tmp_path / "new").exists()
+    # Nobody sends.
+    monkeypatch.setattr(webhook_command, "TEST_PATIENCE_S", 0.0)
+    monkeypatch.setattr(webhook_command, "_LOOK_S", 0.0)
+    assert say("add", url, "--user", "ci")[0].startswith("whsec_")
+    assert say("test", Webhook.objects.get().pk)[1].startswith("not_sent: ")

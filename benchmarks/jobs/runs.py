@@ -177,7 +177,7 @@ def plan_for(run: Run | CrashTest, name: str, driver: Driver | None = None) -> P
             measure_s=workload.measure_s,
             seed=run.seed,
         ),
-        options=dict(run.config.knobs),
+        options=run.options,
         layout=device.layout,
         emulation=device.profile,
         logs_with_data=run.logs_with_data,

@@ -80,8 +80,12 @@ def _body(asked: argparse.Namespace) -> dict[str, Any]:
         body["limits"] = dict(asked.limit)
     if asked.device:
         body["device"] = {"path": asked.device}
+    if asked.load_host:
+        body["load_host"] = asked.load_host
     for name in (
         "budget_minutes",
+        "durability",
+        "binary_log",
         "host",
         "driver",
         "warehouses",
@@ -136,9 +140,23 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--confidence", type=float, default=95.0, metavar="PERCENT")
     parser.add_argument("--pairs", type=int, default=30, metavar="N", help="the most to measure")
     parser.add_argument("--budget", type=int, dest="budget_minutes", metavar="MINUTES")
+    parser.add_argument(
+        "--durability",
+        choices=["D0", "D1", "D2"],
+        help="the least safe class that either config may have (default: D0)",
+    )
+    parser.add_argument(
+        "--binlog",
+        dest="binary_log",
+        choices=["default", "on", "off"],
+        help="the binary log of both sides (default: what each server does by default)",
+    )
     parser.add_argument("--host", metavar="NAME")
     parser.add_argument("--device", metavar="DIR", help="a directory on the host")
     parser.add_argument("--driver", choices=["auto", "tpcc-mysql", "sysbench"])
+    parser.add_argument(
+        "--load-host", action="append", metavar="NAME", help="runs the driver; may be repeated"
+    )
     parser.add_argument("--warehouses", type=int, metavar="N")
     parser.add_argument("--connections", type=int, metavar="N")
     parser.add_argument("--warmup", type=int, dest="warmup_s", metavar="S")

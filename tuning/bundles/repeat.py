@@ -102,6 +102,7 @@ def _gate_request(study: Study, plan: GatePlan) -> dict[str, Any]:
         "measure_s": workload.measure_s,
         "seed": study.seed,
         "durability": study.durability,
+        "binary_log": study.binary_log,
     }
     return request | _load_hosts(workload)
 

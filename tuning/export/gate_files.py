@@ -33,7 +33,8 @@ class GateFacts:
     """What the files say of a gate.
 
     verdict: "pass", "fail", "undecided", RUNNING or ERROR. candidate, baseline: config and server.
-    place: host, device and workload. result: the document of `tuning.results.gates`; empty for
+    place: host, device and workload. binary_log: "default", or for both sides "on" or "off".
+    result: the document of `tuning.results.gates`; empty for
     a gate that ended without a verdict.
     """
 
@@ -47,6 +48,7 @@ class GateFacts:
     created_at: str
     result: Mapping[str, Any] = field(default_factory=dict)
     url: str = ""
+    binary_log: str = "default"
 
     @property
     def result_or_none(self) -> Mapping[str, Any] | None:
@@ -86,6 +88,7 @@ def gate_json(facts: GateFacts) -> dict[str, Any]:
         "candidate": facts.candidate,
         "baseline": facts.baseline,
         "measured": facts.place,
+        "binary_log": facts.binary_log,
         "created_at": facts.created_at,
         "result": dict(facts.result),
     }
@@ -141,6 +144,8 @@ def markdown_summary(facts: GateFacts) -> str:
         f"- measured: {_inline(facts.place)}",
         f"- {facts.pairs} pairs in {facts.seconds / 60:.1f} minutes",
     ]
+    if facts.binary_log != "default":
+        lines.append(f"- binary log of both: {facts.binary_log}")
     if facts.limits:
         lines += ["", "| limit | verdict | change | interval | pairs | would decide |"]
         lines += ["| --- | --- | --- | --- | --- | --- |"]

@@ -37,6 +37,7 @@ def gate_facts(study: Study, *, url: str = "") -> GateFacts:
         candidate=_side(candidate),
         baseline=_side(baseline),
         place=f"{study.host}, {device}, {workload}",
+        binary_log=study.binary_log,
         created_at=study.created_at.isoformat(timespec="seconds"),
         result=document,
         url=url,

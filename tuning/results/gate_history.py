@@ -52,7 +52,7 @@ class LevelChange:
 
 @dataclass(frozen=True)
 class GateHistory:
-    """The gates of one name on one host, device and workload, oldest first.
+    """The gates of one name on one host, device, workload and binary log, oldest first.
 
     levels: of each metric those of the candidates, of the gates that `measured` finds.
     """
@@ -64,10 +64,11 @@ class GateHistory:
 
 
 def gate_history(study: Study) -> GateHistory:
-    """Those that are comparable with this gate: same name, host, device and workload."""
+    """Those that are comparable with this gate: same name, host, device, workload and binary log."""
     found = GateVerdict.objects.filter(
         study__name=study.name,
         study__host=study.host_id,
+        study__binary_log=study.binary_log,
         study__devices__in=study.devices.all(),
         study__workloads__in=study.workloads.all(),
     )

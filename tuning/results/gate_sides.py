@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.models import Run
+from benchmarks.models import BinaryLog, Run
 from tuning.catalogue.knob import Durability
 from tuning.configs.effective.durability import may_lose
 from tuning.configs.effective.readback import effective_values
@@ -17,11 +17,15 @@ from tuning.results.evidence import traits_of
 
 @dataclass(frozen=True)
 class GateSides:
-    """Both sides as they ran in one pair. unlike: the settings that differ."""
+    """Both sides as they ran in one pair. unlike: the settings that differ.
+
+    binary_log: what was asked for of both.
+    """
 
     candidate: Ran
     baseline: Ran
     unlike: Sequence[Unlike]
+    binary_log: BinaryLog = BinaryLog.DEFAULT
 
     @property
     def remarks(self) -> list[str]:
@@ -40,7 +44,13 @@ class GateSides:
             )
         if ours.logs != theirs.logs and None not in (ours.logs, theirs.logs):
             side = "candidate" if ours.logs else "baseline"
-            found.append(f"Only the {side} writes a binary log, so its commits cost more.")
+            found.append(
+                f"Only the {side} writes a binary log, so its commits cost more; a gate can have "
+                "it on both sides or on none."
+            )
+        elif (asked := self.binary_log.is_on) is not None and ours.logs == theirs.logs == asked:
+            wrote = "Both sides write a" if asked else "Neither side writes a"
+            found.append(f"{wrote} binary log, as was asked for.")
         by_default = [one for one in self.unlike if one.is_default]
         if by_default and ours.target != theirs.target:
             durable = [one.name for one in by_default if one.is_durability]
@@ -65,14 +75,18 @@ class GateSides:
 NOT_KNOWN: dict[str, Any] = {"durability": None, "differences": []}
 
 
-def sides_of(sides: tuple[Candidate, Candidate], runs: tuple[Run, Run]) -> GateSides:
+def sides_of(
+    sides: tuple[Candidate, Candidate],
+    runs: tuple[Run, Run],
+    binary_log: BinaryLog = BinaryLog.DEFAULT,
+) -> GateSides:
     """Candidate and baseline as they ran; reads the runs' variables, which these rows lack."""
     read = dict(Run.objects.filter(pk__in=[run.pk for run in runs]).values_list("pk", "variables"))
     candidate, baseline = (
         Ran(traits_of(side.measured_on), read[run.pk], side.config.knobs)
         for side, run in zip(sides, runs, strict=True)
     )
-    return GateSides(candidate, baseline, unlike(candidate, baseline))
+    return GateSides(candidate, baseline, unlike(candidate, baseline), binary_log)
 
 
 def _losses(ran: Ran) -> str:

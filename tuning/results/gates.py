@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from benchmarks.measurement.fingerprint import comparable_facts
-from benchmarks.models import Run, RunState
+from benchmarks.models import BinaryLog, Run, RunState
 from tuning.models import Candidate, GateVerdict, SlotPurpose, Study
 from tuning.results.gate_sides import NOT_KNOWN, GateSides, sides_of
 from tuning.results.gate_texts import change_percent, reason_of
@@ -165,7 +165,8 @@ class GateOutcome:
         """What both ran with in the newest pair that is compared; None before there is one."""
         if not self.compared:
             return None
-        return sides_of((self.candidate, self.baseline), self.compared[-1].runs)
+        asked = BinaryLog(self.study.binary_log)
+        return sides_of((self.candidate, self.baseline), self.compared[-1].runs, asked)
 
     def document(self) -> dict[str, Any]:
         """For JSON; percentages are of the baseline's figure."""

@@ -13,9 +13,15 @@ from django.db import transaction
 from benchmarks.errors import about
 from benchmarks.inventory.devices import DeviceRequest, device_row
 from benchmarks.inventory.stored import inventory_of
+from benchmarks.models import BinaryLog
 from tuning.catalogue.knob import Durability
+from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate, plan_file, plan_knobs
+from tuning.configs.gate.check import check_knobs
+from tuning.configs.effective.durability import durability_of
+from tuning.configs.notes import Action, Note
+from tuning.configs.values import fixed_default
 from tuning.errors import InvalidConfig, Problem
 from tuning.models import Study
 from tuning.statistics.gate import GatePlan
@@ -37,6 +43,9 @@ from tuning.study_templates.loader import load_template
 #: What stands in place of a template's name in a gate's row.
 GATE = "gate"
 MAX_GATE_NAME = 100
+#: Of servers that are to write alike binary logs, where their defaults differ and no config says
+#: otherwise: MariaDB neither syncs its log nor writes rows to it by default.
+_ALIKE = {"sync_binlog": "1", "binlog_format": "ROW"}
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,7 @@ class GateRequest:
     """A request for a gate; sizes that are None are those of the usual template.
 
     `name` is what its history goes by. `durability` is the least safe class of either config.
+    `binary_log` holds for both sides; by default each server does what it does by itself.
     """
 
     name: str
@@ -78,6 +88,7 @@ class GateRequest:
     measure_s: int | None = None
     budget_minutes: int | None = None
     durability: Durability = Durability.D0
+    binary_log: BinaryLog = BinaryLog.DEFAULT
     seed: int | None = None
 
     def study_request(self) -> StudyRequest:
@@ -144,6 +155,7 @@ def _plan_gate(request: GateRequest, user: Any) -> Callable[[], Study]:
             inventory, asked, template, sizes, binary, ours.devices, ours.room, None
         )
         theirs = replace(ours, binary=binary, situation=here)
+    ours, theirs = (_logging(one, request.binary_log) for one in (ours, theirs))
     baseline, candidate = _sides(request, host.name, ours, theirs)
     for side, planned in ((ours, baseline), (theirs, candidate)):
         check_redo([planned], side.situation.target, side.situation.host, free=ours.room)
@@ -157,6 +169,7 @@ def _plan_gate(request: GateRequest, user: Any) -> Callable[[], Study]:
             blocks=request.plan.max_pairs,
             seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
             durability=request.durability,
+            binary_log=request.binary_log,
             budget_minutes=request.budget_minutes,
             gate=request.plan.as_json(),
             races=False,
@@ -201,6 +214,13 @@ def _check_minutes(request: GateRequest, run_s: float) -> None:
         )
 
 
+def _logging(side: Arrangement, binary_log: BinaryLog) -> Arrangement:
+    """The side with what the rules across knobs have to know of its binary log."""
+    here = side.situation
+    facts = replace(here.host, binary_log=binary_log.is_on)
+    return replace(side, situation=replace(here, host=facts))
+
+
 def _sides(
     request: GateRequest, host: str, ours: Arrangement, theirs: Arrangement
 ) -> tuple[PlannedCandidate, PlannedCandidate]:
@@ -216,7 +236,31 @@ def _sides(
         second = replace(second, name=f"{second.name[:48]}-candidate")
     baseline = _planned(first, "baseline", ours, request.durability)
     candidate = _planned(second, "candidate", theirs, request.durability)
+    if request.binary_log is BinaryLog.ON:
+        baseline, candidate = _logs_alike(baseline, ours), _logs_alike(candidate, theirs)
     return replace(baseline, is_baseline=True), candidate
+
+
+def _logs_alike(planned: PlannedCandidate, side: Arrangement) -> PlannedCandidate:
+    """The config with the lines by which another server's binary log is written as this one's."""
+    target, known = side.situation.target, load_catalogue().knobs
+    added = {
+        name: value
+        for name, value in _ALIKE.items()
+        if name not in planned.knobs and fixed_default(known[name], target) != value
+    }
+    if not added:
+        return planned
+    knobs = {**planned.knobs, **added}
+    given = durability_of(knobs, target)
+    report = check_knobs(
+        knobs, target, source=planned.name, durability=given, host=side.situation.host
+    )
+    notes = (
+        Note(name, Action.ADJUSTED, f"{value}: both sides are to write their binary log alike")
+        for name, value in added.items()
+    )
+    return replace(planned, knobs=report.knobs, notes=(*planned.notes, *notes))
 
 
 def _named(side: GateSide, label: str, host: str, device: Path | None) -> NamedConfig:

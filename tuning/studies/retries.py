@@ -103,6 +103,7 @@ def _retry(slot: Slot) -> None:
             config=old.config,
             seed=old.seed,
             logs_with_data=old.logs_with_data,
+            binary_log=old.binary_log,
             retry_of=old,
         )
         slot.save(update_fields=["run"])

@@ -137,5 +137,6 @@ def add_slots(
                 config=candidate.config,
                 seed=study.seed + place,
                 logs_with_data=candidate.logs_with_data,
+                binary_log=study.binary_log,
             ),
         )

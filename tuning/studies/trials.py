@@ -17,7 +17,7 @@ from benchmarks.emulation.device import emulated_device
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import RunFailed
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.models import Device
+from benchmarks.models import BinaryLog, Device
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.trial import Trial, try_config
@@ -133,7 +133,7 @@ class _Gate:
             with emulated_device(self._memory, [self._layout.root], run=name) as limits:
                 trial = try_config(
                     self._binary,
-                    knobs,
+                    {**knobs, **BinaryLog(self._study.binary_log).options},
                     pristine=self._pristine,
                     work_dir=self._layout.trials_dir,
                     registry=settings.INSTANCE_REGISTRY,

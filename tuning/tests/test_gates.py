@@ -16,7 +16,7 @@ from benchmarks.errors import NotListed, RunFailed
 from benchmarks.inventory import in_place
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
-from benchmarks.models import Run, RunState
+from benchmarks.models import BinaryLog, Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.tests.fake_driver import FakeDriver
@@ -24,6 +24,7 @@ from benchmarks.tests.made_up_host import this_host
 from tuning.catalogue.knob import Durability
 from tuning.errors import InvalidConfig, TuningError
 from tuning.models import GateVerdict, SlotPurpose, Study, StudyState
+from tuning.results.gate_history import gate_history
 from tuning.results.gates import GateOutcome, gate_document
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
@@ -286,6 +287,85 @@ def test_a_side_that_may_lose_commits_is_named() -> None:
     assert "with the candidate sync_binlog = 0 may lose binary log events" in reason
     assert "writes a binary log" not in reason
     assert study.gate_verdict.result["durability"] == {"candidate": "D1", "baseline": "D0"}
+
+
+def telling_options(told: list[dict[str, str]]) -> Callable[..., Measurement]:
+    """As `measuring`; the servers read back their defaults and what they are started with."""
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        chosen = {name: str(value) for name, value in plan.options.items()}
+        told.append(chosen)
+        if len(told) == 1:
+            raise RunFailed(Outcome.DISTURBED, "another program took 40 % of the processors")
+        by_itself = OF_MARIADB if plan.binary.digest == OTHER.digest else OF_MYSQL
+        return replace(measuring()(plan), variables=by_itself | chosen)
+
+    return measure
+
+
+@pytest.mark.usefixtures("two_servers")
+@pytest.mark.parametrize(
+    ("asked", "of_the_candidate", "said"),
+    [
+        (
+            BinaryLog.ON,
+            {"sync_binlog": "1", "binlog_format": "ROW"},
+            "Both sides write a binary log, as was asked for.",
+        ),
+        (BinaryLog.OFF, {}, "Neither side writes a binary log, as was asked for."),
+    ],
+)
+def test_both_servers_log_alike_where_that_is_asked_for(
+    asked: BinaryLog,
+    of_the_candidate: dict[str, str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[dict[str, str]] = []
+
+    def start(binary: ServerBinary, options: dict[str, str], **values: Any) -> Any:
+        tried.append(options)
+        return trial_of(binary, options, **values)
+
+    monkeypatch.setattr(trials, "try_config", start)
+    sides = GateSide(server=OTHER.path), GateSide(server=BINARY.path)
+    study = gate(sides[0], baseline=sides[1], binary_log=asked)
+    candidate = study.candidates.get(is_baseline=False)
+    assert candidate.config.knobs == of_the_candidate
+    assert {note["name"] for note in candidate.notes} == of_the_candidate.keys()
+    assert study.candidates.get(is_baseline=True).config.knobs == {}
+    told: list[dict[str, str]] = []
+    study = run_to_the_end(study, telling_options(told))
+    log = {"log_bin": asked.value.upper()}
+    # Of all runs, also of the one that was measured again.
+    expected = [log, {**of_the_candidate, **log}]
+    assert all(one in expected for one in (*tried, *told))
+    assert all(one in tried and one in told for one in expected)
+    assert Run.objects.exclude(retry_of=None).get().binary_log == asked
+    verdict = study.gate_verdict
+    assert verdict.verdict == "pass"
+    assert said in verdict.reason
+    assert "Only the" not in verdict.reason
+    assert verdict.result["durability"] == {"candidate": "D0", "baseline": "D0"}
+    assert "log_bin" not in {one["name"] for one in verdict.result["differences"]}
+    # What is measured with another binary log has another level: it is no change of the server.
+    as_it_is = run_to_the_end(gate(sides[0], baseline=sides[1]), telling_options([]))
+    assert "Only the baseline writes a binary log" in as_it_is.gate_verdict.reason
+    assert [point.pk for point in gate_history(as_it_is).points] == [as_it_is.pk]
+    assert [point.pk for point in gate_history(study).points] == [study.pk]
+
+
+@pytest.mark.usefixtures("two_servers")
+def test_a_config_that_says_how_it_logs_keeps_that_where_it_is_allowed() -> None:
+    lossy = GateSide(("lossy", b"[mysqld]\nsync_binlog = 100\n"), server=OTHER.path)
+    study = gate(
+        lossy,
+        baseline=GateSide(server=BINARY.path),
+        binary_log=BinaryLog.ON,
+        durability=Durability.D1,
+    )
+    knobs = study.candidates.get(is_baseline=False).config.knobs
+    assert knobs == {"sync_binlog": "100", "binlog_format": "ROW"}
 
 
 def test_a_config_that_may_lose_commits_is_refused_or_named_where_it_was_allowed() -> None:

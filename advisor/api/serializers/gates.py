@@ -21,6 +21,7 @@ from advisor.api.serializers.requests import ConfigTextSerializer
 from advisor.api.serializers.studies import ProgressSerializer
 from benchmarks.errors import about
 from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.models import BinaryLog
 from tuning.catalogue.knob import Durability
 from tuning.export.gate_files import ERROR, RUNNING
 from tuning.models import StudyState
@@ -124,6 +125,12 @@ class GateRequestSerializer(StrictSerializer):
         default=Durability.D0.value,
         help_text="The least safe class that either config may have.",
     )
+    binary_log = serializers.ChoiceField(
+        choices=BinaryLog.values,
+        default=BinaryLog.DEFAULT.value,
+        help_text="Of both sides. on: also synced at every commit and with rows, unless a config "
+        "says otherwise. default: each server does what it does by default.",
+    )
 
     def gate_request(self) -> GateRequest:
         """The request. Raises DeviceUnusable for a device that is gone."""
@@ -148,6 +155,7 @@ class GateRequestSerializer(StrictSerializer):
                 "candidate": _side(values["candidate"]),
                 "baseline": _side(values.get("baseline") or {}),
                 "durability": Durability(values["durability"]),
+                "binary_log": BinaryLog(values["binary_log"]),
             },
             plan=plan,
             device=found,
@@ -254,6 +262,9 @@ class GateStateSerializer(GateSerializer):
     candidate = serializers.CharField(source="facts.candidate", help_text="Config and server.")
     baseline = serializers.CharField(source="facts.baseline")
     measured = serializers.CharField(source="facts.place", help_text="Host, device, workload.")
+    binary_log = serializers.ChoiceField(
+        choices=BinaryLog.values, help_text="What was asked for of both sides."
+    )
     result = GateResultSerializer(
         source="facts.result_or_none",
         allow_null=True,

@@ -23,6 +23,8 @@ from advisor.processes.supervisor import Supervisor
 from advisor.terminal.follow import follow
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.models import BinaryLog
+from tuning.catalogue.knob import Durability
 from tuning.configs.files.cnf import read_cnf
 from tuning.errors import InvalidConfig, TuningError
 from tuning.export.gate_files import ERROR, GATE_FILES, gate_json
@@ -95,6 +97,19 @@ class Command(BaseCommand):
             help="the most pairs to measure (default: %(default)s)",
         )
         parser.add_argument("--budget", type=int, metavar="MINUTES", help="the most time to take")
+        parser.add_argument(
+            "--durability",
+            default=Durability.D0.value,
+            choices=[one.value for one in Durability],
+            help="the least safe class that either config may have (default: %(default)s)",
+        )
+        parser.add_argument(
+            "--binlog",
+            default=BinaryLog.DEFAULT.value,
+            choices=BinaryLog.values,
+            help="the binary log of both sides: on, which is also synced and has rows unless a "
+            "config says otherwise, off, or what each server does by default",
+        )
         parser.add_argument(
             "--host", default=settings.HOST_NAME, metavar="NAME", help="the host to measure on"
         )
@@ -184,6 +199,8 @@ def _request(options: dict[str, Any]) -> GateRequest:
         warmup_s=options["warmup"],
         measure_s=options["measure"],
         budget_minutes=options["budget"],
+        durability=Durability(options["durability"]),
+        binary_log=BinaryLog(options["binlog"]),
     )
 
 
