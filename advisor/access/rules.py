@@ -143,6 +143,7 @@ API: dict[str, Rules] = {
     "api-group-cancel": _OWN_GROUP,
     "api-gate-list": {"GET": READ, "POST": OPERATE},
     **_shown(("api-gate-detail", "api-gate-junit", "api-gate-markdown", "api-gate-badge")),
+    "api-gate-history": SHOWN,
     "api-search-space": {"POST": OPERATE},
     "api-extend": _OWN_STUDY,
     "api-pause": _OWN_STUDY,

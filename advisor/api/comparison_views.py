@@ -17,6 +17,7 @@ from advisor.api.serializers.comparisons import (
     figures_of,
     run_set_of,
 )
+from advisor.api.serializers.shown import shown
 from advisor.api.views import UNAUTHORISED
 from advisor.shared_results import shared_comparisons
 from tuning.comparison.comparable_runs import chosen_run_set, labels
@@ -60,4 +61,4 @@ class DeviceComparisonView(APIView):
             "run_set": None if shown is None else run_set_of(shown, texts[shown.key]),
             **(NOTHING if comparison is None else figures_of(comparison)),
         }
-        return Response(DeviceComparisonSerializer(document).data)
+        return Response(shown(DeviceComparisonSerializer, document))

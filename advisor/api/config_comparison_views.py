@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 from advisor.api.errors import ApiError
 from advisor.api.serializers.common import QuerySerializer, error_response
 from advisor.api.serializers.config_comparisons import ConfigComparisonSerializer
+from advisor.api.serializers.shown import shown
 from advisor.api.views import UNAUTHORISED
 from benchmarks.models import Config
 from tuning.comparison.configs import compare_configs
@@ -48,4 +49,4 @@ class ConfigComparisonView(APIView):
                 raise ApiError(404, "not_found", f"There is no config {digest[:12]}.")
         found = compare_configs([there[digest] for digest in wanted])
         document = vars(found) | {"configs": wanted}
-        return Response(ConfigComparisonSerializer(document).data)
+        return Response(shown(ConfigComparisonSerializer, document))

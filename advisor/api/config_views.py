@@ -21,6 +21,7 @@ from advisor.api.serializers.requests import (
     StudyRequestSerializer,
     TranslateRequestSerializer,
 )
+from advisor.api.serializers.shown import all_shown, shown
 from advisor.api.views import UNAUTHORISED, refusals_of
 from tuning.catalogue.knob import Durability
 from tuning.comparison.configs import differing_knobs
@@ -62,7 +63,7 @@ class CheckConfigView(APIView):
         body = CheckRequestSerializer.of(request)
         values = body.validated_data
         checked = _checked(request, values, values["text"])
-        return Response(CheckedConfigSerializer(checked).data)
+        return Response(shown(CheckedConfigSerializer, checked))
 
 
 class TranslateConfigView(APIView):
@@ -80,7 +81,7 @@ class TranslateConfigView(APIView):
     )
     def post(self, request: Request) -> Response:
         values = TranslateRequestSerializer.of(request).validated_data
-        return Response(CheckedConfigSerializer(_checked(request, values, values["text"])).data)
+        return Response(shown(CheckedConfigSerializer, _checked(request, values, values["text"])))
 
 
 class DiffConfigsView(APIView):
@@ -123,4 +124,4 @@ class ProposalsView(APIView):
         body = StudyRequestSerializer.of(request)
         with refusals_of(body):
             found = proposals_here(body.study_request())
-        return Response(ProposalSerializer(found, many=True).data)
+        return Response(all_shown(ProposalSerializer, found))

@@ -16,6 +16,7 @@ from advisor.api.host_views import NO_HOST
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.datasets import DatasetSerializer, DeleteDatasetRequestSerializer
 from advisor.api.serializers.hosts import InspectionSerializer
+from advisor.api.serializers.shown import all_shown, shown
 from advisor.api.views import UNAUTHORISED
 from benchmarks.models import Host, Inspection
 from tuning.studies.datasets import noted_datasets
@@ -30,7 +31,7 @@ class DatasetListView(APIView):
     )
     def get(self, request: Request, pk: int) -> Response:
         found = noted_datasets(get_object_or_404(Host, pk=pk))
-        return Response(DatasetSerializer(found, many=True).data)
+        return Response(all_shown(DatasetSerializer, found))
 
 
 class DeleteDatasetView(APIView):
@@ -71,5 +72,5 @@ class PruneDatasetsView(APIView):
 def _asked(request: Request, pk: int, ask: Callable[..., Inspection]) -> Response:
     """The job of the host; what was deleted stands in its answer."""
     row = ask(get_object_or_404(Host, pk=pk), user=request.user)
-    document = InspectionSerializer(row).data
+    document = shown(InspectionSerializer, row)
     return created(request, "api-inspection-detail", row.pk, document, status=202)

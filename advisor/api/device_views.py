@@ -31,6 +31,7 @@ from advisor.api.serializers.probes import (
     ProbeSerializer,
     ProbeSummarySerializer,
 )
+from advisor.api.serializers.shown import all_shown, shown
 from advisor.api.views import UNAUTHORISED
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.inventory.devices import NATIVE
@@ -72,7 +73,7 @@ class DeviceListView(APIView):
     def get(self, request: Request) -> Response:
         pages = Pages()
         page = pages.rows(on_host(devices(), request), request)
-        return pages.answer(DeviceSummarySerializer(known_devices(page), many=True).data)
+        return pages.answer(all_shown(DeviceSummarySerializer, known_devices(page)))
 
     @extend_schema(
         operation_id="register_device",
@@ -133,7 +134,7 @@ class ProbeListView(APIView):
         device = get_object_or_404(devices(), pk=pk)
         pages = Pages()
         page = pages.rows(device.probes.defer("result"), request)
-        return pages.answer(ProbeSummarySerializer(page, many=True).data)
+        return pages.answer(all_shown(ProbeSummarySerializer, page))
 
     @extend_schema(
         operation_id="start_probe",
@@ -154,7 +155,7 @@ class ProbeListView(APIView):
         body = ProbeRequestSerializer.of(request)
         once, seconds = Once(request), body.validated_data["seconds"]
         made = once.make_quickly(lambda: start_probe(device, seconds, user=request.user))
-        document = ProbeSerializer(probes().get(pk=made)).data
+        document = shown(ProbeSerializer, probes().get(pk=made))
         return created(
             request, "api-probe-detail", made, document, status=202, headers=once.headers
         )
@@ -167,7 +168,7 @@ class ProbeDetailView(APIView):
         responses={200: ProbeSerializer, 401: UNAUTHORISED, 404: NO_PROBE},
     )
     def get(self, request: Request, pk: int) -> Response:
-        return Response(ProbeSerializer(get_object_or_404(probes(), pk=pk)).data)
+        return Response(shown(ProbeSerializer, get_object_or_404(probes(), pk=pk)))
 
 
 class CancelProbeView(APIView):
@@ -179,7 +180,7 @@ class CancelProbeView(APIView):
     )
     def post(self, request: Request, pk: int) -> Response:
         cancel_probe(get_object_or_404(probes(), pk=pk))
-        return Response(ProbeSerializer(get_object_or_404(probes(), pk=pk)).data)
+        return Response(shown(ProbeSerializer, get_object_or_404(probes(), pk=pk)))
 
 
 class EmulationProfileListView(APIView):
@@ -190,12 +191,10 @@ class EmulationProfileListView(APIView):
     )
     def get(self, request: Request) -> Response:
         return Response(
-            EmulationProfileSerializer(
-                [WITHOUT_LIMITS, *shipped_profiles().values()], many=True
-            ).data
+            all_shown(EmulationProfileSerializer, [WITHOUT_LIMITS, *shipped_profiles().values()])
         )
 
 
 def _document(device: Device) -> dict[str, Any]:
     [known] = known_devices([device])
-    return dict(DeviceSerializer(known).data)
+    return shown(DeviceSerializer, known)

@@ -10,6 +10,7 @@ from advisor.api.serializers.hosts import HostSerializer
 from advisor.api.serializers.rankings import ranking_of
 from advisor.api.serializers.recommendations import recommendation_of
 from advisor.api.serializers.results import results_of
+from advisor.api.serializers.shown import all_shown, shown
 from advisor.api.serializers.studies import StudySerializer
 from tuning.models import Study
 from tuning.results.known_hosts import KnownHost
@@ -25,10 +26,10 @@ def study_document(result: StudyResult) -> dict[str, Any]:
     """
     recommendations = [recommendation_of(result, one) for one in result.recommendations]
     return {
-        "study": StudySerializer(result.study).data,
+        "study": shown(StudySerializer, result.study),
         "ranking": ranking_of(result),
         "recommendation": recommendations[0] if recommendations else None,
-        "candidates": CandidateSerializer(result.candidates.values(), many=True).data,
+        "candidates": all_shown(CandidateSerializer, result.candidates.values()),
         "recommendations": recommendations,
         **results_of(result),
     }
@@ -36,9 +37,9 @@ def study_document(result: StudyResult) -> dict[str, Any]:
 
 def hosts_document(known: Iterable[KnownHost]) -> list[Any]:
     """All hosts as in the API's list of them."""
-    return [HostSerializer(one).data for one in known]
+    return [shown(HostSerializer, one) for one in known]
 
 
 def studies_document(studies: Iterable[Study]) -> list[Any]:
     """The studies as in the API's list of them."""
-    return [StudySerializer(one).data for one in studies]
+    return [shown(StudySerializer, one) for one in studies]

@@ -20,16 +20,19 @@ from advisor.api.idempotency import KEY, REUSED, Once
 from advisor.api.listing import PAGES, Pages, on_host
 from advisor.api.queries import GateListQuery
 from advisor.api.serializers.common import error_response
+from advisor.api.serializers.gate_history import GateHistorySerializer, gate_history_document
 from advisor.api.serializers.gates import (
     GatePageSerializer,
     GateRequestSerializer,
     GateSerializer,
     GateStateSerializer,
 )
+from advisor.api.serializers.shown import all_shown, shown
 from advisor.api.views import UNAUTHORISED
 from advisor.api.waiting import VERSION, WAIT, wait_for_study
 from tuning.export.gate_files import GATE_FILES
 from tuning.results.gate_facts import gate_facts, gates
+from tuning.results.gate_history import gate_history
 from tuning.studies.gates import create_gate
 from tuning.studies.glance import final_word
 
@@ -40,7 +43,7 @@ def _state(request: Request, pk: int) -> dict[str, Any]:
     """One gate with its figures. Raises Http404."""
     study: Any = get_object_or_404(gates(), pk=pk)
     study.facts = gate_facts(study, url=_page(request, pk))
-    return dict(GateStateSerializer(study).data)
+    return shown(GateStateSerializer, study)
 
 
 def _page(request: Request, pk: int) -> str:
@@ -65,7 +68,7 @@ class GateListView(APIView):
             rows = rows.filter(name=name)
         pages = Pages()
         page = pages.rows(rows, request)
-        return pages.answer(GateSerializer(page, many=True).data)
+        return pages.answer(all_shown(GateSerializer, page))
 
     @extend_schema(
         operation_id="create_gate",
@@ -108,21 +111,42 @@ class GateDetailView(APIView):
         return unless_known(request, final_word(pk), lambda: Response(_state(request, pk)))
 
 
+class GateHistoryView(APIView):
+    @extend_schema(
+        operation_id="get_gate_history",
+        summary="All gates of its name over time, and since when their level has changed",
+        responses={200: GateHistorySerializer, 401: UNAUTHORISED, 404: NO_GATE},
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        study = get_object_or_404(gates(), pk=pk)
+        return Response(gate_history_document(study.name, gate_history(study)))
+
+
 def _documented(form: str, summary: str) -> Any:
     media_type, _ = GATE_FILES[form]
     found = OpenApiResponse(OpenApiTypes.STR, description="The file.")
     return extend_schema(
         operation_id=f"get_gate_{form}",
         summary=summary,
-        responses={(200, media_type): found, 401: UNAUTHORISED, 404: NO_GATE},
+        parameters=[IF_NONE_MATCH],
+        responses={
+            (200, media_type): found,
+            304: NOT_MODIFIED,
+            401: UNAUTHORISED,
+            404: NO_GATE,
+        },
     )
 
 
 def _file(form: str, request: Request, pk: int) -> HttpResponse:
     study = get_object_or_404(gates(), pk=pk)
     media_type, make = GATE_FILES[form]
-    text = make(gate_facts(study, url=_page(request, pk)))
-    return HttpResponse(text, content_type=f"{media_type}; charset=utf-8")
+
+    def file() -> HttpResponse:
+        text = make(gate_facts(study, url=_page(request, pk)))
+        return HttpResponse(text, content_type=f"{media_type}; charset=utf-8")
+
+    return unless_known(request, final_word(pk), file)
 
 
 class GateJunitView(APIView):

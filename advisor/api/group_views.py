@@ -17,6 +17,7 @@ from advisor.api.idempotency import KEY, REUSED, Once
 from advisor.api.listing import PAGES, Pages
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.requests import PauseRequestSerializer, StudyGroupRequestSerializer
+from advisor.api.serializers.shown import all_shown, shown
 from advisor.api.serializers.studies import (
     StudyGroupPageSerializer,
     StudyGroupSerializer,
@@ -36,7 +37,7 @@ def _groups() -> QuerySet[StudyGroup]:
 
 def _state(pk: int) -> dict[str, Any]:
     """One group with the progress of its studies. Raises Http404."""
-    return dict(StudyGroupStateSerializer(get_object_or_404(_groups(), pk=pk)).data)
+    return shown(StudyGroupStateSerializer, get_object_or_404(_groups(), pk=pk))
 
 
 class StudyGroupListView(APIView):
@@ -49,7 +50,7 @@ class StudyGroupListView(APIView):
     def get(self, request: Request) -> Response:
         pages = Pages()
         page = pages.rows(_groups(), request)
-        return pages.answer(StudyGroupSerializer(page, many=True).data)
+        return pages.answer(all_shown(StudyGroupSerializer, page))
 
     @extend_schema(
         operation_id="create_study_group",

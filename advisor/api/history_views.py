@@ -16,6 +16,7 @@ from advisor.api.serializers.history import (
     HistoryQuery,
     history_document,
 )
+from advisor.api.serializers.shown import shown
 from advisor.api.views import UNAUTHORISED
 from benchmarks.models import Device
 from tuning.comparison.baseline_history import chosen_history
@@ -39,4 +40,4 @@ class DeviceHistoryView(APIView):
         lines, history = chosen_history(device, asked)
         if asked and asked not in {line.token for line in lines}:
             raise ValidationError({"line": ["There is no such line on this device."]})
-        return Response(BaselineHistorySerializer(history_document(lines, history)).data)
+        return Response(shown(BaselineHistorySerializer, history_document(lines, history)))

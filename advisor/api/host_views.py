@@ -28,6 +28,7 @@ from advisor.api.serializers.hosts import (
     RenameRequestSerializer,
     RetireRequestSerializer,
 )
+from advisor.api.serializers.shown import all_shown, shown
 from advisor.api.views import UNAUTHORISED, LifeCycleView, documented
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.models import Host, Inspection
@@ -43,7 +44,7 @@ NO_HOST = error_response("There is no such host.")
 def _document(pk: int) -> dict[str, Any]:
     """One host. Raises Http404."""
     [known] = known_hosts([get_object_or_404(hosts(), pk=pk)])
-    return dict(HostDetailSerializer(known).data)
+    return shown(HostDetailSerializer, known)
 
 
 class HostListView(APIView):
@@ -56,7 +57,7 @@ class HostListView(APIView):
     def get(self, request: Request) -> Response:
         pages = Pages("name")
         page = pages.rows(hosts(), request)
-        return pages.answer(HostSerializer(known_hosts(page), many=True).data)
+        return pages.answer(all_shown(HostSerializer, known_hosts(page)))
 
 
 class HostDetailView(APIView):
@@ -158,7 +159,7 @@ class InspectView(APIView):
         lists = caller_of(request).is_administrator
         made = once.make_quickly(lambda: _inspect(host, asked, lists=lists, user=request.user))
         row = Inspection.objects.select_related("host").get(pk=made)
-        document = InspectionSerializer(row).data
+        document = shown(InspectionSerializer, row)
         return created(
             request, "api-inspection-detail", made, document, status=202, headers=once.headers
         )
@@ -188,4 +189,4 @@ class InspectionDetailView(APIView):
     )
     def get(self, request: Request, pk: int) -> Response:
         rows = Inspection.objects.select_related("host")
-        return Response(InspectionSerializer(get_object_or_404(rows, pk=pk)).data)
+        return Response(shown(InspectionSerializer, get_object_or_404(rows, pk=pk)))

@@ -23,6 +23,7 @@ from advisor.api.serializers.listed import (
     StoredConfigSerializer,
     VersionSerializer,
 )
+from advisor.api.serializers.shown import all_shown, shown
 from advisor.api.views import UNAUTHORISED
 from benchmarks.jobs.provenance import head_commit
 from benchmarks.models import Config, Server, Workload
@@ -47,7 +48,7 @@ class ServerListView(APIView):
     def get(self, request: Request) -> Response:
         pages = Pages()
         page = pages.rows(on_host(Server.objects.select_related("host"), request), request)
-        return pages.answer(ServerRowSerializer(page, many=True).data)
+        return pages.answer(all_shown(ServerRowSerializer, page))
 
 
 class ConfigView(APIView):
@@ -69,7 +70,7 @@ class ConfigView(APIView):
             "runs": config.runs.count(),
             "candidates": uses[:MAX_USES],
         }
-        return Response(StoredConfigSerializer(document).data)
+        return Response(shown(StoredConfigSerializer, document))
 
 
 class RecommendationListView(APIView):
@@ -93,7 +94,7 @@ class RecommendationListView(APIView):
         pages = Pages()
         page = pages.rows(found, request)
         Workload.objects.fetch_load_hosts(one.workload for one in page)
-        return pages.answer(ListedRecommendationSerializer(page, many=True).data)
+        return pages.answer(all_shown(ListedRecommendationSerializer, page))
 
 
 class PublishedView(APIView):
@@ -103,7 +104,7 @@ class PublishedView(APIView):
         responses={200: PublishedTableSerializer(many=True), 401: UNAUTHORISED},
     )
     def get(self, request: Request) -> Response:
-        return Response(PublishedTableSerializer(published.tables(), many=True).data)
+        return Response(all_shown(PublishedTableSerializer, published.tables()))
 
 
 class VersionView(APIView):

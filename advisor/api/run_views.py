@@ -28,6 +28,7 @@ from advisor.api.serializers.runs import (
     log_of,
     series_of,
 )
+from advisor.api.serializers.shown import all_shown, shown
 from advisor.api.views import UNAUTHORISED
 from advisor.responses import download
 from benchmarks.models import Run, Workload
@@ -65,7 +66,7 @@ class AllRunsView(APIView):
         pages = Pages()
         page = pages.rows(rows.defer(*BULKY), request)
         Workload.objects.fetch_load_hosts(run.workload for run in page)
-        return pages.answer(RunSummarySerializer(page, many=True).data)
+        return pages.answer(all_shown(RunSummarySerializer, page))
 
 
 class RunDetailView(APIView):
@@ -82,7 +83,7 @@ class RunDetailView(APIView):
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
         run = get_object_or_404(runs(), pk=pk)
-        return unless_known(request, word_of(run), lambda: Response(RunDetailSerializer(run).data))
+        return unless_known(request, word_of(run), lambda: Response(shown(RunDetailSerializer, run)))
 
 
 class RunSeriesView(APIView):

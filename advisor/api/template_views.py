@@ -9,6 +9,7 @@ from rest_framework.views import APIView
 
 from advisor.api.listing import named_host
 from advisor.api.serializers.common import error_response
+from advisor.api.serializers.shown import all_shown
 from advisor.api.serializers.templates import TemplateOnHost, TemplateSerializer
 from advisor.api.views import UNAUTHORISED
 from tuning.studies.hosts import cpus_of
@@ -32,4 +33,4 @@ class TemplateListView(APIView):
         host = named_host(request)
         cpus = cpus_of(host.name if host else "")
         templates = [TemplateOnHost(load_template(name), cpus) for name in template_names()]
-        return Response(TemplateSerializer(templates, many=True).data)
+        return Response(all_shown(TemplateSerializer, templates))

@@ -82,6 +82,7 @@ urlpatterns = [
     ),
     path("gates/", gate_views.GateListView.as_view(), name="api-gate-list"),
     path("gates/<id:pk>/", gate_views.GateDetailView.as_view(), name="api-gate-detail"),
+    path("gates/<id:pk>/history/", gate_views.GateHistoryView.as_view(), name="api-gate-history"),
     path("gates/<id:pk>/junit.xml", gate_views.GateJunitView.as_view(), name="api-gate-junit"),
     path(
         "gates/<id:pk>/summary.md",

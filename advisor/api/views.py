@@ -29,6 +29,7 @@ from advisor.api.serializers.requests import (
 )
 from advisor.api.serializers.results import ResultsSerializer, RunSerializer, results_of
 from advisor.api.serializers.searches import SearchHereSerializer
+from advisor.api.serializers.shown import all_shown, shown
 from advisor.api.serializers.studies import (
     StudyPageSerializer,
     StudySerializer,
@@ -59,7 +60,7 @@ def study_state(pk: int) -> dict[str, Any]:
     """One study with its progress. Raises Http404."""
     candidates = Candidate.objects.select_related("config", "merged_into", "taken_from")
     rows = studies().prefetch_related(Prefetch("candidates", candidates))
-    return dict(StudyStateSerializer(get_object_or_404(rows, pk=pk)).data)
+    return shown(StudyStateSerializer, get_object_or_404(rows, pk=pk))
 
 
 def result_of(pk: int) -> StudyResult:
@@ -87,7 +88,7 @@ class StudyListView(APIView):
         rows, pages = listed_studies(on_host(studies(), request), StudyListQuery.asked(request))
         page = pages.rows(rows, request)
         fetch_load_hosts(page)
-        return pages.answer(StudySerializer(page, many=True).data)
+        return pages.answer(all_shown(StudySerializer, page))
 
     @extend_schema(
         operation_id="create_study",
@@ -125,7 +126,7 @@ class SearchSpaceView(APIView):
         body = StudyRequestSerializer.of(request)
         with refusals_of(body):
             found = search_here(body.study_request())
-        return Response(SearchHereSerializer(found).data)
+        return Response(shown(SearchHereSerializer, found))
 
 
 class StudyDetailView(APIView):
@@ -186,7 +187,7 @@ class ResultsView(APIView):
 
 def _events(pk: int) -> Any:
     study = get_object_or_404(studies().select_related("created_by"), pk=pk)
-    return EventSerializer(study_events(study), many=True).data
+    return all_shown(EventSerializer, study_events(study))
 
 
 class EventListView(APIView):
@@ -221,7 +222,7 @@ class RunListView(APIView):
         return unless_known(
             request,
             final_word(pk),
-            lambda: Response(RunSerializer(result_of(pk).history, many=True).data),
+            lambda: Response(all_shown(RunSerializer, result_of(pk).history)),
         )
 
 

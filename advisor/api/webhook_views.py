@@ -14,6 +14,7 @@ from advisor.access.callers import caller_of
 from advisor.api.created import created
 from advisor.api.listing import PAGES, Pages
 from advisor.api.serializers.common import error_response
+from advisor.api.serializers.shown import all_shown, shown
 from advisor.api.serializers.webhooks import (
     CreatedWebhookSerializer,
     DeliveryPageSerializer,
@@ -45,7 +46,7 @@ class WebhookListView(APIView):
     def get(self, request: Request) -> Response:
         pages = Pages()
         page = pages.rows(webhooks_of(caller_of(request)), request)
-        return pages.answer(WebhookSerializer(page, many=True).data)
+        return pages.answer(all_shown(WebhookSerializer, page))
 
     @extend_schema(
         operation_id="create_webhook",
@@ -70,7 +71,7 @@ class WebhookListView(APIView):
             request.build_absolute_uri(reverse("home")),
             of_everybody=values["of_everybody"],
         )
-        document = {**WebhookSerializer(hook).data, "secret": secret}
+        document = {**shown(WebhookSerializer, hook), "secret": secret}
         return created(request, "api-webhook-detail", hook.pk, document)
 
 
@@ -81,7 +82,7 @@ class WebhookDetailView(APIView):
         responses={200: WebhookSerializer, 401: UNAUTHORISED, 404: NO_WEBHOOK},
     )
     def get(self, request: Request, pk: int) -> Response:
-        return Response(WebhookSerializer(_webhook(pk)).data)
+        return Response(shown(WebhookSerializer, _webhook(pk)))
 
     @extend_schema(
         operation_id="change_webhook",
@@ -97,7 +98,7 @@ class WebhookDetailView(APIView):
     def patch(self, request: Request, pk: int) -> Response:
         hook = _webhook(pk)
         switch(hook, on=WebhookChangeSerializer.of(request).validated_data["active"])
-        return Response(WebhookSerializer(hook).data)
+        return Response(shown(WebhookSerializer, hook))
 
     @extend_schema(
         operation_id="delete_webhook",
@@ -123,7 +124,7 @@ class WebhookTestView(APIView):
         },
     )
     def post(self, request: Request, pk: int) -> Response:
-        return Response(DeliverySerializer(send_test(_webhook(pk))).data, status=202)
+        return Response(shown(DeliverySerializer, send_test(_webhook(pk))), status=202)
 
 
 class DeliveryListView(APIView):
@@ -136,4 +137,4 @@ class DeliveryListView(APIView):
     def get(self, request: Request, pk: int) -> Response:
         pages = Pages()
         page = pages.rows(_webhook(pk).deliveries.defer("body"), request)
-        return pages.answer(DeliverySerializer(page, many=True).data)
+        return pages.answer(all_shown(DeliverySerializer, page))

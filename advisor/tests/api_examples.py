@@ -206,6 +206,7 @@ CALLS = (
     ),
     Call("list_gates"),
     Call("get_gate", lambda world: world.gate.pk),
+    Call("get_gate_history", lambda world: world.gate.pk),
     Call("get_gate_junit", lambda world: world.gate.pk),
     Call("get_gate_markdown", lambda world: world.gate.pk),
     Call("get_gate_badge", lambda world: world.gate.pk),

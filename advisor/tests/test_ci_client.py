@@ -153,7 +153,8 @@ def test_the_client_waits_and_exits_as_the_verdict_says(
     advisor.verdict = verdict
     done = shell(
         "oltp-gate --config my.cnf --baseline production --limit 'p95 +5%' --junit j --badge b "
-        "--markdown m --pairs 9 --budget 5 --durability D1 --binlog on --load-host load1",
+        "--markdown m --pairs 9 --budget 5 --durability D1 --binlog on --load-host load1 "
+        "--set innodb-io-capacity=7000 --json d",
         job,
         tmp_path,
     )
@@ -166,6 +167,8 @@ def test_the_client_waits_and_exits_as_the_verdict_says(
     assert (body["limits"], body["max_pairs"], body["budget_minutes"]) == ({"p95_ms": 5.0}, 9, 5)
     assert (body["durability"], body["binary_log"]) == ("D1", "on")
     assert body["load_host"] == ["load1"]
+    assert body["candidate"]["knobs"] == {"innodb_io_capacity": "7000"}
+    assert json.loads((tmp_path / "d").read_text())["verdict"] == verdict
     assert advisor.tokens == {"Token oltp_secret"}
 
 
@@ -177,6 +180,7 @@ def test_what_cannot_be_asked_is_an_error_that_says_why(
         ("oltp-gate --config my.cnf", "invalid_config: no"),
         ("oltp-gate --config nowhere.cnf", "nowhere.cnf"),
         ("oltp-gate --config my.cnf --limit 'p95 -5%'", "is no limit"),
+        ("oltp-gate --set innodb_io_capacity", "is not NAME=VALUE"),
         ("ADVISOR_TOKEN= oltp-gate --config my.cnf", "ADVISOR_TOKEN"),
         ("oltp-gate --url file:///etc --config my.cnf", "is not an http address"),
     ):

@@ -32,7 +32,7 @@ from tuning.export.gate_files import (
     markdown_summary,
     percent_text,
 )
-from tuning.models import GateVerdict, Study
+from tuning.models import Candidate, GateVerdict, Study
 from tuning.results.gate_facts import gate_facts
 from tuning.results.gate_history import gate_history
 from tuning.results.gate_texts import change_percent, limit_sentence
@@ -98,7 +98,10 @@ def test_a_gate_is_asked_for_waited_for_and_read_through_the_api() -> None:
     suite = ET.fromstring(api.get(f"{GATES}{study.pk}/junit.xml").content)[0]  # noqa: S314
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
     assert "| tpmP at least -5 % | fail |" in api.get(f"{GATES}{study.pk}/summary.md").text
-    assert "fail" in api.get(f"{GATES}{study.pk}/badge.svg").text
+    badge = api.get(f"{GATES}{study.pk}/badge.svg")
+    assert "fail" in badge.text
+    known = {"If-None-Match": badge["ETag"]}
+    assert api.get(f"{GATES}{study.pk}/badge.svg", headers=known).status_code == 304
     listed = api.get(f"{GATES}?name=nightly").json()
     assert [one["verdict"] for one in listed["results"]] == ["error", "fail"]
     assert api.get(f"{GATES}?name=other").json()["count"] == 0
@@ -116,10 +119,12 @@ def test_durability_and_binary_log_of_both_sides_are_chosen_everywhere(
     lossy = {"name": "new", "text": "[mysqld]\ninnodb_flush_log_at_trx_commit = 2\n"}
     chosen = {"durability": "D1", "binary_log": "off"}
     assert post(api, candidate={"config": lossy}, binary_log="off").status_code == 400
-    made = post(api, candidate={"config": lossy}, **chosen)
+    few = {"innodb_io_capacity": "7000"}
+    made = post(api, candidate={"config": lossy, "knobs": few}, **chosen)
     assert made.status_code == 201, made.content
     assert made.json()["binary_log"] == "off"
     assert list(Study.objects.values("durability", "binary_log")) == [chosen]
+    assert few.items() <= Candidate.objects.get(is_baseline=False).config.knobs.items()
     page = admin_client.get(reverse("gate-detail", args=[made.json()["id"]])).text
     assert "<dt>Binary log</dt><dd>off</dd>" in page
     assert "- binary log of both: off" in api.get(f"{GATES}{made.json()['id']}/summary.md").text
@@ -141,9 +146,13 @@ def test_durability_and_binary_log_of_both_sides_are_chosen_everywhere(
         call_command("gate", *sizes)
     assert "class D1, but this study allows only D0" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        call_command("gate", *sizes, "--durability", "D1", "--binlog", "off")
+        call_command(
+            *("gate", *sizes, "--durability", "D1", "--binlog", "off"),
+            *("--set", "innodb-io-capacity = 7000"),
+        )
     assert json.loads(capsys.readouterr().out)["binary_log"] == "off"
     assert list(Study.objects.values("durability", "binary_log")) == [chosen, chosen]
+    assert len(set(Candidate.objects.filter(is_baseline=False).values_list("config"))) == 1
 
 
 @pytest.mark.parametrize(
@@ -210,6 +219,12 @@ def test_slow_drift_through_many_passing_gates_is_seen(admin_client: Client) -> 
         limit = document["limits"][0] | {"candidate": level, "baseline": level * 1.01}
         result = document | {"limits": [limit | {"change_percent": -1.0}]}
         GateVerdict.objects.create(study=study, verdict="pass", reason="kept", result=result)
+    found = client_of("ci").get(f"{GATES}{study.pk}/history/").json()
+    assert (found["name"], len(found["gates"])) == ("nightly", 25)
+    assert found["gates"][-1]["figures"][0]["change_percent"] == -1.0
+    assert found["changes"]
+    assert not any(one["is_better"] or one["is_of_the_host"] for one in found["changes"])
+    assert all(one["low"] <= one["ratio"] < 1 for one in found["changes"])
     history = gate_history(study)
     assert {point.verdict for point in history.points} == {"pass"}
     assert len(history.points) == 25

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import sys
@@ -40,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ):
             if path := getattr(asked, option):
                 path.write_text(api.file(gate["id"], name), encoding="utf-8")
+        if asked.json:
+            asked.json.write_text(json.dumps(gate, indent=2), encoding="utf-8")
     except (ClientError, OSError) as error:
         print(f"oltp-gate: {error}", file=sys.stderr)
         return ERROR
@@ -71,8 +74,8 @@ def _body(asked: argparse.Namespace) -> dict[str, Any]:
     """The request; raises OSError for a file that cannot be read."""
     body: dict[str, Any] = {
         "name": asked.name,
-        "candidate": _side(asked.config, asked.server),
-        "baseline": _side(asked.baseline, asked.baseline_server),
+        "candidate": _side(asked.config, asked.server, dict(asked.set)),
+        "baseline": _side(asked.baseline, asked.baseline_server, {}),
         "confidence": asked.confidence,
         "max_pairs": asked.pairs,
     }
@@ -98,15 +101,24 @@ def _body(asked: argparse.Namespace) -> dict[str, Any]:
     return body
 
 
-def _side(config: str, server: str) -> dict[str, Any]:
+def _side(config: str, server: str, knobs: dict[str, str]) -> dict[str, Any]:
     """A file where there is one of that name or it ends in .cnf, else a stored config."""
     side: dict[str, Any] = {"server": server} if server else {}
+    if knobs:
+        side["knobs"] = knobs
     path = Path(config)
     if config and (path.suffix == ".cnf" or path.is_file()):
         side["config"] = {"name": path.stem, "text": path.read_text(encoding="utf-8")}
     elif config:
         side["stored"] = config
     return side
+
+
+def _knob(text: str) -> tuple[str, str]:
+    name, sign, value = (part.strip() for part in text.partition("="))
+    if not name or not sign:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name.replace("-", "_").lower(), value
 
 
 def _limit(text: str) -> tuple[str, float]:
@@ -133,6 +145,14 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE|NAME",
         help="a my.cnf, 'default', the hash of a stored config, study:ID, or the name of a study "
         "whose recommendation it is (default: the server's defaults)",
+    )
+    parser.add_argument(
+        "--set",
+        type=_knob,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="change that of the candidate's config, by default the baseline's; may be repeated",
     )
     parser.add_argument("--server", default="", metavar="PATH", help="the candidate's server")
     parser.add_argument("--baseline-server", default="", metavar="PATH")
@@ -164,6 +184,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--junit", type=Path, metavar="FILE")
     parser.add_argument("--markdown", type=Path, metavar="FILE")
     parser.add_argument("--badge", type=Path, metavar="FILE")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="the gate as the API has it")
     return parser
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from benchmarks.models import BinaryLog
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.candidates import PlannedCandidate, plan_file, plan_knobs
+from tuning.configs.candidates import MAX_NAME, PlannedCandidate, plan_file, plan_knobs
 from tuning.configs.gate.check import check_knobs
 from tuning.configs.effective.durability import durability_of
 from tuning.configs.notes import Action, Note
@@ -32,7 +32,7 @@ from tuning.studies.forecast import ASSUMED_OVERHEAD_S
 from tuning.studies.hosts import host_for
 from tuning.studies.lifecycle import check_redo
 from tuning.studies.named_configs import NamedConfig, named_config
-from tuning.studies.request import BadRequest, StudyRequest, sizes_of
+from tuning.studies.request import MAX_SETTINGS, BadRequest, StudyRequest, sizes_of
 from tuning.studies.retired import check_not_retired
 from tuning.studies.room import check_second_dataset
 from tuning.studies.rows import candidate_row, server_row, workload_row
@@ -53,13 +53,14 @@ class GateSide:
     """One side of a gate. Of `file` (name, content) and `stored` one at most is set.
 
     stored: as in `named_config`. Without either a baseline has the server's defaults and a
-    candidate the baseline's config. server: path of the program; None for the baseline's, and of
-    that the host's first.
+    candidate the baseline's config. knobs: what is changed of that, by name. server: path of the
+    program; None for the baseline's, and of that the host's first.
     """
 
     file: tuple[str, bytes] | None = None
     stored: str = ""
     server: Path | None = None
+    knobs: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names_config(self) -> bool:
@@ -199,8 +200,12 @@ def _check_request(request: GateRequest) -> None:
     for label, side in (("candidate", request.candidate), ("baseline", request.baseline)):
         if side.file is not None and side.stored:
             raise BadRequest("name a file or a stored config, not both", field=f"{label}.stored")
-    if not request.candidate.names_config and request.candidate.server is None:
-        raise BadRequest("a candidate has a config or a server of its own", field="candidate")
+        if len(side.knobs) > MAX_SETTINGS:
+            reason = f"at most {MAX_SETTINGS} knobs can be changed; write a my.cnf"
+            raise BadRequest(reason, field=f"{label}.knobs")
+    ours = request.candidate
+    if not (ours.names_config or ours.knobs or ours.server is not None):
+        raise BadRequest("a candidate has a config, knobs or a server of its own", field="candidate")
 
 
 def _check_minutes(request: GateRequest, run_s: float) -> None:
@@ -227,18 +232,41 @@ def _sides(
     """The baseline and the candidate, each translated where it comes from another server."""
     device = request.device.path
     first = _named(request.baseline, "baseline", host, device)
+    changed, also_changed = request.baseline.knobs, request.candidate.knobs
     if request.candidate.names_config:
         second = _named(request.candidate, "candidate", host, device)
     else:
         origin = ServerTraits.of(ours.binary) if first.origin is None else first.origin
         second = replace(first, origin=origin)
-    if second.name == first.name:
-        second = replace(second, name=f"{second.name[:48]}-candidate")
-    baseline = _planned(first, "baseline", ours, request.durability)
-    candidate = _planned(second, "candidate", theirs, request.durability)
+        also_changed = {**changed, **also_changed}
+    baseline = _planned(first, "baseline", ours, request.durability, changed)
+    candidate = _planned(second, "candidate", theirs, request.durability, also_changed)
+    if candidate.name == baseline.name:
+        candidate = replace(candidate, name=f"{candidate.name[:48]}-candidate")
     if request.binary_log is BinaryLog.ON:
         baseline, candidate = _logs_alike(baseline, ours), _logs_alike(candidate, theirs)
     return replace(baseline, is_baseline=True), candidate
+
+
+def _with_knobs(
+    planned: PlannedCandidate,
+    changed: Mapping[str, str],
+    side: Arrangement,
+    durability: Durability,
+) -> PlannedCandidate:
+    """The config with other values, under a name that says which. Raises InvalidConfig."""
+    what = ", ".join(f"{name} = {value}" for name, value in changed.items())
+    name = f"{planned.name} with {what}"[:MAX_NAME]
+    target, host = side.situation.target, side.situation.host
+    report = check_knobs(
+        {**planned.knobs, **changed}, target, source=name, durability=durability, host=host
+    )
+    notes = (
+        Note(one, Action.ADJUSTED, f"{report.knobs[one]}: changed for the gate")
+        for one in changed
+        if one in report.knobs
+    )
+    return replace(planned, name=name, knobs=report.knobs, notes=(*planned.notes, *notes))
 
 
 def _logs_alike(planned: PlannedCandidate, side: Arrangement) -> PlannedCandidate:
@@ -271,13 +299,18 @@ def _named(side: GateSide, label: str, host: str, device: Path | None) -> NamedC
 
 
 def _planned(
-    config: NamedConfig, label: str, side: Arrangement, durability: Durability
+    config: NamedConfig,
+    label: str,
+    side: Arrangement,
+    durability: Durability,
+    changed: Mapping[str, str],
 ) -> PlannedCandidate:
+    """The config on its side's server, with what is changed of it."""
     target, host = side.situation.target, side.situation.host
     origin = config.origin if config.origin != target else None
     try:
         if config.file is not None:
-            return plan_file(
+            planned = plan_file(
                 config.name,
                 config.file,
                 target,
@@ -285,15 +318,17 @@ def _planned(
                 host=host,
                 translate_from=origin,
             )
-        return plan_knobs(
-            config.name,
-            config.knobs,
-            target,
-            source=config.source,
-            durability=durability,
-            host=host,
-            translate_from=origin,
-        )
+        else:
+            planned = plan_knobs(
+                config.name,
+                config.knobs,
+                target,
+                source=config.source,
+                durability=durability,
+                host=host,
+                translate_from=origin,
+            )
+        return _with_knobs(planned, changed, side, durability) if changed else planned
     except InvalidConfig as refused:
         problems = (
             Problem(f"{label}: {one.source}", one.line, one.name, one.reason)

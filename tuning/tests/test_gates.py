@@ -445,6 +445,32 @@ def test_a_recommendation_and_a_stored_config_can_be_named() -> None:
         assert refused.value.field == "baseline.stored"
 
 
+def test_knobs_change_the_candidates_config_or_else_the_baselines() -> None:
+    other = {"innodb_buffer_pool_instances": "2"}
+    side = GateSide(knobs={"innodb_io_capacity": "7000"} | other)
+    found = gate(side, baseline=GateSide(CHANGED, knobs={"innodb_io_capacity_max": "9000"}))
+    baseline, candidate = found.candidates.order_by("position")
+    assert baseline.config.knobs == {
+        "innodb_io_capacity": "5000",
+        "innodb_io_capacity_max": "9000",
+    }
+    assert candidate.config.knobs == {
+        "innodb_io_capacity": "7000",
+        "innodb_io_capacity_max": "9000",
+        **other,
+    }
+    assert candidate.name.startswith("changed with innodb_io_capacity_max = 9000, innodb_io_capac")
+    assert {"innodb_io_capacity", *other} <= {note["name"] for note in candidate.notes}
+    alone = gate(GateSide(stored="default", knobs=other), baseline=GateSide(CHANGED))
+    assert alone.candidates.get(is_baseline=False).config.knobs == other
+    for knobs in ({"datadir": "/tmp"}, {"innodb_flush_log_at_trx_commit": "2"}, {"x\ny": "1"}):
+        with pytest.raises(InvalidConfig, match="candidate: "):
+            gate(GateSide(knobs=knobs))
+    with pytest.raises(BadRequest) as refused:
+        gate(GateSide(knobs={f"name_{number}": "1" for number in range(61)}))
+    assert refused.value.field == "candidate.knobs"
+
+
 def test_what_makes_no_gate_is_refused_with_its_field() -> None:
     for side, field in (
         (GateSide(), "candidate"),

@@ -17,7 +17,7 @@ from advisor.api.serializers.common import (
 )
 from advisor.api.serializers.device_requests import DeviceRequestSerializer, device_request
 from advisor.api.serializers.load_hosts import LoadHostsField
-from advisor.api.serializers.requests import ConfigTextSerializer
+from advisor.api.serializers.requests import MAX_VALUE, ConfigTextSerializer
 from advisor.api.serializers.studies import ProgressSerializer
 from benchmarks.errors import about
 from benchmarks.inventory.devices import DeviceRequest
@@ -57,6 +57,12 @@ class GateSideSerializer(StrictSerializer):
         help_text="Instead of `config`: `default`, the hash of a stored config (8 characters or "
         "more), `study:ID`, or the name of a study, for what that recommends.",
     )
+    knobs = serializers.DictField(
+        child=serializers.CharField(max_length=MAX_VALUE),
+        required=False,
+        help_text="What is changed of the config, by name, such as "
+        '`{"innodb_io_capacity": "4000"}`.',
+    )
     server = serializers.CharField(
         max_length=1024,
         **OPTIONAL,
@@ -90,7 +96,7 @@ class GateRequestSerializer(StrictSerializer):
         max_length=MAX_GATE_NAME, help_text="What its history goes by, such as nightly."
     )
     candidate = GateSideSerializer(
-        help_text="Without a config it has that of the baseline, on a server of its own."
+        help_text="Without a config it has that of the baseline, with knobs or a server of its own."
     )
     baseline = GateSideSerializer(**OPTIONAL, help_text="Without a config: the server's defaults.")
     limits = GateLimitsSerializer(
@@ -168,6 +174,7 @@ def _side(given: dict[str, Any]) -> GateSide:
         file=None if config is None else (config["name"], config["text"].encode()),
         stored=given.get("stored") or "",
         server=Path(server) if server else None,
+        knobs=given.get("knobs") or {},
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from rest_framework import serializers
 
 from advisor.api.serializers.common import CLASSES, FiniteField, NamedDeviceSerializer, computed
+from advisor.api.serializers.shown import all_shown
 from benchmarks.models import RunState
 from tuning.results.boards import Board
 from tuning.results.study_result import StudyResult
@@ -127,7 +128,7 @@ def ranking_of(
     ]
     found = []
     for board in boards:
-        rows = list(RankingRowSerializer(list(_rows(board)), many=True).data)
+        rows = all_shown(RankingRowSerializer, _rows(board))
         if metric != Metric.TPMP.value:
             rows.sort(key=lambda row: row["by"][metric]["rank"] or inf)
         found += rows

@@ -15,6 +15,7 @@ from advisor.api.serializers.common import (
     computed,
 )
 from advisor.api.serializers.configs import COSTS_HELP, CostSerializer
+from advisor.api.serializers.shown import shown
 from tuning.catalogue.knob import Durability
 from tuning.export.formats import ExportRequest
 from tuning.export.lines import lines_of
@@ -153,4 +154,4 @@ def recommendation_of(result: StudyResult, recommendation: Recommendation) -> di
         "proportion": evidence.proportion,
         "sized": [line for line in lines if line.in_model],
     }
-    return dict(RecommendationSerializer(parts).data)
+    return shown(RecommendationSerializer, parts)

@@ -16,6 +16,7 @@ from advisor.api.serializers.common import (
 )
 from advisor.api.serializers.recoveries import RecoverySerializer, recoveries_of
 from advisor.api.serializers.searches import SearchResultSerializer, search_result_of
+from advisor.api.serializers.shown import shown
 from advisor.api.serializers.templates import ClaimSerializer
 from advisor.api.serializers.write_debt import DebtorSerializer, WriteDebtSerializer
 from benchmarks.models import RunState
@@ -242,4 +243,4 @@ def results_of(result: StudyResult) -> dict[str, Any]:
         "findings": findings,
         "search": search_result_of(result),
     }
-    return dict(ResultsSerializer(parts).data)
+    return shown(ResultsSerializer, parts)

@@ -6,6 +6,7 @@ import json
 import sys
 from argparse import ArgumentTypeError
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -65,6 +66,14 @@ class Command(BaseCommand):
             metavar="FILE|NAME",
             help="a my.cnf, 'default', the hash of a stored config, study:ID, or the name of a "
             "study whose recommendation it is (default: the server's defaults)",
+        )
+        parser.add_argument(
+            "--set",
+            type=_knob,
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="change that of the candidate's config, by default the baseline's; may be repeated",
         )
         parser.add_argument(
             "--server", type=Path, metavar="PATH_TO_MYSQLD", help="the candidate's server"
@@ -187,7 +196,9 @@ def _request(options: dict[str, Any]) -> GateRequest:
         raise BadRequest(str(error)) from None
     return GateRequest(
         name=options["name"],
-        candidate=_side(options["config"] or "", options["server"]),
+        candidate=replace(
+            _side(options["config"] or "", options["server"]), knobs=dict(options["set"])
+        ),
         baseline=_side(options["baseline"], options["baseline_server"]),
         plan=plan,
         host=options["host"],
@@ -224,6 +235,13 @@ def _run(request: GateRequest, console: Console) -> Study:
             with suppress(TuningError):  # it may have ended this moment
                 cancel_study(study)
     return study
+
+
+def _knob(text: str) -> tuple[str, str]:
+    name, sign, value = (part.strip() for part in text.partition("="))
+    if not name or not sign:
+        raise ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name.replace("-", "_").lower(), value
 
 
 def _limit(text: str) -> Limit:
