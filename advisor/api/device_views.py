@@ -11,9 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
 from advisor.api.created import created
 from advisor.api.idempotency import KEY, REUSED, Once
-from advisor.api.listing import OF_HOST, PAGES, Pages, on_host
+from advisor.api.listing import OF_HOST, PAGES, Pages, on_host, without_bulk
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.device_requests import (
     DeviceRequestSerializer,
@@ -52,7 +53,7 @@ WITHOUT_LIMITS = {
 
 
 def devices() -> QuerySet[Device]:
-    return Device.objects.select_related("host")
+    return Device.objects.select_related("host").defer(*without_bulk("host"))
 
 
 def probes() -> QuerySet[Probe]:
@@ -165,10 +166,19 @@ class ProbeDetailView(APIView):
     @extend_schema(
         operation_id="get_probe",
         summary="One probe: progress and result",
-        responses={200: ProbeSerializer, 401: UNAUTHORISED, 404: NO_PROBE},
+        parameters=[IF_NONE_MATCH],
+        responses={
+            200: ProbeSerializer,
+            304: NOT_MODIFIED,
+            401: UNAUTHORISED,
+            404: NO_PROBE,
+        },
     )
     def get(self, request: Request, pk: int) -> Response:
-        return Response(shown(ProbeSerializer, get_object_or_404(probes(), pk=pk)))
+        probe = get_object_or_404(probes(), pk=pk)
+        return unless_known(
+            request, _word_of(probe), lambda: Response(shown(ProbeSerializer, probe))
+        )
 
 
 class CancelProbeView(APIView):
@@ -193,6 +203,14 @@ class EmulationProfileListView(APIView):
         return Response(
             all_shown(EmulationProfileSerializer, [WITHOUT_LIMITS, *shipped_profiles().values()])
         )
+
+
+def _word_of(probe: Probe) -> str | None:
+    """Differs whenever what is said of an ended probe does; None while it goes on."""
+    if not probe.is_finished:
+        return None
+    device = probe.device
+    return repr([probe.pk, probe.state, probe.finished_at, device.kind, str(device)])
 
 
 def _document(device: Device) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.listing import OF_HOST, PAGES, Pages, named_host, on_host
+from advisor.api.listing import OF_HOST, PAGES, Pages, named_host, on_host, without_bulk
 from advisor.api.queries import RecommendationListQuery, listed_recommendations
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.listed import (
@@ -47,7 +47,8 @@ class ServerListView(APIView):
     )
     def get(self, request: Request) -> Response:
         pages = Pages()
-        page = pages.rows(on_host(Server.objects.select_related("host"), request), request)
+        rows = Server.objects.select_related("host").defer(*without_bulk("host"))
+        page = pages.rows(on_host(rows, request), request)
         return pages.answer(all_shown(ServerRowSerializer, page))
 
 
@@ -91,6 +92,7 @@ class RecommendationListView(APIView):
         if (host := named_host(request)) is not None:
             rows = rows.filter(device__host=host)
         found = listed_recommendations(rows, RecommendationListQuery.asked(request))
+        found = found.defer(*without_bulk("device__host", "candidate", "whole"))
         pages = Pages()
         page = pages.rows(found, request)
         Workload.objects.fetch_load_hosts(one.workload for one in page)

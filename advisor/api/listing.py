@@ -116,6 +116,15 @@ def _check_cursor(text: str) -> None:
         raise NotFound("Invalid cursor")
 
 
+def without_bulk(host: str, *candidates: str) -> list[str]:
+    """Columns to be left out of rows that only name their host and candidates.
+
+    They are thousands of characters of JSON, which would be read for each row.
+    """
+    bulky = ("notes", "lines", "checks")
+    return [f"{host}__inventory", *(f"{one}__{name}" for one in candidates for name in bulky)]
+
+
 def on_host(rows: QuerySet[Any], request: Request) -> QuerySet[Any]:
     """The rows of the host that `?host=` names, else all. Raises like `named_host`."""
     host = named_host(request)

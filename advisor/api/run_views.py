@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
-from advisor.api.listing import PAGES, Pages, on_host
+from advisor.api.listing import PAGES, Pages, on_host, without_bulk
 from advisor.api.queries import RunListQuery, listed_runs
 from advisor.api.recommendation_views import AnyAccept
 from advisor.api.serializers.common import QuerySerializer, error_response
@@ -45,9 +45,10 @@ class SeriesQuery(QuerySerializer):
 
 
 def runs() -> QuerySet[Run]:
-    return Run.objects.select_related(
+    rows = Run.objects.select_related(
         "host", "device", "server", "workload", "config", "slot__candidate"
     )
+    return rows.defer(*without_bulk("host", "slot__candidate"))
 
 
 class AllRunsView(APIView):

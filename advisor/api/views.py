@@ -17,7 +17,7 @@ from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
 from advisor.api.created import created
 from advisor.api.errors import ApiError, refusals
 from advisor.api.idempotency import KEY, REUSED, Once
-from advisor.api.listing import PAGES, on_host
+from advisor.api.listing import PAGES, on_host, without_bulk
 from advisor.api.queries import RankingQuery, StudyListQuery, listed_studies
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.events import EventSerializer
@@ -53,7 +53,8 @@ NOT_FOUND = error_response("There is no such study.")
 
 
 def studies() -> QuerySet[Study]:
-    return Study.objects.select_related("server", "host").prefetch_related("devices", "workloads")
+    rows = Study.objects.select_related("server", "host").defer(*without_bulk("host"))
+    return rows.prefetch_related("devices", "workloads")
 
 
 def study_state(pk: int) -> dict[str, Any]:

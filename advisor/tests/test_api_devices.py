@@ -279,6 +279,13 @@ def test_a_running_probe_is_asked_to_stop(api: Client) -> None:
 def test_an_ended_probe_stays_as_it_is(api: Client) -> None:
     probe = factories.probed(factories.found_device())
     assert api.post(f"{V1}probes/{probe.pk}/cancel/").json()["state"] == "ok"
+    address = f"{V1}probes/{probe.pk}/"
+    known = {"If-None-Match": api.get(address)["ETag"]}
+    assert api.get(address, headers=known).status_code == 304
+    Device.objects.update(kind="hdd", kind_correction="hdd")
+    assert api.get(address, headers=known).status_code == 200
+    running = Probe.objects.create(device=probe.device, seconds=50)
+    assert not api.get(f"{V1}probes/{running.pk}/").has_header("ETag")
 
 
 def test_a_probe_s_result_is_whole_and_lists_go_without(
