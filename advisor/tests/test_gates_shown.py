@@ -109,6 +109,20 @@ def test_a_gate_is_asked_for_waited_for_and_read_through_the_api() -> None:
     assert (cancelled["verdict"], cancelled["result"]) == ("error", None)
 
 
+def test_of_two_gates_at_once_one_waits_for_the_other() -> None:
+    first, second = (post(client_of(name)).json()["id"] for name in ("one", "two"))
+    rows = Study.objects.order_by("pk")
+    assert list(rows.values_list("state", flat=True)) == ["preparing", "queued"]
+    run_to_the_end(rows.get(pk=first), measuring(loss=0.4))
+    assert set(Run.objects.values_list("slot__study", flat=True)) == {first}
+    assert rows.get(pk=second).state == "preparing"
+    run_to_the_end(rows.get(pk=second), measuring())
+    ended = Run.objects.order_by("finished_at").values_list("slot__study", flat=True)
+    assert list(ended) == sorted(ended)
+    verdicts = GateVerdict.objects.order_by("study").values_list("study", "verdict")
+    assert list(verdicts) == [(first, "fail"), (second, "pass")]
+
+
 def test_durability_and_binary_log_of_both_sides_are_chosen_everywhere(
     admin_client: Client,
     tmp_path: Path,
