@@ -1,7 +1,7 @@
 """Keeps the log readable where clients are told to come again later.
 
 Django writes a warning for every refused request. A fleet of pipelines that asks too often is
-refused hundreds of times a minute (429): that is one line a minute, which says how many there were.
+refused hundreds of times a minute (429): that is one line a minute, which says how many.
 """
 
 from __future__ import annotations

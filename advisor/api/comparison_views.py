@@ -52,13 +52,13 @@ class DeviceComparisonView(APIView):
         hosts = hosts_of_group(asked.get("group_id"))
         if asked["run_set"] and asked["run_set"] not in texts:
             raise ValidationError({"run_set": ["There is no such run set."]})
-        shown = chosen_run_set(found, asked["run_set"], hosts)
-        comparison = None if shown is None else shared.compare(shown, asked["config"])
+        chosen = chosen_run_set(found, asked["run_set"], hosts)
+        comparison = None if chosen is None else shared.compare(chosen, asked["config"])
         if asked["config"] != BEST and (comparison is None or comparison.choice is None):
             raise ValidationError({"config": ["It was not measured under these conditions."]})
         document = {
             "run_sets": [run_set_of(one, texts[one.key]) for one in found],
-            "run_set": None if shown is None else run_set_of(shown, texts[shown.key]),
+            "run_set": None if chosen is None else run_set_of(chosen, texts[chosen.key]),
             **(NOTHING if comparison is None else figures_of(comparison)),
         }
         return Response(shown(DeviceComparisonSerializer, document))

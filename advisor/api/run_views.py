@@ -84,7 +84,9 @@ class RunDetailView(APIView):
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
         run = get_object_or_404(runs(), pk=pk)
-        return unless_known(request, word_of(run), lambda: Response(shown(RunDetailSerializer, run)))
+        return unless_known(
+            request, word_of(run), lambda: Response(shown(RunDetailSerializer, run))
+        )
 
 
 class RunSeriesView(APIView):

@@ -64,7 +64,7 @@ class GateHistory:
 
 
 def gate_history(study: Study) -> GateHistory:
-    """Those that are comparable with this gate: same name, host, device, workload and binary log."""
+    """Those that may be compared: same name, host, device, workload and binary log."""
     found = GateVerdict.objects.filter(
         study__name=study.name,
         study__host=study.host_id,

@@ -38,7 +38,7 @@ from tuning.statistics.gate import (
     Verdict,
 )
 from tuning.statistics.looks import FIRST_LOOK, MAX_LOOKS
-from tuning.studies.gates import MAX_GATE_NAME, GateRequest, GateSide
+from tuning.studies.gate_request import MAX_GATE_NAME, GateRequest, GateSide
 from tuning.studies.glance import progress_word
 from tuning.studies.request import MAX_MINUTES
 
@@ -96,7 +96,7 @@ class GateRequestSerializer(StrictSerializer):
         max_length=MAX_GATE_NAME, help_text="What its history goes by, such as nightly."
     )
     candidate = GateSideSerializer(
-        help_text="Without a config it has that of the baseline, with knobs or a server of its own."
+        help_text="Without a config it has the baseline's, with knobs or a server of its own."
     )
     baseline = GateSideSerializer(**OPTIONAL, help_text="Without a config: the server's defaults.")
     limits = GateLimitsSerializer(

@@ -1,18 +1,19 @@
 """Documents of answers.
 
-To make a serializer, with a copy of each of its fields and of those below them, takes the processor
-longer than to fill it. One of each kind is kept; filling it changes nothing of it.
+To make a serializer, with a copy of each of its fields and of those below them, takes as long as
+to fill it several times. One of each kind is kept; filling it changes nothing of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from typing import Any
 
 from rest_framework import serializers
 
 Kind = type[serializers.Serializer[Any]]
+
+_KEPT: dict[Kind, serializers.Serializer[Any]] = {}
 
 
 def shown(kind: Kind, instance: Any) -> dict[str, Any]:
@@ -25,6 +26,7 @@ def all_shown(kind: Kind, instances: Iterable[Any]) -> list[dict[str, Any]]:
     return [shown(kind, one) for one in instances]
 
 
-@cache
 def _kept(kind: Kind) -> serializers.Serializer[Any]:
-    return kind()
+    if kind not in _KEPT:
+        _KEPT[kind] = kind()
+    return _KEPT[kind]

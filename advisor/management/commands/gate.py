@@ -38,7 +38,8 @@ from tuning.statistics.gate import (
     GatePlan,
     Limit,
 )
-from tuning.studies.gates import GateRequest, GateSide, create_gate
+from tuning.studies.gate_request import GateRequest, GateSide
+from tuning.studies.gates import create_gate
 from tuning.studies.lifecycle import cancel_study
 from tuning.studies.request import BadRequest
 
@@ -73,7 +74,7 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="NAME=VALUE",
-            help="change that of the candidate's config, by default the baseline's; may be repeated",
+            help="change that of the candidate's config, by default the baseline's; repeatable",
         )
         parser.add_argument(
             "--server", type=Path, metavar="PATH_TO_MYSQLD", help="the candidate's server"

@@ -1,4 +1,4 @@
-"""`manage.py webhook`: what is told when studies and gates end: add, list, switch, test, remove."""
+"""`manage.py webhook`: who is told of ended studies and gates: add, list, test, remove."""
 
 from __future__ import annotations
 
@@ -115,7 +115,14 @@ class Command(BaseCommand):
     def _list(self) -> None:
         for hook in Webhook.objects.select_related("created_by").order_by("pk"):
             whose = "everybody's" if hook.of_everybody else f"{hook.created_by}'s"
-            words = (f"{hook.pk}", hook.url, ",".join(hook.events), whose, _state(hook), _last(hook))
+            words = (
+                f"{hook.pk}",
+                hook.url,
+                ",".join(hook.events),
+                whose,
+                _state(hook),
+                _last(hook),
+            )
             self.stdout.write("  ".join(words))
 
     def _test(self, hook: Webhook) -> None:
@@ -153,8 +160,9 @@ def _owner(name: str, *, of_everybody: bool) -> User:
     if role is None or not role.reaches(needed):
         what = "hears of everybody's studies" if of_everybody else "has webhooks"
         raise AdvisorError(
-            "permission_denied", f"only an account of the role {needed.value} {what}: {name!r} "
-            f"is {'switched off' if role is None else role.value}"
+            "permission_denied",
+            f"only an account of the role {needed.value} {what}: {name!r} "
+            f"is {'switched off' if role is None else role.value}",
         )
     return user
 

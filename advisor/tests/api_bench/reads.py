@@ -58,8 +58,9 @@ class Load:
         number = max(len(self.statuses), 1)
         say(
             f"{number / self.seconds:.1f} requests a second, {self.server_s * 1000 / number:.1f} "
-            f"CPU ms each; of one processor the web server takes {self.server_s / self.seconds:.0%} "
-            f"and the clients {self.clients_s / self.seconds:.0%}"
+            f"CPU ms each; of one processor the web server takes "
+            f"{self.server_s / self.seconds:.0%} and the clients "
+            f"{self.clients_s / self.seconds:.0%}"
             f"{f'; {self.failed} failed' if self.failed else ''}"
         )
 
@@ -69,7 +70,7 @@ def path_of(kind: str, study: int) -> str:
 
 
 def alone(scene: Scene) -> None:
-    """One client that asks one thing after the other: each study for the first time, then again."""
+    """One client that asks one thing after the other: each study once, then one again."""
     say(f"\n{'read, one client':34} {'p50 ms':>8} {'p95 ms':>8} {'CPU ms':>8} {'KiB':>8}")
 
     def line(name: str, requests: list[Callable[[], Answer]]) -> list[Answer]:

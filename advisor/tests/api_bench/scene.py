@@ -1,4 +1,4 @@
-"""What is asked: a database of finished studies, accounts, and the web server as `serve` runs it."""
+"""A database of finished studies, accounts, and the web server as `serve` runs it."""
 
 from __future__ import annotations
 

@@ -83,9 +83,9 @@ def beside_a_run(scene: Scene, clients: int, seconds: float, promises: Promises)
     Study.objects.filter(pk=study.pk).update(state=StudyState.CANCELLED)
     budget = settings.API_CPU_LIMIT_PCT
     promises.note(
-        f"{clients} clients without a pause while a run is measured: {statuses.count(200)} answers, "
-        f"{statuses.count(429)} refusals in {seconds:.0f} s; in the second half the web server "
-        f"takes {share:.1f} % of one processor, budget {budget:g} %",
+        f"{clients} clients without a pause while a run is measured: {statuses.count(200)} "
+        f"answers, {statuses.count(429)} refusals in {seconds:.0f} s; in the second half the web "
+        f"server takes {share:.1f} % of one processor, budget {budget:g} %",
         kept=share <= budget * _TOLERATED and set(statuses) <= {200, 429},
     )
 
