@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmarks", "0021_workloads_have_no_single_load_host"),
+        ("benchmarks", "0022_load_hosts_are_told_when_to_begin"),
     ]
 
     operations = [
