@@ -118,7 +118,7 @@ class _Line:
         if self._console.is_terminal or time.monotonic() - self._logged <= LOG_SECONDS:
             return
         where = f", on {state.device}" if state.device else ""
-        parts = [f"{state.text}{where}", searched_text(state), _eta(self.study, state)]
+        parts = [f"{state.text}{where}", *_standing(state), _eta(self.study, state)]
         text = "; ".join(part for part in parts if part)
         self._say(f"{self._host}{state.fraction:4.0%} {text}")
         self._logged = time.monotonic()
@@ -162,15 +162,21 @@ def _pause_text(study: Study) -> str:
 
 
 def _lines(state: StudyProgress, host: str) -> str:
-    """What is measured, then the device and a search so far, each on a line of its own: one line
-    would be too wide. `host` is put before it.
+    """What is measured, then the device and what is known so far, each on a line of its own: one
+    line would be too wide. `host` is put before it.
     """
     lines = [f"{host}{state.text}"]
     if state.device:
         lines.append(f"on {state.device}")
-    if found := searched_text(state):
-        lines.append(found)
-    return escape("\n".join(lines))
+    return escape("\n".join([*lines, *_standing(state)]))
+
+
+def _standing(state: StudyProgress) -> list[str]:
+    """What a search has tried, who leads, and the limits that the baseline itself misses."""
+    missed = state.searched.missed if state.searched else ()
+    texts = [", ".join(filter(None, (searched_text(state), leader_text(state))))]
+    texts += [f"the baseline itself misses {one}" for one in missed]
+    return [text for text in texts if text]
 
 
 def searched_text(state: StudyProgress) -> str:
@@ -188,6 +194,15 @@ def searched_text(state: StudyProgress) -> str:
         change = f"{(found.ratio - 1) * 100:+.1f} % {FULL_NAMES[found.metric]}"
         text += f", best so far {found.best} ({change})"
     return text
+
+
+def leader_text(state: StudyProgress) -> str:
+    """As `search-30 leads (+61.0 % tpmP in 3 blocks)`; "" while nothing is ahead."""
+    leader = state.leader
+    if leader is None:
+        return ""
+    change = f"{(leader.ratio - 1) * 100:+.1f} % {FULL_NAMES[leader.metric]}"
+    return f"{leader.name} leads ({change} in {leader.blocks} blocks)"
 
 
 def _eta(study: Study, state: StudyProgress) -> str:

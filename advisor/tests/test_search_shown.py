@@ -109,6 +109,10 @@ def test_an_open_page_follows_a_search_and_reloads_for_the_race(
     # The page that was loaded before has no place for the ranking.
     answer = admin_client.get(f"/studies/{begun.pk}/live/?seen=old&places=0")
     assert answer.headers["HX-Refresh"] == "true"
+    while not begun.slots.filter(purpose=SlotPurpose.CONFIRMATION).exists():
+        step(begun, measure)
+    html = admin_client.get(f"/studies/{begun.pk}/live/").content.decode()
+    assert re.search(r"in the race, given leads \(\+[^)]+ tpmP in \d blocks\)", html)
 
 
 def test_the_page_names_the_metric_that_a_search_is_for(

@@ -10,10 +10,8 @@ from tuning.models import Candidate, CrashSlot, Study
 from tuning.results.boards import Board
 from tuning.results.recommendation import advised_on
 from tuning.results.study_result import StudyResult
+from tuning.studies.crash_forecast import has_crash_tests, load_seconds
 from tuning.studies.request import BadRequest, StudyRequest
-
-#: Seconds of load before each kill: at least the first, at most the second.
-MIN_LOAD_S, MAX_LOAD_S = 30, 300
 
 
 def with_crash_tests(request: StudyRequest, *, searches: bool) -> bool:
@@ -34,10 +32,10 @@ def next_crash_test(study: Study) -> CrashTest | None:
     only a limit is a reason to test the baseline. A study whose user wants the answer now tests
     nothing, unless there is a limit.
     """
+    if not has_crash_tests(study):
+        return None
     result = StudyResult(study)
     has_limit = result.aim.max_recovery_s is not None
-    if not study.crash_tests or (study.concluded_at is not None and not has_limit):
-        return None
     for board in result.boards:
         for candidate in _to_test(result, board, has_limit=has_limit):
             test = _test_of(study, board, candidate)
@@ -104,15 +102,13 @@ def _replace(slot: CrashSlot, test: CrashTest, *, losses: int) -> None:
 
 
 def _queued(study: Study, board: Board, candidate: Candidate) -> CrashTest:
-    workload = board.workload
-    seconds = workload.warmup_s + workload.measure_s
     return CrashTest.objects.create(
         host=study.host,
         device=board.device,
         server=study.server,
-        workload=workload,
+        workload=board.workload,
         config=candidate.config,
         seed=study.seed,
         logs_with_data=candidate.logs_with_data,
-        load_s=min(max(seconds, MIN_LOAD_S), MAX_LOAD_S),
+        load_s=load_seconds(board.workload),
     )

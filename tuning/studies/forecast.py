@@ -18,6 +18,7 @@ from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.protocol import Budget, PairTime
 from tuning.strategy.search.search import CONCLUDING_BLOCKS, Effort
+from tuning.studies.crash_forecast import CrashForecast, crash_forecast
 from tuning.studies.slot_states import SlotState
 
 # What a run takes besides warm-up and measured time, in seconds, until a run has shown it.
@@ -90,7 +91,7 @@ class Forecast:
 
     @property
     def seconds(self) -> float:
-        """The time that these runs take."""
+        """The time that these runs take, and the crash tests after them."""
         ahead = sum(runs * self._run_s(self.places[at]) for at, runs in self._ahead.items())
         unfinished = [
             (slot, place)
@@ -98,7 +99,24 @@ class Forecast:
             for slot in self.slots(place)
             if not slot.is_finished
         ]
-        return ahead + sum(_longer_s(slot, place) for slot, place in unfinished)
+        longer = sum(_longer_s(slot, place) for slot, place in unfinished)
+        return ahead + longer + self.crash_tests.seconds
+
+    @property
+    def done_share(self) -> float:
+        """The part of all its runs and crash tests that is done, 0..1 by their time."""
+        done_s = sum(
+            self._run_s(place) * sum(slot.is_finished for slot in self.slots(place))
+            for place in self.places
+        )
+        done_s += self.crash_tests.done * self.crash_tests.each_s
+        return done_s / max(done_s + self.seconds, 1.0)
+
+    @cached_property
+    def crash_tests(self) -> CrashForecast:
+        """Those that may still follow: after all runs, none is measured beside them."""
+        classes = self._classes if self.study.crash_tests else 0
+        return crash_forecast(self.study, [place.workload for place in self.places], classes)
 
     @cached_property
     def runs_per_block(self) -> dict[int, int]:
@@ -279,6 +297,8 @@ class Forecast:
                 more += 2 * MIN_PAIRS if self.study.confirms else 0
             if place.number >= current and self.study.takes_apart and not _is_reducing(here):
                 more = _with_apart(self.apart_budget(place), more)
+            if self.crash_tests.is_under_way:  # whoever is killed has been measured to the end
+                more = 0
             if self.study.extended_by:
                 more = max(more, self.owed_blocks(place) * self.runs_per_block[place.number])
             ahead[place.number] = queued + more

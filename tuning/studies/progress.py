@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db.models.functions import Now
 
-from benchmarks.models import RunState
+from benchmarks.models import CrashTest, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.statistics.aim import Aim
 from tuning.studies.absence import absence_text
@@ -16,6 +16,7 @@ from tuning.studies.apart_progress import apart_text
 from tuning.studies.crash_tests import running_crash_test
 from tuning.studies.draining import drain_text
 from tuning.studies.forecast import Forecast, expected_s
+from tuning.studies.leader import Leader, leader_of
 from tuning.studies.load_hosts import waiting_text
 from tuning.studies.pausing import pause_text
 from tuning.studies.scheduler import is_under_way
@@ -34,6 +35,7 @@ class StudyProgress:
     While a winner is confirmed `pair` of `pairs` is measured; else both are 0. `device` is the
     current device if the study has several or it is emulated. `searched` is of a search.
     `takes_apart`: whether a variant of the winner is measured, or the winner beside it.
+    `leader`: which config leads the blocks so far, None while none is ahead of the baseline.
     """
 
     fraction: float
@@ -50,6 +52,7 @@ class StudyProgress:
     device: str = ""
     searched: Searched | None = None
     takes_apart: bool = False
+    leader: Leader | None = None
 
 
 def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> StudyProgress:
@@ -63,6 +66,7 @@ def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> St
         runs_done=done,
         runs_total=len(slots),
         searched=_searched(study, slots),
+        leader=leader_of(slots, Aim.from_json(study.search or {}).objective),
     )
     if study.is_finished:
         is_whole = study.state == StudyState.FINISHED
@@ -83,7 +87,7 @@ def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> St
 def _searched(study: Study, slots: Sequence[SlotState]) -> Searched | None:
     if study.search is None:
         return None
-    return searched_so_far(slots, Aim.from_json(study.search).objective)
+    return searched_so_far(slots, Aim.from_json(study.search))
 
 
 def _why_it_waits(study: Study, progress: StudyProgress) -> str:
@@ -106,15 +110,14 @@ def _unfinished(study: Study, slots: Sequence[SlotState], counted: StudyProgress
             step="loading",
             eta_s=_preparing_eta(study, forecast.seconds),
         )
-    share = done / max(counted.runs_total, 1)
-    counted = replace(counted, fraction=LOADING_SHARE + (1.0 - LOADING_SHARE) * share)
+    fraction = LOADING_SHARE + (1.0 - LOADING_SHARE) * forecast.done_share
+    counted = replace(counted, fraction=fraction)
     current = next((slot for slot in slots if slot.state == RunState.RUNNING), None)
     if is_again:
         text = study.preparing_text or "trying new configs on the server"
         return replace(counted, text=text, step="trying", eta_s=max(forecast.seconds, 0.0))
     if current is None and (test := running_crash_test(study)):
-        name, step = test.slot.candidate.name, test.step or "starting"
-        return replace(counted, candidate=name, step=step, text=f"crash recovery: {name}, {step}")
+        return _killing(study, test, forecast, counted)
     if current is None:
         return replace(counted, text="between two runs", eta_s=max(forecast.seconds, 0.0))
     return _measuring(study, current, forecast, counted)
@@ -135,15 +138,33 @@ def _now(study: Study) -> datetime:
     return found
 
 
+def _spent_s(study: Study, since: datetime | None, most: float) -> float:
+    """Seconds since then, at most those: a clock may have been set, in either direction."""
+    if since is None:
+        return 0.0
+    return min(max((_now(study) - since).total_seconds(), 0.0), most)
+
+
+def _killing(
+    study: Study, test: CrashTest, forecast: Forecast, counted: StudyProgress
+) -> StudyProgress:
+    name, step = test.slot.candidate.name, test.step or "starting"
+    spent = _spent_s(study, test.started_at, forecast.crash_tests.each_s)
+    return replace(
+        counted,
+        candidate=name,
+        step=step,
+        text=f"crash recovery: {name}, {step}",
+        eta_s=max(forecast.seconds - spent, 0.0),
+    )
+
+
 def _measuring(
     study: Study, current: SlotState, forecast: Forecast, counted: StudyProgress
 ) -> StudyProgress:
     place = next(one for one in forecast.places if one.key == current.place)
-    seconds = forecast.seconds
-    if current.started_at is not None:
-        spent = (_now(study) - current.started_at).total_seconds()
-        most = expected_s(place) + current.measure_s - place.workload.measure_s
-        seconds -= min(max(spent, 0.0), most)  # a clock that was set back
+    most = expected_s(place) + current.measure_s - place.workload.measure_s
+    seconds = forecast.seconds - _spent_s(study, current.started_at, most)
     several = len({one.device.pk for one in forecast.places}) > 1
     current_run = replace(
         counted,

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from benchmarks.models import RunState
 from tuning.models import SlotPurpose
 from tuning.results.searched import VOID
-from tuning.statistics.data import Metric
+from tuning.statistics.aim import Aim, missed_texts
+from tuning.statistics.data import Metric, Observation
 from tuning.statistics.rounds import Short, mean_ratio, round_ratios
 from tuning.studies.slot_states import SlotState
+
+# Before so many runs of the baseline nothing is said of its limits.
+_LEAST_BASELINES = 2
 
 
 @dataclass(frozen=True)
@@ -18,6 +23,7 @@ class Searched:
     round so far, which is a lucky figure more often than not; "" while there is none.
 
     raced: how many were taken into a race, which decides by new runs; 0 while it screens.
+    missed: the limits that the baseline itself misses, as `p95 <= 50 ms: 61.2 ms in 3 runs`.
     """
 
     tried: int
@@ -26,10 +32,12 @@ class Searched:
     best: str = ""
     ratio: float | None = None
     raced: int = 0
+    missed: tuple[str, ...] = ()
 
 
-def searched_so_far(slots: Sequence[SlotState], metric: Metric) -> Searched:
-    """From the slots of a study that searches on one device with one workload for `metric`."""
+def searched_so_far(slots: Sequence[SlotState], aim: Aim) -> Searched:
+    """From the slots of a study that searches for `aim` on one device with one workload."""
+    metric = aim.objective
     there = [slot for slot in slots if slot.purpose == SlotPurpose.SEARCH]
     known = round_ratios([Short(s.block, s.is_baseline, s.figure(metric)) for s in there])
     ratios: dict[str, list[float]] = {}
@@ -39,8 +47,28 @@ def searched_so_far(slots: Sequence[SlotState], metric: Metric) -> Searched:
     tried = {s.name for s in there if not s.is_baseline and s.is_finished and s.state not in VOID}
     rounds = len({slot.block for slot in there})
     raced = {s.name for s in slots if s.purpose == SlotPurpose.BLOCK and not s.is_baseline}
+    missed = _missed_by_the_baseline(slots, aim)
     if not ratios:
-        return Searched(len(tried), rounds, metric, raced=len(raced))
+        return Searched(len(tried), rounds, metric, raced=len(raced), missed=missed)
     found = {name: mean_ratio(values) for name, values in ratios.items()}
     best = (max if metric.more_is_better else min)(found, key=lambda name: found[name])
-    return Searched(len(tried), rounds, metric, best, found[best], len(raced))
+    return Searched(len(tried), rounds, metric, best, found[best], len(raced), missed)
+
+
+def _missed_by_the_baseline(slots: Sequence[SlotState], aim: Aim) -> tuple[str, ...]:
+    """By its median so far. Whoever asked for a limit that nothing may keep can stop then."""
+    if not aim.keep:
+        return ()
+    seen = [
+        Observation(
+            slot.name,
+            slot.block,
+            slot.state,
+            tpmP=slot.tpmP,
+            p95_ms=slot.p95_ms,
+            server_path_length=slot.server_path_length,
+        )
+        for slot in slots
+        if slot.is_baseline and slot.state == RunState.OK
+    ]
+    return missed_texts(aim, seen) if len(seen) >= _LEAST_BASELINES else ()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from benchmarks.errors import RunFailed
 from benchmarks.jobs.leftovers import clear_leftovers
@@ -20,13 +22,16 @@ from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.studies import lifecycle
+from tuning.studies.crash_forecast import load_seconds
 from tuning.studies.crash_tests import with_crash_tests
+from tuning.studies.forecast import Forecast
 from tuning.studies.jobs import StudyCrashTestKind
 from tuning.studies.lifecycle import cancel_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
 from tuning.studies.scheduler import CRASH_TEST, advance_host, is_under_way
+from tuning.studies.slot_states import slot_states
 from tuning.tests.test_study_lifecycle import host_of_fakes, run_to_the_end, sent
 from tuning.tests.test_study_race import cnf, noisy, started
 from tuning.tests.work import execute_crash_test, execute_run, next_run
@@ -220,6 +225,42 @@ def test_a_pause_keeps_a_queued_test_from_starting() -> None:
     assert not kind.rows.filter(kind.waiting, pk=test.pk).exists()
     resume_study(study)
     assert kind.rows.filter(kind.waiting, pk=test.pk).exists()
+
+
+def test_the_time_left_counts_the_crash_tests_before_and_while_they_are_made() -> None:
+    study = started(
+        configs=[("fast", cnf(5000)), ("second", cnf(4000))],
+        recovery=True,
+        blocks=3,
+        races=False,
+        confirms=False,
+    )
+    before = Forecast(study, slot_states(study))
+    load_s = load_seconds(study.workloads.get())
+    assert before.crash_tests.left == 2
+    assert before.crash_tests.each_s > 3 * load_s
+    study = run_to_the_end(study, noisy(EFFECTS))
+    test = queued(study)
+    assert test is not None
+    progress = study_progress(study)
+    assert progress.eta_s == pytest.approx(2 * before.crash_tests.each_s)
+    assert progress.runs_total == progress.runs_done
+    assert progress.fraction < 1
+    began = timezone.now() - timedelta(seconds=45)
+    tests = CrashTest.objects.filter(pk=test.pk)
+    tests.update(state=JobState.RUNNING, step="recovering, 1 of 3", started_at=began)
+    running = study_progress(study)
+    assert running.text == "crash recovery: server-default, recovering, 1 of 3"
+    assert running.eta_s == pytest.approx(2 * before.crash_tests.each_s - 45, abs=15)
+    tests.update(state=JobState.OK, finished_at=began + timedelta(seconds=40))
+    advance_host(study.host_id)
+    assert queued(study) is not None
+    second = study_progress(study)
+    assert second.eta_s == pytest.approx(40), "as long as the first"
+    assert second.fraction > progress.fraction
+    Study.objects.filter(pk=study.pk).update(concluded_at=timezone.now())
+    study.refresh_from_db()
+    assert Forecast(study, slot_states(study)).crash_tests.left == 0
 
 
 def test_cancelling_ends_queued_tests_and_stops_the_running_one() -> None:

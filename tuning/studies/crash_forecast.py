@@ -1,0 +1,78 @@
+"""How long the crash tests of a study still take, from plain columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from benchmarks.measurement.crash_test import KILLS
+from benchmarks.models import ACTIVE_JOB_STATES, JobState, Workload
+from tuning.models import Study
+from tuning.statistics.aim import Aim
+
+#: Seconds of load before each kill: at least the first, at most the second.
+MIN_LOAD_S, MAX_LOAD_S = 30, 300
+# What a test takes beside its load, until one has shown it: a clone, the first start, and for each
+# kill a start with the files out of the page cache. MySQL 9.7 with 1 GB on a virtio disk.
+_OVERHEAD_S = 10.0
+_RESTART_S = 10.0
+
+
+@dataclass(frozen=True)
+class CrashForecast:
+    """`done` tests have ended, `left` may follow at most; `each_s` are the seconds of one.
+
+    is_under_way: one is queued or running; nothing else is to be measured then.
+    """
+
+    done: int = 0
+    left: int = 0
+    each_s: float = 0.0
+    is_under_way: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """The time of those that are left."""
+        return self.left * self.each_s
+
+
+def has_crash_tests(study: Study) -> bool:
+    """Whether any may follow. A study whose user wants the answer now tests only for a limit."""
+    if not study.crash_tests or study.concluded_at is None:
+        return study.crash_tests
+    return Aim.from_json(study.search or {}).max_recovery_s is not None
+
+
+def load_seconds(workload: Workload) -> int:
+    """Of load before each kill."""
+    return min(max(workload.warmup_s + workload.measure_s, MIN_LOAD_S), MAX_LOAD_S)
+
+
+def crash_forecast(study: Study, workloads: Sequence[Workload], classes: int) -> CrashForecast:
+    """`workloads`: one per place; `classes`: durability classes, each of which may have a winner.
+
+    On each place the baseline is tested, and every winner.
+    """
+    if not has_crash_tests(study):
+        return CrashForecast()
+    tests = list(
+        study.crash_slots.values_list("test__state", "test__started_at", "test__finished_at")
+    )
+    done = sum(state not in ACTIVE_JOB_STATES for state, _, _ in tests)
+    took = [
+        (end - begin).total_seconds()
+        for state, begin, end in tests
+        if state == JobState.OK and begin is not None and end is not None
+    ]
+    planned = len(workloads) * (1 + classes)
+    return CrashForecast(
+        done=done,
+        left=max(planned, len(tests)) - done,
+        each_s=median(took) if took else fmean(map(_expected_s, workloads)),
+        is_under_way=done < len(tests),
+    )
+
+
+def _expected_s(workload: Workload) -> float:
+    return _OVERHEAD_S + KILLS * (load_seconds(workload) + _RESTART_S)

@@ -1,0 +1,58 @@
+"""Which config leads a race so far, in plain columns, for a progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.models import RunState
+from tuning.models import SlotPurpose
+from tuning.statistics.data import Metric
+from tuning.statistics.rounds import Short, is_better, mean_ratio, round_ratios
+from tuning.strategy.racing import FAULTS
+from tuning.studies.slot_states import SlotState
+
+# One block alone shows no noise.
+_LEAST_BLOCKS = 2
+
+
+@dataclass(frozen=True)
+class Leader:
+    """The config with the best mean ratio of `metric` to the baseline's runs of the same block,
+    over `blocks` blocks; while pairs are measured and afterwards the config of these.
+    """
+
+    name: str
+    ratio: float
+    metric: Metric
+    blocks: int
+
+
+def leader_of(slots: Sequence[SlotState], metric: Metric) -> Leader | None:
+    """Of the last place in `slots`, all slots of a study in order.
+
+    None while no config has two blocks, or as long as none is ahead of the baseline. One with a
+    run that failed or was cut short does not lead.
+    """
+    here = [slot for slot in slots if slot.place == slots[-1].place]
+    in_blocks = [slot for slot in here if slot.purpose == SlotPurpose.BLOCK]
+    known = round_ratios([Short(s.block, s.is_baseline, s.figure(metric)) for s in in_blocks])
+    ratios: dict[str, list[float]] = {}
+    for slot, ratio in zip(in_blocks, known, strict=True):
+        if ratio is not None and not slot.is_baseline:
+            ratios.setdefault(slot.name, []).append(ratio)
+    behind = {s.name for s in in_blocks if s.state in FAULTS or s.state == RunState.CUT_SHORT}
+    means = {
+        name: mean_ratio(found)
+        for name, found in ratios.items()
+        if len(found) >= _LEAST_BLOCKS and name not in behind
+    }
+    pairs = [s.name for s in here if s.purpose == SlotPurpose.CONFIRMATION and not s.is_baseline]
+    if pairs:
+        means = {name: ratio for name, ratio in means.items() if name == pairs[-1]}
+    if not means:
+        return None
+    name = (max if metric.more_is_better else min)(means, key=lambda one: means[one])
+    if not is_better(means[name], 1.0, metric):
+        return None
+    return Leader(name, means[name], metric, len(ratios[name]))
