@@ -17,17 +17,22 @@ from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
 from tuning.models import SlotPurpose, Study, StudyState
+from tuning.results.apart_texts import lines_text
 from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
+from tuning.statistics.removal import RemovalState
 from tuning.studies import forecast
 from tuning.studies.concluding import conclude_study
+from tuning.studies.forecast import Forecast, places
+from tuning.studies.request import SearchRequest
 from tuning.studies.scheduler import advance_host
+from tuning.studies.slot_states import slot_states
 from tuning.studies.taking_apart import can_be_taken_apart, take_apart_study
 from tuning.tests.test_concluding import until
-from tuning.tests.test_search_rows import to_the_end
+from tuning.tests.test_search_rows import step, to_the_end
 from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, sent
-from tuning.tests.test_taken_apart import FAST, measuring, started, taken_apart
+from tuning.tests.test_taken_apart import FAST, measuring, purposes, started, taken_apart
 from tuning.tests.work import execute_crash_test, purpose_of
 
 __all__ = ["host_of_fakes", "sent"]
@@ -90,6 +95,42 @@ def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
     with pytest.raises(TuningError) as refused:
         take_apart_study(study)
     assert refused.value.code == "nothing_left"
+
+
+def test_a_search_tests_the_lines_of_its_winner_with_the_time_that_is_left() -> None:
+    """With the strategy of the product, from its first round on. No round of a config without the
+    lines that bring nothing fits any more.
+    """
+    knobs = "innodb_io_capacity", "innodb_lru_scan_depth", "table_open_cache"
+    study = started(
+        search=SearchRequest(knobs=knobs),
+        blocks=None,
+        takes_apart=None,
+        recovery=False,
+        warmup_s=2,
+        measure_s=8,
+        budget_minutes=13,
+    )
+    confirming = study.slots.filter(purpose=SlotPurpose.CONFIRMATION)
+    while not confirming.exists():
+        assert step(study, QUIET)
+    for minutes in range(1, 60):
+        Study.objects.filter(pk=study.pk).update(minutes=minutes)
+        study.refresh_from_db()
+        (place,) = places(study)
+        budget = Forecast(study, slot_states(study)).apart_budget(place)
+        if (budget.runs or 0) >= 15:
+            break
+    assert (budget.runs or 0) < 24, "three blocks of one part, and five rounds"
+    study = to_the_end(study, QUIET)
+    assert study.state == StudyState.FINISHED, study.reason
+    seen = purposes(study)
+    assert SlotPurpose.APART in seen
+    assert SlotPurpose.REDUCED not in seen
+    apart, answer = taken_apart(study), study.recommendations.get()
+    assert "innodb_io_capacity" in lines_text(apart.with_state(RemovalState.MATTERS))
+    assert (answer.candidate, answer.whole) == (apart.whole, None)
+    assert "what each brings was not tested" not in answer.verdict
 
 
 def test_each_class_of_durability_has_runs_of_its_own_for_its_winner(
