@@ -6,7 +6,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from advisor.wording.searches import warm_start_text
+from advisor.wording.searches import missed_before_text, warm_start_text
 from advisor.wording.spaces import space_lines
 from tuning.studies.searching import SearchHere
 
@@ -30,3 +30,5 @@ def print_space(found: SearchHere, console: Console) -> None:
             console.print(f"{name} = {value}", markup=False)
     if begins := warm_start_text(found.warm_start):
         console.print(begins, markup=False)
+    if missed := missed_before_text(found.missed_before):
+        console.print(missed, markup=False)

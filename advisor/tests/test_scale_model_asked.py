@@ -109,6 +109,14 @@ def test_a_search_stays_within_the_model_and_takes_bounds_for_the_real_server() 
 
 
 @pytest.mark.usefixtures("host")
+def test_a_model_with_barely_enough_memory_searches_pools_up_to_the_servers_own() -> None:
+    wanted = asked(template="search", data_size=100 * GB, memory=82 * GB, warehouses=2)
+    [pool] = [one for one in search_here(wanted).space.dimensions if one.name == POOL]
+    assert pool.low < 64 * MIB
+    assert pool.high >= 128 * MIB
+
+
+@pytest.mark.usefixtures("host")
 @pytest.mark.parametrize(
     ("values", "field", "reason"),
     [

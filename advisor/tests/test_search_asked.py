@@ -248,11 +248,13 @@ def test_advise_asks_for_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch,
         *("--search", "--knobs", "8", "--pin", f"{METHOD}=O_DIRECT"),
         *("--bound", f"{POOL}=1G..2G", "--objective", "p95"),
+        *("--free", "table-open-cache, binlog_row_image"),
         *("--keep", "tpmP>=4000", "--budget", "30"),
     )
     assert (request.template, request.budget_minutes) == ("search", 30)
     assert request.search == SearchRequest(
         knobs=8,
+        free=("table_open_cache", "binlog_row_image"),
         pinned={METHOD: "O_DIRECT"},
         bounds={POOL: ("1G", "2G")},
         aim=Aim(Metric.P95, {Metric.TPMP: 4000.0}),
@@ -266,7 +268,8 @@ def test_advise_asks_for_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_options_of_a_search_are_refused_without_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for option, value in (("--knobs", "3"), ("--pin", "a=1"), ("--objective", "p95")):
+    options = {"--knobs": "3", "--free": "a", "--pin": "a=1", "--objective": "p95"}
+    for option, value in options.items():
         with pytest.raises(SystemExit) as ended:
             call_command("advise", option, value)
         assert ended.value.code == 2
@@ -325,6 +328,7 @@ def test_the_form_offers_a_search_first_and_shows_its_space(
         ("search_bounds", f"{POOL}=2G..1G", "leaves nothing to try"),
         ("search_keep", "p95=3", "is no limit such as"),
         ("search_pinned", "nonsense", "is not name=value"),
+        ("search_free", "nonsense", "has no knob nonsense"),
         ("budget_minutes", "3", "too little for a search"),
     ):
         answer = admin_client.post("/studies/new/", blank | {name: value})
@@ -345,6 +349,7 @@ def post(client: Client, path: str, body: Mapping[str, object]) -> Any:
 def test_the_api_takes_a_search_and_shows_it(admin_client: Client) -> None:
     wanted = {
         "names": [POOL, CAPACITY],
+        "free": ["table_open_cache"],
         "bounds": {CAPACITY: ["200", "4000"]},
         "pinned": {METHOD: "O_DIRECT"},
         "objective": "p95",
@@ -352,7 +357,9 @@ def test_the_api_takes_a_search_and_shows_it(admin_client: Client) -> None:
     }
     space = post(admin_client, "search-space/", {"template": "search", "search": wanted})
     assert space.status_code == 200, space.content
-    assert [one["name"] for one in space.json()["dimensions"]] == [POOL, CAPACITY]
+    assert [one["name"] for one in space.json()["dimensions"]] == [
+        *(POOL, CAPACITY, "table_open_cache")
+    ]
     assert not Study.objects.exists()
     answer = post(admin_client, "studies/", {"template": "search", "search": wanted})
     assert answer.status_code == 201, answer.content
@@ -373,6 +380,7 @@ def test_the_api_takes_a_search_and_shows_it(admin_client: Client) -> None:
         ({"bounds": {CAPACITY: ["200", "300", "400"]}}, ["bounds", CAPACITY]),
         ({"keep": {"p95": 0}}, ["keep"]),
         ({"names": ["nothing"]}, ["knobs"]),
+        ({"free": ["nothing"]}, ["free"]),
         ({"knobs": 3, "names": [POOL]}, ["names"]),
     ):
         answer = post(admin_client, "studies/", {"template": "search", "search": bad})

@@ -21,15 +21,22 @@ from tuning.configs.knobs import config_hash
 from tuning.models import Candidate, SlotPurpose, Study, StudyState
 from tuning.results.knob_importance import knob_importance
 from tuning.results.study_result import StudyResult
+from tuning.statistics.aim import Aim
+from tuning.statistics.data import Metric
 from tuning.strategy.protocol import Proposal
 from tuning.strategy.search.search import Search
 from tuning.studies.continuation import strategy_of
-from tuning.studies.earlier_studies import WarmStart, warm_start
+from tuning.studies.earlier_studies import (
+    MissedBefore,
+    WarmStart,
+    stored_missed_before,
+    warm_start,
+)
 from tuning.studies.forecast import places
 from tuning.studies.history import history_of
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import SearchRequest, StudyRequest
-from tuning.studies.searching import plan_of
+from tuning.studies.searching import plan_of, search_here
 from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 
 __all__ = ["host", "host_of_fakes", "sent"]
@@ -104,6 +111,24 @@ def test_a_search_is_stored_with_what_earlier_studies_measured() -> None:
     assert set(ids) == set(
         Run.objects.filter(slot__candidate__found_by_search=True).values_list("pk", flat=True)
     )
+
+
+def test_limits_that_the_baseline_missed_before_are_said_before_the_start(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its response time was 50 ms there."""
+    before = earlier()
+    wanted = search(knobs=(POOL, CAPACITY), aim=Aim(keep={Metric.P95: 40.0, Metric.TPMP: 100.0}))
+    missed = MissedBefore(before.pk, ("p95 <= 40 ms: 50 ms in 3 runs",))
+    study = begun(wanted)
+    assert study.search is not None
+    assert stored_missed_before(study.search) == missed
+    assert search_here(StudyRequest(template="search", search=wanted)).missed_before == missed
+    call_command("advise", "--show-space", "--keep", "p95<=40")
+    said = f"In study {before.pk} the baseline itself missed p95 <= 40 ms: 50 ms in 3 runs."
+    assert said in " ".join(capsys.readouterr().out.split())
+    easy = search(knobs=(POOL, CAPACITY), aim=Aim(keep={Metric.P95: 60.0}))
+    assert search_here(StudyRequest(template="search", search=easy)).missed_before.limits == ()
 
 
 def test_the_newest_studies_come_first_and_each_counts() -> None:

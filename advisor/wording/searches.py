@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuning.models import Slot, SlotPurpose
-from tuning.studies.earlier_studies import WarmStart
+from tuning.studies.earlier_studies import MissedBefore, WarmStart
 
 # What a search does with a config, in four words.
 EXPLORE, REPEAT, CONFIRM, TAKE_APART = "explore", "repeat", "confirm", "take apart"
@@ -21,6 +21,16 @@ def warm_start_text(found: WarmStart | None) -> str:
     return (
         f"Starts with the best of {found.configs} configs ({runs}) of {studies} on this kind of "
         "device; their figures are in no ranking."
+    )
+
+
+def missed_before_text(found: MissedBefore) -> str:
+    """What is known of limits before a search starts, in a sentence; "" for nothing."""
+    if not found.limits:
+        return ""
+    return (
+        f"In study {found.study} the baseline itself missed {' and '.join(found.limits)}. "
+        "Whether any config keeps that, only the search can tell."
     )
 
 

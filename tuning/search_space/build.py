@@ -18,7 +18,7 @@ from tuning.configs.gate.check import check_knobs
 from tuning.configs.situation import Situation
 from tuning.errors import InvalidConfig
 from tuning.search_space.priority import DEFAULT_COUNT, MAX_COUNT, PRIORITY
-from tuning.search_space.ranges import dimension_of, why_not
+from tuning.search_space.ranges import NUMBERS, dimension_of, why_not
 from tuning.search_space.ruled import RULES, within_rules
 from tuning.search_space.space_request import BadSpace, SpaceRequest
 from tuning.strategy.search.space import Space
@@ -46,22 +46,39 @@ def build_space(request: SpaceRequest, situation: Situation) -> Space:
     if not request.names:
         dimensions = dimensions[:count]
     names = {one.name for one in dimensions}
-    if lacking := [name for name in request.names if name not in names]:
-        why = why_not(load_catalogue().knobs[lacking[0]], situation)
-        raise BadSpace(
-            "empty_space",
-            f"{lacking[0]} has fewer than two values to try in this study"
-            f"{f': {why}' if why else ''}; pin it or leave it out",
-            field="search.knobs",
-        )
+    if lacking := [name for name in (*request.names, *request.free) if name not in names]:
+        raise _nothing_to_try(lacking[0], request, situation)
     kept = tuple(within_rules(dimensions, _fixed(request, pinned, names), request, situation))
     if not kept:
         raise BadSpace(
             "empty_space", "nothing is left to search: every knob is pinned", field="search.knobs"
         )
     names = {one.name for one in kept}
+    if lacking := [name for name in (*request.names, *request.free) if name not in names]:
+        text = f"what the study sets besides leaves {lacking[0]} fewer than two values"
+        raise BadSpace("empty_space", text, field=_asked_in(lacking[0], request))
     rules = tuple(rule for rule in RULES if {rule.lower, rule.upper} <= names)
     return Space(kept, _fixed(request, pinned, names), rules)
+
+
+def _nothing_to_try(name: str, request: SpaceRequest, situation: Situation) -> BadSpace:
+    knob = load_catalogue().knobs[name]
+    field = _asked_in(name, request)
+    if not knob.worth_testing:
+        todo = "give it bounds" if knob.kind in NUMBERS else "pin it or leave it out"
+        text = f"the catalogue knows no values of {name} that are worth testing: {todo}"
+        return BadSpace("empty_space", text, field=field)
+    why = why_not(knob, situation)
+    return BadSpace(
+        "empty_space",
+        f"{name} has fewer than two values to try in this study"
+        f"{f': {why}' if why else ''}; pin it or leave it out",
+        field=field,
+    )
+
+
+def _asked_in(name: str, request: SpaceRequest) -> str:
+    return "search.knobs" if name in request.names else "search.free"
 
 
 def _fixed(
@@ -76,7 +93,7 @@ def _pinned(request: SpaceRequest, situation: Situation) -> dict[str, str]:
     """Normalised, through the gate."""
     for name in request.pinned:
         _known(name, situation, f"search.pinned.{name}")
-        if name in request.bounds or name in request.names:
+        if name in (*request.bounds, *request.names, *request.free):
             raise BadSpace(
                 "bad_pin",
                 f"{name} is pinned to {request.pinned[name]} and also to be searched; choose one",
@@ -119,29 +136,32 @@ def _known(name: str, situation: Situation, field: str) -> Knob:
 
 
 def _count(request: SpaceRequest) -> int:
-    asked = len({*request.names, *request.bounds})
+    asked = len({*request.names, *request.free, *request.bounds})
     count = max(DEFAULT_COUNT, asked) if request.count is None else request.count
     if not 1 <= count <= MAX_COUNT or asked > MAX_COUNT:
         raise BadSpace("bad_count", f"a search takes 1 to {MAX_COUNT} knobs", field="search.knobs")
     if not request.names and count < asked:
-        message = f"{count} knobs are to be searched, but {asked} have bounds"
+        message = f"{count} knobs are to be searched, but {asked} are named or have bounds"
         raise BadSpace("bad_count", message, field="search.knobs")
     return count
 
 
 def _chosen(request: SpaceRequest, situation: Situation, pinned: Mapping[str, str]) -> list[Knob]:
-    """The knobs by priority, or as named; those with bounds are always among them."""
+    """The knobs by priority, or as named; freed and bounded ones are always among them."""
     for name in request.bounds:
         _known(name, situation, f"search.bounds.{name}")
     named = [_known(name, situation, "search.knobs") for name in dict.fromkeys(request.names)]
+    wanted = [_known(name, situation, "search.free") for name in dict.fromkeys(request.free)]
     catalogue = load_catalogue()
-    bounded = [catalogue.knobs[name] for name in request.bounds if name not in request.names]
+    wanted += [catalogue.knobs[name] for name in request.bounds if name not in request.free]
+    wanted = [knob for knob in wanted if knob.name not in request.names]
     if named:
-        return named + bounded
+        return named + wanted
     there = {knob.name for knob in catalogue.tunable(situation.target)}
-    gone = {SIZE if has_capacity(situation.target) else CAPACITY, *pinned, *request.bounds}
+    gone = {SIZE if has_capacity(situation.target) else CAPACITY, *pinned}
+    gone |= {knob.name for knob in wanted}
     if pinned.get(DEDICATED, request.base.get(DEDICATED)) == "ON":
         gone |= {POOL, CAPACITY}  # the server sizes these itself
-    return bounded + [
+    return wanted + [
         catalogue.knobs[name] for name in PRIORITY if name in there and name not in gone
     ]

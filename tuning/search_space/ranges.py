@@ -36,7 +36,8 @@ _LOG_BUFFERS_IN_MEMORY = 16
 # With fewer units of its rounding than this a pool gets its sizes one by one.
 _FEW_UNITS = 4
 _KIB = 1024.0
-_NUMBERS = (Kind.BYTES, Kind.INT, Kind.FLOAT)
+#: Kinds of knobs that have a scale.
+NUMBERS = (Kind.BYTES, Kind.INT, Kind.FLOAT)
 
 
 def dimension_of(
@@ -59,7 +60,7 @@ def dimension_of(
         return _choice(knob, situation, dict.fromkeys(words), source)
     ends = [part.bounds(situation.resources) for part in knob.worth_testing]
     numbers = [number for pair in ends if pair is not None for number in pair]
-    if not numbers or knob.kind not in _NUMBERS:
+    if not numbers or knob.kind not in NUMBERS:
         return None
     return _number(knob, situation, min(numbers), max(numbers), source, beside or {})
 
@@ -195,7 +196,9 @@ def _pool(
 
     if not is_requested:
         most = max(_POOL_OF_DATA * situation.resources.data_bytes, 2 * low)
-        high = min(high, rounded(round(most)))
+        # Shares of a small memory may all lie below what the server has by itself.
+        usual = Expected({}, target, host).pool() or 0
+        high = max(min(high, rounded(round(most))), usual)
     budget = host.memory_budget_bytes or situation.resources.memory_bytes
     log_buffer = str(_most_log_buffer(situation))
     need = memory_need(Expected({POOL: str(round(high)), LOG_BUFFER: log_buffer}, target, host))
@@ -253,7 +256,7 @@ def _redo_limit(knob: Knob, situation: Situation, beside: Mapping[str, str]) -> 
 
 def _read(knob: Knob, situation: Situation, bounds: tuple[str, str]) -> tuple[float, float]:
     field = f"search.bounds.{knob.name}"
-    if knob.kind not in _NUMBERS:
+    if knob.kind not in NUMBERS:
         raise BadSpace("bad_bounds", f"{knob.name} is no number: pin it instead", field=field)
     try:
         low, high = (float(normalise(knob, text, situation.target)) for text in bounds)

@@ -17,12 +17,14 @@ class SpaceRequest:
     """What a search may change, as requested.
 
     count: how many knobs, by their priority; None leaves it to the advisor. names: exactly these
-    instead. pinned: values that every candidate has. bounds: (low, high) as a my.cnf has them, for
-    a number. base: what the baseline sets; what the search does not change stays as it is.
+    instead. free: these in any case, beside those that are chosen. pinned: values that every
+    candidate has. bounds: (low, high) as a my.cnf has them, for a number. base: what the baseline
+    sets; what the search does not change stays as it is.
     """
 
     count: int | None = None
     names: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
     pinned: Mapping[str, str] = field(default_factory=dict)
     bounds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     base: Mapping[str, str] = field(default_factory=dict)

@@ -72,6 +72,7 @@ def _search(study: Study) -> SearchRequest | None:
     knobs = asked.get("knobs")
     return SearchRequest(
         knobs=tuple(knobs) if isinstance(knobs, list) else knobs,
+        free=tuple(asked.get("free", ())),
         pinned=asked.get("pinned", {}),
         bounds={name: tuple(bounds) for name, bounds in asked.get("bounds", {}).items()},
         aim=Aim.from_json(study.search),

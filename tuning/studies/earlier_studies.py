@@ -19,13 +19,15 @@ from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.inventory.devices import FoundDevice
 from benchmarks.inventory.host import HostInventory
 from benchmarks.models import Config, Device, RunState, Workload
+from benchmarks.outcomes import Outcome
 from benchmarks.storage.identity import DeviceIdentity
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.evidence import traits_of
-from tuning.statistics.data import Metric
+from tuning.statistics.aim import Aim, missed_texts
+from tuning.statistics.data import Metric, Observation
 from tuning.statistics.rounds import Short, round_ratios
 from tuning.strategy.racing import FAULTS
 from tuning.strategy.search.earlier import lies_in
@@ -90,6 +92,40 @@ class WarmStart:
     studies: tuple[int, ...]
     configs: int
     runs: int
+
+
+@dataclass(frozen=True)
+class MissedBefore:
+    """`limits` that the baseline missed in `study`, as `p95 <= 50 ms: 61.2 ms in 8 runs`; none
+    where it is not known to have missed any.
+    """
+
+    study: int = 0
+    limits: tuple[str, ...] = ()
+
+
+def missed_before(place: SearchPlace, aim: Aim) -> MissedBefore:
+    """By the newest study in the same situation that has figures of the baseline."""
+    for study, places in _studies(place) if aim.keep else ():
+        there = study.slots.filter(
+            candidate__is_baseline=True, run__state=RunState.OK, purpose__in=_PURPOSES
+        )
+        names = "tpmP", "p95_ms", "server_path_length"
+        rows = there.values_list("device", "workload", "block", *(f"run__{one}" for one in names))
+        seen = [
+            Observation("", block, Outcome.OK, **dict(zip(names, figures, strict=True)))
+            for device, workload, block, *figures in rows
+            if (device, workload) in places
+        ]
+        if seen:
+            return MissedBefore(study.pk, missed_texts(aim, seen))
+    return MissedBefore()
+
+
+def stored_missed_before(search: Mapping[str, Any]) -> MissedBefore:
+    """That of a search as it is stored."""
+    found = search.get("missed_before", {})
+    return MissedBefore(found.get("study", 0), tuple(found.get("limits", ())))
 
 
 def earlier_measured(place: SearchPlace, space: Space, metric: Metric) -> list[Earlier]:

@@ -48,12 +48,14 @@ class BadRequest(TuningError):
 class SearchRequest:
     """What a search may change and its objective; the catalogue chooses the defaults.
 
-    knobs: how many, or which. pinned: knobs that every config of the search sets to that value.
-    bounds: by knob the lowest and the highest value, as written in a my.cnf. warm_start: whether
-    it begins with the best configs of earlier studies on the same kind of device.
+    knobs: how many, or which. free: knobs that are searched in any case, beside those. pinned:
+    knobs that every config of the search sets to that value. bounds: by knob the lowest and the
+    highest value, as written in a my.cnf. warm_start: whether it begins with the best configs of
+    earlier studies on the same kind of device.
     """
 
     knobs: int | tuple[str, ...] | None = None
+    free: tuple[str, ...] = ()
     pinned: Mapping[str, str] = field(default_factory=dict)
     bounds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     aim: Aim = field(default_factory=Aim)
@@ -64,6 +66,8 @@ class SearchRequest:
         count = self.knobs if isinstance(self.knobs, int) else len(self.knobs or ("any",))
         if not 1 <= count <= MAX_KNOBS:
             raise BadRequest(f"a search can change 1 to {MAX_KNOBS} knobs", field="search.knobs")
+        if len(self.free) > MAX_KNOBS:
+            raise BadRequest(f"a search can change at most {MAX_KNOBS} knobs", field="search.free")
         for name in ("pinned", "bounds"):
             if len(getattr(self, name)) > MAX_SETTINGS:
                 raise BadRequest(

@@ -27,6 +27,11 @@ def read_knobs(text: str) -> int | tuple[str, ...] | None:
         return None
     if text.strip().isascii() and text.strip().isdecimal():
         return int(text.strip()[:9])
+    return read_names(text)
+
+
+def read_names(text: str) -> tuple[str, ...]:
+    """Names with commas between them, each once."""
     names = [_name(part) for part in text.split(",") if part.strip()]
     return tuple(dict.fromkeys(names))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import ceil
 from typing import Any
 
@@ -22,9 +22,11 @@ from tuning.strategy.search.search import PREFIX
 from tuning.strategy.search.space import Space
 from tuning.studies.arrangement import Arrangement, arrange
 from tuning.studies.earlier_studies import (
+    MissedBefore,
     SearchPlace,
     WarmStart,
     earlier_measured,
+    missed_before,
     read_earlier,
     stored_earlier,
     warm_start,
@@ -74,16 +76,21 @@ def plan_search(
     del asked["aim"]
     document = {**search.aim.as_json(), "asked": asked, "space": space.as_json()}
     document["earlier"] = _earlier(search, place, space)
+    document["missed_before"] = asdict(missed_before(place, search.aim))
     return PlannedSearch(minutes, document)
 
 
 @dataclass(frozen=True)
 class SearchHere:
-    """What a search would change and begin with; sizes are those of the `model`."""
+    """What a search would change and begin with; sizes are those of the `model`.
+
+    missed_before: the limits that the baseline itself missed in an earlier study.
+    """
 
     space: Space
     warm_start: WarmStart | None
     model: ScaleModel | None = None
+    missed_before: MissedBefore = field(default_factory=MissedBefore)
 
 
 def search_here(request: StudyRequest) -> SearchHere:
@@ -110,7 +117,8 @@ def search_here(request: StudyRequest) -> SearchHere:
     first = fitted(baseline, model, situation)
     space = _space_for(search, situation, first, model)
     place = arranged.search_place(first.knobs)
-    return SearchHere(space, warm_start({"earlier": _earlier(search, place, space)}), model)
+    begins = warm_start({"earlier": _earlier(search, place, space)})
+    return SearchHere(space, begins, model, missed_before(place, search.aim))
 
 
 def plan_of(stored: Mapping[str, Any]) -> SearchPlan:
@@ -199,6 +207,7 @@ def _space_for(
     request = SpaceRequest(
         count=knobs if isinstance(knobs, int) else None,
         names=knobs if isinstance(knobs, tuple) else (),
+        free=search.free,
         pinned=pinned_in_model(search.pinned, model, situation),
         bounds=bounds_in_model(search.bounds, model, situation),
         base=baseline.knobs,

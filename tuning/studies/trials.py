@@ -68,6 +68,11 @@ def try_candidates(
     first_with = {_identity(one): one for one in reversed(tried)}
     untried = (candidate for candidate in waiting if not candidate.signature)
     candidates = sorted(untried, key=lambda candidate: not candidate.is_baseline)
+    bad_pins: NothingToCompare | None = None
+    if candidates and candidates[0].is_baseline and (pins := _pins(study, candidates[0])):
+        report("trying what every config of the search sets")
+        bad_pins = _try_pins(study, gates[study.server_id], pins, should_stop)
+        candidates = candidates[:1] if bad_pins else candidates
     for number, candidate in enumerate(candidates, start=1):
         report(f"trying {candidate.name} on the server ({number} of {len(candidates)})")
         gate = gates[candidate.server_id or study.server_id]
@@ -81,6 +86,36 @@ def try_candidates(
         # At once, because after a crash a candidate with a signature counts as tried.
         candidate.save(update_fields=["signature", "merged_into"])
     _check_what_is_left(study)
+    if bad_pins:
+        raise bad_pins
+
+
+def _pins(study: Study, baseline: Candidate) -> dict[str, str]:
+    """What all configs of a search set and its baseline does not."""
+    pinned = (study.search or {}).get("space", {}).get("pinned", {})
+    there = baseline.config.knobs
+    return {name: text for name, text in pinned.items() if there.get(name) != text}
+
+
+def _try_pins(
+    study: Study, gate: _Gate, pins: Mapping[str, str], should_stop: Callable[[], bool]
+) -> NothingToCompare | None:
+    """Why the server does not start with the pins of a search; None if it does.
+
+    Values and rules were asked before, but some answers only the server has. It would refuse
+    config after config.
+    """
+    baseline = study.candidates.get(is_baseline=True).config.knobs
+    knobs = {**baseline, **pins}
+    try:
+        gate.start(f"trial-pins-{study.pk}", knobs, should_stop)
+    except RunFailed as failure:
+        if gate.is_no_fault_of(knobs, failure):
+            raise
+        texts = ", ".join(f"{name} = {text}" for name, text in pins.items())
+        reason = f"the server does not start with what is pinned ({texts}): {failure}"
+        return NothingToCompare("bad_pin", reason, failure.log_tail)
+    return None
 
 
 def _identity(candidate: Candidate) -> tuple[str, bool, int | None]:
@@ -127,24 +162,11 @@ class _Gate:
     def try_one(self, candidate: Candidate, should_stop: Callable[[], bool]) -> Trial | None:
         """Start the candidate and store what came of it; None when the server refuses it."""
         knobs = candidate.config.knobs
-        redo = Expected(knobs, self.target, self._cpus).redo() or 0
-        name = f"trial-{candidate.pk}"
         try:
-            with emulated_device(self._memory, [self._layout.root], run=name) as limits:
-                trial = try_config(
-                    self._binary,
-                    {**knobs, **BinaryLog(self._study.binary_log).options},
-                    pristine=self._pristine,
-                    work_dir=self._layout.trials_dir,
-                    registry=settings.INSTANCE_REGISTRY,
-                    redo_bytes=redo,
-                    should_stop=should_stop,
-                    resource_limits=limits,
-                )
+            trial = self.start(f"trial-{candidate.pk}", knobs, should_stop)
         except RunFailed as failure:
-            full = failure.outcome is Outcome.DISK_FULL and redo <= USUAL_REDO_BYTES
-            if full or failure.outcome in (Outcome.CANCELLED, Outcome.LOST):
-                raise  # it says nothing about the config
+            if self.is_no_fault_of(knobs, failure):
+                raise
             _refuse(candidate, failure, self._stages(candidate, failure))
             return None
         stages = self._stages(candidate, trial)
@@ -158,6 +180,30 @@ class _Gate:
         candidate.save(update_fields=["durability"])
         _keep(candidate, stages)
         return trial
+
+    def start(self, name: str, knobs: Mapping[str, str], should_stop: Callable[[], bool]) -> Trial:
+        """Start the server with these knobs and stop it; raises RunFailed."""
+        with emulated_device(self._memory, [self._layout.root], run=name) as limits:
+            return try_config(
+                self._binary,
+                {**knobs, **BinaryLog(self._study.binary_log).options},
+                pristine=self._pristine,
+                work_dir=self._layout.trials_dir,
+                registry=settings.INSTANCE_REGISTRY,
+                redo_bytes=self._redo_bytes(knobs),
+                should_stop=should_stop,
+                resource_limits=limits,
+            )
+
+    def is_no_fault_of(self, knobs: Mapping[str, str], failure: RunFailed) -> bool:
+        """Whether a failed start says nothing about these knobs."""
+        is_full = failure.outcome is Outcome.DISK_FULL
+        if is_full and self._redo_bytes(knobs) <= USUAL_REDO_BYTES:
+            return True
+        return failure.outcome in (Outcome.CANCELLED, Outcome.LOST)
+
+    def _redo_bytes(self, knobs: Mapping[str, str]) -> int:
+        return Expected(knobs, self.target, self._cpus).redo() or 0
 
     def _stages(self, candidate: Candidate, trial: Trial | RunFailed) -> list[StageResult]:
         line_of = {

@@ -215,6 +215,42 @@ def test_a_search_whose_every_proposal_is_refused_ends_with_a_word(
     assert (study.state, study.reason_code) == (StudyState.FAILED, "only_refused")
 
 
+def test_a_search_whose_pins_the_server_refuses_ends_before_anything_is_measured(
+    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values and rules let them pass; it would refuse config after config."""
+    server = refusing("7777")
+    monkeypatch.setattr(trials, "try_config", server)
+    study = search(RandomSearch(), seed=3)
+    there = {"space": {"pinned": capacity(7777)}}
+    Study.objects.filter(pk=study.pk).update(search=there)
+    step(study)
+    study.refresh_from_db()
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "bad_pin")
+    assert study.reason == (
+        "the server does not start with what is pinned (innodb_io_capacity = 7777): it does not "
+        "want to"
+    )
+    assert server.tried == ["7777", ""]  # type: ignore[attr-defined]
+    assert not Run.objects.exists()
+
+
+def test_pins_that_the_server_takes_cost_one_start(
+    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = refusing()
+    monkeypatch.setattr(trials, "try_config", server)
+    study = search(RandomSearch(), seed=3)
+    there = {"space": {"pinned": capacity(7777)}}
+    Study.objects.filter(pk=study.pk).update(search=there)
+    for _ in range(2):
+        step(study)
+    tried = server.tried  # type: ignore[attr-defined]
+    assert tried[:3] == ["7777", "", "5000"]
+    assert "7777" not in tried[3:]
+    assert not study.is_finished
+
+
 @pytest.mark.parametrize(
     "failure",
     [

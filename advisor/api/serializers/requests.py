@@ -51,6 +51,7 @@ from tuning.studies.search_texts import (
     keep_bound,
     read_bounds,
     read_knobs,
+    read_names,
     read_objective,
     read_pinned,
     recovery_bound,
@@ -104,6 +105,12 @@ class SearchRequestSerializer(StrictSerializer):
         **OPTIONAL,
         help_text="Names of the knobs, instead of their number.",
     )
+    free = serializers.ListField(
+        child=serializers.CharField(max_length=MAX_NAME),
+        max_length=MAX_KNOBS,
+        required=False,
+        help_text="Names of knobs that are searched in any case, beside those that are chosen.",
+    )
     pinned = serializers.DictField(
         child=serializers.CharField(max_length=MAX_VALUE),
         required=False,
@@ -144,6 +151,7 @@ def search_request(values: dict[str, Any]) -> SearchRequest:
     names = values.get("names")
     return SearchRequest(
         knobs=read_knobs(",".join(names)) if names else values.get("knobs"),
+        free=read_names(",".join(values.get("free", ()))),
         pinned=read_pinned(texts),
         bounds=read_bounds(bounds),
         aim=Aim(read_objective(values["objective"]), keep, recovery_s),

@@ -27,7 +27,7 @@ from advisor.terminal.files import with_suffix, write_files
 from advisor.terminal.follow import follow_all
 from advisor.terminal.report import print_ranking
 from advisor.terminal.space import print_space
-from advisor.wording.searches import warm_start_text
+from advisor.wording.searches import missed_before_text, warm_start_text
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
@@ -43,7 +43,7 @@ from tuning.scale_model.sizes import read_size
 from tuning.search_space.space_request import BadSpace
 from tuning.statistics.aim import Aim
 from tuning.studies.devices import MB
-from tuning.studies.earlier_studies import warm_start
+from tuning.studies.earlier_studies import stored_missed_before, warm_start
 from tuning.studies.groups import create_group
 from tuning.studies.lifecycle import cancel_study, create_study
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest, origin_of
@@ -52,6 +52,7 @@ from tuning.studies.search_texts import (
     read_bounds,
     read_keep,
     read_knobs,
+    read_names,
     read_objective,
     read_pinned,
 )
@@ -298,6 +299,12 @@ class Command(BaseCommand):
         group.add_argument(
             "--knobs", metavar="N|NAME[,NAME...]", help="number of knobs to search, or their names"
         )
+        group.add_argument(
+            "--free",
+            default="",
+            metavar="NAME[,NAME...]",
+            help="search these knobs in any case, beside those that are chosen",
+        )
         for name, metavar, text in (
             (
                 "--pin",
@@ -436,7 +443,7 @@ def _request(options: dict[str, Any], hosts: list[str]) -> StudyRequest:
 def _search(options: dict[str, Any]) -> SearchRequest | None:
     """The search request; None without a search. Raises BadRequest."""
     if not (options["search"] or options["show_space"]):
-        for name in ("knobs", "pin", "bound", "keep"):
+        for name in ("knobs", "free", "pin", "bound", "keep"):
             if options[name]:
                 raise BadRequest(f"--{name} can be used with --search only")
         if options["objective"] != "tpmP":
@@ -446,6 +453,7 @@ def _search(options: dict[str, Any]) -> SearchRequest | None:
         return None
     return SearchRequest(
         knobs=read_knobs(options["knobs"] or ""),
+        free=read_names(options["free"]),
         pinned=read_pinned(options["pin"]),
         bounds=read_bounds(options["bound"]),
         aim=Aim(read_objective(options["objective"]), *read_keep(options["keep"])),
@@ -463,9 +471,14 @@ def _run(request: StudyRequest, hosts: list[str], console: Console) -> list[Stud
         there = create_group(request, hosts).studies.select_related("host")
         studies = sorted(there, key=lambda study: hosts.index(study.host.name))
     for study in studies:
-        if begins := warm_start_text(warm_start(study.search or {})):
-            where = f"{study.host}: " if len(hosts) > 1 else ""
-            console.print(f"{where}{begins}", markup=False, soft_wrap=True)
+        search = study.search or {}
+        where = f"{study.host}: " if len(hosts) > 1 else ""
+        for text in (
+            warm_start_text(warm_start(search)),
+            missed_before_text(stored_missed_before(search)),
+        ):
+            if text:
+                console.print(f"{where}{text}", markup=False, soft_wrap=True)
     try:
         with Supervisor(with_worker=is_here) as processes:
             follow_all(studies, console, processes.check)

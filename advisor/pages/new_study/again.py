@@ -47,6 +47,7 @@ def _search_fields(asked: StudyRequest) -> dict[str, Any]:
     names = {metric: name for name, metric in OBJECTIVES.items()}
     return {
         "search_knobs": _knobs_text(search),
+        "search_free": ", ".join(search.free),
         "search_objective": names[search.aim.objective],
         "search_keep": keep_text(search.aim),
         "search_pinned": "\n".join(f"{name}={value}" for name, value in search.pinned.items()),

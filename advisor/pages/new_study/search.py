@@ -15,6 +15,7 @@ from tuning.studies.search_texts import (
     read_bounds,
     read_keep,
     read_knobs,
+    read_names,
     read_objective,
     read_pinned,
 )
@@ -51,6 +52,11 @@ class SearchFields(forms.Form):
         read_knobs,
         label="Knobs to search",
         help_text="A number, or names separated by commas.",
+    )
+    search_free = ReadField(
+        read_names,
+        label="Also search",
+        help_text="Names separated by commas: searched in any case, beside those that are chosen.",
     )
     search_objective = forms.TypedChoiceField(
         label="Objective",
@@ -95,6 +101,7 @@ class SearchFields(forms.Form):
         data = self.cleaned_data
         return SearchRequest(
             knobs=data["search_knobs"],
+            free=data["search_free"],
             pinned=data["search_pinned"],
             bounds=data["search_bounds"],
             aim=Aim(data["search_objective"], *data["search_keep"]),

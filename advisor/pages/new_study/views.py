@@ -28,7 +28,7 @@ from advisor.pages.new_study.devices import choosable
 from advisor.pages.new_study.forms import NewStudyForm
 from advisor.pages.new_study.hosts import chosen_hosts
 from advisor.pages.new_study.questions import QUESTIONS, question_links, question_of
-from advisor.wording.searches import warm_start_text
+from advisor.wording.searches import missed_before_text, warm_start_text
 from advisor.wording.spaces import space_lines
 from benchmarks.errors import BenchmarkError
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
@@ -317,6 +317,7 @@ def _page(
         "configs": answer.configs or [ConfigText("")],
         "space_lines": space_lines(answer.found.space) if answer.found else [],
         "begins": warm_start_text(answer.found.warm_start) if answer.found else "",
+        "missed": missed_before_text(answer.found.missed_before) if answer.found else "",
         "lines_helped": sum(check.lines_helped for check in answer.checks),
         "hosts": form.hosts,
         "most_kib": MAX_CONFIG_BYTES // 1024,

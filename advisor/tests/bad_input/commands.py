@@ -188,6 +188,7 @@ def command_cases(study: Study, place: Path, dice: random.Random) -> Iterator[Ca
         (("advise", "--search", "--knobs", "0"), "knobs"),
         (("advise", "--search", "--knobs", drawn), drawn),
         (("advise", "--search", "--knobs", "9" * 30), "knobs"),
+        (("advise", "--search", "--free", drawn), drawn),
         (("advise", "--search", "--pin", drawn), drawn),
         (("advise", "--search", "--pin", f"{drawn}=1"), drawn),
         (("advise", "--search", "--bound", "innodb_io_capacity=9..3"), "innodb_io_capacity"),

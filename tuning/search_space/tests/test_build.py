@@ -17,6 +17,7 @@ from tuning.catalogue.target import parse_traits
 from tuning.configs.effective.costs import forbidden_costs
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.memory import memory_need
 from tuning.configs.gate.check import check_knobs
 from tuning.configs.situation import DeviceFacts, Situation
 from tuning.search_space.build import build_space
@@ -123,6 +124,26 @@ def test_in_a_small_memory_the_log_buffer_leaves_the_pool_its_room(server: str) 
     assert int(dimension(build_space(asked, here), "innodb_log_buffer_size")[-1]) == 64 * MIB
 
 
+@pytest.mark.parametrize("server", SERVERS)
+def test_in_a_memory_that_barely_suffices_the_pool_reaches_what_the_server_has_by_itself(
+    server: str,
+) -> None:
+    """Three quarters of it, the most that a source gives a reason to try, are less than 128M."""
+    here = situation(server, data=200 * MIB)
+    budget = 165_000_000
+    need = memory_need(Expected({}, here.target, here.host))
+    assert need is not None
+    beside = need.total(8) - need.pool
+    here = replace(
+        here,
+        resources=replace(here.resources, memory_bytes=budget),
+        host=replace(here.host, memory_budget_bytes=budget + 2 * beside, pool_chunk_bytes=MIB),
+    )
+    sizes = dimension(build_space(SpaceRequest(names=(POOL,)), here), POOL)
+    assert int(sizes[0]) < 64 * MIB
+    assert int(sizes[-1]) >= 128 * MIB
+
+
 def test_costs_are_searched_only_where_they_are_allowed() -> None:
     here = situation()
     free = replace(here, allowed=frozenset({CostKind.OBSERVABILITY, CostKind.RECOVERY_TIME}))
@@ -156,6 +177,31 @@ def test_pins_and_bounds_narrow_the_space() -> None:
     assert (min(numbers), max(numbers)) == (500, 4096)
 
 
+def test_a_freed_knob_is_searched_beside_those_that_are_chosen() -> None:
+    free = "table_open_cache"
+    usual = build_space(SpaceRequest(), situation()).names
+    assert free not in usual
+    request = SpaceRequest(free=(free,), base={free: "3000"})
+    space = build_space(request, situation())
+    assert len(space.names) == len(usual)
+    assert set(space.names) - set(usual) == {free}
+    assert free not in space.pinned
+    named = SpaceRequest(names=(POOL,), free=(free, POOL))
+    assert build_space(named, situation()).names == (POOL, free)
+    bounded = SpaceRequest(count=2, free=(free,), bounds={"innodb_sync_spin_loops": ("10", "90")})
+    assert set(build_space(bounded, situation()).names) == {free, "innodb_sync_spin_loops"}
+
+
+def test_a_freed_knob_without_known_values_is_refused_with_what_to_do() -> None:
+    for name, todo in (
+        ("innodb_sync_spin_loops", "give it bounds"),
+        ("innodb_deadlock_detect", "pin it or leave it out"),
+    ):
+        with pytest.raises(BadSpace, match=f"no values of {name} .*: {todo}") as refused:
+            build_space(SpaceRequest(free=(name,)), situation())
+        assert (refused.value.code, refused.value.field) == ("empty_space", "search.free")
+
+
 def test_what_stays_as_it_is_bounds_what_depends_on_it() -> None:
     request = SpaceRequest(names=("innodb_io_capacity_max",), base={"innodb_io_capacity": "8000"})
     assert min(map(int, build_space(request, situation()).dimensions[0].levels)) >= 8000
@@ -175,6 +221,19 @@ def test_a_server_that_sizes_itself_is_left_to_it() -> None:
     [
         (SpaceRequest(names=("innodb_io_capacty",)), "unknown_knob", "search.knobs"),
         (SpaceRequest(names=("datadir",)), "unknown_knob", "search.knobs"),
+        (SpaceRequest(free=("datadir",)), "unknown_knob", "search.free"),
+        (
+            SpaceRequest(free=("innodb_io_capacity",), pinned={"innodb_io_capacity": "900"}),
+            "bad_pin",
+            "search.pinned.innodb_io_capacity",
+        ),
+        (
+            SpaceRequest(
+                free=("innodb_io_capacity_max",), pinned={"innodb_io_capacity": "4294967295"}
+            ),
+            "empty_space",
+            "search.free",
+        ),
         (
             SpaceRequest(pinned={"query_cache_size": "0"}),
             "unknown_knob",
