@@ -17,7 +17,7 @@ class TokenForm(forms.Form):
     )
     scope = forms.ChoiceField()
     days = forms.IntegerField(
-        label="Ends after (days)",
+        label="Expires after, days",
         required=False,
         min_value=1,
         max_value=MAX_DAYS,

@@ -8,7 +8,6 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
-from django.views import defaults
 
 from advisor.processes.unavailable import ASK_AGAIN_S, is_unavailable
 from advisor.responses import error_body, too_large
@@ -18,9 +17,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """A request that Django itself refuses, outside of a view."""
     if request.path.startswith("/api/"):
         return JsonResponse(error_body("bad_request", "The request is invalid."), status=400)
-    if isinstance(exception, RequestDataTooBig):
-        return HttpResponse(too_large(), status=400, content_type="text/plain; charset=utf-8")
-    return defaults.bad_request(request, exception)
+    reason = too_large() if isinstance(exception, RequestDataTooBig) else ""
+    return HttpResponse(render_to_string("400.html", {"reason": reason}), status=400)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

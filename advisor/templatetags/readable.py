@@ -16,6 +16,7 @@ from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
 from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.target import ServerTraits
+from tuning.export.gate_files import percent_text
 from tuning.models import DurabilityClass
 from tuning.results.data_quality import NAMES
 from tuning.statistics.aim import FULL_NAMES
@@ -114,6 +115,14 @@ def interval_change(interval: Interval | None) -> str:
 def signed(value: float | None) -> str:
     """A figure that is a change, with its sign and without places: 31.2 -> +31."""
     return formatting.ABSENT if value is None else f"{value:+.0f}".replace("-", formatting.MINUS)
+
+
+@register.filter
+def gate_percent(value: float | None) -> str:
+    """A change in percent without the unit, rounded as in a gate's sentences: -16.35 -> −16.4."""
+    if value is None:
+        return formatting.ABSENT
+    return percent_text(value).removesuffix(" %").replace("-", formatting.MINUS)
 
 
 @register.filter

@@ -15,10 +15,14 @@ from advisor.access.roles import Role, set_role
 from advisor.tests import factories
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
 from advisor.tests.history_rows import NEW_KERNEL, WEEK, slower, weekly
+from advisor.tests.search_study import searching_study
 from advisor.webhooks.models import Delivery, Event, Webhook
 from benchmarks.datasets.shelf import Shelved
-from benchmarks.models import Device, Host, Run, Sample
-from tuning.models import SlotPurpose, Study, StudyState
+from benchmarks.inventory.host import Refused
+from benchmarks.models import Device, Host, Probe, Run, Sample
+from benchmarks.storage.kinds import DeviceKind
+from benchmarks.tests.made_up_host import directory_elsewhere, made_up_host, with_inventory
+from tuning.models import Recommendation, SlotPurpose, Study, StudyGroup, StudyState
 from tuning.results.gates import store_verdict
 from tuning.statistics.gate import GatePlan
 
@@ -74,9 +78,12 @@ def fill(*, in_full: bool = True, with_user: bool = True) -> Scene:
     for slot in running.slots.select_related("run__slot__candidate", "run__workload")[:7]:
         factories.finish(slot.run)
     _told(raced)
+    factories.unsafe_study(blocks=1, name="Faster, and less safe")
+    searching_study(12)
     for place in (HDD, SATA, NVME):
         measured_on(place, connections=[8], samples=False)
     _gates(running.host)
+    _has_much(running.host)
     watched = _months()
     wide = large = None
     if in_full:
@@ -106,6 +113,27 @@ def _months() -> Device:
     weekly(device, begin, [6300.0] * 8, name=WATCH)
     weekly(device, begin + 8 * WEEK, slower(18, 0.12, 15), name=WATCH, changed=NEW_KERNEL)
     return device
+
+
+def _has_much(host: Host) -> None:
+    """Directories, a server and one of each that cannot be used, and a worker that is there."""
+    directories = (
+        directory_elsewhere(Path("/srv/mysql"), 1, DeviceKind.SATA_SSD),
+        directory_elsewhere(Path("/srv/nvme-" + "long-mount-point/" * 3), 2),
+    )
+    refused = Refused(
+        path=Path("/opt/mysql/bin/mysqld"),
+        code="not_trusted",
+        reason="/opt/mysql/bin/mysqld can be changed by the user dba, so it is not started",
+    )
+    found = made_up_host(name=host.name, driver="tpcc-mysql", refused_servers=(refused,))
+    found = found.model_copy(
+        update={"directories": directories, "default_directory": directories[0].path}
+    )
+    with_inventory(host, found)
+    # Still there when the pictures are taken.
+    soon = timezone.now() + timedelta(hours=2)
+    Host.objects.filter(pk=host.pk).update(worker_seen_at=soon, inspected_at=timezone.now())
 
 
 def _gates(host: Host) -> None:
@@ -220,4 +248,14 @@ def pages() -> dict[str, str]:
     named["help"] = reverse("help")
     named["host"] = reverse("host-detail", args=[raced.host_id])
     named["datasets"] = reverse("host-datasets", args=[raced.host_id])
+    named["chart-tables"] = reverse("study-charts", args=[raced.pk])
+    probe = Probe.objects.first()
+    if probe is not None:
+        named["probe"] = reverse("probe-detail", args=[probe.device_id, probe.pk])
+    unsafe = Recommendation.objects.filter(durability="D2").first()
+    if unsafe is not None:
+        named["export"] = reverse("study-export", args=[unsafe.study_id, unsafe.pk])
+    group = StudyGroup.objects.first()
+    if group is not None:
+        named["group"] = reverse("group-detail", args=[group.pk])
     return named

@@ -3,8 +3,8 @@
 python -m advisor.tests.screenshots FOLDER [PAGE...] [--widths 390,1280,2560] [--themes light,dark]
 python -m advisor.tests.screenshots docs/pictures --docs
 
-With --docs it takes the pictures of the documents instead. The database is filled with rows of
-every kind in a home of its own, unless ADVISOR_HOME names one.
+With --docs it takes the pictures of the documents instead. The database is made in a home of its
+own and filled with rows of every kind. Reports are saved as PDF as well, once in each theme.
 """
 
 from __future__ import annotations
@@ -18,13 +18,19 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from advisor.tests.dashboard_shots import Shot
 
 ROOT = Path(__file__).resolve().parents[2]
 PORT = 8791
 HEIGHT = 900
+PAPER_WIDTH = 1280
+DRAWN = """() => ![...document.querySelectorAll(".chart .placeholder")].some(
+    (note) => note.offsetParent && note.textContent.startsWith("Loading"))"""
 
 
 def main() -> None:
@@ -32,17 +38,15 @@ def main() -> None:
     with _home() as home:
         os.environ["ADVISOR_HOME"] = str(home)
         os.environ["DJANGO_SETTINGS_MODULE"] = "advisor.settings"
+        os.environ["ADVISOR_HOST_NAME"] = "db-host-1"
+        os.environ["ADVISOR_WEBHOOK_HOSTS"] = "ci.example.org"
+        # Rows are stored between two pictures, in a thread in which the browser has its loop.
+        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
         manage = [sys.executable, str(ROOT / "manage.py")]
         subprocess.run([*manage, "migrate", "--verbosity", "0"], check=True)
-        if asked.docs:
-            # Rows are changed between two pictures, in a thread in which the browser has its loop.
-            os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-            import django
+        import django
 
-            django.setup()
-        else:
-            pages = _fill(in_full=not asked.quick)
-            wanted = {name: path for name, path in pages.items() if _is_wanted(name, asked.pages)}
+        django.setup()
         serve = [*manage, "runserver", "--noreload", "--insecure", f"127.0.0.1:{PORT}"]
         with subprocess.Popen(serve, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as web:
             try:
@@ -50,7 +54,7 @@ def main() -> None:
                 if asked.docs:
                     _take_for_docs(asked.folder)
                 else:
-                    _take(asked, wanted)
+                    _take(asked)
             finally:
                 web.terminate()
 
@@ -68,10 +72,6 @@ def _arguments() -> argparse.Namespace:
 
 @contextmanager
 def _home() -> Iterator[Path]:
-    given = os.environ.get("ADVISOR_HOME")
-    if given:
-        yield Path(given)
-        return
     home = Path(tempfile.mkdtemp(prefix="screenshots-"))
     try:
         yield home
@@ -81,20 +81,6 @@ def _home() -> Iterator[Path]:
 
 def _is_wanted(name: str, asked: list[str]) -> bool:
     return not asked or any(name.startswith(one) for one in asked)
-
-
-def _fill(*, in_full: bool) -> dict[str, str]:
-    """Rows of every kind unless there are some; the pages to take by name."""
-    import django
-
-    django.setup()
-    from django.contrib.auth.models import User
-
-    from advisor.tests.dashboard_scene import USER, fill, pages
-
-    if not User.objects.filter(username=USER).exists():
-        fill(in_full=in_full)
-    return pages()
 
 
 def _wait() -> None:
@@ -111,6 +97,7 @@ def _wait() -> None:
 def _take_for_docs(folder: Path) -> None:
     from playwright.sync_api import sync_playwright
 
+    from advisor.tests.dashboard_scene import USER
     from advisor.tests.docs_pictures import WIDTH, pictures
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -122,7 +109,7 @@ def _take_for_docs(folder: Path) -> None:
         page = context.new_page()
         for place, picture in enumerate(pictures()):
             if not place:
-                _log_in(page)
+                _log_in(page, USER)
             page.goto(f"http://127.0.0.1:{PORT}{picture.address}")
             page.wait_for_load_state("load")
             page.wait_for_timeout(1500)
@@ -139,36 +126,78 @@ def _program() -> str | None:
     return shutil.which("chromium") or shutil.which("google-chrome")
 
 
-def _take(asked: argparse.Namespace, pages: dict[str, str]) -> None:
+def _take(asked: argparse.Namespace) -> None:
     from playwright.sync_api import sync_playwright
+
+    from advisor.tests.dashboard_shots import stages
 
     asked.folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_program(), args=["--no-sandbox"])
-        for theme in asked.themes.split(","):
-            for width in map(int, asked.widths.split(",")):
-                size: Any = {"width": width, "height": HEIGHT}
-                context = browser.new_context(viewport=size, color_scheme=theme)
-                page = context.new_page()
-                _log_in(page)
-                for name, path in pages.items():
-                    page.goto(f"http://127.0.0.1:{PORT}{path}")
-                    page.wait_for_load_state("load")
-                    page.wait_for_timeout(1500)
-                    file = asked.folder / f"{name}-{theme}-{width}.png"
-                    page.screenshot(path=file, full_page=True)
-                    height = page.evaluate("document.documentElement.scrollHeight")
-                    print(f"{file.name}: {height} px high", flush=True)
-                context.close()
+        for stage in stages(in_full=not asked.quick):
+            shots = [shot for shot in stage if _is_wanted(shot.name, asked.pages)]
+            for theme in asked.themes.split(","):
+                for width in map(int, asked.widths.split(",")):
+                    _take_all(browser, shots, asked.folder, theme, width)
         browser.close()
 
 
-def _log_in(page: Any) -> None:
+def _take_all(browser: Any, shots: list[Shot], folder: Path, theme: str, width: int) -> None:
+    """All of a stage in one theme and width, each user in a browser of their own."""
+    for user in sorted({shot.user for shot in shots}):
+        size: Any = {"width": width, "height": HEIGHT}
+        context = browser.new_context(viewport=size, color_scheme=theme)
+        page = context.new_page()
+        if user:
+            _log_in(page, user)
+        for shot in shots:
+            if shot.user == user:
+                _take_one(page, shot, folder, theme, width)
+        context.close()
+
+
+def _take_one(page: Any, shot: Shot, folder: Path, theme: str, width: int) -> None:
+    if shot.html:
+        page.route(
+            "**" + shot.address,
+            lambda route: route.fulfill(body=shot.html, content_type="text/html; charset=utf-8"),
+        )
+    page.goto(f"http://127.0.0.1:{PORT}{shot.address}")
+    page.wait_for_load_state("load")
+    _wait_for_charts(page)
+    try:
+        shot.act(page)
+    except Exception as error:  # the picture of what could not be done says more
+        print(f"{shot.name}: {error}", flush=True)
+    _wait_for_charts(page)
+    page.unroute_all()
+    file = folder / f"{shot.name}-{theme}-{width}.png"
+    page.screenshot(path=file, full_page=True)
+    height, beyond = page.evaluate(
+        "[document.documentElement.scrollHeight,"
+        " document.documentElement.scrollWidth - window.innerWidth]"
+    )
+    wide = f", {beyond} px too wide" if beyond > 0 else ""
+    print(f"{file.name}: {height} px high{wide}", flush=True)
+    if shot.is_paper and width == PAPER_WIDTH:
+        page.pdf(path=folder / f"{shot.name}-{theme}.pdf", prefer_css_page_size=True)
+
+
+def _wait_for_charts(page: Any) -> None:
+    """Until those that can be seen are drawn; what polls never lets the network rest."""
+    from playwright.sync_api import TimeoutError as TooLate
+
+    with suppress(TooLate):
+        page.wait_for_function(DRAWN, timeout=20_000)
+    page.wait_for_timeout(300)
+
+
+def _log_in(page: Any, name: str) -> None:
     from advisor.tests.dashboard_scene import PASSWORD, USER
 
     page.goto(f"http://127.0.0.1:{PORT}/login/")
-    page.get_by_label("Username").fill(USER)
-    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill(PASSWORD if name == USER else name)
     page.get_by_role("button", name="Log in").click()
     page.wait_for_load_state("load")
 

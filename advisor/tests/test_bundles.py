@@ -201,7 +201,7 @@ def test_what_comes_from_elsewhere_is_only_looked_at(api: Client, client: Client
         f"/devices/{device.pk}/",
         f"/hosts/{study.host_id}/",
     ):
-        assert "From elsewhere." in client.get(page).content.decode(), page
+        assert "<strong>Imported.</strong>" in client.get(page).content.decode(), page
     assert api.get(f"{V1}device-comparison/").json()["run_sets"] == []
     for page in ("/", "/studies/", "/hosts/"):
         assert "(from elsewhere" in client.get(page).content.decode(), page

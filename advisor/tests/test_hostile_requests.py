@@ -66,12 +66,17 @@ def test_a_form_beyond_the_limit_says_so(api: Client) -> None:
     kind = "application/x-www-form-urlencoded"
     answer = api.post("/configs/check/", body, content_type=kind)
     assert answer.status_code == 400
-    assert "8 MiB" in answer.content.decode()
+    text = answer.content.decode()
+    assert "8 MiB" in text
+    assert "advisor.css" in text, "a page like the others"
 
 
-def test_what_django_refuses_below_the_api_has_its_error(api: Client) -> None:
+def test_what_django_refuses_has_the_api_s_error_below_it_and_a_page_elsewhere(api: Client) -> None:
     answer = api.get("/api/v1/studies/", headers={"host": "elsewhere.example"})
     assert error(answer, 400)["code"] == "bad_request"
+    answer = api.get("/studies/", headers={"host": "elsewhere.example"})
+    assert answer.status_code == 400
+    assert "ADVISOR_ALLOWED_HOSTS" in answer.content.decode()
 
 
 @pytest.mark.parametrize("number", [HUGE, "9" * 19, "9" * 30, "9" * 5000])

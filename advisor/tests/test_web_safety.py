@@ -68,7 +68,7 @@ def tried(client: Client, name: str, password: str, **more: Any) -> int:
     answer = client.post(LOGIN, {"username": name, "password": password}, **more)
     if answer.status_code == 429:
         assert int(answer["Retry-After"]) > 0
-        assert "Too many tries" in answer.content.decode()
+        assert "Too many attempts" in answer.content.decode()
     return int(answer.status_code)
 
 

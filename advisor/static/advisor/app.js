@@ -203,5 +203,9 @@
     draftForm.addEventListener("change", keepDraft);
   }
 
+  // On a phone the menu is one line that scrolls.
+  const here = document.querySelector(".top nav [aria-current]");
+  if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 60;
+
   announce();
 })();
