@@ -133,7 +133,7 @@ def test_a_host_looks_again_and_its_page_shows_what_it_found(
     assert "What this host has" not in text_of(admin_client, live)
     address = reverse("host-inspect", args=[host.pk])
     answer = admin_client.post(address, follow=True)
-    assert f"Asked: host {host} is looking." in answer.content.decode()
+    assert f"Inspection requested: host {host} is looking." in answer.content.decode()
     assert Inspection.objects.get().subject == "host"
     Host.objects.update(inventory=host.inventory | {"logical_cpus": 3})
     assert "3 of 2 at" in text_of(admin_client, live)

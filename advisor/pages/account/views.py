@@ -30,7 +30,7 @@ def token(request: HttpRequest) -> HttpResponse:
     if request.POST.get("action") == "revoke":
         found = _own_token(user, request.POST.get("token", ""))
         found.delete()
-        messages.info(request, f"The token {found.name} has ended.")
+        messages.info(request, f"The token {found.name} is revoked.")
         return redirect("account-token")
     form = TokenForm(request.POST if request.method == "POST" else None, user=user)
     fresh = _created(form, user) if form.is_bound and form.is_valid() else None
@@ -73,7 +73,7 @@ class PasswordChangeView(auth.PasswordChangeView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         self.request.session.pop(MUST_CHANGE, None)
-        messages.info(self.request, "The password is changed; all API tokens have ended.")
+        messages.info(self.request, "The password is changed; all API tokens are revoked.")
         return super().form_valid(form)
 
     def get_context_data(self, **values: Any) -> dict[str, Any]:

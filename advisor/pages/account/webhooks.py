@@ -33,16 +33,16 @@ _SHOWN = 5
 
 class WebhookForm(forms.Form):
     url = forms.CharField(
-        label="URL", max_length=MAX_URL, help_text="It gets a POST. Its host has to be listed."
+        label="URL", max_length=MAX_URL, help_text="Messages are sent there by POST. Its host must be listed."
     )
     events = forms.MultipleChoiceField(
-        label="Tell it when",
+        label="Send a message when",
         choices=Event.choices,
         initial=Event.values,
         widget=forms.CheckboxSelectMultiple,
     )
     of_everybody = forms.BooleanField(
-        label="Also of studies and gates that others started", required=False
+        label="Also for studies and gates that others started", required=False
     )
 
     def __init__(self, *args: Any, caller: Caller, **values: Any) -> None:
@@ -81,9 +81,9 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
         try:
             send_test(hook)
         except WebhookRefused as refused:
-            messages.warning(request, f"No test was sent: {refused}.")
+            messages.warning(request, f"No test message was sent: {refused}.")
         else:
-            messages.info(request, "A test is on its way: reload the page in a few seconds.")
+            messages.info(request, "A test message is on its way: reload the page in a few seconds.")
     elif action in ("on", "off"):
         switch(hook, on=action == "on")
     elif action == "delete":

@@ -58,5 +58,5 @@ def _asked(request: HttpRequest, pk: int, ask: Callable[..., Inspection]) -> Htt
     except (BenchmarkError, TuningError) as error:
         messages.warning(request, f"Nothing is deleted: {error}.")
     else:
-        messages.info(request, f"Asked: {waiting_text(row)}.")
+        messages.info(request, f"Deletion requested: {waiting_text(row)}.")
     return redirect("host-datasets", pk=pk)
