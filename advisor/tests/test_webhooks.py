@@ -676,7 +676,7 @@ def test_the_page_makes_tests_switches_and_deletes(
     client.post(address, {"action": "off"})
     assert "Switch on" in client.get(page).content.decode()
     assert (
-        "No test was sent"
+        "No test message was sent"
         in client.post(address, {"action": "test"}, follow=True).content.decode()
     )
     client.post(address, {"action": "on"})
