@@ -33,6 +33,7 @@ def test_a_report_has_question_verdict_ranking_conditions_command_and_file(
         assert part in text
     assert "95 % interval +33.8 to +44.3 %" in text
     assert "AMD EPYC 7B13" in text
+    assert "memory 25.2 GB" in text
     assert "innodb_io_capacity = 3000" in text, "the file of whitepaper-3"
     assert "No run was disturbed" in text
     found = re.search(r"manage\.py (advise .*?) Server program", text)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from advisor.wording.formatting import byte_size
 from tuning.results.host_jobs import HostState
 
 STATE_WORDS = {
@@ -40,3 +43,13 @@ TONES = {
     HostState.WAITING: "busy",
     HostState.IDLE: "ok",
 }
+
+
+def fact_words(fingerprint: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Each fact of a host's fingerprint as people read it: ("memory", "25.2 GB")."""
+    return [
+        ("memory", byte_size(int(text)))
+        if name == "memory_bytes" and text.isdigit()
+        else (name.replace("_", " "), text)
+        for name, text in ((name, str(fact)) for name, fact in fingerprint.items())
+    ]

@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from advisor.pages.export.recommendation import recommendation_cards
 from advisor.pages.study.boards import board_key
+from advisor.wording.hosts import fact_words
 from advisor.wording.words import certainty, devices_to_name
 from benchmarks.models import Run, RunState
 from tuning.models import Study
@@ -102,7 +103,7 @@ def _facts(result: StudyResult) -> list[tuple[str, str]]:
     found = Run.objects.values_list("fingerprint", "driver_version", "code_commit").get(pk=run.pk)
     fingerprint, driver, commit = found
     facts = [("driver", driver), ("advisor", commit)] if commit else [("driver", driver)]
-    return [*facts, *((name.replace("_", " "), str(text)) for name, text in fingerprint.items())]
+    return [*facts, *fact_words(fingerprint)]
 
 
 def command_of(result: StudyResult) -> str:

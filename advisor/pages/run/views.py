@@ -15,6 +15,7 @@ from advisor.pages.run.conditions import conditions_of
 from advisor.pages.run.measures import measures_of
 from advisor.pages.run.variables import compare_variables
 from advisor.pages.run.write_debt import debt_of
+from advisor.wording.hosts import fact_words
 from benchmarks.models import Run, Sample
 from tuning.results.history import slot_of
 
@@ -45,6 +46,7 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
             if key in charts
         ],
         "retries": run.retries.all(),
+        "facts": fact_words(run.fingerprint),
     }
     return render(request, "runs/detail.html", context)
 
