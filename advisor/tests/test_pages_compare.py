@@ -89,15 +89,15 @@ def test_what_was_not_measured_alike_has_no_ratio_and_says_what_differs(
     other = factories.measured_study(
         blocks=2, device=factories.make_device(kind="nvme", data_dir="/srv/nvme")
     )
-    Run.objects.filter(slot__study=other).update(
-        comparability_key="b2" * 32, fingerprint={**factories.FINGERPRINT, "kernel": "6.12.0"}
-    )
+    facts = {**factories.FINGERPRINT, "kernel": "6.12.0", "memory_bytes": str(64 * 2**30)}
+    Run.objects.filter(slot__study=other).update(comparability_key="b2" * 32, fingerprint=facts)
     laid = lay_side_by_side(find_sides([f"study-{study.pk}", f"study-{other.pk}"]).sides)
     assert not laid.is_comparable
     assert {"Device", "kernel"} <= {name for name, _ in laid.differs}
     assert all(one is None or one.ratio is None for one in laid.figures["tpmP"])
     text = shown(admin_client, f"study-{study.pk}", f"study-{other.pk}")
     assert "kernel 6.1.0-37-cloud-amd64 6.12.0" in text
+    assert "memory 25.2 GB 68.7 GB" in text, "not how many steps of it"
     assert "whitepaper-a" in text, "a study stands for what it recommends"
 
 

@@ -8,14 +8,13 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from advisor.wording.formatting import (
-    byte_size,
     change_range,
     decimals,
     megacycles,
     percent_change,
     significant,
 )
-from benchmarks.measurement.fingerprint import MEMORY_STEP
+from advisor.wording.hosts import compared_memory
 from tuning.comparison.baseline_history import (
     BaselineHistory,
     Difference,
@@ -109,9 +108,7 @@ def differences_text(differs: Iterable[Difference]) -> str:
 
 
 def _fact(one: Difference, text: str) -> str:
-    # Stored in steps, in which the same machine is the same.
-    is_memory = one.fact == "memory bytes" and text.isdigit()
-    return byte_size(int(text) * MEMORY_STEP) if is_memory else text
+    return compared_memory(text) if one.fact == "memory bytes" else text
 
 
 def _length(series: Series) -> str:

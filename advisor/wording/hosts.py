@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from advisor.wording.formatting import byte_size
+from benchmarks.measurement.fingerprint import MEMORY_STEP
 from tuning.results.host_jobs import HostState
 
 STATE_WORDS = {
@@ -53,3 +54,8 @@ def fact_words(fingerprint: Mapping[str, str]) -> list[tuple[str, str]]:
         else (name.replace("_", " "), text)
         for name, text in ((name, str(fact)) for name, fact in fingerprint.items())
     ]
+
+
+def compared_memory(text: str) -> str:
+    """The memory in facts that are compared, where it is a number of steps: "94" -> "25.2 GB"."""
+    return byte_size(int(text) * MEMORY_STEP) if text.isdigit() else text

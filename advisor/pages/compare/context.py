@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from advisor.pages.compare.choice import query_of
 from advisor.wording.formatting import byte_size, decimals, megacycles, significant
+from advisor.wording.hosts import compared_memory
 from tuning.comparison.side_by_side import Figure, SideBySide
 from tuning.comparison.sides import Side
 from tuning.statistics.analysis import Interval
@@ -88,6 +89,16 @@ def figure_lines(laid: SideBySide) -> list[FigureLine]:
         cells = [_cell(one, form) if one is not None else None for one in figures]
         found.append(FigureLine(title, unit, term, cells))
     return found
+
+
+def differing_conditions(laid: SideBySide) -> list[tuple[str, list[str]]]:
+    """Each condition that is not the same everywhere, with the text of every side."""
+    return [
+        ("memory", [compared_memory(text) for text in texts])
+        if name == "memory bytes"
+        else (name, texts)
+        for name, texts in laid.differs
+    ]
 
 
 def charts_shown() -> list[dict[str, str]]:

@@ -16,7 +16,12 @@ from advisor.pages.compare.choice import (
     query_of,
     studies_to_pick,
 )
-from advisor.pages.compare.context import charts_shown, columns_of, figure_lines
+from advisor.pages.compare.context import (
+    charts_shown,
+    columns_of,
+    differing_conditions,
+    figure_lines,
+)
 from advisor.shared_results import shared_comparisons
 from tuning.comparison.side_by_side import lay_side_by_side
 from tuning.comparison.sides import MAX_SIDES, find_sides
@@ -38,6 +43,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         laid = lay_side_by_side(found.sides)
         context |= {
             "laid": laid,
+            "differs": differing_conditions(laid),
             "lines": figure_lines(laid),
             "knob_rows": [
                 (knob, list(zip(knob.values, knob.is_set, strict=True))) for knob in laid.knobs

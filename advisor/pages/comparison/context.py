@@ -8,8 +8,8 @@ from typing import Any
 from advisor.pages.comparison.charts import CHARTS, ChartWords, connections_of
 from advisor.pages.comparison.choice import ComparisonChoice
 from advisor.shared_results import shared_comparisons
-from advisor.wording.formatting import ABSENT, byte_size, decimals
-from benchmarks.measurement.fingerprint import MEMORY_STEP
+from advisor.wording.formatting import ABSENT, decimals
+from advisor.wording.hosts import compared_memory
 from benchmarks.models import Device
 from tuning.comparison.comparable_runs import (
     RunSet,
@@ -112,9 +112,7 @@ def _differing(run_set: RunSet) -> list[tuple[str, list[str]]]:
 
 
 def _fact(name: str, text: str) -> str:
-    if name == "memory_bytes" and text.isdigit():
-        return byte_size(int(text) * MEMORY_STEP)
-    return text or ABSENT
+    return (compared_memory(text) if name == "memory_bytes" else text) or ABSENT
 
 
 def _lines(comparison: DeviceComparison) -> list[Line]:
