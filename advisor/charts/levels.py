@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from advisor.charts.latency import LEGEND
 from advisor.charts.palette import GREY, SeriesStyle, series_style
 from advisor.charts.text import plain
+from advisor.wording.formatting import percent_change
 from tuning.statistics.change_points import MIN_POINTS, Level
 
 
@@ -132,7 +133,7 @@ def _add_levels(figure: go.Figure, one: DrawnSeries, style: SeriesStyle) -> None
             figure.add_annotation(
                 x=there[0].at,
                 y=_rounded(max(point.high or point.value for point in there[:2])),
-                text=f"<b>{(level.ratio - 1) * 100:+.1f} %</b>",
+                text=f"<b>{percent_change(level.ratio)}</b>",
                 showarrow=False,
                 yshift=12,
             )

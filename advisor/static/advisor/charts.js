@@ -35,7 +35,12 @@
     const [grid, line, text, surface] = ["--grid", "--line", "--text", "--surface"].map((name) =>
       colour(name, place.parentElement || document.body),
     );
-    const axis = { gridcolor: grid, linecolor: line, zerolinecolor: line };
+    const axis = {
+      gridcolor: grid,
+      linecolor: line,
+      zerolinecolor: line,
+      separatethousands: true, // as in the tables
+    };
     const styled = {
       ...layout,
       autosize: true,
