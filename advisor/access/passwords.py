@@ -27,7 +27,7 @@ class EndsTokens:
         """Accept it."""
 
     def get_help_text(self) -> str:
-        return "A new password ends all API tokens of the account."
+        return "A new password revokes all API tokens of the account."
 
     def password_changed(self, password: str, user: Any = None) -> None:
         """End the tokens of the account; its password is its own from now on."""

@@ -55,8 +55,8 @@ def test_the_form_follows_its_hosts_and_loses_nothing_that_was_typed(
         hosts.get_by_label("one", exact=True).uncheck()
         expect(connections).to_have_attribute("placeholder", sizes(16))
         expect(page.get_by_label("Template")).to_have_value("connections")
-        page.get_by_label("Another directory").fill("/elsewhere")
-        page.get_by_label("Another directory").blur()
+        page.locator("#id_path").fill("/elsewhere")
+        page.locator("#id_path").blur()
         expect(page.locator("#path-answer")).to_contain_text("two: host two is looking")
         assert set(visitor.overflow().values()) == {0}
 

@@ -77,6 +77,8 @@ class StudyDevicesForm(DeviceFields):
             str(device.pk): device
             for device in there.select_related("host").order_by("host__name", "data_dir", "pk")
         }
+        if not self._registered:
+            self.fields["path"].label = "Directory"
         for name in ("path", "log_dir"):
             self.fields[name].widget.attrs["list"] = "known-directories"
         set_choices(
