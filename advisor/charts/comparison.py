@@ -13,11 +13,12 @@ from math import isclose
 
 import plotly.graph_objects as go
 
-from advisor.charts.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
+from advisor.charts.palette import GREY, SERIES, SeriesStyle
 from advisor.charts.text import plain
 from tuning.statistics.ratios import Spread
 
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED)
+# Grey is for published figures alone.
+STYLES = tuple(one for one in SERIES if one.colour != GREY)
 DASHES = ("dot", "dashdot", "dash", "longdash")
 SYMBOLS = ("triangle-up-open", "square-open", "diamond-open", "x-thin-open")
 PUBLISHED = "published, whitepaper 2016"
@@ -34,7 +35,7 @@ class DeviceLine:
     """What was measured on one device, by number of connections or another setting."""
 
     name: str
-    colour: str
+    style: SeriesStyle
     is_emulated: bool
     points: Mapping[int, Spread]
 
@@ -59,7 +60,7 @@ class SecondsLine:
     """One run, a figure per measured second (None where nothing was counted)."""
 
     name: str
-    colour: str
+    style: SeriesStyle
     values: Sequence[float | None]
 
 
@@ -70,9 +71,9 @@ class OverSeconds:
     lines: Sequence[SecondsLine]
 
 
-def device_colour(place: int) -> str:
+def device_style(place: int) -> SeriesStyle:
     """The same in every chart, by the device's place among those compared."""
-    return COLOURS[place % len(COLOURS)]
+    return STYLES[place % len(STYLES)]
 
 
 def by_setting_figure(series: BySetting) -> go.Figure:
@@ -87,8 +88,8 @@ def by_setting_figure(series: BySetting) -> go.Figure:
             y=medians,
             name=plain(line.name),
             mode="lines+markers",
-            line={"color": line.colour, "width": 2},
-            marker={"size": 8, "symbol": "circle-open" if line.is_emulated else "circle"},
+            line={"color": line.style.colour, "dash": line.style.dash, "width": 2},
+            marker={"size": 8, "symbol": line.style.symbol + "-open" * line.is_emulated},
             error_y={
                 "type": "data",
                 "symmetric": False,
@@ -131,7 +132,7 @@ def over_seconds_figure(series: OverSeconds) -> go.Figure:
             y=values,
             name=plain(line.name),
             mode="lines",
-            line={"color": line.colour, "width": 1.6},
+            line={"color": line.style.colour, "dash": line.style.dash, "width": 1.6},
             hovertemplate=f"%{{y:,.4~g}} {series.unit}<extra>{plain(line.name)}</extra>",
         )
     figure.update_xaxes(

@@ -11,6 +11,7 @@ from advisor.charts.comparison import (
     OverSeconds,
     SecondsLine,
     by_setting_figure,
+    device_style,
     over_seconds_figure,
 )
 from advisor.charts.text import plain, wrapped
@@ -27,13 +28,23 @@ def test_text_is_escaped_in_every_line() -> None:
     assert wrapped("one <two> three", 10) == "one &lt;two&gt;<br>three"
 
 
+def test_devices_are_told_apart_without_their_colours() -> None:
+    spread = {8: Spread(1.0, 1.0, 1.0, 1)}
+    lines = [DeviceLine(f"{place}", device_style(place), False, spread) for place in range(7)]
+    drawn = by_setting_figure(BySetting("tpmP", "tpmP", lines, {})).data
+    assert len({(trace.line.dash, trace.marker.symbol) for trace in drawn}) == 7
+    seconds = [SecondsLine(line.name, line.style, [1.0, 2.0]) for line in lines]
+    over_time = over_seconds_figure(OverSeconds("p95", "ms", seconds)).data
+    assert len({trace.line.dash for trace in over_time}) == 7
+
+
 def test_devices_in_the_charts_of_the_comparison() -> None:
     points = {8: Spread(100.0, 90.0, 110.0, 3)}
     by_setting = by_setting_figure(
-        BySetting("tpmP", "tpmP", [DeviceLine(NAME, "#123456", False, points)], {})
+        BySetting("tpmP", "tpmP", [DeviceLine(NAME, device_style(0), False, points)], {})
     )
     over_seconds = over_seconds_figure(
-        OverSeconds("p95", "ms", [SecondsLine(NAME, "#123456", [1.0, 2.0])])
+        OverSeconds("p95", "ms", [SecondsLine(NAME, device_style(0), [1.0, 2.0])])
     )
     for figure in (by_setting, over_seconds):
         [line] = figure.data

@@ -17,7 +17,7 @@ from advisor.charts.comparison import (
     OverSeconds,
     SecondsLine,
     by_setting_figure,
-    device_colour,
+    device_style,
     over_seconds_figure,
 )
 from benchmarks.datafiles import STRICT, read_data_file
@@ -88,7 +88,7 @@ def _by_connections(
             if found is not None:
                 points[number] = found
         name, is_emulated = comparison.names[device.pk], device.emulation is not None
-        lines.append(DeviceLine(name, device_colour(place), is_emulated, points))
+        lines.append(DeviceLine(name, device_style(place), is_emulated, points))
     layer, note = _layer(words.key) if with_published else ({}, "")
     return BySetting(words.axis, words.unit, lines, layer, note, words.scale)
 
@@ -102,7 +102,7 @@ def _by_io_capacity(
     lines = [
         DeviceLine(
             comparison.names[device.pk],
-            device_colour(place),
+            device_style(place),
             device.emulation is not None,
             sweep.tpmP[device.pk],
         )
@@ -157,5 +157,5 @@ def _over_seconds(
         values = [row[field] for row in samples[cell.middle_run]] if cell else []
         if any(value is not None for value in values):
             name = comparison.names[device.pk]
-            lines.append(SecondsLine(name, device_colour(place), values))
+            lines.append(SecondsLine(name, device_style(place), values))
     return lines

@@ -71,6 +71,13 @@
     return styled;
   }
 
+  // In a narrow chart each name of the legend takes a line of its own: so many pixels more.
+  function legendRows(element, { data, layout }) {
+    if (element.clientWidth >= 480 || layout.showlegend === false) return 0;
+    const shown = data.filter((trace) => trace.name && trace.showlegend !== false);
+    return 19 * Math.max(shown.length - 2, 0);
+  }
+
   // A legend of long names would leave a narrow chart no room.
   const named = (data, place) =>
     data.map((trace) => ({ ...trace, name: short(trace.name, room(place)) }));
@@ -83,7 +90,7 @@
     // On resize Plotly uses the element's height and forgets the figure's own.
     const most = Number(element.dataset.chartHeight) || Infinity;
     const layout = themed(figure.layout, element);
-    if (layout.height) layout.height = Math.min(layout.height, most);
+    if (layout.height) layout.height = Math.min(layout.height + legendRows(element, figure), most);
     if (layout.height) element.style.minHeight = `${layout.height}px`;
     Plotly.react(element, named(figure.data, element), layout, CONFIG);
     if (isFirst || !element.dataset.listens) {
