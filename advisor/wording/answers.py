@@ -15,11 +15,12 @@ def named_answers(study: Study) -> list[tuple[Recommendation, str]]:
     return [(found, names.get(found.device_id, "")) for found in study.recommendations.all()]
 
 
-def answer_sentence(found: Recommendation, where: str = "") -> str:
-    """As "Use big-pool on nvme: +23.4 % tpmP (95 %: +11.1 to +34.5 %), measurably best,
-    confirmed."; reads its candidate and study.
+def answer_sentence(found: Recommendation, where: str = "", conditions: str = "") -> str:
+    """As "Use big-pool on nvme with durability D1: +23.4 % tpmP (95 %: +11.1 to +34.5 %),
+    measurably best, confirmed."; reads its candidate and study.
     """
     name, on = found.candidate.name, f" on {where}" if where else ""
+    on += f" with {conditions}" if conditions else ""
     if found.candidate.is_baseline:
         return f"Keep the baseline, {name},{on}: {certainty(found)}.".replace(",:", ":")
     return f"Use {name}{on}: {_effect(found)}, {certainty(found)}."

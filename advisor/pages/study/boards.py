@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
@@ -191,20 +191,20 @@ def verdict_of_study(result: StudyResult, views: Sequence[BoardSection]) -> list
     if result.study.is_finished:
         names = names_beside_figures(result.devices.values())
         return [
-            ("", answer_sentence(one, _where(one, result, names)))
+            ("", answer_sentence(one, names.get(one.device_id, ""), _conditions(one, result)))
             for one in result.recommendations
         ]
     return [(view.title, view.board.for_advice.verdict.sentence) for view in views]
 
 
-def _where(found: Recommendation, result: StudyResult, names: Mapping[int | None, str]) -> str:
-    """Device, connections and class, as far as the study has several."""
-    words = [names[found.device_id]] if found.device_id in names else []
+def _conditions(found: Recommendation, result: StudyResult) -> str:
+    """Connections and class, as far as the study has several."""
+    words = []
     if len(result.workloads) > 1:
         words.append(f"{found.workload.connections} connections")
     if found.durability != DurabilityClass.D0:
         words.append(f"durability {found.durability}")
-    return ", ".join(words)
+    return " and ".join(words)
 
 
 Place = tuple[int, int, int]
