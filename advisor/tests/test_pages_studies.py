@@ -342,6 +342,7 @@ def test_a_duplicate_is_shown_below_the_one_that_was_measured_for_both(
 
 def test_each_class_has_a_board_that_says_what_it_may_cost(admin_client: Client) -> None:
     text = page(admin_client, factories.unsafe_study(blocks=1))
+    assert "Use whitepaper-3 with durability D1: " in text
     for given, cost in (
         ("D0", "Loses nothing"),
         ("D1", "may lose about the last second"),

@@ -50,6 +50,7 @@ def test_with_few_configs_it_says_that_it_cannot_tell(admin_client: Client) -> N
     # The baseline's is one of them.
     assert "too few runs to tell. 6 configs have a result, and it takes 12." in html
     assert 'id="search-importance"' not in html
+    assert 'id="only_names"' not in html, "there is no ranking to be filtered"
 
 
 def test_the_table_has_every_metric_and_marks_the_front(admin_client: Client) -> None:

@@ -24,7 +24,9 @@ def host_inspect(request: HttpRequest, pk: int) -> HttpResponse:
     except TuningError as error:
         messages.warning(request, f"The host was not asked: {error}.")
     else:
-        messages.info(request, f"Inspection requested: {waiting_text(row)}. What it finds appears below.")
+        messages.info(
+            request, f"Inspection requested: {waiting_text(row)}. What it finds appears below."
+        )
     return redirect("host-detail", pk=pk)
 
 

@@ -25,8 +25,12 @@
     return found;
   }
 
-  const short = (text, most) =>
-    typeof text === "string" && text.length > most ? `${text.slice(0, most - 1)}…` : text;
+  // Long names often differ at their end alone: both ends are kept. An entity is not cut in two.
+  function short(text, most) {
+    if (typeof text !== "string" || text.length <= most) return text;
+    const end = text.includes("&") ? 0 : Math.floor(most * 0.45);
+    return `${text.slice(0, most - 1 - end)}…${end ? text.slice(-end) : ""}`;
+  }
 
   // A title longer than a phone is wide would be cut off at both ends.
   const wrapped = (text) => text.replace(/(.{1,38})(?:\s+|$)/g, "$1<br>").replace(/(<br>)+$/, "");
