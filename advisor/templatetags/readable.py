@@ -119,7 +119,7 @@ def signed(value: float | None) -> str:
 
 @register.filter
 def gate_percent(value: float | None) -> str:
-    """A change in percent without the unit, rounded as in a gate's sentences: -16.35 -> −16.4."""
+    """A change in percent without the unit, rounded as in a gate's sentences."""
     if value is None:
         return formatting.ABSENT
     return percent_text(value).removesuffix(" %").replace("-", formatting.MINUS)

@@ -35,7 +35,7 @@ class WebhookForm(forms.Form):
     url = forms.CharField(
         label="URL",
         max_length=MAX_URL,
-        help_text="Messages are sent there by POST. Its host must be listed.",
+        help_text="Messages are POSTed there. Its host must be listed.",
     )
     events = forms.MultipleChoiceField(
         label="Send a message when",
@@ -85,9 +85,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
         except WebhookRefused as refused:
             messages.warning(request, f"No test message was sent: {refused}.")
         else:
-            messages.info(
-                request, "A test message is on its way: reload the page in a few seconds."
-            )
+            messages.info(request, "A test message is on its way: reload in a few seconds.")
     elif action in ("on", "off"):
         switch(hook, on=action == "on")
     elif action == "delete":
