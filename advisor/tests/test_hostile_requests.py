@@ -71,7 +71,7 @@ def test_a_form_beyond_the_limit_says_so(api: Client) -> None:
     assert "advisor.css" in text, "a page like the others"
 
 
-def test_what_django_refuses_has_the_api_s_error_below_it_and_a_page_elsewhere(
+def test_what_django_refuses_is_the_api_s_error_there_and_a_page_elsewhere(
     api: Client,
 ) -> None:
     answer = api.get("/api/v1/studies/", headers={"host": "elsewhere.example"})

@@ -51,7 +51,7 @@ def fact_words(fingerprint: Mapping[str, str]) -> list[tuple[str, str]]:
     return [
         ("memory", byte_size(int(text)))
         if name == "memory_bytes" and text.isdigit()
-        else (name.replace("_", " "), text)
+        else (name.replace("_", " ").replace("cpu", "CPU"), text)
         for name, text in ((name, str(fact)) for name, fact in fingerprint.items())
     ]
 
