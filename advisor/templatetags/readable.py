@@ -6,6 +6,8 @@ from datetime import datetime
 
 from django.forms import BoundField
 from django.template import Library
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
 from advisor.version import version
@@ -165,6 +167,15 @@ def durability_tone(value: str) -> str:
 def may_cost(value: str) -> str:
     """What a crash may cost with a durability class, in one sentence."""
     return MAY_COST[DurabilityClass(value)]
+
+
+@register.filter
+def table_cell(value: str | float) -> SafeString:
+    """A cell of a table of any kind: figures to the right, with thousands separators."""
+    if isinstance(value, str):
+        return format_html("<td>{}</td>", value)
+    text = f"{value:,.6g}".replace("-", formatting.MINUS)
+    return format_html('<td class="num">{}</td>', text)
 
 
 @register.inclusion_tag("configs/_durability.html")

@@ -19,7 +19,7 @@ from advisor.tests.search_study import searching_study
 from advisor.webhooks.models import Delivery, Event, Webhook
 from benchmarks.datasets.shelf import Shelved
 from benchmarks.inventory.host import Refused
-from benchmarks.models import Device, Host, Probe, Run, Sample
+from benchmarks.models import Device, Host, JobState, Probe, Run, Sample
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import directory_elsewhere, made_up_host, with_inventory
 from tuning.models import Recommendation, SlotPurpose, Study, StudyGroup, StudyState
@@ -249,7 +249,7 @@ def pages() -> dict[str, str]:
     named["host"] = reverse("host-detail", args=[raced.host_id])
     named["datasets"] = reverse("host-datasets", args=[raced.host_id])
     named["chart-tables"] = reverse("study-charts", args=[raced.pk])
-    probe = Probe.objects.first()
+    probe = Probe.objects.filter(state=JobState.OK).first()
     if probe is not None:
         named["probe"] = reverse("probe-detail", args=[probe.device_id, probe.pk])
     unsafe = Recommendation.objects.filter(durability="D2").first()
