@@ -80,7 +80,7 @@ def test_the_host_deletes_what_it_is_asked_to(
     assert gone["why"] == "its server is no longer on this host"
     ask(admin_client, host)
     work()
-    assert "unused ones: there was nothing to delete" in shown()
+    assert "unused datasets: there was nothing to delete" in shown()
 
 
 def test_one_that_a_study_needs_stays(admin_client: Client, host: Host, shown: Any) -> None:

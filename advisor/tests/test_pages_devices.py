@@ -103,7 +103,7 @@ def test_the_list_marks_what_is_emulated_corrected_and_probing(admin_client: Cli
     assert ">probing<" in text
     assert "42 %" in text
     assert text.count('hx-trigger="every') == 1
-    rows = text[text.index('<tbody id="device-rows"') :]
+    rows = text[text.index('<tbody role="rowgroup" id="device-rows"') :]
     assert "hx-trigger" in rows[: rows.index(">")], "it follows the probe, and stays scrolled"
     assert f'id="device-{corrected.pk}"' in rows, "the link keeps the focus"
 

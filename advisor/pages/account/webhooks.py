@@ -105,6 +105,6 @@ def _created(request: HttpRequest, form: WebhookForm) -> str | None:
             of_everybody=values.get("of_everybody", False),
         )
     except WebhookRefused as refused:
-        form.add_error(refused.field or None, f"{refused}")
+        form.add_error(refused.field or None, f"{refused}.")
         return None
     return secret
