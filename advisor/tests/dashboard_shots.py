@@ -71,8 +71,10 @@ def _shots(pages: dict[str, str]) -> list[Shot]:
 
 def _empty() -> list[Shot]:
     """Before anything was measured."""
-    names = ("home", "study-list", "study-new", "gate-list", "device-list", "host-list")
-    names += ("compare", "device-comparison", "config-check", "account-token", "account-webhooks")
+    names = [
+        *("home", "study-list", "study-new", "gate-list", "device-list", "host-list"),
+        *("compare", "device-comparison", "config-check", "account-token", "account-webhooks"),
+    ]
     return [
         *(Shot(f"empty-{name}", reverse(name)) for name in names),
         Shot("login", reverse("login"), user=""),
