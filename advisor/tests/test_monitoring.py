@@ -47,20 +47,25 @@ def no_database() -> bool:
 
 
 @pytest.mark.parametrize(
-    ("part", "name", "broken", "mended"),
+    ("parts", "name", "broken", "mended"),
     [
-        ("redis", "redis_answers", lambda: False, lambda: True),
-        ("migrations", "tables_differ", lambda: "the tables are older", lambda: ""),
-        ("database", "_database_answers", no_database, lambda: True),
+        (["redis"], "redis_answers", lambda: False, lambda: True),
+        (["migrations"], "tables_differ", lambda: "the tables are older", lambda: ""),
+        (["database", "migrations"], "_database_answers", no_database, lambda: True),
     ],
 )
 def test_it_says_what_is_not_there_and_not_why(
-    client: Client, monkeypatch: pytest.MonkeyPatch, part: str, name: str, broken: Any, mended: Any
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    parts: list[str],
+    name: str,
+    broken: Any,
+    mended: Any,
 ) -> None:
     monkeypatch.setattr(health, name, broken)
     found = client.get("/readyz")
     assert (found.status_code, found["Retry-After"]) == (503, "10")
-    assert [one for one, word in found.json().items() if word != "ok"] == ["status", part]
+    assert [one for one, word in found.json().items() if word != "ok"] == ["status", *parts]
     assert client.get("/healthz").status_code == 200
     # Asked again at once, nothing is tried again; a second later everything is.
     monkeypatch.setattr(health, name, mended)
@@ -69,6 +74,21 @@ def test_it_says_what_is_not_there_and_not_why(
     assert client.get("/readyz").status_code == 503
     monkeypatch.setattr(time, "monotonic", lambda: looked + 1.0)
     assert client.get("/readyz").json()["status"] == "ok"
+
+
+def test_a_database_that_is_away_is_waited_for_once(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def away() -> bool:
+        asked.append("a connection")
+        raise OperationalError("couldn't get a connection after 10.00 sec")
+
+    monkeypatch.setattr(health, "_database_answers", away)
+    monkeypatch.setattr(health, "tables_differ", away)
+    assert client.get("/readyz").status_code == 503
+    assert asked == ["a connection"]
 
 
 def test_they_answer_while_nothing_else_can(
