@@ -79,7 +79,13 @@ def test_the_example_names_every_variable_and_gives_no_secret() -> None:
 
 def test_the_filled_in_file_is_ignored_by_git() -> None:
     ignored = (REPOSITORY / ".gitignore").read_text().splitlines()
-    assert "docker/.env" in ignored
+    assert {"docker/.env", "docker/settings.env"} <= set(ignored)
+
+
+def test_every_setting_can_be_given_to_all_that_is_ours() -> None:
+    """The compose file names only those that it needs itself."""
+    for name in OURS:
+        assert SERVICES[name]["env_file"] == [{"path": "settings.env", "required": False}], name
 
 
 def test_settings_that_are_passed_exist() -> None:
