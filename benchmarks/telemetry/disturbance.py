@@ -243,7 +243,7 @@ def _foreign_cpu(conditions: Conditions, limits: Limits) -> Disturbance | None:
         limits.foreign_cpu_pct,
         "%",
         "other programs used {value:.1f} % of the host's CPU time",
-        tail=lambda: _by(conditions.by_cpu, "%"),
+        tail=lambda: _by(conditions.by_cpu, "%", conditions.foreign_cpu_pct),
     )
 
 
@@ -261,9 +261,15 @@ def _foreign_io(conditions: Conditions, limits: Limits) -> Disturbance | None:
     )
 
 
-def _by(most: tuple[tuple[str, float], ...], unit: str) -> str:
-    """The program that used the most, if any."""
+def _by(most: tuple[tuple[str, float], ...], unit: str, of: float | None = None) -> str:
+    """The program that used the most, if any is known.
+
+    Where those that were counted used less than half of all (`of`), others may have used more:
+    in other containers, or ended too soon to be counted.
+    """
     if not most:
         return ""
     name, amount = most[0]
-    return f", most by {name} ({amount:.1f} {unit})"
+    is_most = not of or 2 * sum(amount for _, amount in most) >= of
+    whose = "most" if is_most else "of those that are seen most"
+    return f", {whose} by {name} ({amount:.1f} {unit})"

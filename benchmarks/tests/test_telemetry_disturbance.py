@@ -117,9 +117,12 @@ def test_processes_too_short_lived_to_be_counted_still_show() -> None:
     busier = replace(END, cpu_user_s=29.0)  # 7 s more than mysqld, driver and ourselves used
     assert conditions(busier).foreign_cpu_pct == pytest.approx(100 * (36 - 30.6) / 40)
     assert only(conditions(busier)).kind is Kind.FOREIGN_CPU
-    # from inside of a container no process of others is seen at all
-    blind = replace(PROCESSES, foreign=(), kernel_cpu_s=0.0, sees_all=False, sees_io=False)
-    assert only(conditions(busier, blind)).kind is Kind.FOREIGN_CPU
+    # From inside of a container no process of others is seen at all: only what is beside us there.
+    beside_us = (ForeignProgram("python", 0.2, 0),)
+    blind = replace(PROCESSES, foreign=beside_us, kernel_cpu_s=0.0, sees_all=False, sees_io=False)
+    found = only(conditions(busier, blind))
+    assert found.kind is Kind.FOREIGN_CPU
+    assert found.text.endswith(", of those that are seen most by python (0.5 %)")
 
 
 def test_the_kernels_own_threads_are_not_foreign() -> None:
