@@ -39,7 +39,7 @@ def manage_commands() -> list[tuple[str, list[str]]]:
     for document, words in commands():
         if "manage.py" in words:
             rest = words[words.index("manage.py") + 1 :]
-            stop = next((n for n, word in enumerate(rest) if word in (">", "|", "&&")), len(rest))
+            stop = next((n for n, word in enumerate(rest) if word[0] in "<>|&"), len(rest))
             found.append((document, rest[:stop]))
     return found
 
