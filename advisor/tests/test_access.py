@@ -140,6 +140,7 @@ def met(client: Client, address: Address, path: str, method: str) -> str:
     return str(answer.status_code)
 
 
+@pytest.mark.long
 def test_every_address_and_method_is_for_whom_the_rules_say(only_the_gate: None) -> None:
     world = World()
     clients = {"nobody": Client()}

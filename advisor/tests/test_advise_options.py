@@ -219,6 +219,7 @@ def two_hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Study]:
 TWO = ["--host", "db2", "--host", "db1"]
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_several_hosts_have_rankings_and_files_of_their_own(
     two_hosts: list[Study], capsys: pytest.CaptureFixture[str], tmp_path: Path

@@ -81,6 +81,7 @@ def test_a_host_is_drained_and_undrained(api: Client) -> None:
     assert post(api, f"{HOSTS}999/undrain/").status_code == 404
 
 
+@pytest.mark.long
 def test_a_host_is_renamed_retired_and_taken_back(api: Client) -> None:
     document = committed()
     host, other = a_host(), a_host("db-host-2")
@@ -116,6 +117,7 @@ def test_studies_and_devices_are_listed_by_host(api: Client) -> None:
         assert refused["details"] == {"host": ["There is no such host."]}
 
 
+@pytest.mark.long
 def test_a_study_over_several_hosts_is_requested_and_changed_as_one(
     api: Client, tmp_path: Path
 ) -> None:

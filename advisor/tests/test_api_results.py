@@ -126,6 +126,7 @@ def test_a_bad_extension_is_refused(api: Client, body: Any) -> None:
     assert (status, answer["error"]["code"]) == (400, "invalid_request")
 
 
+@pytest.mark.long
 def test_of_several_boards_the_connections_name_one(api: Client) -> None:
     workloads = [factories.make_workload(connections=number) for number in (8, 32)]
     study = factories.raced_study(workloads=workloads)

@@ -64,11 +64,13 @@ def test_without_log_in_every_page_redirects_to_the_login_page(
         assert response["Location"].startswith(reverse("login")), address
 
 
+@pytest.mark.long
 def test_after_log_in_every_page_is_shown(admin_client: Client, study: Study) -> None:
     for address in pages(study).values():
         assert admin_client.get(address).status_code == 200, address
 
 
+@pytest.mark.long
 def test_every_page_carries_the_content_security_policy(
     admin_client: Client, study: Study
 ) -> None:

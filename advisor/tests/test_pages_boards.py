@@ -251,6 +251,7 @@ def test_each_ranking_has_its_charts(admin_client: Client) -> None:
     assert len(figures) == 4
 
 
+@pytest.mark.long
 def test_recommendations_of_several_boards_name_their_connections(admin_client: Client) -> None:
     workloads = [factories.make_workload(connections=number) for number in (8, 32)]
     text = shown(admin_client, factories.raced_study(workloads=workloads))

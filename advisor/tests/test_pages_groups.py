@@ -116,6 +116,7 @@ def test_devices_of_two_hosts_are_compared_when_both_are_measured(admin_client: 
     assert "Cancel all" not in text
 
 
+@pytest.mark.long
 def test_all_its_studies_are_paused_resumed_and_cancelled(admin_client: Client) -> None:
     group = a_group()
     measuring(a_host("db-3"))

@@ -32,6 +32,7 @@ def names(text: str) -> list[str]:
     return re.findall(r'class="name"><a[^>]*>([^<]+)<', text)
 
 
+@pytest.mark.long
 def test_every_column_sorts_by_a_link_and_turns_round(admin_client: Client, study: Study) -> None:
     usual = names(table(admin_client, study))
     for column in COLUMNS:

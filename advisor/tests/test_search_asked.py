@@ -243,6 +243,7 @@ def advised(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> StudyRequest:
     return asked[0]
 
 
+@pytest.mark.long
 def test_advise_asks_for_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     request = advised(
         monkeypatch,

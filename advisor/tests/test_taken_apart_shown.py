@@ -17,6 +17,7 @@ from tuning.tests.test_taken_apart import measuring, started
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("host_of_fakes", "sent"),
 ]

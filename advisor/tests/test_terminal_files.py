@@ -89,6 +89,7 @@ def test_a_place_that_cannot_be_written_is_named(home: Path, console: Console) -
         write_files(StudyResult(study), console, output=home / "gone" / "my.cnf")
 
 
+@pytest.mark.long
 def test_each_number_of_connections_has_a_file_of_its_own(home: Path, console: Console) -> None:
     workloads = [factories.make_workload(connections=number) for number in (8, 32)]
     study = factories.raced_study(workloads=workloads)

@@ -74,6 +74,7 @@ def test_intervals_ties_race_noise_and_confirmation_are_reported() -> None:
     assert "12/12 OK" in text
 
 
+@pytest.mark.long
 def test_several_boards_have_a_verdict_each() -> None:
     workloads = [factories.make_workload(connections=number) for number in (8, 32)]
     text = shown(factories.raced_study(workloads=workloads))

@@ -33,6 +33,7 @@ def test_the_newest_changes_are_of_this_version() -> None:
     assert newest[1] == version()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("argument", ["version", "--version"])
 def test_the_command_line_says_ours_and_not_djangos(argument: str) -> None:
     done = subprocess.run(
@@ -66,6 +67,7 @@ def test_the_commit_is_shown_where_it_is_known(
     assert capsys.readouterr().out == f"{version()}{said}\n"
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_pages_and_schema_show_it_after_log_in(admin_client: Client) -> None:
     assert f"advisor {version()}</footer>" in admin_client.get("/").content.decode()

@@ -278,6 +278,7 @@ def test_a_study_on_another_device_of_the_same_kind_counts() -> None:
     assert began_with(begun()) == WarmStart((before.pk,), 3, 3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_study_of_another_situation_is_left_out(change: str) -> None:
     CHANGES[change](with_rows_of_its_own(earlier()))

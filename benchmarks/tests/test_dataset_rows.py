@@ -21,6 +21,8 @@ from benchmarks.datasets.text import (
     with_word,
 )
 
+pytestmark = pytest.mark.long
+
 SEED = 7
 
 

@@ -66,6 +66,7 @@ def disk(tmp_path: Path) -> DeviceIdentity:
     return identity
 
 
+@pytest.mark.long
 def test_the_cpu_seconds_of_a_process_are_measured(child: subprocess.Popen[str]) -> None:
     with Sampler.of(child.pid, NOWHERE) as sampler:
         start = sampler.mark(MEASURE_START)

@@ -38,6 +38,7 @@ from tuning.tests.work import execute_crash_test, execute_run, next_run
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("host_of_fakes", "sent"),
 ]

@@ -104,6 +104,7 @@ def test_the_documents_of_presets_keep_the_schema(name: str) -> None:
     assert valid(render_document(unsafe, acknowledged=Durability.D2))
 
 
+@pytest.mark.long
 @given(
     st.text(),
     st.none() | st.floats(),

@@ -163,6 +163,7 @@ def test_values_are_written_by_their_type() -> None:
             literal(knobs[name], value)
 
 
+@pytest.mark.long
 @given(st.text(max_size=300))
 def test_no_text_from_outside_becomes_a_statement(text: str) -> None:
     changes: dict[str, Any] = {

@@ -256,6 +256,7 @@ def test_a_failed_run_keeps_its_reason_and_the_study_continues(study: Study) -> 
     assert verdict.startswith("Nothing could be compared with server-default")
 
 
+@pytest.mark.long
 def test_the_evidence_counts_the_blocks_that_gave_a_ratio(study: Study, settings: Any) -> None:
     settings.DISTURBED_RUN_RETRIES = 0
     outcomes = chain([Outcome.DISTURBED], repeat(Outcome.OK))
@@ -517,6 +518,7 @@ def test_a_living_run_is_left_alone(study: Study) -> None:
     assert run.state == RunState.RUNNING
 
 
+@pytest.mark.long
 def test_a_run_that_gets_lost_again_is_not_retried_for_ever(study: Study) -> None:
     run = _begun(study)
     for _ in range(5):
@@ -594,6 +596,7 @@ def test_a_stopping_worker_gives_its_run_back(study: Study) -> None:
     assert run.retries.get().state == RunState.QUEUED
 
 
+@pytest.mark.long
 def test_a_study_is_not_at_its_end_while_its_last_run_was_interrupted(study: Study) -> None:
     begin(study)
     slots = list(study.slots.order_by("order"))
@@ -614,6 +617,7 @@ def test_a_study_is_not_at_its_end_while_its_last_run_was_interrupted(study: Stu
     assert StudyResult(study).boards[0].rows[0].ranked.runs == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bug", [ZeroDivisionError, DataError, IntegrityError])
 def test_a_bug_while_concluding_does_not_keep_the_host_from_other_studies(
     study: Study, monkeypatch: pytest.MonkeyPatch, bug: type[Exception]
@@ -650,6 +654,7 @@ def test_whoever_decides_first_takes_the_studys_row(
     assert first.endswith(" FOR UPDATE")
 
 
+@pytest.mark.long
 def test_a_database_that_is_away_while_concluding_ends_no_study(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -709,6 +714,7 @@ def test_a_dataset_that_can_not_be_loaded_fails_the_study_with_its_reason(
     assert not Run.objects.filter(state=RunState.QUEUED).exists()
 
 
+@pytest.mark.long
 def test_a_disk_that_is_full_while_the_dataset_is_loaded_pauses_the_study_until_there_is_room(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -726,6 +732,7 @@ def test_a_disk_that_is_full_while_the_dataset_is_loaded_pauses_the_study_until_
     assert study.state == StudyState.FINISHED
 
 
+@pytest.mark.long
 def test_a_redis_that_is_away_does_not_stop_the_study(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -756,6 +763,7 @@ def test_nobody_waits_for_a_redis_that_is_away(
         app.send_task("execute", args=[1], queue="bench.nobody")
 
 
+@pytest.mark.long
 def test_studies_of_one_host_wait_their_turn(study: Study, sent: list[Any]) -> None:
     second = create_study(StudyRequest(template="compare", configs=[MINE], blocks=1))
     second.refresh_from_db()

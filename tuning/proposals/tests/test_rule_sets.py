@@ -266,6 +266,7 @@ SITUATIONS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", RULE_SETS)
 def test_every_proposal_passes_the_gate_on_every_server_and_host(name: str) -> None:
     for situation in SITUATIONS:

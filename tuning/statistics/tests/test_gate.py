@@ -141,6 +141,7 @@ def test_what_is_not_clear_says_what_it_would_take() -> None:
     assert judge_gate(TPMP, exact).pairs == 8
 
 
+@pytest.mark.long
 def test_one_limit_fails_the_gate_and_all_have_to_pass() -> None:
     plan = GatePlan((Limit(Metric.TPMP, 0.05), Limit(Metric.P95, 0.05)))
     assert judge_gate(plan, pairs(0.0, 30)).verdict is Verdict.PASS

@@ -94,6 +94,7 @@ def test_a_search_finds_what_is_there_and_has_it_confirmed(seed: int) -> None:
     assert 1 <= len(place.history().finalists) <= 3
 
 
+@pytest.mark.long
 def test_where_nothing_is_to_be_found_nothing_is_crowned() -> None:
     crowned = 0
     for seed in range(8):
@@ -246,6 +247,7 @@ def test_every_new_candidate_says_why_it_is_tried() -> None:
     assert any("against the baseline" in source for source in sources)
 
 
+@pytest.mark.long
 def test_a_space_that_has_been_tried_whole_ends_the_search() -> None:
     tiny = Space((SPACE.dimensions[3], SPACE.dimensions[4]))
     place = hill()
