@@ -101,10 +101,13 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
         yield
         modules = _import_all() if is_watched else []
     if is_watched:
-        session.config.stash[_SEEN] = watch(modules, session.config.stash[_SHARED] / "watched")
+        with _traced(False):
+            made = session.config.stash[_SHARED] / "watched"
+            session.config.stash[_SEEN] = watch(modules, made)
     gc.enable()
     gc.collect()
     gc.freeze()  # spares a tenth of the time of all tests
+    gc.set_threshold(20_000)  # and looking less often for what they leave, a fiftieth
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

@@ -72,6 +72,7 @@ def post(api: Client, **values: Any) -> Any:
     return api.post(GATES, BODY | values, content_type="application/json")
 
 
+@pytest.mark.long
 def test_a_gate_is_asked_for_waited_for_and_read_through_the_api() -> None:
     api = client_of("ci")
     made = post(api)
@@ -192,6 +193,7 @@ def test_what_is_no_gate_is_refused_beside_its_field(values: dict[str, Any], fie
     assert not Study.objects.exists()
 
 
+@pytest.mark.long
 def test_pages_show_the_verdict_the_limits_and_the_history(admin_client: Client) -> None:
     assert "No gates yet" in admin_client.get(reverse("gate-list")).text
     running = gate(name="<b>release</b>")
@@ -223,6 +225,7 @@ def test_pages_show_the_verdict_the_limits_and_the_history(admin_client: Client)
     assert admin_client.get(reverse("gate-detail", args=[study.pk + 99])).status_code == 404
 
 
+@pytest.mark.long
 def test_slow_drift_through_many_passing_gates_is_seen(admin_client: Client) -> None:
     first = run_to_the_end(gate(), measuring())
     document = first.gate_verdict.result
@@ -257,6 +260,7 @@ def test_slow_drift_through_many_passing_gates_is_seen(admin_client: Client) -> 
     assert gate_history(run_to_the_end(gate(name="another"), measuring())).changes == ()
 
 
+@pytest.mark.long
 def test_a_host_that_changed_is_told_from_a_candidate_that_did(admin_client: Client) -> None:
     first = run_to_the_end(gate(), measuring())
     document = first.gate_verdict.result
@@ -317,6 +321,7 @@ def test_files_keep_what_users_typed_as_text() -> None:
     assert 'errors="1"' in junit_xml(broken)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("loss", "verdict", "code"), [(0.0, "pass", 0), (0.4, "fail", 1), (0.05, "undecided", 3)]
 )
@@ -367,6 +372,7 @@ def test_a_command_that_cannot_begin_exits_with_2(
     assert not Study.objects.exists()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("two_servers")
 def test_a_gate_of_two_servers_is_read_elsewhere_with_its_verdict_judged_again() -> None:
     study = gate(
