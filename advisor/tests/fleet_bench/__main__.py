@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
+import psycopg
 
 from advisor.tests.fleet.centre import WEB_PORT, Fleet, fleet, why_not
 from advisor.tests.fleet_bench import in_full
@@ -85,7 +86,11 @@ def _bench(place: Fleet, asked: argparse.Namespace) -> int:
     )  # fmt: skip
     session = json.loads(seed)["session"]
     if asked.statements:
-        place.rows("create extension pg_stat_statements")
+        with psycopg.connect(
+            host=str(place.folder / "centre"), dbname="advisor", user="postgres", autocommit=True
+        ) as superuser:
+            superuser.execute("create extension pg_stat_statements")
+            superuser.execute("grant execute on function pg_stat_statements_reset to advisor")
     visitor = Visitor(place, session, asked.visits)
     log = place.centre.folder / "access.log"
     before = _sizes(place)
