@@ -1,10 +1,12 @@
 """Hosts without servers: everything a worker does with database and Redis, but no measuring.
 
-    python -m advisor.tests.fleet_bench.hosts FIRST COUNT SECONDS_PER_RUN SAMPLES VARIABLES OUTPUT
+    python -m advisor.tests.fleet_bench.hosts FIRST COUNT SECONDS_PER_RUN SLOWER SAMPLES VARIABLES
+        OUTPUT
 
 Each host has a sweep and two workers that race for its runs: the locks that keep two workers of
 one machine apart are left out, so that the rows alone decide. Of the messages one in twenty is
-lost and one in ten comes twice. Until standard input ends; then OUTPUT says what was measured.
+lost and one in ten comes twice. All that has a time takes SLOWER times as long. Until standard
+input ends; then OUTPUT says what was measured.
 """
 
 from __future__ import annotations
@@ -180,8 +182,19 @@ def _plan(run: Run, name: str) -> Plan:
     return Plan(**values)
 
 
-def main(first: str, count: str, seconds: str, samples: str, variables: str, output: str) -> None:
-    hosts = Hosts(float(seconds), int(samples), json.loads(Path(variables).read_text()))
+def main(
+    first: str,
+    count: str,
+    seconds: str,
+    slower: str,
+    samples: str,
+    variables: str,
+    output: str,
+) -> None:
+    for name in ("HEARTBEAT_SECONDS", "SWEEP_SECONDS", "LOST_AFTER_SECONDS"):
+        setattr(settings, name, getattr(settings, name) * float(slower))
+    known = json.loads(Path(variables).read_text())
+    hosts = Hosts(float(seconds) * float(slower), int(samples), known)
     with (
         patch.multiple(engine, claimant=lambda: str(_this.claim), measuring_alone=_anybody),
         patch.multiple(sweep, measuring_alone=_nobody, home_lock=_nobody),
