@@ -94,7 +94,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--pause-ms", type=float, default=2000.0, help="between two requests")
     parser.add_argument("--seconds", type=float, default=30.0, help="of each load")
     parser.add_argument("--waiters", type=int, default=30, help="that wait for a study")
-    parser.add_argument("--beside-s", type=float, default=60.0, help="beside a run")
+    parser.add_argument("--beside-s", type=float, default=120.0, help="beside a run")
     parser.add_argument("--creations", type=int, default=1000)
     parser.add_argument("--creators", type=int, default=20)
     return parser.parse_args()
