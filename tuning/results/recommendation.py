@@ -12,6 +12,7 @@ from tuning.results.apart_texts import apart_sentences
 from tuning.results.boards import Board
 from tuning.results.crash_recovery import recovery_sentences
 from tuning.results.searched import search_result
+from tuning.results.short_run_limits import limit_sentences
 from tuning.results.study_result import StudyResult
 from tuning.results.time_limit import time_sentence
 from tuning.results.write_debt import (
@@ -77,7 +78,8 @@ def _store_nothing_found(result: StudyResult, board: Board, *, had_finalists: bo
     else:
         said += ["none looked good enough for a race"]
     said += [CONCLUDED] if result.study.concluded_at else []
-    verdict = f"{head}: keep {board.baseline.name} ({'; '.join(said)})."
+    sentences = [f"{head}: keep {board.baseline.name} ({'; '.join(said)})."]
+    verdict = " ".join(sentences + limit_sentences(board, here))
     _store(result.study, board, _keep(board), kind, None, verdict)
 
 

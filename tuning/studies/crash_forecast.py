@@ -49,10 +49,13 @@ def load_seconds(workload: Workload) -> int:
     return min(max(workload.warmup_s + workload.measure_s, MIN_LOAD_S), MAX_LOAD_S)
 
 
-def crash_forecast(study: Study, workloads: Sequence[Workload], classes: int) -> CrashForecast:
-    """`workloads`: one per place; `classes`: durability classes, each of which may have a winner.
+def crash_forecast(
+    study: Study, workloads: Sequence[Workload], *, winners: int, confirmed: int
+) -> CrashForecast:
+    """On each place the baseline is tested, and every winner.
 
-    On each place the baseline is tested, and every winner.
+    `workloads`: one per place; `winners`: how many there may be on all of them, `confirmed` those
+    that have pairs. Once tests have begun there are no others.
     """
     if not has_crash_tests(study):
         return CrashForecast()
@@ -65,7 +68,7 @@ def crash_forecast(study: Study, workloads: Sequence[Workload], classes: int) ->
         for state, begin, end in tests
         if state == JobState.OK and begin is not None and end is not None
     ]
-    planned = len(workloads) * (1 + classes)
+    planned = len(workloads) + (confirmed if tests and study.confirms else winners)
     return CrashForecast(
         done=done,
         left=max(planned, len(tests)) - done,

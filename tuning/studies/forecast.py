@@ -115,8 +115,18 @@ class Forecast:
     @cached_property
     def crash_tests(self) -> CrashForecast:
         """Those that may still follow: after all runs, none is measured beside them."""
-        classes = self._classes if self.study.crash_tests else 0
-        return crash_forecast(self.study, [place.workload for place in self.places], classes)
+        if not self.study.crash_tests:
+            return CrashForecast()
+        confirmed = sum(
+            any(slot.purpose == SlotPurpose.CONFIRMATION for slot in self.slots(place))
+            for place in self.places
+        )
+        return crash_forecast(
+            self.study,
+            [place.workload for place in self.places],
+            winners=len(self.places) * self._classes,
+            confirmed=confirmed * self._classes,
+        )
 
     @cached_property
     def runs_per_block(self) -> dict[int, int]:

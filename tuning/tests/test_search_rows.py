@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import connection
 
 from benchmarks.errors import DeviceUnusable, RunFailed
+from benchmarks.measurement.crash_test import Recovered
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import CrashTest, JobState, Run, RunState
@@ -43,7 +44,7 @@ from tuning.studies.scheduler import advance_host
 from tuning.studies.slot_states import slot_states
 from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 from tuning.tests.test_study_race import noisy, started
-from tuning.tests.work import execute_run, next_run, prepare_study
+from tuning.tests.work import execute_crash_test, execute_run, next_run, prepare_study
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
@@ -504,6 +505,26 @@ def test_a_search_that_finds_nothing_says_so_and_keeps_the_baseline(
     assert result.export(answer, ExportRequest()).text
     with pytest.raises(TuningError, match="took no config into a race"):
         extend_study(study, 2)
+
+
+def test_a_search_that_finds_nothing_says_how_many_configs_kept_its_limits(
+    search: Callable[..., Study],
+) -> None:
+    """The response time of a measurement is 1 ms here."""
+    rounds = ((("search-1", capacity(700)), ("search-2", capacity(800))),)
+    study = search(Script(rounds), recovery=True)
+    aim = Aim(keep={Metric.P95: 0.5, Metric.TPMP: 100.0}, max_recovery_s=3.0)
+    Study.objects.filter(pk=study.pk).update(search=aim.as_json())
+    to_the_end(study)
+    test = CrashTest.objects.get(slot__study=study)
+    killed = [Recovered(seconds, 31_000_000, 5, 100_000_000) for seconds in (2.0, 4.0, 2.5)]
+    assert execute_crash_test(test.pk, lambda *_, **__: killed)
+    advance_host(study.host_id)
+    verdict = study.recommendations.get().verdict
+    assert "none looked good enough for a race). In short runs 0 of 2 configs kept" in verdict
+    assert "kept p95 <= 0.5 ms and tpmP >= 100. server-default itself misses p95" in verdict
+    assert "p95 <= 0.5 ms: 1 ms in 1 run; recovery <= 3 s: 4.0 s." in verdict
+    assert "Killed under load 3 times, server-default served again after 2.0 to 4.0 s" in verdict
 
 
 def test_a_search_without_time_for_a_race_says_so(search: Callable[..., Study]) -> None:
