@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.latency import LEGEND
 from advisor.charts.palette import series_style
 from advisor.charts.text import plain
@@ -37,9 +36,9 @@ def blocks_series(board: Board, names: list[str]) -> dict[str, list[BlockRun]]:
     return {name: runs for name, runs in found.items() if runs}
 
 
-def blocks_figure(series: dict[str, list[BlockRun]]) -> go.Figure:
+def blocks_figure(series: dict[str, list[BlockRun]]) -> Figure:
     """tpmP on x, p95 on y: down and to the right is better."""
-    figure = go.Figure()
+    figure = Figure()
     for place, (name, runs) in enumerate(series.items()):
         style = series_style(place)
         figure.add_scatter(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import plotly.graph_objects as go
-
 from advisor.charts.blocks import blocks_figure, blocks_series
 from advisor.charts.candidates import candidates_figure, candidates_series
 from advisor.charts.drift import drift_figure, drift_series
+from advisor.charts.figure import Figure
 from advisor.charts.intervals import intervals_figure, intervals_series
 from advisor.charts.latency import ConfigLatency, latency_figures
 from advisor.charts.over_time import RunOverTime, over_time_figure
@@ -32,7 +31,7 @@ from tuning.statistics.ranking import Metric
 
 def board_figures(
     board: Board, history: Iterable[RunLine], metric: Metric, p95_ms: float | None = None
-) -> dict[str, go.Figure]:
+) -> dict[str, Figure]:
     """The charts that have data; "" is the chart of single runs."""
     series = candidates_series(board)
     if not series.runs:
@@ -50,7 +49,7 @@ def board_figures(
     return figures
 
 
-def run_figures(board: Board) -> dict[str, go.Figure]:
+def run_figures(board: Board) -> dict[str, Figure]:
     """The charts of single runs and of what a New-Order costs, which are read when asked for.
 
     Of the baseline and the best others: how their response times are spread, the seconds of the
@@ -58,7 +57,7 @@ def run_figures(board: Board) -> dict[str, go.Figure]:
     """
     names = shown_candidates(board, MAX_CONFIGS)
     runs = {name: found for name, found in ok_runs(board, names).items() if found}
-    figures: dict[str, go.Figure] = {}
+    figures: dict[str, Figure] = {}
     figures |= latency_figures(config_latencies(runs))
     lines = runs_over_time({name: middle_run(found) for name, found in runs.items()})
     if lines:

@@ -7,16 +7,23 @@ the scatter. Failed runs have no result and so no dot; the ranking table lists t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
-
+from advisor.charts.figure import Figure
 from advisor.charts.palette import BLUE, GREY, ORANGE, faded
 from advisor.charts.text import plain
 from advisor.wording.addresses import run_url
 from benchmarks.models import RunState
 from tuning.results.boards import Board
+
+
+# Two charts with one x axis, whose labels stand below the second.
+_TWO_ROWS: dict[str, Any] = {
+    "xaxis": {"anchor": "y", "domain": [0.0, 1.0], "matches": "x2", "showticklabels": False},
+    "yaxis": {"anchor": "x", "domain": [0.545, 1.0]},
+    "xaxis2": {"anchor": "y2", "domain": [0.0, 1.0]},
+    "yaxis2": {"anchor": "x2", "domain": [0.0, 0.455]},
+}
 
 
 @dataclass(frozen=True)
@@ -75,18 +82,19 @@ def candidates_series(board: Board) -> CandidatesSeries:
     return CandidatesSeries(medians=medians, runs=runs)
 
 
-def candidates_figure(series: CandidatesSeries) -> go.Figure:
+def candidates_figure(series: CandidatesSeries) -> Figure:
     """Two rows with candidates on x: tpmP (higher is better) and p95 (lower is better)."""
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.09)
+    figure = Figure()
+    figure.update_layout(**_TWO_ROWS)
     names = [median.candidate for median in series.medians]
     shown = [plain(name) for name in names]
     places = list(range(len(names)))
     last = max((point.block for point in series.runs), default=1)
     dots = [names.index(point.candidate) + _offset(point.block, last) for point in series.runs]
-    # As an array: plotly looks into each list of a list.
-    of_runs = np.array([(plain(p.candidate), p.url, p.block) for p in series.runs], dtype=object)
-    panels = (("tpmP", "", BLUE, ",.0f"), ("p95_ms", " ms", ORANGE, ".1f"))
-    for row, (field, unit, colour, form) in enumerate(panels, start=1):
+    of_runs = [(plain(p.candidate), p.url, p.block) for p in series.runs]
+    panels = (("tpmP", "", BLUE, ",.0f", ""), ("p95_ms", " ms", ORANGE, ".1f", "2"))
+    for field, unit, colour, form, axis in panels:
+        axes = {"xaxis": f"x{axis}", "yaxis": f"y{axis}"}
         figure.add_bar(
             x=places,
             y=[getattr(median, field) for median in series.medians],
@@ -94,8 +102,7 @@ def candidates_figure(series: CandidatesSeries) -> go.Figure:
             name="median",
             marker={"color": faded(colour, 0.35), "line": {"color": colour, "width": 1}},
             hovertemplate=f"%{{customdata}}<br>median %{{y:{form}}}{unit}<extra></extra>",
-            row=row,
-            col=1,
+            **axes,
         )
         figure.add_scatter(
             x=dots,
@@ -108,8 +115,7 @@ def candidates_figure(series: CandidatesSeries) -> go.Figure:
                 "%{customdata[0]}, block %{customdata[2]}<br>"
                 f"%{{y:{form}}}{unit}<extra></extra>"
             ),
-            row=row,
-            col=1,
+            **axes,
         )
     _mark_baseline(figure, series)
     figure.update_xaxes(
@@ -122,9 +128,9 @@ def candidates_figure(series: CandidatesSeries) -> go.Figure:
         zeroline=False,
     )
     figure.update_yaxes(rangemode="tozero")
-    figure.update_yaxes(title_text="tpmP<br>New-Orders per minute", row=1, col=1)
-    figure.update_yaxes(title_text="p95 response time<br>of New-Order, ms", row=2, col=1)
     figure.update_layout(
+        yaxis_title_text="tpmP<br>New-Orders per minute",
+        yaxis2_title_text="p95 response time<br>of New-Order, ms",
         showlegend=False,
         margin={"l": 8, "r": 8, "t": 12, "b": 8},
         bargap=0.45,
@@ -138,14 +144,13 @@ def _offset(block: int, last: int) -> float:
     return 0.0 if last == 1 else 0.3 * ((block - 1) / (last - 1) - 0.5)
 
 
-def _mark_baseline(figure: go.Figure, series: CandidatesSeries) -> None:
+def _mark_baseline(figure: Figure, series: CandidatesSeries) -> None:
     """A dotted line at the baseline's medians, across all candidates."""
     baseline = next((median for median in series.medians if median.is_baseline), None)
     if baseline is None or len(series.medians) < 2:
         return
     for axis, level in (("", baseline.tpmP), ("2", baseline.p95_ms)):
         if level is not None:
-            # As add_hline does, which looks through all traces for it.
             figure.add_shape(
                 type="line",
                 line={"color": GREY, "dash": "dot", "width": 1},

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import cycle
 from math import isclose
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.palette import GREY, SERIES, SeriesStyle
 from advisor.charts.text import plain
 from tuning.statistics.ratios import Spread
@@ -76,9 +75,9 @@ def device_style(place: int) -> SeriesStyle:
     return STYLES[place % len(STYLES)]
 
 
-def by_setting_figure(series: BySetting) -> go.Figure:
+def by_setting_figure(series: BySetting) -> Figure:
     """Medians as lines with the range of the runs; the published layer behind them."""
-    figure = go.Figure()
+    figure = Figure()
     _add_published(figure, series)
     for line in series.lines:
         points = sorted(line.points.items())
@@ -114,15 +113,15 @@ def by_setting_figure(series: BySetting) -> go.Figure:
         zeroline=False,
     )
     drawn = [
-        value for trace in figure.data for value in trace.y if value is not None and value > 0
+        value for trace in figure.data for value in trace["y"] if value is not None and value > 0
     ]
     _style(figure, series.axis, drawn, len(series.published))
     return figure
 
 
-def over_seconds_figure(series: OverSeconds) -> go.Figure:
+def over_seconds_figure(series: OverSeconds) -> Figure:
     """One line per device: the run nearest to its median; long runs as means of a few seconds."""
-    figure = go.Figure()
+    figure = Figure()
     longest = max((len(line.values) for line in series.lines), default=0)
     width = -(-longest // MAX_POINTS) or 1
     for line in series.lines:
@@ -141,13 +140,14 @@ def over_seconds_figure(series: OverSeconds) -> go.Figure:
         zeroline=False,
     )
     # A second may have no transactions, so medians decide whether the axis is logarithmic.
-    typical = [sorted(there)[len(there) // 2] for line in figure.data if (there := _there(line.y))]
+    drawn = [there for line in figure.data if (there := _there(line["y"]))]
+    typical = [sorted(there)[len(there) // 2] for there in drawn]
     _style(figure, series.axis, [value for value in typical if value > 0], 0)
     figure.update_layout(hovermode="x unified")
     return figure
 
 
-def _add_published(figure: go.Figure, series: BySetting) -> None:
+def _add_published(figure: Figure, series: BySetting) -> None:
     for (device, points), dash, symbol in zip(
         series.published.items(), cycle(DASHES), cycle(SYMBOLS)
     ):
@@ -168,7 +168,7 @@ def _add_published(figure: go.Figure, series: BySetting) -> None:
         )
 
 
-def _style(figure: go.Figure, axis: str, drawn: Sequence[float], published: int) -> None:
+def _style(figure: Figure, axis: str, drawn: Sequence[float], published: int) -> None:
     is_wide = bool(drawn) and max(drawn) / min(drawn) > MAX_LINEAR
     figure.update_yaxes(
         title_text=f"{axis}<br>(logarithmic)" if is_wide else axis,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import plotly.graph_objects as go
 from django.urls import reverse
 
+from advisor.charts.figure import Figure
 from advisor.charts.latency import LEGEND
 from advisor.charts.palette import series_style
 from advisor.charts.text import plain
 from tuning.comparison.config_history import Stay
 
 
-def history_figure(stays: Sequence[Stay], names: Mapping[int, str]) -> go.Figure:
+def history_figure(stays: Sequence[Stay], names: Mapping[int, str]) -> Figure:
     """The end of the last run on x, the median tpmP on y; a click opens the study."""
-    figure = go.Figure()
+    figure = Figure()
     series: dict[tuple[int, int], list[Stay]] = {}
     for stay in sorted(stays, key=lambda one: one.study.pk):
         if stay.last is not None:

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.palette import BLUE, GREEN, GREY, PURPLE, RED
 from advisor.charts.text import plain
 from advisor.wording.addresses import run_url
@@ -72,9 +71,9 @@ def drift_series(board: Board, history: Iterable[RunLine]) -> DriftSeries:
     return DriftSeries(sorted(runs, key=lambda run: run.started_at), void)
 
 
-def drift_figure(series: DriftSeries) -> go.Figure:
+def drift_figure(series: DriftSeries) -> Figure:
     """tpmP over wall time; void runs are crosses at the bottom, without a value."""
-    figure = go.Figure()
+    figure = Figure()
     for kind, colour, symbol in (
         (FIRST, BLUE, "circle"),
         (REPLICATE, GREEN, "circle-open"),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.intervals import drawn_range, percent_of, whisker
 from advisor.charts.palette import BLUE, GREEN, GREY, RED, faded
 from advisor.charts.text import wrapped
@@ -72,9 +71,9 @@ def findings_series(result: StudyResult) -> list[FindingLine]:
     return lines
 
 
-def findings_figure(lines: Sequence[FindingLine]) -> go.Figure:
+def findings_figure(lines: Sequence[FindingLine]) -> Figure:
     """Findings from top to bottom; the range in which a claim holds is green."""
-    figure = go.Figure()
+    figure = Figure()
     thresholds = [
         end for line in lines for end in (line.claimed_low, line.claimed_high) if end is not None
     ]
@@ -120,7 +119,7 @@ def findings_figure(lines: Sequence[FindingLine]) -> go.Figure:
     return figure
 
 
-def _add_claimed(figure: go.Figure, row: int, line: FindingLine, low: float, high: float) -> None:
+def _add_claimed(figure: Figure, row: int, line: FindingLine, low: float, high: float) -> None:
     """The claimed range, with a line at each end."""
     ends = (line.claimed_low, line.claimed_high)
     rows = {"y0": row - HALF_ROW, "y1": row + HALF_ROW}

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.palette import BAND, BLUE, GREEN, GREY, PURPLE, RED
 from advisor.charts.text import plain
 from tuning.results.boards import Board
@@ -99,9 +98,9 @@ def intervals_series(board: Board, metric: Metric = Metric.TPMP) -> IntervalsSer
     )
 
 
-def intervals_figure(series: IntervalsSeries) -> go.Figure:
+def intervals_figure(series: IntervalsSeries) -> Figure:
     """Candidates from top to bottom, change from the baseline on x, the noise floor as a band."""
-    figure = go.Figure()
+    figure = Figure()
     low, high = _range(series)
     if series.floor is not None and series.floor < high - low:
         ends = 100 * series.floor / (100 + series.floor)
@@ -171,7 +170,7 @@ def tied_groups(effects: Sequence[Effect]) -> list[tuple[int, int]]:
     return groups
 
 
-def _bracket(figure: go.Figure, first: int, last: int) -> None:
+def _bracket(figure: Figure, first: int, last: int) -> None:
     """A bracket at the right edge beside the tied, with the word."""
     for x0, x1, y0, y1 in (
         (1.0, 1.0, first - 0.3, last + 0.3),

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.palette import GREY, faded, series_style
 from advisor.charts.text import plain
 from benchmarks.drivers.latency import LatencyHistogram
@@ -24,16 +23,16 @@ class ConfigLatency:
     runs: int
 
 
-def latency_figures(configs: Sequence[ConfigLatency]) -> Mapping[str, go.Figure]:
+def latency_figures(configs: Sequence[ConfigLatency]) -> Mapping[str, Figure]:
     """ "latency" and "cdf"; none without data."""
     if not configs:
         return {}
     return {"latency": latency_figure(configs), "cdf": distribution_figure(configs)}
 
 
-def latency_figure(configs: Sequence[ConfigLatency]) -> go.Figure:
+def latency_figure(configs: Sequence[ConfigLatency]) -> Figure:
     """Steps: the share of New-Orders in each bucket over its time in ms (logarithmic)."""
-    figure = go.Figure()
+    figure = Figure()
     for place, one in enumerate(configs):
         style, found = series_style(place), one.histogram
         edges, total = found.edges_ms(), found.total
@@ -59,9 +58,9 @@ def latency_figure(configs: Sequence[ConfigLatency]) -> go.Figure:
     return _laid_out(figure)
 
 
-def distribution_figure(configs: Sequence[ConfigLatency]) -> go.Figure:
+def distribution_figure(configs: Sequence[ConfigLatency]) -> Figure:
     """The share of New-Orders that took no longer, over the time in ms (logarithmic)."""
-    figure = go.Figure()
+    figure = Figure()
     for place, one in enumerate(configs):
         style, found = series_style(place), one.histogram
         total = found.total
@@ -76,17 +75,19 @@ def distribution_figure(configs: Sequence[ConfigLatency]) -> go.Figure:
                 "%{y:.2~f} % within %{x:.3~g} ms<extra></extra>"
             ),
         )
-    figure.add_hline(
-        y=95,
-        line={"color": GREY, "dash": "dot", "width": 1},
-        annotation={"text": "95 %", "font": {"size": 11}},
-        annotation_position="top left",
+    figure.add_hline(95, line={"color": GREY, "dash": "dot", "width": 1})
+    figure.add_annotation(
+        text="95 %",
+        font_size=11,
+        showarrow=False,
+        **{"xref": "x domain", "x": 0, "xanchor": "left"},
+        **{"yref": "y", "y": 95, "yanchor": "bottom"},
     )
     figure.update_yaxes(title_text="New-Orders that took no longer, %", range=[0, 101])
     return _laid_out(figure)
 
 
-def _laid_out(figure: go.Figure) -> go.Figure:
+def _laid_out(figure: Figure) -> Figure:
     figure.update_xaxes(
         title_text="response time of New-Order, ms (logarithmic)",
         type="log",

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.latency import LEGEND
 from advisor.charts.palette import GREY, SeriesStyle, series_style
 from advisor.charts.text import plain
@@ -48,9 +47,9 @@ class Mark:
 
 def levels_figure(
     series: Sequence[DrawnSeries], y_title: str, x_title: str, marks: Sequence[Mark] = ()
-) -> go.Figure:
+) -> Figure:
     """Dates on x. The y axis does not begin at zero: a few percent are the question."""
-    figure = go.Figure()
+    figure = Figure()
     for place, one in enumerate(series):
         style = series_style(place)
         _add_points(figure, one, style)
@@ -86,7 +85,7 @@ def levels_figure(
     return figure
 
 
-def _add_points(figure: go.Figure, one: DrawnSeries, style: SeriesStyle) -> None:
+def _add_points(figure: Figure, one: DrawnSeries, style: SeriesStyle) -> None:
     has_bounds = any(point.low is not None for point in one.points)
     bars = {
         "type": "data",
@@ -109,7 +108,7 @@ def _add_points(figure: go.Figure, one: DrawnSeries, style: SeriesStyle) -> None
     )
 
 
-def _add_levels(figure: go.Figure, one: DrawnSeries, style: SeriesStyle) -> None:
+def _add_levels(figure: Figure, one: DrawnSeries, style: SeriesStyle) -> None:
     """A line for each level, and at the first point of each but the first its change.
 
     A few points have none: no change could have been seen among them.

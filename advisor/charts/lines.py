@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import exp, isfinite
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.intervals import drawn_range, percent_of, whisker
 from advisor.charts.palette import BAND, BLUE, GREEN, GREY
 from advisor.charts.text import plain
@@ -22,7 +21,7 @@ TITLES = {
 MAX_LABEL = 40
 
 
-def lines_figure(apart: TakenApart) -> go.Figure | None:
+def lines_figure(apart: TakenApart) -> Figure | None:
     """Lines from top to bottom, what they bring on x, the margin as a band; None without figures.
 
     Kept ones are filled, those that bring nothing measurable are open.
@@ -33,7 +32,7 @@ def lines_figure(apart: TakenApart) -> go.Figure | None:
     changes = [percent_of(ratio) for _, ratio in shown]
     bounds = [_bounds(one) for one, _ in shown]
     low, high = drawn_range(changes, [end for pair in bounds for end in pair if end is not None])
-    figure = go.Figure()
+    figure = Figure()
     margin = percent_of(exp(apart.margin))
     ends = (-margin, 0.0) if not apart.metric.more_is_better else (0.0, margin)
     figure.add_vrect(

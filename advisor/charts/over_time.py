@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.latency import LEGEND
 from advisor.charts.palette import BAND, series_style
 from advisor.charts.text import plain
@@ -29,10 +28,10 @@ class RunOverTime:
     values: Sequence[float | None]
 
 
-def over_time_figure(runs: Sequence[RunOverTime], figure_name: str = "new_orders") -> go.Figure:
+def over_time_figure(runs: Sequence[RunOverTime], figure_name: str = "new_orders") -> Figure:
     """A line per run over the seconds since its measurement began; `figure_name` of FIGURES."""
     word, title = FIGURES[figure_name]
-    figure = go.Figure()
+    figure = Figure()
     for place, run in enumerate(runs):
         style = series_style(place)
         kept = kept_places(run.values)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.palette import GREY, ORANGE
 from advisor.charts.text import plain
 from tuning.results.boards import Board
@@ -54,9 +53,9 @@ def pareto_series(board: Board, limit_ms: float | None = None) -> ParetoSeries:
     return ParetoSeries(points, limit_ms)
 
 
-def pareto_figure(series: ParetoSeries) -> go.Figure:
+def pareto_figure(series: ParetoSeries) -> Figure:
     """p95 on x, tpmP on y: up and to the left is better; points on the front have a ring."""
-    figure = go.Figure()
+    figure = Figure()
     points = series.points
     has_path_lengths = all(point.megacycles is not None for point in points)
     marker: dict[str, object] = {

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.latency import LEGEND
 from advisor.charts.palette import BLUE, GREEN, ORANGE, faded
 from advisor.charts.text import plain
@@ -68,7 +67,7 @@ def _halves(run: Run) -> tuple[float, float] | None:
     return whole / 1e6 * share, whole / 1e6 * (1 - share)
 
 
-def price_figures(prices: Sequence[ConfigPrice]) -> dict[str, go.Figure]:
+def price_figures(prices: Sequence[ConfigPrice]) -> dict[str, Figure]:
     """ "path" and "bytes", each only if something is known."""
     figures = {}
     if any(one.user_megacycles is not None for one in prices):
@@ -78,9 +77,9 @@ def price_figures(prices: Sequence[ConfigPrice]) -> dict[str, go.Figure]:
     return figures
 
 
-def path_figure(prices: Sequence[ConfigPrice]) -> go.Figure:
+def path_figure(prices: Sequence[ConfigPrice]) -> Figure:
     """Configs from top to bottom, cycles on x, user and system stacked."""
-    figure = go.Figure()
+    figure = Figure()
     for name, field, colour, pattern in (
         ("user", "user_megacycles", BLUE, ""),
         ("system", "sys_megacycles", ORANGE, "/"),
@@ -91,16 +90,16 @@ def path_figure(prices: Sequence[ConfigPrice]) -> go.Figure:
     return _laid_out(figure, prices, title, has_legend=True)
 
 
-def bytes_figure(prices: Sequence[ConfigPrice]) -> go.Figure:
+def bytes_figure(prices: Sequence[ConfigPrice]) -> Figure:
     """Configs from top to bottom, kB per New-Order on x."""
-    figure = go.Figure()
+    figure = Figure()
     _bars(figure, prices, "written", "written_kb", GREEN, "", "kB")
     title = "written per New-Order, kB (less is better)"
     return _laid_out(figure, prices, title, has_legend=False)
 
 
 def _bars(
-    figure: go.Figure,
+    figure: Figure,
     prices: Sequence[ConfigPrice],
     name: str,
     field: str,
@@ -127,8 +126,8 @@ def _bars(
 
 
 def _laid_out(
-    figure: go.Figure, prices: Sequence[ConfigPrice], title: str, *, has_legend: bool
-) -> go.Figure:
+    figure: Figure, prices: Sequence[ConfigPrice], title: str, *, has_legend: bool
+) -> Figure:
     figure.update_yaxes(
         tickvals=list(range(len(prices))),
         ticktext=[plain(one.name) for one in prices],

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Any
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, faded
 from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.result import JobResult, Latency, ProbeResult
@@ -122,7 +121,7 @@ def commit_series(found: ProbeResult) -> dict[str, Latency]:
     return flushes
 
 
-def probe_figures(found: ProbeResult) -> dict[str, go.Figure]:
+def probe_figures(found: ProbeResult) -> dict[str, Figure]:
     """The charts that have data, by key."""
     figures = {}
     iops = iops_series(found)
@@ -144,10 +143,10 @@ def probe_figures(found: ProbeResult) -> dict[str, go.Figure]:
     return figures
 
 
-def depth_figure(lines: Iterable[DepthLine], unit: str, title: str) -> go.Figure:
+def depth_figure(lines: Iterable[DepthLine], unit: str, title: str) -> Figure:
     """Lines over the queue depth, both axes logarithmic: depths quadruple, devices differ."""
     lines = list(lines)
-    figure = go.Figure()
+    figure = Figure()
     for line in lines:
         figure.add_scatter(
             x=line.depths,
@@ -169,9 +168,9 @@ def depth_figure(lines: Iterable[DepthLine], unit: str, title: str) -> go.Figure
     return _laid_out(figure, legend=len(lines) > 1)
 
 
-def split_figure(bars: list[SplitBar]) -> go.Figure:
+def split_figure(bars: list[SplitBar]) -> Figure:
     """One horizontal bar per kind of request, with its parts in the order of processing."""
-    figure = go.Figure()
+    figure = Figure()
     names = [bar.name for bar in bars]
     # The disk's counters start before the block layer's queue, so the device's part includes it.
     has_queue_time = any(bar.source == "tracepoints" for bar in bars)
@@ -193,9 +192,9 @@ def split_figure(bars: list[SplitBar]) -> go.Figure:
     return _laid_out(figure)
 
 
-def commit_figure(flushes: dict[str, Latency]) -> go.Figure:
+def commit_figure(flushes: dict[str, Latency]) -> Figure:
     """p50, p95 and p99 of a flush, side by side."""
-    figure = go.Figure()
+    figure = Figure()
     colours = {"fsync": BLUE, "fdatasync": GREEN}
     for sync, latency in flushes.items():
         values = [getattr(latency, name) for name, *_ in _PERCENTILES]
@@ -239,7 +238,7 @@ def _ticks(lines: list[DepthLine]) -> dict[str, Any]:
     }
 
 
-def _laid_out(figure: go.Figure, *, legend: bool = True) -> go.Figure:
+def _laid_out(figure: Figure, *, legend: bool = True) -> Figure:
     figure.update_layout(
         showlegend=legend,
         legend={

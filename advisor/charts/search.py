@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.palette import BAND, BLUE, GREY, ORANGE, RED
 from advisor.charts.search_map import front_figure, parallel_figure
 from advisor.charts.text import plain, wrapped
@@ -29,7 +28,7 @@ _LEGEND = {
 
 def search_figures(
     found: SearchResult, space: Space, order: Sequence[str]
-) -> dict[str, go.Figure]:
+) -> dict[str, Figure]:
     """The charts that have data; `order`: the knobs, those that matter most first."""
     if not any(look.ratio is not None for look in found.looks):
         return {}
@@ -44,9 +43,9 @@ def search_figures(
     return figures
 
 
-def _best_figure(found: SearchResult) -> go.Figure:
+def _best_figure(found: SearchResult) -> Figure:
     """Every short run as a dot, the best so far as a line with the noise of a run around it."""
-    figure = go.Figure()
+    figure = Figure()
     best = [(one.number, _percent(one.ratio)) for one in found.best]
     if found.noise is not None:
         shares = (1 + 2 * found.noise, 1 / (1 + 2 * found.noise))
@@ -146,9 +145,9 @@ def _place(one: Dimension, text: str) -> float | str | None:
         return None
 
 
-def _slice_figure(found: SearchResult, slices: list[tuple[Dimension, _Points]]) -> go.Figure:
+def _slice_figure(found: SearchResult, slices: list[tuple[Dimension, _Points]]) -> Figure:
     """One knob at a time, chosen from a list; the other knobs vary."""
-    figure = go.Figure()
+    figure = Figure()
     buttons = []
     for place, (one, points) in enumerate(slices):
         figure.add_scatter(

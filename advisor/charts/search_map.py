@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.palette import BLUE, GREEN, GREY, ORANGE
 from advisor.charts.text import plain
 from advisor.wording.addresses import run_url
@@ -29,7 +28,7 @@ _COSTS = {
 }
 
 
-def parallel_figure(found: SearchResult, space: Space, order: Sequence[str]) -> go.Figure | None:
+def parallel_figure(found: SearchResult, space: Space, order: Sequence[str]) -> Figure | None:
     """A line per config across its settings to its result; knobs in `order`, as many as fit.
 
     Drawn with plain lines: Plotly's own kind needs code that the content security policy forbids.
@@ -41,7 +40,7 @@ def parallel_figure(found: SearchResult, space: Space, order: Sequence[str]) -> 
         return None
     ratios = [_percent(one.ratio) for one in ranked]
     low, high = min(ratios), max(ratios)
-    figure = go.Figure()
+    figure = Figure()
     for fifth, (colour, width, word) in enumerate(zip(_FIFTHS, _WIDTHS, _WORDS, strict=True)):
         x: list[float | None] = []
         y: list[float | None] = []
@@ -133,7 +132,7 @@ def _ends(axis: Dimension) -> Iterable[tuple[float, str]]:
     return [*ends, *((_SPECIAL, knob_text(axis.name, text)) for text in axis.special[:1])]
 
 
-def _label(figure: go.Figure, at: int, height: float, text: str) -> None:
+def _label(figure: Figure, at: int, height: float, text: str) -> None:
     above = height >= 1.0
     figure.add_annotation(
         x=at,
@@ -158,12 +157,12 @@ def _broken(name: str) -> str:
     return "<br>".join(map(plain, lines))
 
 
-def front_figure(found: SearchResult) -> go.Figure | None:
+def front_figure(found: SearchResult) -> Figure | None:
     """Throughput against response time or CPU, chosen from a list; the front as a line."""
     costs = [cost for cost in _COSTS if _points(found, cost)]
     if not costs:
         return None
-    figure = go.Figure()
+    figure = Figure()
     for place, cost in enumerate(costs):
         points, front = _points(found, cost), found.front(cost)
         names = {one.candidate.pk for one in front}

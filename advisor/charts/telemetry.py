@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.palette import (
     BAND,
     BLUE,
@@ -123,12 +122,12 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.5g}")
 
 
-def telemetry_figure(series: TelemetrySeries) -> go.Figure:
+def telemetry_figure(series: TelemetrySeries) -> Figure:
     """Lines (or stacked areas) over the seconds of the run, the warm-up as a grey band.
 
     A long run is thinned (`kept_places`): stacked areas by their sum, which they share.
     """
-    figure = go.Figure()
+    figure = Figure()
     together = kept_places(_sums(series.lines)) if series.stacked else []
     for place, line in enumerate(series.lines):
         kept = together if series.stacked else kept_places(line.values)

@@ -14,7 +14,9 @@ from pytest_django import Settings
 
 from advisor import shared_results
 from advisor.access import limits
+from advisor.charts.figure import Figure
 from advisor.tests import postgres
+from advisor.tests.drawn import drawn
 from advisor.tests.harness import Home
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.layout import FOLDER
@@ -32,6 +34,20 @@ def quick_requests(settings: Settings) -> None:
         limit.clear()
     cache.clear()  # where requests to the API are counted
     shared_results.forget()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def charts_are_checked() -> Iterator[None]:
+    """Every chart that a test makes has only what Plotly knows."""
+    made = Figure.to_json
+
+    def checked(figure: Figure) -> str:
+        drawn(figure)
+        return made(figure)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "to_json", checked)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from advisor.charts.comparison import (
 )
 from advisor.charts.text import plain, wrapped
 from advisor.tests import factories
+from advisor.tests.drawn import drawn
 from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Metric
 from tuning.statistics.ratios import Spread
@@ -47,7 +48,7 @@ def test_devices_in_the_charts_of_the_comparison() -> None:
         OverSeconds("p95", "ms", [SecondsLine(NAME, device_style(0), [1.0, 2.0])])
     )
     for figure in (by_setting, over_seconds):
-        [line] = figure.data
+        [line] = drawn(figure).data
         assert line.name == plain(NAME)
         assert plain(NAME) in line.hovertemplate
         assert NAME not in line.hovertemplate
@@ -62,6 +63,6 @@ def test_candidates_in_the_charts_of_a_board() -> None:
     figures = board_figures(board, StudyResult(study).history, Metric.TPMP)
     assert set(figures) == {"", "intervals", "pareto", "drift"}
     for key, figure in figures.items():
-        text = figure.to_json().replace("\\u003c", "<").replace("\\u003e", ">")
+        text = figure.to_json()
         assert "&#123;y}" in text, key
         assert "<a href" not in text, key

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
+from math import inf, nan
 
+import numpy as np
+import plotly.graph_objects as go
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -15,10 +19,12 @@ from advisor.charts.candidates import (
     candidates_figure,
     candidates_series,
 )
+from advisor.charts.figure import Figure
 from advisor.charts.payload import charts_json
 from advisor.charts.tables import chart_tables
 from advisor.charts.telemetry import Line, TelemetrySeries, telemetry_figure, telemetry_series
 from advisor.tests import factories
+from advisor.tests.drawn import drawn
 from benchmarks.models import Sample
 from tuning.results.study_result import StudyResult
 
@@ -59,7 +65,7 @@ SERIES = CandidatesSeries(
 
 
 def test_candidates_figure_draws_bars_and_dots_with_units() -> None:
-    figure = candidates_figure(SERIES)
+    figure = drawn(candidates_figure(SERIES))
     bars, dots, p95_bars, p95_dots = figure.data
     assert list(bars.y) == [200.0, 100.0, None]
     assert list(dots.y) == [90.0, 110.0, 200.0]
@@ -71,13 +77,13 @@ def test_candidates_figure_draws_bars_and_dots_with_units() -> None:
 
 
 def test_dots_of_one_candidate_stand_beside_each_other_in_the_order_of_blocks() -> None:
-    first, third, only = candidates_figure(SERIES).data[1].x
+    first, third, only = drawn(candidates_figure(SERIES)).data[1].x
     assert 0.5 < first < 1 < third < 1.5
     assert only == 0
 
 
 def test_candidates_figure_marks_the_baseline() -> None:
-    levels = [shape.y0 for shape in candidates_figure(SERIES).layout.shapes]
+    levels = [shape.y0 for shape in drawn(candidates_figure(SERIES)).layout.shapes]
     assert levels == [100.0, 20.0]
 
 
@@ -102,13 +108,14 @@ def test_memory_is_drawn_in_megabytes() -> None:
 
 def test_telemetry_figure_shades_the_warm_up() -> None:
     line = Line("user", "#112233", [1.0, 2.0, 3.0])
-    with_warmup = telemetry_figure(TelemetrySeries("CPU", "%", [-1, 0, 1], [line], stacked=True))
+    warm = TelemetrySeries("CPU", "%", [-1, 0, 1], [line], stacked=True)
+    with_warmup = drawn(telemetry_figure(warm))
     [band] = with_warmup.layout.shapes
     assert (band.x0, band.x1) == (-1, 0)
     assert with_warmup.layout.yaxis.title.text == "%"
     assert with_warmup.data[0].stackgroup == "all"
     cold = Line("user", "#112233", [2.0, 3.0])
-    without = telemetry_figure(TelemetrySeries("CPU", "%", [0, 1], [cold]))
+    without = drawn(telemetry_figure(TelemetrySeries("CPU", "%", [0, 1], [cold])))
     assert not without.layout.shapes
 
 
@@ -120,6 +127,44 @@ def test_payload_is_plain_json_that_any_plotly_reads() -> None:
     assert charts["one"]["data"][0]["type"] == "bar"
     assert charts["one"] == charts["two"]
     assert json.loads(charts_json({})) == {"charts": {}}
+
+
+def test_a_figure_is_what_plotly_makes_of_the_same_words() -> None:
+    figure, plotly = Figure(), go.Figure()
+    for one in (figure, plotly):
+        one.add_scatter(x=[1, 2], y=[3, None], line_width=2, line={"color": "red"}, name=None)
+        one.add_bar(x=[1], y=[2], xaxis="x2", error_y={"type": "data", "array": [1]})
+        one.add_vline(x=1, line={"dash": "dot"})
+        one.add_hline(y=2, line_width=1)
+        one.add_vrect(x0=0, x1=1, line_width=0, layer="below", name="band")
+        one.add_shape(type="line", x0=0, x1=1, y0=0, y1=1, xref="paper")
+        one.add_annotation(text="here", x=1, y=1, font_size=11, font={"color": "red"})
+        one.update_layout(xaxis2={"overlaying": "x"}, legend={"orientation": "h"})
+        one.update_layout(legend={"y": 1}, yaxis_title_text="tpmP")
+        one.update_xaxes(title_text="seconds", tickvals=None)
+        one.update_yaxes(title_standoff=10)
+    known = plotly.to_plotly_json()
+    known["layout"].pop("template", None)
+    assert figure.to_dict() == known
+
+
+def test_a_figure_says_times_and_numbers_as_json_can() -> None:
+    figure = Figure()
+    at = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
+    figure.add_scatter(x=[at, None], y=[nan, -inf], customdata=[("a", inf), {"b": nan}])
+    figure.add_scatter(x=[np.int64(3)], y=np.array([1.5, 2.5]))
+    first, second = json.loads(figure.to_json())["data"]
+    assert first["x"] == ["2026-11-22T08:30:00+00:00", None]
+    assert first["y"] == [None, None]
+    assert first["customdata"] == [["a", None], {"b": None}]
+    assert (second["x"], second["y"]) == ([3], [1.5, 2.5])
+
+
+def test_tests_notice_what_plotly_does_not_know() -> None:
+    figure = Figure()
+    figure.add_scatter(x=[1], y=[2], colour="red")
+    with pytest.raises(ValueError, match="colour"):
+        charts_json({"": figure})
 
 
 @pytest.mark.django_db

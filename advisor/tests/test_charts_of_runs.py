@@ -17,6 +17,7 @@ from advisor.charts.prices import price_of
 from advisor.charts.telemetry import Line, TelemetrySeries, telemetry_figure
 from advisor.charts.thinning import kept_places
 from advisor.tests import factories
+from advisor.tests.drawn import drawn
 from benchmarks.drivers.latency import LatencyHistogram
 from benchmarks.models import Run, Sample
 from tuning.models import Study
@@ -45,19 +46,20 @@ def test_a_stall_of_one_second_in_a_day_is_drawn() -> None:
     values[50_000] = 0.0
     lines = [Line(name, "#112233", values) for name in ("user", "sys")]
     for stacked in (False, True):
-        figure = telemetry_figure(TelemetrySeries("CPU", "%", list(range(86_400)), lines, stacked))
+        series = TelemetrySeries("CPU", "%", list(range(86_400)), lines, stacked)
+        figure = drawn(telemetry_figure(series))
         assert all(len(line.x) <= 800 and 50_000 in line.x for line in figure.data)
         assert figure.data[0].line.dash != figure.data[1].line.dash
 
 
 def test_a_histogram_is_of_shares_and_a_distribution_ends_at_all() -> None:
     found = ConfigLatency("a", LatencyHistogram(16, (1, 0, 3)), runs=2)
-    [steps] = latency_figure([found]).data
+    [steps] = drawn(latency_figure([found])).data
     assert list(steps.x) == [2.0, 2.125, 2.25, 2.375]
     # A quarter within 2 to 2.125 ms: 25 % in 6.25 % of the time, as shares of 10 %.
     assert list(steps.y) == [40.0, 0.0, 135.0, 0.0]
     assert "2 runs, 4 New-Orders" in steps.hovertemplate
-    [line] = distribution_figure([found]).data
+    [line] = drawn(distribution_figure([found])).data
     assert list(line.y) == [0.0, 25.0, 25.0, 100.0]
     assert len({(one.dash, one.symbol) for one in SERIES}) == len(SERIES)
 

@@ -15,6 +15,7 @@ from advisor.charts.probe import (
     probe_figures,
     split_series,
 )
+from advisor.tests.drawn import drawn
 from advisor.tests.probes import probe_result
 from benchmarks.probe.jobs import Pattern, Purpose
 from benchmarks.probe.result import ProbeResult
@@ -60,7 +61,7 @@ def test_latency_is_three_percentiles_in_microseconds() -> None:
     assert [line.name for line in lines] == ["p50", "p95", "p99"]
     deepest = found.by_depth(Pattern.RANDOM_READ)[-1].latency
     assert [line.values[-1] for line in lines] == [deepest.p50, deepest.p95, deepest.p99]
-    axis = probe_figures(found)["read-latency"].layout.yaxis
+    axis = drawn(probe_figures(found)["read-latency"]).layout.yaxis
     assert "µs" in axis.title.text
     assert axis.type == "log"
 
@@ -74,7 +75,7 @@ def test_the_split_shows_the_queue_only_where_tracepoints_were_read() -> None:
         "Random write, depth 1",
     ]
     assert set(counted[0].parts) == {"user (the program)", "kernel", "device"}
-    names = [trace.name for trace in probe_figures(probe_result())["split"].data]
+    names = [trace.name for trace in drawn(probe_figures(probe_result())["split"]).data]
     assert names == ["user (the program)", "kernel", "device, incl. queue"]
 
     traced = probe_result(tracing_missing="")
@@ -95,7 +96,7 @@ def test_the_split_shows_the_queue_only_where_tracepoints_were_read() -> None:
         )
     )
     assert "queue (block layer)" not in loaded.parts
-    names = [trace.name for trace in probe_figures(traced)["split"].data]
+    names = [trace.name for trace in drawn(probe_figures(traced)["split"]).data]
     assert names[2:] == ["queue (block layer)", "device"]
 
 
@@ -103,19 +104,19 @@ def test_a_flush_counts_not_the_write_before_it() -> None:
     flushes = commit_series(probe_result(flush_us=10_000))
     assert list(flushes) == ["fsync", "fdatasync"]
     assert flushes["fsync"].p50 == pytest.approx(9_700)
-    bars = probe_figures(probe_result(flush_us=10_000))["commit"].data
+    bars = drawn(probe_figures(probe_result(flush_us=10_000))["commit"]).data
     assert [list(bar.x) for bar in bars] == [["p50", "p95", "p99"]] * 2
     assert bars[0].y[2] == pytest.approx(19_000)
 
 
 def test_the_axis_names_whole_figures() -> None:
-    axis = probe_figures(probe_result())["iops"].layout.yaxis
+    axis = drawn(probe_figures(probe_result())["iops"]).layout.yaxis
     assert "20,000" in axis.ticktext
     level = probe_result(reads=200, writes=210)
     reads = replace(level, jobs=tuple(replace(j, iops=170.0) for j in level.jobs))
-    assert {"150", "200"} <= set(probe_figures(reads)["iops"].layout.yaxis.ticktext)
+    assert {"150", "200"} <= set(drawn(probe_figures(reads)["iops"]).layout.yaxis.ticktext)
     slow = probe_result(reads=2, writes=1_000_000)
-    assert set(probe_figures(slow)["iops"].layout.yaxis.ticktext) >= {"1", "1,000,000"}
+    assert set(drawn(probe_figures(slow)["iops"]).layout.yaxis.ticktext) >= {"1", "1,000,000"}
 
 
 def test_what_was_not_measured_has_no_chart() -> None:

@@ -16,6 +16,7 @@ from advisor.charts.intervals import intervals_figure, intervals_series
 from advisor.charts.pareto import pareto_figure, pareto_series
 from advisor.charts.payload import charts_json
 from advisor.tests import factories
+from advisor.tests.drawn import drawn
 from benchmarks.models import Run
 from tuning.models import Study
 from tuning.results.boards import Board
@@ -201,7 +202,7 @@ def test_the_interval_chart_has_whiskers_floor_and_the_confirmed_effect() -> Non
     assert [effect.tone for effect in series.effects] == ["better"] * 3 + ["worse"]
     assert "server-default" not in {effect.candidate for effect in series.effects}
     [confirmed] = series.confirmed
-    figure = intervals_figure(series)
+    figure = drawn(intervals_figure(series))
     blocks, pairs = figure.data
     assert blocks.error_x.array[0] == pytest.approx(best.high - best.change)
     assert blocks.error_x.arrayminus[0] == pytest.approx(best.change - best.low)
@@ -212,7 +213,8 @@ def test_the_interval_chart_has_whiskers_floor_and_the_confirmed_effect() -> Non
 
 def test_open_intervals_of_two_blocks_do_not_flatten_the_chart() -> None:
     study = factories.measured_study(blocks=2)
-    low, high = intervals_figure(intervals_series(board_of(study))).layout.xaxis.range
+    figure = drawn(intervals_figure(intervals_series(board_of(study))))
+    low, high = figure.layout.xaxis.range
     assert low >= -110
     assert high < 200
 
@@ -223,7 +225,7 @@ def test_the_pareto_chart_marks_front_baseline_and_limit() -> None:
     assert marked == {"whitepaper-3", "whitepaper-a"}
     [baseline] = [point for point in series.points if point.is_baseline]
     assert baseline.candidate == "server-default"
-    figure = pareto_figure(series)
+    figure = drawn(pareto_figure(series))
     assert "ms" in figure.layout.xaxis.title.text
     assert [shape.x0 for shape in figure.layout.shapes] == [100.0]
     assert set(figure.data[0].marker.symbol) == {"circle", "square"}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-
 from advisor.charts.boards import config_latencies, runs_over_time
+from advisor.charts.figure import Figure
 from advisor.charts.latency import latency_figures
 from advisor.charts.over_time import FIGURES, over_time_figure
 from advisor.charts.prices import price_figures, price_of
@@ -16,10 +15,10 @@ from tuning.comparison.sides import Side
 _MAX_NAME = 40
 
 
-def side_figures(sides: Sequence[Side]) -> dict[str, go.Figure]:
+def side_figures(sides: Sequence[Side]) -> dict[str, Figure]:
     """By key; those for which nothing is stored are left out."""
     names = {f"{one.letter}: {_short(one.side.name)}": one.side for one in columns_of(sides)}
-    figures: dict[str, go.Figure] = {}
+    figures: dict[str, Figure] = {}
     middle = {name: side.middle for name, side in names.items()}
     for figure_name in FIGURES:
         if lines := runs_over_time(middle, figure_name):

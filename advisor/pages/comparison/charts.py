@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import plotly.graph_objects as go
 from django.db.models import F
 from django.db.models.functions import Coalesce
 from pydantic.dataclasses import dataclass
@@ -20,6 +19,7 @@ from advisor.charts.comparison import (
     device_style,
     over_seconds_figure,
 )
+from advisor.charts.figure import Figure
 from benchmarks.datafiles import STRICT, read_data_file
 from benchmarks.models import Sample
 from tuning.comparison.devices import DeviceComparison
@@ -53,7 +53,7 @@ CHARTS = read_data_file(Path(__file__).with_name("charts.yaml"), tuple[ChartWord
 
 def comparison_figures(
     comparison: DeviceComparison, connections: int | None, with_published: bool
-) -> dict[str, go.Figure]:
+) -> dict[str, Figure]:
     """The charts that have data, by key."""
     number = connections_of(comparison, connections)
     samples = _samples(comparison, number)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.levels import DrawnPoint, DrawnSeries, levels_figure
 from advisor.pages.history.charts import Y_TITLES
 from advisor.pages.history.shifts import study_url
@@ -17,7 +16,7 @@ from tuning.statistics.data import Metric
 X_TITLE = "day on which the gate was created, UTC"
 
 
-def gate_figures(history: GateHistory) -> dict[str, go.Figure]:
+def gate_figures(history: GateHistory) -> dict[str, Figure]:
     """By the metric's value; one point is no history."""
     figures = {}
     for place, metric in enumerate(history.metrics):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import plotly.graph_objects as go
-
+from advisor.charts.figure import Figure
 from advisor.charts.levels import DrawnPoint, DrawnSeries, Mark, levels_figure
 from advisor.pages.history.shifts import study_url
 from advisor.wording.history import UNITS, bounds_text, figure_text
@@ -23,7 +22,7 @@ Y_TITLES = {
 X_TITLE = "day on which the study's last run ended, UTC"
 
 
-def history_figures(history: BaselineHistory) -> dict[str, go.Figure]:
+def history_figures(history: BaselineHistory) -> dict[str, Figure]:
     """By the metric's value; those without a figure are left out."""
     marks = [
         Mark(series.points[0].at, mark_label(place))
