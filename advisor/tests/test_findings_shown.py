@@ -17,6 +17,7 @@ from advisor.charts.findings import findings_figure, findings_series
 from advisor.shared_results import forget
 from advisor.terminal.report import print_ranking
 from advisor.tests import claimed, factories
+from advisor.tests.drawn import drawn
 from benchmarks.emulation.profile import EmulationProfile
 from tuning.models import Study, StudyState
 from tuning.results import boards as board_module
@@ -175,7 +176,7 @@ def test_the_chart_has_the_interval_the_threshold_and_the_answer() -> None:
     assert sata.claimed_high is None
     same = by_label["Claim 6<br>hdd"]
     assert (same.claimed_low, same.claimed_high) == pytest.approx((100 / 1.1 - 100, 10))
-    figure = findings_figure(lines)
+    figure = drawn(findings_figure(lines))
     dots = figure.data[0]
     assert list(figure.layout.yaxis.ticktext) == [line.label for line in lines]
     at = [line.label for line in lines].index("Claim 2<br>sata-ssd")
@@ -228,7 +229,7 @@ def test_names_in_a_figure_are_text_never_markup() -> None:
         device.data_dir = f"/srv/<b>%{{x}}&{device.pk}"
         device.save()
     result = StudyResult(study)
-    figure = findings_figure(findings_series(result))
+    figure = drawn(findings_figure(findings_series(result)))
     text = "".join(figure.layout.yaxis.ticktext)
     assert "&lt;b&gt;%&#123;x}&amp;" in text
     assert "<b>" not in text

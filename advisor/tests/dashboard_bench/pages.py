@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 
 from django.contrib.auth import get_user_model
 from django.db import connection
@@ -126,21 +127,33 @@ def share_of_a_core(cpu_ms: dict[str, float]) -> float:
 
 
 @dataclass(frozen=True)
-class Cost:
-    """`ms`: wall time of each request; `cpu_ms`: the processor time of this process for it.
+class Times:
+    """Of each request the wall time and this process's processor time, in ms."""
 
-    `first_ms`: that of one for which nothing was kept from the others.
-    """
+    wall_ms: list[float]
+    cpu_ms: list[float]
+
+    @property
+    def p95_ms(self) -> float:
+        """The wall time that 95 % of the requests did not exceed; one that was measured."""
+        return sorted(self.wall_ms)[ceil(0.95 * len(self.wall_ms)) - 1]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """`first`: views for which nothing was kept from earlier ones; `again`: those after them."""
 
     queries: int
-    first_ms: float
-    ms: list[float]
-    cpu_ms: list[float]
+    first: Times
+    again: Times
     compressed_bytes: int
 
 
 def measured(page: Page, requests: int) -> Cost:
-    """What a page costs once its templates are compiled; RuntimeError unless it answers well."""
+    """What a page costs once its templates are compiled; RuntimeError unless it answers well.
+
+    `requests`: of the first views as of those after them.
+    """
     users = get_user_model().objects
     user = users.filter(username=_USER).first() or users.create_superuser(_USER)
     client = Client(SERVER_NAME="127.0.0.1")
@@ -152,20 +165,20 @@ def measured(page: Page, requests: int) -> Cost:
         queries = len(seen)
     if answer.status_code not in (200, 204):
         raise RuntimeError(f"{address} answers {answer.status_code}")
-    forget()
-    [(_, first)] = _times(client, page, 1)
-    times = _times(client, page, requests)
-    wall, processor = ([one[place] for one in times] for place in (0, 1))
-    return Cost(queries, first, wall, processor, len(gzip.compress(answer.content, 6)))
+    first = _times(client, page, requests, forget)
+    again = _times(client, page, requests, lambda: None)
+    return Cost(queries, first, again, len(gzip.compress(answer.content, 6)))
 
 
-def _times(client: Client, page: Page, requests: int) -> list[tuple[float, float]]:
-    found = []
+def _times(client: Client, page: Page, requests: int, before: Callable[[], None]) -> Times:
+    found = Times([], [])
     for _ in range(requests):
         page.before()
         address = page.address()
+        before()
         begun, used = time.perf_counter(), time.process_time()
         client.get(address)
         spent = time.process_time() - used
-        found.append(((time.perf_counter() - begun) * 1000, spent * 1000))
+        found.wall_ms.append((time.perf_counter() - begun) * 1000)
+        found.cpu_ms.append(spent * 1000)
     return found
