@@ -43,6 +43,7 @@ def test_nothing_is_loaded_from_elsewhere_or_inline() -> None:
         "advisor/advisor.css",
         "advisor/app.js",
         "advisor/charts.js",
+        "advisor/folds.js",
         "advisor/theme.js",
         "django_htmx/htmx-2.min.js",
         "plotly/plotly-basic.min.js",

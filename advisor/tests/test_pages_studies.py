@@ -343,22 +343,19 @@ def test_a_duplicate_is_shown_below_the_one_that_was_measured_for_both(
 def test_each_class_has_a_board_that_says_what_it_may_cost(admin_client: Client) -> None:
     text = page(admin_client, factories.unsafe_study(blocks=1))
     assert "Use whitepaper-3 with durability D1: " in text
+    boards = text.partition('id="study-extend"')[0].split('<details class="card board-fold')[1:]
+    assert [" open>" in one.partition("<summary>")[0] for one in boards] == [True, False, False]
     for given, cost in (
         ("D0", "Loses nothing"),
         ("D1", "may lose about the last second"),
         ("D2", "corrupt"),
     ):
-        [section] = re.findall(
-            rf'<section class="card board[^"]*"[^>]*>\s*<h2[^>]*>Ranking: durability {given}</h2>'
-            r"(.*?)</section>",
-            text,
-            re.S,
-        )
+        [section] = [one for one in boards if f">Ranking: durability {given}</h2>" in one]
         assert cost in section
         names = set(re.findall(r'<a href="#candidate-\d+">([\w-]+)</a>', section))
         assert "server-default" in names
         assert ("whitepaper-a" in names) == (given == "D2")
-    assert text.count("card board unsafe-D") == 2
+    assert text.count("card board-fold unsafe-D") == 2
 
 
 def test_a_study_of_durable_configs_does_not_talk_of_classes(admin_client: Client) -> None:

@@ -56,10 +56,13 @@
     });
   });
 
-  // A link to folded details unfolds them.
+  // A link to folded details, or into them, unfolds them.
   const unfold = (hash) => {
-    const target = hash.length > 1 && document.getElementById(hash.slice(1));
-    if (target instanceof HTMLDetailsElement) target.open = true;
+    let target = hash.length > 1 && document.getElementById(hash.slice(1));
+    while ((target = target?.closest?.("details"))) {
+      target.open = true;
+      target = target.parentElement;
+    }
   };
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[href^='#']");

@@ -10,6 +10,7 @@
   };
   const REDRAW_AFTER_MS = 250; // Plotly itself follows the window within 100 ms
   const NARROW = window.matchMedia("(max-width: 600px)");
+  const MOST_IF_NARROW = 640; // pixels of height: a chart with many rows fits on a phone
   // Characters of a name beside an axis or in a legend, by the width of the chart in pixels.
   const room = (element) => (element.clientWidth < 480 ? 18 : 40);
   const drawn = new Map(); // chart element -> figure as fetched
@@ -92,7 +93,7 @@
     if (element.closest("details:not([open]), .folded")) return; // drawn when it is opened
     if (!element.classList.contains("js-plotly-plot")) element.replaceChildren();
     // On resize Plotly uses the element's height and forgets the figure's own.
-    const most = Number(element.dataset.chartHeight) || Infinity;
+    const most = Number(element.dataset.chartHeight) || (NARROW.matches ? MOST_IF_NARROW : Infinity);
     const layout = themed(figure.layout, element);
     if (layout.height) layout.height = Math.min(layout.height + legendRows(element, figure), most);
     if (layout.height) element.style.minHeight = `${layout.height}px`;
@@ -309,8 +310,10 @@
         heading.append(button);
         button.addEventListener("click", () => {
           const isFolded = !box.classList.contains("folded");
+          if (!isFolded && NARROW.matches) foldOthers(box);
           box.toggleAttribute("data-opened", !isFolded);
           fold(box, isFolded);
+          button.scrollIntoView({ block: "nearest" });
         });
         foldIfNarrow(box);
       }
@@ -323,10 +326,20 @@
     if (!isFolded) drawWaiting();
   }
 
+  // On a phone one chart of a group at a time: the next one takes the place of the last.
+  function foldOthers(box) {
+    for (const other of box.parentElement.children) {
+      if (other === box || !other.querySelector(":scope > h3 > button.fold")) continue;
+      other.removeAttribute("data-opened");
+      fold(other, true);
+    }
+  }
+
   // What was opened by hand stays open.
   function foldIfNarrow(box) {
-    const isFirst = box === box.parentElement.firstElementChild;
-    fold(box, NARROW.matches && !isFirst && !box.hasAttribute("data-opened"));
+    const grid = box.parentElement;
+    const shown = grid.querySelector(":scope > [data-opened]") || grid.firstElementChild;
+    fold(box, NARROW.matches && box !== shown);
   }
 
   // What was fetched while it could not be seen.
@@ -339,7 +352,8 @@
   document.addEventListener("toggle", (event) => {
     if (!event.target.open || !event.target.querySelector("[data-chart]")) return;
     drawWaiting();
-    if ([...event.target.querySelectorAll("[data-chart]")].some((one) => !drawn.has(one))) refresh();
+    const isNew = (one) => !known.has(one) && !one.closest("details:not([open])");
+    if ([...event.target.querySelectorAll("[data-chart]")].some(isNew)) refresh();
   }, true);
 
   // When the window changes, Plotly keeps the room of a legend with more or fewer lines than it
