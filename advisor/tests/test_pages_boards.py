@@ -259,3 +259,13 @@ def test_recommendations_of_several_boards_name_their_connections(admin_client: 
     text = shown(admin_client, factories.raced_study(workloads=workloads))
     assert "/srv/mysql, 8 connections: whitepaper-3" in text
     assert "/srv/mysql, 32 connections: whitepaper-" in text
+
+
+def test_names_in_the_table_of_runs_are_text() -> None:
+    study = factories.measured_study(blocks=1)
+    study.candidates.filter(name="whitepaper-a").update(name="<i>R&D</i>")
+    study.devices.update(data_dir="/srv/<u>")
+    rows = run_rows(StudyResult(study).history, shows_device=True)
+    assert "&lt;i&gt;R&amp;D&lt;/i&gt;" in rows
+    assert "/srv/&lt;u&gt;" in rows
+    assert not {"<i>", "<u>"} & set(re.findall(r"<\w+>", rows))

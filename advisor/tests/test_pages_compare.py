@@ -182,3 +182,13 @@ def test_each_word_is_explained_in_one_place(admin_client: Client) -> None:
     linked = set(re.findall(r'href="/help/#([\w-]+)"', board))
     assert {"tpmp", "p95", "path-length", "interval", "tied"} <= linked
     assert linked <= {one.key for one in DEFINITIONS}
+    # And it is linked from wherever its numbers are shown.
+    run, device = study.slots.earliest("order").run, study.devices.get()
+    for name, number, keys in (
+        ("run-detail", [run.pk], {"tpmp", "p95", "path-length", "cpu-shares", "bytes-written"}),
+        ("device-detail", [device.pk], {"tpmp", "interval", "durability"}),
+        ("device-comparison", [], {"tpmp", "p95", "path-length", "cpu-shares", "iops"}),
+        ("home", [], {"tpmp", "interval"}),
+    ):
+        text = admin_client.get(reverse(name, args=number)).content.decode()
+        assert keys <= set(re.findall(r'href="/help/#([\w-]+)"', text)), name

@@ -11,11 +11,12 @@ from benchmarks.models import Run
 
 @dataclass(frozen=True)
 class Measure:
-    """One line: name, value as text, unit."""
+    """One line: name, value as text, unit; `term` is the key of its definition, "" without one."""
 
     name: str
     value: str
     unit: str
+    term: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,13 +81,23 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, Format, str], ...]], ...] = (
     ),
 )
 
+# By field the key of what the help page says of it.
+_TERMS = {
+    "tpmP": "tpmp",
+    **dict.fromkeys(("p95_ms", "p99_ms", "max_ms"), "p95"),
+    **dict.fromkeys(("server_path_length", "host_path_length"), "path-length"),
+    **dict.fromkeys((f"cpu_{what}_pct" for what in ("user", "sys", "iowait", "steal")), "cpu-shares"),
+    "bytes_written_per_new_order": "bytes-written",
+    **dict.fromkeys((f"{of}_{what}_iops" for of in ("data", "log") for what in ("read", "write")), "iops"),
+}
+
 
 def measures_of(run: Run) -> list[MeasureGroup]:
     """The figures of the run; one that was not measured has no line."""
     groups = []
     for title, lines in GROUPS:
         measures = [
-            Measure(name, form(value), unit)
+            Measure(name, form(value), unit, _TERMS.get(field, ""))
             for name, field, form, unit in lines
             if (value := getattr(run, field)) is not None
         ]
