@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
 from advisor.tests import factories
@@ -23,7 +24,7 @@ from advisor.tests.test_browser import (
     wait_until_unasked,
 )
 from benchmarks.tests.made_up_host import this_host
-from tuning.models import Study
+from tuning.models import Study, StudyState
 
 __all__ = ["browser", "visitor", "wait_until_unasked"]
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -79,6 +80,56 @@ def test_fields_are_checked_while_they_are_typed_and_outlive_the_session(
         see_what_was_typed(page)
 
     in_browser(look)
+
+
+def test_from_the_guided_start_to_an_answer_and_on(
+    visitor: Visitor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+    this_host(driver="sysbench", directories=[tmp_path])
+    page = visitor.page
+
+    def start() -> None:
+        page.get_by_role("link", name="Start the first study").click()
+        page.get_by_role("link", name="Compare my files").click()
+        type_in(page)
+        page.get_by_label("Connections").fill("8")
+        page.get_by_label("Blocks", exact=True).fill("2")
+        expect(page.locator("#outlook")).to_contain_text("at most 6")
+        page.get_by_role("button", name="Start study").click()
+        expect(page.locator("#study-live")).to_contain_text("0 of 6 runs finished")
+        page.evaluate("window.loadedOnce = true")
+
+    def go_on() -> None:
+        expect(page.get_by_role("link", name="Download my.cnf")).to_be_visible()
+        expect(page.locator("#study-live")).to_contain_text("6 of 6 runs finished")
+        assert page.evaluate("window.loadedOnce"), "the page was loaded again"
+        names = page.locator("table.ranking .name > a")
+        page.get_by_role("link", name="Candidate", exact=True).click()
+        expect(page.locator("th[aria-sort=ascending]")).to_contain_text("Candidate")
+        assert names.all_text_contents() == ["mine", "server-default"]
+        page.get_by_text("Response times, seconds, and what a New-Order costs").click()
+        page.get_by_role("link", name="The same side by side").click()
+        sides = page.get_by_role("region", name="Variables that differ")
+        expect(sides).to_contain_text("back_log")
+        page.go_back()
+        page.get_by_label("More blocks").fill("1")
+        page.get_by_role("button", name="Extend study").click()
+        expect(page.get_by_text("Blocks are queued")).to_be_visible()
+        page.get_by_role("button", name="Log out").click()
+        expect(page.get_by_role("button", name="Log in")).to_be_visible()
+        page.goto(f"{visitor.server}{address(study)}")
+        assert reverse("login") in page.url
+
+    in_browser(start)
+    study = Study.objects.get()
+    for slot in study.slots.order_by("order"):
+        factories.finish(slot.run)
+    factories.recommend(study)
+    ended = {"state": StudyState.FINISHED, "finished_at": timezone.now()}
+    Study.objects.filter(pk=study.pk).update(**ended)
+    in_browser(go_on)
+    assert study.slots.count() == 9
 
 
 def test_a_page_that_polls_leads_to_the_log_in_when_the_session_ends(visitor: Visitor) -> None:
