@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count
 
 from advisor.charts.figure import Figure
 from advisor.charts.palette import (
@@ -18,7 +21,7 @@ from advisor.charts.palette import (
     series_style,
 )
 from advisor.charts.thinning import kept_places
-from benchmarks.models import Sample
+from benchmarks.models import Run
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,29 @@ CHARTS: tuple[tuple[str, str, str, bool, tuple[tuple[str, str, str], ...]], ...]
 )
 
 
-def telemetry_series(samples: Iterable[Sample]) -> dict[str, TelemetrySeries]:
-    """The charts by key; lines without any value (no log device, say) are left out."""
+_FIELDS = tuple(name for *_, lines in CHARTS for _, _, name in lines)
+
+
+def series_of_run(run: Run) -> dict[str, TelemetrySeries]:
+    """The charts of a run by key, from its seconds, of which a day has 86,400."""
+    return telemetry_series(run.samples.values_list("second", *_FIELDS, named=True))
+
+
+def drawn_of_run(run: Run) -> list[tuple[str, str, str]]:
+    """Key, title and unit of the charts of a run; its seconds are counted, not read."""
+    seen = run.samples.aggregate(**{name: Count(name) for name in _FIELDS})
+    return [
+        (key, title, unit)
+        for key, title, unit, _, lines in CHARTS
+        if any(seen[name] for _, _, name in lines)
+    ]
+
+
+def telemetry_series(samples: Iterable[Any]) -> dict[str, TelemetrySeries]:
+    """The charts by key; lines without any value (no log device, say) are left out.
+
+    `samples`: in order, each with the figures of a Sample as attributes.
+    """
     rows = list(samples)
     seconds = [row.second for row in rows]
     charts = {}
@@ -105,7 +129,7 @@ def telemetry_series(samples: Iterable[Sample]) -> dict[str, TelemetrySeries]:
     return charts
 
 
-def _scaled(row: Sample, name: str) -> float | None:
+def _scaled(row: Any, name: str) -> float | None:
     value: float | None = getattr(row, name)
     return value * SCALES[name] if value is not None and name in SCALES else value
 

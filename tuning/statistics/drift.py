@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import erfc, expm1, log, sqrt
 
 import numpy as np
@@ -46,11 +47,23 @@ def find_drift(observations: Iterable[Observation], baseline: str) -> Drift | No
 
     Theil-Sen slope: the median over all pairs of runs, robust against stalled runs.
     """
-    points = sorted(
-        (run.started_at, log(run.tpmP))
-        for run in observations
-        if run.candidate == baseline and run.counts and run.started_at is not None and run.tpmP
+    return _trend(
+        tuple(
+            sorted(
+                (run.started_at, log(run.tpmP))
+                for run in observations
+                if run.candidate == baseline
+                and run.counts
+                and run.started_at is not None
+                and run.tpmP
+            )
+        )
     )
+
+
+# A board has one drift, and is judged by three metrics.
+@lru_cache(maxsize=64)
+def _trend(points: tuple[tuple[float, float], ...]) -> Drift | None:
     length = points[-1][0] - points[0][0] if points else 0.0
     if len(points) < 4 or length <= 0:
         return None

@@ -77,13 +77,15 @@ def judge(
     """
     seen = list(observations)
     analysis = analyse(seen, baseline, candidates or (), metric, alpha, changes)
-    names = list(dict.fromkeys([*(candidates or ()), *(run.candidate for run in seen)]))
-    standings = [s for s in analysis.standings if s.name in names]
+    runs: dict[str, list[Observation]] = {name: [] for name in candidates or ()}
+    for run in seen:
+        runs.setdefault(run.candidate, []).append(run)
+    standings = [s for s in analysis.standings if s.name in runs]
     without = [s for s in standings if s.rank is None]
     # Failed candidates come after those that have not run yet or share no block with the baseline.
-    without.sort(key=lambda s: (not _good(seen, s.name), not _waits(seen, s.name)))
-    ranked = [_line(s, seen, standings) for s in standings if s.rank is not None]
-    ranked += [_line(s, seen, standings) for s in without]
+    without.sort(key=lambda s: (not _good(runs[s.name]), bool(runs[s.name])))
+    ranked = [_line(s, runs[s.name], standings) for s in standings if s.rank is not None]
+    ranked += [_line(s, runs[s.name], standings) for s in without]
     drift = find_drift(seen, baseline)
     return Judgement(ranked, analysis, conclude(analysis, drift), drift)
 
@@ -94,16 +96,11 @@ def most_tpmP_within(lines: Iterable[Ranked], p95_ms: float) -> list[Ranked]:
     return sorted(fitting, key=lambda line: -(line.tpmP or 0.0))
 
 
-def _good(runs: Iterable[Observation], name: str) -> bool:
-    return any(run.candidate == name and run.counts for run in runs)
+def _good(runs: Iterable[Observation]) -> bool:
+    return any(run.counts for run in runs)
 
 
-def _waits(runs: Iterable[Observation], name: str) -> bool:
-    return not any(run.candidate == name for run in runs)
-
-
-def _line(standing: Standing, seen: list[Observation], standings: list[Standing]) -> Ranked:
-    runs = [run for run in seen if run.candidate == standing.name]
+def _line(standing: Standing, runs: list[Observation], standings: list[Standing]) -> Ranked:
     good = [run for run in runs if run.counts]
     cut = sum(run.is_cut_short for run in runs)
     endings = Counter(run.outcome for run in runs)

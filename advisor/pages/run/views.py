@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from advisor.charts.payload import charts_answer
-from advisor.charts.telemetry import CHARTS, telemetry_figure, telemetry_series
+from advisor.charts.telemetry import drawn_of_run, series_of_run, telemetry_figure
 from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.run.conditions import conditions_of
 from advisor.pages.run.measures import measures_of
@@ -30,7 +30,6 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
     )
     slot = slot_of(run)
     requested, others = compare_variables(run)
-    charts = telemetry_series(run.samples.all())
     context = {
         "run": run,
         "slot": slot,
@@ -41,9 +40,7 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "requested": requested,
         "others": others,
         "charts": [
-            {"key": key, "title": charts[key].title, "unit": charts[key].unit}
-            for key, *_ in CHARTS
-            if key in charts
+            {"key": key, "title": title, "unit": unit} for key, title, unit in drawn_of_run(run)
         ],
         "retries": run.retries.all(),
         "facts": fact_words(run.fingerprint),
@@ -54,9 +51,9 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @also_as_tables
 def run_charts(request: HttpRequest, pk: int) -> HttpResponse:
-    run = get_object_or_404(Run, pk=pk)
-    series = telemetry_series(run.samples.all())
-    return charts_answer({key: telemetry_figure(one) for key, one in series.items()})
+    run = get_object_or_404(Run.objects.only("pk"), pk=pk)
+    figures = {key: telemetry_figure(one) for key, one in series_of_run(run).items()}
+    return charts_answer(figures)
 
 
 @require_GET
