@@ -91,3 +91,10 @@ def test_no_more_are_kept_than_are_of_use(
     for one in several:
         one.close()
     assert len(base._KEPT) == 2
+
+
+def test_the_file_is_read_in_place(connect: Connect) -> None:
+    wrapper = connect()
+    with wrapper.cursor() as cursor:
+        cursor.execute("PRAGMA mmap_size")
+        assert cursor.fetchall() == [(base.MAPPED,)]

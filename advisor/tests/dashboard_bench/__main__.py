@@ -104,7 +104,10 @@ def _in_a_process(name: str, environment: dict[str, str]) -> int:
 def _measure(asked: argparse.Namespace) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "advisor.settings")
     import django
+    from django.conf import settings
 
+    if "sqlite" in settings.DATABASES["default"]["ENGINE"]:  # as the web server has it
+        settings.DATABASES["default"]["ENGINE"] = "advisor.processes.kept_sqlite"
     django.setup()
     from django.core.management import call_command
     from django.db import connection
