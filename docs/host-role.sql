@@ -61,6 +61,7 @@ BEGIN
       ('tuning_crashslot',                'SELECT, INSERT, UPDATE', 'study'),
       ('tuning_recommendation',           'SELECT, INSERT, UPDATE, DELETE', 'study'),
       ('tuning_gateverdict',              'SELECT, INSERT, UPDATE', 'study'),
+      ('tuning_learnedknobs',             'SELECT, INSERT, UPDATE', 'study'),
       -- who paused or cancelled it with the commands of this host: added to, never changed
       ('tuning_studyaction',              'SELECT, INSERT', 'study')
     ) AS rights (name, verbs, condition)

@@ -426,6 +426,25 @@ class StudyAction(models.Model):
         return f"{self.kind} study {self.study_id}"
 
 
+class LearnedKnobs(models.Model):
+    """How much each knob of a search matters, worked out by its host between two rounds.
+
+    To fit the model takes seconds of a processor, which no page has while a run is measured.
+    """
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="learned_knobs")
+    key = models.CharField(
+        max_length=64, help_text="of all that it was worked out from: tuning.results.knob_importance"
+    )
+    found = models.JSONField(help_text="tuning.strategy.search.importance.Importance")
+
+    class Meta:
+        verbose_name_plural = "learned knobs"
+
+    def __str__(self) -> str:
+        return f"learned by study {self.study_id}"
+
+
 class Recommendation(models.Model):
     """The answer on one device with one workload among the configs of one durability class.
 

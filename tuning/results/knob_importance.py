@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from tuning.models import SlotPurpose
+from tuning.models import LearnedKnobs, SlotPurpose
 from tuning.results.study_result import StudyResult
-from tuning.statistics.data import Observation
-from tuning.strategy.search.importance import Importance, importance
+from tuning.statistics.data import Metric, Observation
+from tuning.strategy.search.importance import VERSION, Importance, importance
 from tuning.strategy.search.space import Space
 
 # A model is fitted for each answer; pages ask again and again for the same one.
@@ -17,23 +20,73 @@ _kept: OrderedDict[str, Importance] = OrderedDict()
 
 
 def knob_importance(result: StudyResult) -> Importance | None:
-    """Of a study that searches, from the rounds that have ended; None for others."""
-    stored = result.study.search
-    if stored is None or "space" not in stored:
+    """Of a study that searches, from the rounds that have ended; None for others.
+
+    Mostly the host of the study has worked it out already: `learn_knobs`.
+    """
+    asked = _asked_of(result)
+    if asked is None:
         return None
-    knobs = {one.name: one.config.knobs for one in result.candidates.values()}
-    screened = _whole_rounds(result)
-    metric = result.aim.objective
-    seen = [(run.candidate, run.block, run.figure(metric), run.tpmP_at_most) for run in screened]
-    names = {run.candidate for run in screened}
-    configs = {name: knobs[name] for name in names}
-    key = json.dumps([stored["space"], metric, seen, configs], sort_keys=True)
+    key = asked.key
     if key not in _kept:
-        _kept[key] = importance(Space.from_json(stored["space"]), screened, knobs, metric)
+        stored = LearnedKnobs.objects.filter(study=result.study, key=key).first()
+        _kept[key] = Importance.from_json(stored.found) if stored else asked.answer()
         while len(_kept) > _MAX_KEPT:
             _kept.popitem(last=False)
     _kept.move_to_end(key)
     return _kept[key]
+
+
+def learn_knobs(result: StudyResult) -> None:
+    """Work it out and store it, if that was not done for the same runs: for the study's host."""
+    asked = _asked_of(result)
+    if asked is None:
+        return
+    stored = LearnedKnobs.objects.filter(study=result.study)
+    if not stored.filter(key=asked.key).exists():
+        values = {"key": asked.key, "found": asked.answer().as_json()}
+        LearnedKnobs.objects.update_or_create(study=result.study, defaults=values)
+
+
+def forget_learned() -> None:
+    """What this process keeps of it."""
+    _kept.clear()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """All that an importance is worked out from: `knobs` by name of the config."""
+
+    space: Mapping[str, object]
+    metric: Metric
+    screened: list[Observation]
+    knobs: Mapping[str, Mapping[str, str]]
+
+    @property
+    def key(self) -> str:
+        """Differs whenever any of it does, or the way in which it is worked out."""
+        seen = [
+            (run.candidate, run.block, run.figure(self.metric), run.tpmP_at_most)
+            for run in self.screened
+        ]
+        text = json.dumps([VERSION, self.space, self.metric, seen, self.knobs], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def answer(self) -> Importance:
+        space = Space.from_json(self.space)
+        return importance(space, self.screened, self.knobs, self.metric)
+
+
+def _asked_of(result: StudyResult) -> _Asked | None:
+    stored = result.study.search
+    if stored is None or "space" not in stored:
+        return None
+    screened = _whole_rounds(result)
+    names = {run.candidate for run in screened}
+    knobs = {
+        one.name: one.config.knobs for one in result.candidates.values() if one.name in names
+    }
+    return _Asked(stored["space"], result.aim.objective, screened, knobs)
 
 
 def _whole_rounds(result: StudyResult) -> list[Observation]:

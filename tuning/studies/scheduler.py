@@ -33,7 +33,9 @@ from benchmarks.models import CrashTest, Host, JobState, Run, RunState
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
 from tuning.results.gates import store_verdict
+from tuning.results.knob_importance import learn_knobs
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
+from tuning.results.study_result import StudyResult
 from tuning.results.turns import in_turn
 from tuning.strategy.protocol import Done
 from tuning.studies.continuation import Thought, continue_study, think_ahead
@@ -191,6 +193,8 @@ def _take_turn(study: Study) -> _Turn:
             if not is_ours:
                 return _Turn()
             thought = _thought(study)
+            if thought is not None:
+                _learn(study)
             with transaction.atomic():
                 locked = Study.objects.select_for_update().filter(pk=study.pk).first()
                 if locked is None:  # not ours to decide: docs/host-role.sql
@@ -224,6 +228,16 @@ def _thought(study: Study) -> Thought | None:
     except Exception:
         logger.exception("study %s: thinking ahead failed, the next step is worked out", study.pk)
         return None
+
+
+def _learn(study: Study) -> None:
+    """What a search knows of its knobs by now: worked out before the next run, not beside it."""
+    try:
+        learn_knobs(StudyResult(study))
+    except AWAY:
+        raise
+    except Exception:
+        logger.exception("study %s: how much each knob matters is not known", study.pk)
 
 
 def _thinking_alone(study: Study) -> AbstractContextManager[bool]:

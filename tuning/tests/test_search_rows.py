@@ -24,7 +24,7 @@ from benchmarks.servers.trial import Trial
 from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
 from tuning.export.words import gain
-from tuning.models import Candidate, SlotPurpose, Study, StudyState
+from tuning.models import Candidate, LearnedKnobs, SlotPurpose, Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import ConfirmationState
@@ -32,6 +32,7 @@ from tuning.statistics.data import Metric
 from tuning.statistics.verdict import VerdictKind
 from tuning.strategy.design import screening_order
 from tuning.strategy.protocol import Done, History, NewCandidate, Proposal, StopReason
+from tuning.strategy.search.importance import Importance
 from tuning.strategy.tests.test_contract import RandomSearch
 from tuning.studies import continuation, early_stop, scheduler, trials
 from tuning.studies.continuation import Thought, continue_study
@@ -606,6 +607,30 @@ def test_a_thought_that_failed_ahead_is_worked_out_when_it_is_needed(
         assert step(study)
     study.refresh_from_db()
     assert not study.is_finished
+
+
+def test_what_was_learned_of_the_knobs_is_stored_between_two_rounds(
+    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> Importance:
+        raise FloatingPointError("a model that cannot be fitted")
+
+    def learn_until(is_done: Callable[[], bool]) -> None:
+        while not is_done():
+            assert step(study)
+
+    monkeypatch.setattr("tuning.results.knob_importance.importance", fails)
+    study = search(RandomSearch(), seed=3, blocks=6)
+    screened = study.slots.filter(purpose=SlotPurpose.SEARCH, run__state=RunState.OK)
+    learn_until(screened.exists)
+    assert not LearnedKnobs.objects.exists()
+    study.refresh_from_db()
+    assert not study.is_finished
+    monkeypatch.setattr(
+        "tuning.results.knob_importance.importance", lambda *_: Importance(runs=7, configs=3)
+    )
+    learn_until(LearnedKnobs.objects.exists)
+    assert LearnedKnobs.objects.get(study=study).found["runs"] == 7
 
 
 def test_a_search_that_has_measured_nothing_says_so(search: Callable[..., Study]) -> None:

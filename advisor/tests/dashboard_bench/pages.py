@@ -18,9 +18,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from advisor.pages.study.context import results_stamp
-from advisor.shared_results import forget
+from advisor.shared_results import forget as forget_shared
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Slot, Study, StudyGroup
+from tuning.results.knob_importance import forget_learned
 from tuning.studies.glance import REFRESH_S, glance
 from tuning.studies.slot_states import slot_states
 
@@ -45,7 +46,8 @@ def pages() -> dict[str, Page]:
     """By name; of a usual study the newest, of studies that differ in size both."""
     large = Study.objects.get(name="large")
     busy = Study.objects.get(name="under way")
-    usual = Study.objects.exclude(name__in=(large.name, busy.name)).latest("pk")
+    search = Study.objects.get(name="search")
+    usual = Study.objects.exclude(pk__in=(large.pk, busy.pk, search.pk)).latest("pk")
     group = StudyGroup.objects.get()
     slot = Slot.objects.filter(study=usual).latest("order")
     run = Run.objects.get(pk=slot.run_id)
@@ -81,6 +83,12 @@ def pages() -> dict[str, Page]:
             f"{name}, of runs": f"{reverse('board-charts', args=[study.pk])}?board={key}",
             f"{name}, report": reverse("study-report", args=[study.pk]),
         }
+    found |= {
+        "search": reverse("study-detail", args=[search.pk]),
+        "search, live": reverse("study-live", args=[search.pk]),
+        "search, charts": reverse("study-charts", args=[search.pk]),
+        "API, search/results": f"/api/v1/studies/{search.pk}/results/",
+    }
     for name in ("studies", "runs", "recommendations", "device-comparison"):
         found[f"API, {name}"] = f"/api/v1/{name}/"
     for name in ("", "ranking/", "results/", "runs/", "events/"):
@@ -147,6 +155,12 @@ class Cost:
     first: Times
     again: Times
     compressed_bytes: int
+
+
+def forget() -> None:
+    """As a web server that has just been started."""
+    forget_shared()
+    forget_learned()
 
 
 def measured(page: Page, requests: int) -> Cost:

@@ -8,12 +8,16 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from advisor.tests import factories
+from advisor.tests.search_study import searching_study
 from benchmarks.models import Device, Run, RunState, Sample
 from tuning.models import Recommendation, Slot, Study, StudyGroup, StudyState
+from tuning.results.knob_importance import learn_knobs
+from tuning.results.study_result import StudyResult
 
 _NAMES = factories.NAMES
 _HOSTS = 3
 _BLOCKS = 3  # of five candidates and the baseline's replicate: 18 runs
+_CONFIGS = 100  # of a search
 
 
 def fill(studies: int, runs: int, samples: int, slots: int, devices: int) -> str:
@@ -41,6 +45,7 @@ def fill(studies: int, runs: int, samples: int, slots: int, devices: int) -> str
             )
             for name in ("large", "under way")
         )
+        _search()
         for number in range(studies - 1):
             _copy(pattern, places[number % devices], number)
         newest = Study.objects.filter(name__in=[f"study {number}" for number in range(_HOSTS)])
@@ -55,6 +60,14 @@ def fill(studies: int, runs: int, samples: int, slots: int, devices: int) -> str
         f"{Study.objects.count()} studies, {Run.objects.count()} runs, "
         f"{Sample.objects.count()} seconds, {large.slots.count()} slots in each of two studies"
     )
+
+
+def _search() -> None:
+    """A search that measures, of twice the usual length; its host has learned from it."""
+    study = searching_study(_CONFIGS)
+    study.name = "search"
+    study.save(update_fields=["name"])
+    learn_knobs(StudyResult(study))
 
 
 def _begin_again(study: Study, seconds: int) -> None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ from tuning.strategy.search.surrogate import Surrogate
 
 Floats = NDArray[np.float64]
 
+#: To be raised with every change of what `importance` answers: answers are stored.
+VERSION: Final = 1
 # Below these nothing is said: of all knobs (different configs), and of one (runs off its most
 # frequent value).
 MIN_CONFIGS = 12
@@ -80,6 +83,14 @@ class Importance:
     @property
     def is_enough(self) -> bool:
         return bool(self.knobs)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        knobs = tuple(KnobEffect(**one) for one in document["knobs"])
+        return cls(**{**document, "knobs": knobs})
 
 
 def importance(
