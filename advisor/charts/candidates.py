@@ -16,7 +16,6 @@ from advisor.wording.addresses import run_url
 from benchmarks.models import RunState
 from tuning.results.boards import Board
 
-
 # Two charts with one x axis, whose labels stand below the second.
 _TWO_ROWS: dict[str, Any] = {
     "xaxis": {"anchor": "y", "domain": [0.0, 1.0], "matches": "x2", "showticklabels": False},

@@ -26,9 +26,7 @@ _LEGEND = {
 }
 
 
-def search_figures(
-    found: SearchResult, space: Space, order: Sequence[str]
-) -> dict[str, Figure]:
+def search_figures(found: SearchResult, space: Space, order: Sequence[str]) -> dict[str, Figure]:
     """The charts that have data; `order`: the knobs, those that matter most first."""
     if not any(look.ratio is not None for look in found.looks):
         return {}

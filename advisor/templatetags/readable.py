@@ -198,4 +198,15 @@ def form_field(field: BoundField, placeholder: object = "") -> dict[str, object]
         attributes["aria-describedby"] = " ".join(shown)
     if placeholder:
         attributes["placeholder"] = str(placeholder)
-    return {"field": field, "widget": field.as_widget(attrs=attributes)}
+    return {"field": field, "widget": _widget(field, attributes)}
+
+
+def _widget(field: BoundField, attributes: dict[str, str | bool]) -> str:
+    """A form that nobody filled in looks the same each time it is shown, a list of servers too."""
+    if field.form.is_bound:
+        return field.as_widget(attrs=attributes)
+    seen: dict[str, str] = field.__dict__.setdefault("seen_as", {})
+    key = repr(attributes)
+    if key not in seen:
+        seen[key] = field.as_widget(attrs=attributes)
+    return seen[key]

@@ -32,10 +32,10 @@ def test_text_is_escaped_in_every_line() -> None:
 def test_devices_are_told_apart_without_their_colours() -> None:
     spread = {8: Spread(1.0, 1.0, 1.0, 1)}
     lines = [DeviceLine(f"{place}", device_style(place), False, spread) for place in range(7)]
-    drawn = by_setting_figure(BySetting("tpmP", "tpmP", lines, {})).data
-    assert len({(trace.line.dash, trace.marker.symbol) for trace in drawn}) == 7
+    shown = drawn(by_setting_figure(BySetting("tpmP", "tpmP", lines, {}))).data
+    assert len({(trace.line.dash, trace.marker.symbol) for trace in shown}) == 7
     seconds = [SecondsLine(line.name, line.style, [1.0, 2.0]) for line in lines]
-    over_time = over_seconds_figure(OverSeconds("p95", "ms", seconds)).data
+    over_time = drawn(over_seconds_figure(OverSeconds("p95", "ms", seconds))).data
     assert len({trace.line.dash for trace in over_time}) == 7
 
 

@@ -208,7 +208,7 @@ def test_a_browser_that_opens_the_data_of_a_chart_gets_its_figures_as_tables(
     elsewhere = admin_client.get(url, headers=browser | {"Referer": "https://example.org/"})
     assert "example.org" not in elsewhere.text
     empty = reverse("study-charts", args=[factories.make_study(blocks=1).pk])
-    assert "There are no figures" in admin_client.get(empty, headers=browser).text
+    assert "These charts have no figures yet" in admin_client.get(empty, headers=browser).text
     assert (
         admin_client.get(reverse("study-charts", args=[4711]), headers=browser).status_code == 404
     )

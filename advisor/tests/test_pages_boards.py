@@ -15,6 +15,7 @@ from advisor.charts.drift import PAIR, REPLICATE, drift_figure, drift_series
 from advisor.charts.intervals import intervals_figure, intervals_series
 from advisor.charts.pareto import pareto_figure, pareto_series
 from advisor.charts.payload import charts_json
+from advisor.pages.study.run_rows import run_rows
 from advisor.tests import factories
 from advisor.tests.drawn import drawn
 from benchmarks.models import Run

@@ -217,7 +217,7 @@ def test_the_list_of_studies_says_which_device_an_answer_is_for(admin_client: Cl
     for number in range(2):
         factories.measured_study(blocks=2, name=f"One device {number}", device=real)
     text = admin_client.get(reverse("study-list")).content.decode()
-    rows = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in text.split("<tr>")[2:]]
+    rows = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in text.split("<tr ")[2:]]
     [both] = [row for row in rows if "Two devices" in row]
     assert len(rows) == 3
     assert re.search(rf"\S+ on {real.kind} \S+ on emulated hdd", both)

@@ -184,7 +184,7 @@ def test_the_model_is_fitted_once_per_round(monkeypatch: pytest.MonkeyPatch) -> 
     assert found.is_enough
     assert fits == []
     assert found == real(
-        Space.from_json(study.search["space"]),
+        Space.from_json((study.search or {})["space"]),
         StudyResult(study).screened_at(study.devices.get(), study.workloads.get()),
         {one.name: one.config.knobs for one in study.candidates.all()},
         Metric.TPMP,

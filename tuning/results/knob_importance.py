@@ -83,9 +83,7 @@ def _asked_of(result: StudyResult) -> _Asked | None:
         return None
     screened = _whole_rounds(result)
     names = {run.candidate for run in screened}
-    knobs = {
-        one.name: one.config.knobs for one in result.candidates.values() if one.name in names
-    }
+    knobs = {one.name: one.config.knobs for one in result.candidates.values() if one.name in names}
     return _Asked(stored["space"], result.aim.objective, screened, knobs)
 
 

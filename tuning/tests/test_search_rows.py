@@ -33,6 +33,7 @@ from tuning.statistics.verdict import VerdictKind
 from tuning.strategy.design import screening_order
 from tuning.strategy.protocol import Done, History, NewCandidate, Proposal, StopReason
 from tuning.strategy.search.importance import Importance
+from tuning.strategy.search.space import Space
 from tuning.strategy.tests.test_contract import RandomSearch
 from tuning.studies import continuation, early_stop, scheduler, trials
 from tuning.studies.continuation import Thought, continue_study
@@ -621,6 +622,7 @@ def test_what_was_learned_of_the_knobs_is_stored_between_two_rounds(
 
     monkeypatch.setattr("tuning.results.knob_importance.importance", fails)
     study = search(RandomSearch(), seed=3, blocks=6)
+    Study.objects.filter(pk=study.pk).update(search={"space": Space(()).as_json()})
     screened = study.slots.filter(purpose=SlotPurpose.SEARCH, run__state=RunState.OK)
     learn_until(screened.exists)
     assert not LearnedKnobs.objects.exists()

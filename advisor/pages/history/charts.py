@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from advisor.charts.figure import Figure
+from advisor.charts.figure import Figure as Chart
 from advisor.charts.levels import DrawnPoint, DrawnSeries, Mark, levels_figure
 from advisor.pages.history.shifts import study_url
 from advisor.wording.history import UNITS, bounds_text, figure_text
@@ -22,7 +22,7 @@ Y_TITLES = {
 X_TITLE = "day on which the study's last run ended, UTC"
 
 
-def history_figures(history: BaselineHistory) -> dict[str, Figure]:
+def history_figures(history: BaselineHistory) -> dict[str, Chart]:
     """By the metric's value; those without a figure are left out."""
     marks = [
         Mark(series.points[0].at, mark_label(place))

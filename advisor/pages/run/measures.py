@@ -81,15 +81,16 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, Format, str], ...]], ...] = (
     ),
 )
 
-# By field the key of what the help page says of it.
+# By key of what the help page says the fields that it is about.
 _TERMS = {
-    "tpmP": "tpmp",
-    **dict.fromkeys(("p95_ms", "p99_ms", "max_ms"), "p95"),
-    **dict.fromkeys(("server_path_length", "host_path_length"), "path-length"),
-    **dict.fromkeys((f"cpu_{what}_pct" for what in ("user", "sys", "iowait", "steal")), "cpu-shares"),
-    "bytes_written_per_new_order": "bytes-written",
-    **dict.fromkeys((f"{of}_{what}_iops" for of in ("data", "log") for what in ("read", "write")), "iops"),
+    "tpmp": ("tpmP",),
+    "p95": ("p95_ms", "p99_ms", "max_ms"),
+    "path-length": ("server_path_length", "host_path_length"),
+    "cpu-shares": ("cpu_user_pct", "cpu_sys_pct", "cpu_iowait_pct", "cpu_steal_pct"),
+    "bytes-written": ("bytes_written_per_new_order",),
+    "iops": ("data_read_iops", "data_write_iops", "log_read_iops", "log_write_iops"),
 }
+_TERM_OF = {field: key for key, fields in _TERMS.items() for field in fields}
 
 
 def measures_of(run: Run) -> list[MeasureGroup]:
@@ -97,7 +98,7 @@ def measures_of(run: Run) -> list[MeasureGroup]:
     groups = []
     for title, lines in GROUPS:
         measures = [
-            Measure(name, form(value), unit, _TERMS.get(field, ""))
+            Measure(name, form(value), unit, _TERM_OF.get(field, ""))
             for name, field, form, unit in lines
             if (value := getattr(run, field)) is not None
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import isfinite
 from urllib.parse import urlencode
 
@@ -73,7 +74,7 @@ class BoardChoice:
         """As `query`, without the order of the table."""
         return urlencode(self.of_charts)
 
-    @property
+    @cached_property
     def sorts(self) -> dict[str, tuple[str, str]]:
         """By column of the table: the query string that sorts by it, and its `aria-sort`."""
         return {

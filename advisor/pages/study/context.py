@@ -108,13 +108,17 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
         "study": study,
         **now_context(now),
         **results_context(shared, choice),
-        **cards_context(shared.result, request),
+        **cards_context(shared, request),
     }
 
 
-def cards_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
+def cards_context(shared: SharedResult, request: HttpRequest) -> dict[str, Any]:
     """The recommendations, with links as the user came; they change with the results."""
-    return {"recommendations": recommendation_cards(result, request)}
+    came_to = request.build_absolute_uri("/")
+    cards = shared.made(
+        ("cards", came_to), lambda result: tuple(recommendation_cards(result, request))
+    )
+    return {"recommendations": cards}
 
 
 def results_context(shared: SharedResult, choice: BoardChoice) -> dict[str, Any]:

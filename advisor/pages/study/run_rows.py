@@ -5,7 +5,7 @@ A page has hundreds of them. As a template they take ten times as long, a third 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString
@@ -43,7 +43,10 @@ def run_rows(lines: Iterable[RunLine], *, shows_device: bool) -> SafeString:
 
 
 def _row(
-    line: RunLine, names: dict[int, str], devices: dict[int, str], badges: dict[str, str]
+    line: RunLine,
+    names: Mapping[int, str],
+    devices: Mapping[int, str],
+    badges: Mapping[str, str],
 ) -> str:
     slot, run = line.slot, line.run
     is_void = line.again is not None or run.state == RunState.DISTURBED

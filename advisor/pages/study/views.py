@@ -110,7 +110,7 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     changed = request.GET.get("seen") != context["stamp"]
     if changed:
         shared = shared_result(study)
-        context |= results_context(shared, choice) | cards_context(shared.result, request)
+        context |= results_context(shared, choice) | cards_context(shared, request)
     context["swaps_results"] = changed
     response = render(request, "studies/_live_answer.html", context)
     if changed:

@@ -3,8 +3,8 @@
 Each request has a greenlet of its own and so, for Django, a thread's own connection. To open one
 costs several milliseconds: the file's schema is read, and some forty functions are registered.
 
-They read the file where the kernel has it. What a page needs of a run lies behind 26 KB that it does
-not need: read page by page, several hundred runs are some thousand calls for each query.
+They read the file where the kernel has it. What a page needs of a run lies behind 26 KB that it
+does not need: read page by page, several hundred runs are some thousand calls for each query.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@
   };
   const REDRAW_AFTER_MS = 250; // Plotly itself follows the window within 100 ms
   const NARROW = window.matchMedia("(max-width: 600px)");
-  const MOST_IF_NARROW = 640; // pixels of height: a chart with many rows fits on a phone
+  const MOST_IF_NARROW = 520; // pixels of height: a chart with many rows fits on a phone
   // Characters of a name beside an axis or in a legend, by the width of the chart in pixels.
   const room = (element) => (element.clientWidth < 480 ? 18 : 40);
   const drawn = new Map(); // chart element -> figure as fetched

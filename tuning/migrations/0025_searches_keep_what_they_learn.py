@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tuning", "0023_studies_may_have_an_end"),
+        ("tuning", "0024_gates_choose_a_binary_log"),
     ]
 
     operations = [
@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 (
                     "key",
                     models.CharField(
-                        help_text="of all that it was worked out from: tuning.results.knob_importance",
+                        help_text="of what it was worked out from: tuning.results.knob_importance",
                         max_length=64,
                     ),
                 ),
