@@ -15,7 +15,7 @@ from benchmarks.datasets.cloning import clone
 from benchmarks.drivers.protocol import Phase
 from benchmarks.emulation.device import emulated_device
 from benchmarks.errors import RunFailed
-from benchmarks.measurement.drive import target_of
+from benchmarks.measurement.drive import called_off, target_of
 from benchmarks.measurement.folders import find_dataset, run_folders
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
@@ -165,7 +165,8 @@ def _load_and_kill(
     except RunFailed as failure:
         if owed:
             return owed[0]
-        raise (None if should_stop() else find_trouble(server)) or failure from failure.__cause__
+        why = called_off(failure) if should_stop() else find_trouble(server)
+        raise why or failure from failure.__cause__
     raise RuntimeError("the driver ended before its server was killed")
 
 

@@ -127,6 +127,8 @@ def drive(
                 should_stop=should_end,
             )
         except RunFailed as failure:
+            if (ended := called_off(failure)) is not None and should_stop():
+                raise ended from failure
             stopped = failure.outcome is Outcome.CANCELLED
             cut = cut_watch.found if stopped else None
             if cut is not None:
@@ -164,6 +166,19 @@ def _children_cpu_s() -> float:
     """CPU time of all ended children of this process."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def called_off(failure: RunFailed) -> RunFailed | None:
+    """What a driver's own failure is if its run was to end anyway, None for any other failure.
+
+    So a disk that somebody has filled is not held against the config: the driver finds that it
+    cannot write down what it has measured while nobody looks for the disk's reserve.
+    """
+    if failure.outcome not in _DRIVERS_OWN:
+        return None
+    return RunFailed(
+        Outcome.CANCELLED, f"the run was to end: {failure}", log_tail=failure.log_tail
+    )
 
 
 def host_stalled(limits: Limits, sampler: Sampler, failure: RunFailed) -> RunFailed | None:

@@ -34,6 +34,8 @@ from benchmarks.servers.privileges import (
     tool,
 )
 from benchmarks.servers.startup import make_run_dir, open_console
+from benchmarks.storage.reserve import room_of
+from benchmarks.storage.reserve_watch import no_room
 
 _MAX_SCRIPT = 16 << 20
 # The scripts were renamed from mysql_* to mariadb_* in MariaDB 11.
@@ -60,7 +62,7 @@ def create_data_dir(
     `options` are what must be decided now, such as innodb_page_size. Afterwards no account can
     log in with an empty or known password: MySQL gives root a random one that is thrown away
     unread, MariaDB's is locked. On failure nothing is left behind; raises RunFailed(NO_START),
-    RunFailed(TIMED_OUT), DeviceUnusable.
+    RunFailed(TIMED_OUT), RunFailed(DISK_FULL), DeviceUnusable.
     """
     data_dir = data_dir.absolute()
     user = server_user()
@@ -131,6 +133,8 @@ def _initialise(binary: ServerBinary, paths: InstancePaths, deadline_s: float) -
     ):
         raise RunFailed(*blame, log_tail="\n".join(meaningful(_log_lines(paths))))
     if process.returncode != 0:
+        if (room := room_of(paths.data_dir)).usable < 0:  # its log may be on the same full disk
+            raise no_room(room)
         what = (
             f"the server could not make a data directory in {paths.data_dir} "
             f"({describe_exit(process.returncode)})"

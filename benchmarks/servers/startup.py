@@ -160,7 +160,12 @@ def _wait_until_ready(
     refused = ""
     while True:
         if not instance.alive():
-            raise explain_failed_start(instance)
+            why = explain_failed_start(instance)
+            # On a full disk it cannot even write that into its log; who watches the disk knows.
+            is_unexplained = isinstance(why, RunFailed) and why.outcome is Outcome.NO_START
+            if is_unexplained and should_stop():
+                raise RunFailed(Outcome.CANCELLED, f"the start was to end: {why}") from why
+            raise why
         if should_stop():
             raise RunFailed(Outcome.CANCELLED, "cancelled while the server was starting")
         try:

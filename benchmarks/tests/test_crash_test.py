@@ -162,6 +162,8 @@ def test_a_server_that_fails_before_it_is_killed_is_told_from_one_that_was(
 ) -> None:
     lost = RunFailed(Outcome.DRIVER_FAILED, "no connection")
     assert end_of(host, tmp_path, Driver(lost), load_s=9.0) is lost
+    cancelled = end_of(host, tmp_path, Driver(lost), load_s=9.0, should_stop=lambda: True)
+    assert (cancelled.outcome, cancelled.__cause__) == (Outcome.CANCELLED, lost.__cause__)
     full = RunFailed(Outcome.DISK_FULL, "the disk is full")
     monkeypatch.setattr(module, "find_trouble", lambda _: full)
     assert end_of(host, tmp_path, Driver(lost), load_s=9.0) is full

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import psutil
 import pytest
@@ -12,11 +13,14 @@ import pytest
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import Dataset
 from benchmarks.errors import DeviceUnusable, RunFailed
+from benchmarks.measurement import drive as drive_module
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.steps import Steps
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.workspace import file_size
-from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers import datadir, startup
+from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.identify import check_usable, identify_device
 from benchmarks.storage.reserve import VARIABLE, Reserve, parse_reserve, room_of
 from benchmarks.storage.reserve_watch import ReserveWatch
@@ -115,6 +119,81 @@ def test_what_ends_for_another_reason_keeps_it(
         with pytest.raises(RunFailed, match="its own") as ended:
             job(outcome, fill)
         assert ended.value.outcome is outcome
+
+
+@pytest.mark.parametrize("fails", [Outcome.DRIVER_FAILED, Outcome.ZERO_WORK, Outcome.CRASHED])
+def test_a_driver_that_cannot_write_on_a_full_disk_is_not_the_configs_doing(
+    mount_tmpfs: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    fails: Outcome,
+) -> None:
+    place = mount_tmpfs("size=10m")
+    monkeypatch.setenv(VARIABLE, "4M")
+    failure = RunFailed(fails, "cannot write the records")
+
+    def run(*_: object, **__: object) -> None:
+        (place / "of another").write_bytes(b"x" * 7 * MIB)
+        raise failure
+
+    for name in ("CommitCounter", "DebtReader", "LiveSeconds", "target_of"):
+        monkeypatch.setattr(drive_module, name, MagicMock())
+    monkeypatch.setattr(drive_module, "find_trouble", lambda _: None)
+    plan = MagicMock(cut_rule=None, driver=MagicMock(run=run), limits=MagicMock(stall_pct=0))
+
+    def job() -> None:
+        with ReserveWatch([place], lambda: False) as watch:
+            try:
+                drive_module.drive(
+                    *(plan, MagicMock(), {}, MagicMock(), tmp_path / "driver"),
+                    *(Steps(lambda _: None), watch.should_stop),
+                )
+            finally:
+                (place / "of another").unlink()  # as the clone is, before the job has ended
+
+    with pytest.raises(RunFailed) as ended:
+        job()
+    is_drivers_own = fails is not Outcome.CRASHED
+    assert ended.value.outcome is (Outcome.DISK_FULL if is_drivers_own else fails)
+
+
+@pytest.mark.parametrize("fails", [Outcome.NO_START, Outcome.OUT_OF_MEMORY])
+def test_a_server_that_cannot_even_write_its_log_on_a_full_disk_is_not_refused_for_its_config(
+    mount_tmpfs: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, fails: Outcome
+) -> None:
+    place = mount_tmpfs("size=10m")
+    monkeypatch.setenv(VARIABLE, "4M")
+    ended_at_once = MagicMock(alive=MagicMock(return_value=False))
+    monkeypatch.setattr(startup, "explain_failed_start", lambda _: RunFailed(fails, "exit status"))
+
+    def job() -> None:
+        with ReserveWatch([place], lambda: False) as watch:
+            (place / "of another").write_bytes(b"x" * 7 * MIB)
+            try:
+                startup._wait_until_ready(ended_at_once, 0.0, 0.0, watch.should_stop)
+            finally:
+                (place / "of another").unlink()
+
+    with pytest.raises(RunFailed) as ended:
+        job()
+    assert ended.value.outcome is (Outcome.DISK_FULL if fails is Outcome.NO_START else fails)
+
+
+def test_neither_is_one_that_cannot_make_a_data_directory(
+    mount_tmpfs: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    place = mount_tmpfs("size=10m")
+    monkeypatch.setattr(datadir, "server_user", lambda: None)
+    program = tmp_path / "mysqld"
+    program.write_text(f"#!/bin/sh\nhead -c 7M /dev/zero > {place}/rows\nexit 1\n")
+    program.chmod(0o755)
+    binary = ServerBinary(program, Flavour.MYSQL, (8, 4, 6), "8.4.6", "ab" * 32, None)
+    for reserve, outcome in (("4M", Outcome.DISK_FULL), ("1M", Outcome.NO_START)):
+        monkeypatch.setenv(VARIABLE, reserve)
+        with pytest.raises(RunFailed) as failed:
+            datadir.create_data_dir(binary, place / "data")
+        assert failed.value.outcome is outcome
+        assert [path.name for path in place.iterdir()] == ["rows"]
 
 
 @pytest.mark.server
