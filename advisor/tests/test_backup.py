@@ -105,6 +105,8 @@ def live_through(folder: Path) -> None:
             restore(broken, force=True)
         assert refused.value.code == code
     assert Config.objects.filter(hash="made afterwards").exists()
+    # What was refused has left nothing, also of what no transaction takes back.
+    assert factories.make_study(name="made at last").pk > study.pk
     assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []
 
 

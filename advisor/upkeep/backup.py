@@ -13,10 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from django.apps import apps
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.management.color import no_style
 from django.db import DataError, Error, IntegrityError, connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -146,9 +144,19 @@ def _import_tables(archive: zipfile.ZipFile) -> None:
             with archive.open(f"{_TABLES}{table}") as file, cursor.copy(into) as rows:
                 while part := file.read(_CHUNK):
                     rows.write(part)
-        models = apps.get_models(include_auto_created=True)
-        for statement in connection.ops.sequence_reset_sql(no_style(), models):
-            cursor.execute(statement)
+        _raise_sequences(cursor)
+
+
+def _raise_sequences(cursor: Any) -> None:
+    """New rows get numbers of their own.
+
+    A sequence is outside of the transaction: it is never lowered, so that it suits the rows that
+    were there as well if they stay.
+    """
+    for one in connection.introspection.sequence_list():
+        sequence, table, column = (_quoted(one[key]) for key in ("name", "table", "column"))
+        newest = f"GREATEST(MAX({column}), (SELECT last_value FROM {sequence}))"  # noqa: S608
+        cursor.execute(f"SELECT setval(%s, {newest}) FROM {table}", [sequence])  # noqa: S608
 
 
 def _tables(cursor: Any) -> list[str]:
