@@ -80,7 +80,13 @@ def bodies(study: Study, place: Path) -> Iterator[tuple[str, str, dict[str, Any]
     hosts = [*Host.objects.order_by("pk").values_list("name", flat=True)[:2]]
     yield f"{_V1}study-groups/", "post", {"template": "quick", "hosts": hosts}
     candidate = {"config": wanted["configs"][0]}
-    yield f"{_V1}gates/", "post", {"name": "nightly", "candidate": candidate}
+    gate = {
+        "name": "nightly",
+        "candidate": candidate,
+        "host": host.name,
+        "device": {"path": str(place)},
+    }
+    yield f"{_V1}gates/", "post", gate
     yield f"{_V1}configs/translate/", "post", {"text": text, "target": "mysql 8.4"}
     yield f"{_V1}configs/diff/", "post", {"left": text, "right": text, "target": "mysql 8.4"}
     yield f"{_V1}webhooks/", "post", {"url": "https://ci.example.org/"}
