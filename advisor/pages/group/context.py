@@ -18,6 +18,7 @@ from advisor.shared_results import PROGRESS, shared_results
 from tuning.models import Recommendation, Study, StudyGroup
 from tuning.results.study_result import StudyResult
 from tuning.studies.draining import drain_text
+from tuning.studies.load_hosts import fetch_load_hosts
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.slot_states import SlotState, slot_states, slot_states_of
 
@@ -79,7 +80,9 @@ def results_context(group: StudyGroup) -> dict[str, Any]:
 
 def _studies(group: StudyGroup) -> list[Study]:
     rows = group.studies.select_related("server", "host").prefetch_related("devices", "workloads")
-    return list(rows.order_by("host__name", "pk"))
+    studies = list(rows.order_by("host__name", "pk"))
+    fetch_load_hosts(studies)
+    return studies
 
 
 def _column(study: Study, slots: Sequence[SlotState] | None) -> HostColumn:
