@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import json
+from dataclasses import asdict
 
 import pytest
 from django.test import Client
@@ -14,7 +15,10 @@ from rich.console import Console
 from advisor.shared_results import forget
 from advisor.terminal.report import print_ranking
 from advisor.tests import factories
-from tuning.models import Recommendation
+from benchmarks.emulation.profile import EmulationProfile
+from benchmarks.models import Device
+from tuning.export.formats import ExportRequest
+from tuning.models import Recommendation, Study
 from tuning.results.study_result import StudyResult
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import GB, MB
@@ -58,6 +62,20 @@ def test_the_page_shows_both_values_and_offers_the_file_as_measured(
     where = reverse("study-my-cnf", args=[modelled.study_id, modelled.pk])
     assert f"= {31 * GIB}" in admin_client.get(where).content.decode()
     assert f"= {160 * MIB}" in admin_client.get(f"{where}?as_measured=1").content.decode()
+
+
+@pytest.mark.parametrize("iops", [None, 200])
+def test_only_a_device_that_was_slowed_is_said_to_lack_seek_times(
+    modelled: Recommendation, iops: int | None
+) -> None:
+    """Most scale models only hold the memory: they run on the real disk."""
+    profile = EmulationProfile("hdd", "hdd", iops, iops, memory_bytes=800 * MB, scale=200)
+    limits = {"emulation": asdict(profile), "emulation_label": profile.label()}
+    Device.objects.filter(pk=modelled.device_id).update(**limits)
+    result = StudyResult(Study.objects.get(pk=modelled.study_id))
+    [found] = result.recommendations
+    text = result.export(found, ExportRequest()).text
+    assert ("seek times" in " ".join(text.replace("#", "").split())) is (iops is not None)
 
 
 def test_the_api_shows_both_values(admin_client: Client, modelled: Recommendation) -> None:

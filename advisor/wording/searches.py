@@ -20,7 +20,7 @@ def warm_start_text(found: WarmStart | None) -> str:
     studies = f"studies {', '.join(first)} and {last}" if first else f"study {last}"
     return (
         f"Starts with the best of {found.configs} configs ({runs}) of {studies} on this kind of "
-        "device; their figures are in no ranking."
+        "device, if any look better than the baseline; their figures are in no ranking."
     )
 
 

@@ -37,6 +37,8 @@ def measured(effect: Effect, facts: ExportFacts) -> str:
     """The figures of one workload, for the header."""
     figures = f"{effect.runs} OK run{plural(effect.runs)}, {effect.failures} failed"
     now = _figures(effect.tpmP, effect.p95_ms)
+    if facts.keeps_baseline and not effect.runs + effect.failures:  # a search without a race
+        return "only in short runs of the search, beside the configs that it tried"
     if facts.keeps_baseline:
         return f"{now}: median of {figures}; the others were compared with this baseline"
     ratio = "no ratio to" if effect.ratio is None else f"{effect.ratio:.3f} times the tpmP of"

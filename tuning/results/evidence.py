@@ -159,7 +159,7 @@ def _device_text(device: Device) -> str:
 def _not_tested(device: Device, winner: Candidate) -> list[str]:
     """What the study's device leaves open; the file itself cannot place a redo log."""
     left = []
-    if device.emulation_label:
+    if device.profile is not None and device.profile.throttles:
         left.append(
             "a real device of that kind: this one was emulated by limits on the server, which do "
             "not model seek times (docs/emulation.md)"
