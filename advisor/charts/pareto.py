@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from advisor.charts.figure import Figure
 from advisor.charts.palette import GREY, ORANGE
 from advisor.charts.text import plain
+from advisor.wording.formatting import shortened
 from tuning.results.boards import Board
 
 # The size of a name, as shares of the range of the points.
 NAME_WIDTH, NAME_HEIGHT = 0.35, 0.06
+# A longer one is cut: it would reach beyond the chart.
+MAX_NAME = 22
 HALF = 0.5
 # Short paths blue, long ones orange: readable on light and dark backgrounds.
 SCALE = [[0.0, "#3b82c4"], [0.5, "#8a94a0"], [1.0, "#d9822b"]]
@@ -84,7 +87,11 @@ def pareto_figure(series: ParetoSeries) -> Figure:
     else:
         marker["color"] = GREY
     sides = _sides(points)
-    names = [f"<b>{plain(p.candidate)}</b>" if p.is_front else plain(p.candidate) for p in points]
+    labels = [plain(shortened(point.candidate, MAX_NAME)) for point in points]
+    names = [
+        f"<b>{label}</b>" if point.is_front else label
+        for label, point in zip(labels, points, strict=True)
+    ]
     figure.add_scatter(
         x=[point.p95_ms for point in points],
         y=[point.tpmP for point in points],

@@ -67,6 +67,7 @@ register.filter("duration", formatting.duration)
 register.filter("rough_duration", formatting.rough_duration)
 register.filter("byte_size", formatting.byte_size)
 register.filter("few_names", formatting.few_names)
+register.filter("shortened", formatting.shortened)
 register.filter("run_url", run_url)
 
 

@@ -99,6 +99,12 @@ def byte_size(size: float | None) -> str:
     return f"{decimals(size)}{NARROW}TB"
 
 
+def shortened(text: object, most: int) -> str:
+    """At most so many characters: long names often differ at their end alone, so it is kept."""
+    whole, end = str(text), most * 45 // 100
+    return whole if len(whole) <= most else f"{whole[: most - 1 - end]}…{whole[-end:]}"
+
+
 def few_names(names: Sequence[str], most: int) -> str:
     """As "a, b and 7 others" where there are more than `most` and one; else all of them."""
     more = len(names) - most

@@ -50,6 +50,7 @@ def report_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
         "study": study,
         "address": request.build_absolute_uri(reverse("study-detail", args=[study.pk])),
         "boards": [_board(board, result, most) for board in boards],
+        "configs": len(boards[0].rows_by(result.aim.objective)) if boards else 0,
         "more_boards": len(result.boards) - len(boards),
         "recommendations": [
             (card.recommendation, certainty(card.recommendation))
