@@ -76,11 +76,14 @@
     return styled;
   }
 
-  // In a narrow chart each name of the legend takes a line of its own: so many pixels more.
+  // A legend of more than two lines takes no room from the figure: so many pixels more. Plotly
+  // gives each name the width of the longest, of about 7 pixels a character beside its line.
   function legendRows(element, { data, layout }) {
-    if (element.clientWidth >= 480 || layout.showlegend === false) return 0;
-    const shown = data.filter((trace) => trace.name && trace.showlegend !== false);
-    return 19 * Math.max(shown.length - 2, 0);
+    if (layout.showlegend === false) return 0;
+    const names = named(data, element).filter((one) => one.name && one.showlegend !== false);
+    const longest = Math.max(0, ...names.map((one) => one.name.length));
+    const inOneLine = Math.max(1, Math.floor((element.clientWidth - 60) / (45 + 7 * longest)));
+    return 19 * Math.max(Math.ceil(names.length / inOneLine) - 2, 0);
   }
 
   // A legend of long names would leave a narrow chart no room.
