@@ -277,6 +277,8 @@ def test_devices_of_several_hosts_are_compared_from_the_page_of_their_study(
     found = admin_client.get(f"{API}?group_id={group.pk}").json()
     check(document, "DeviceComparison", found)
     assert found["run_set"]["hosts"] == ["db-host-1", "db-host-2"]
+    measured_on(HDD, host=factories.make_host("db-host-3"), study={"group": group})
+    assert ", on 3 hosts." in plain(page(admin_client, f"?group={group.pk}"))
     assert found["differing"].keys() == {"memory_bytes"}
     names = [(one["host"], one["name"]) for one in found["devices"]]
     assert names[0] == ("db-host-2", "db-host-2: hdd")

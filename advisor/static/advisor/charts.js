@@ -131,7 +131,10 @@
           const figure = charts[element.dataset.chart];
           const note = element.querySelector(".placeholder");
           if (figure) draw(element, figure);
-          else if (note && note.dataset.empty) note.textContent = note.dataset.empty;
+          else if (note && note.dataset.empty) {
+            note.textContent = note.dataset.empty;
+            element.style.minHeight = "0"; // no room for what does not come
+          }
         }
       } catch {
         for (const element of here) {
