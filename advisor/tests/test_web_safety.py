@@ -364,6 +364,8 @@ def web(home: Path) -> Iterator[int]:
     finally:
         process.terminate()
         process.wait(30)
+    # gevent has replaced what waits before anything of ours was imported.
+    assert "MonkeyPatchWarning" not in (home / "web.log").read_text()
 
 
 def ask(port: int, *, headers: dict[str, str] | None = None) -> http.client.HTTPResponse:
