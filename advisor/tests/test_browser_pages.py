@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from django.urls import reverse
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from advisor.tests import dashboard_scene, factories
 from advisor.tests.test_browser import (
     Visitor,
     browser,
+    enter,
     in_browser,
     visitor,
     wait_until_unasked,
@@ -27,6 +28,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.django_db(trans
 # What a theme changes is colours: all else is seen in one of the two.
 IN_FULL: dict[str, Any] = {"resultTypes": ["violations"]}
 IN_THE_OTHER_THEME = IN_FULL | {"runOnly": ["color-contrast"]}
+# With all that is folded left so.
+MAX_PHONE_PX = 8_000
 FOUND_BY_AXE = "async (options) => (await axe.run(options)).violations"
 # Charts of folded parts are fetched when these are opened. Below each chart its figures are a
 # table: thousands of cells of one kind, of which one table is looked at.
@@ -184,6 +187,70 @@ def test_on_a_phone_the_charts_of_a_group_fold_but_the_first(visitor: Visitor) -
         expect(button).to_have_attribute("aria-expanded", "true")
         for heading in (headings.first, headings.last):
             expect(heading).to_have_attribute("aria-expanded", "false")
+
+    in_browser(look)
+
+
+def test_a_study_of_many_candidates_on_four_devices_is_short_on_a_phone(
+    browser: Browser, visitor: Visitor
+) -> None:
+    disk, *others = (
+        factories.make_device(kind=kind, data_dir=f"/srv/{kind}-" + "long-mount-point/" * 3)
+        for kind in ("hdd", "sata-ssd", "nvme", "raid")
+    )
+    names = ["server-default", *(dashboard_scene.LONG_NAME.format(n) for n in range(1, 25))]
+    study = factories.measured_study(
+        names=names, device=disk, others=others, blocks=1, samples=False
+    )
+    address = reverse("study-detail", args=[study.pk])
+    room = "[document.documentElement.scrollHeight, document.documentElement.scrollWidth]"
+
+    def look() -> None:
+        page = visitor.page
+        page.set_viewport_size({"width": 390, "height": 800})
+        visitor.open(address)
+        expect(page.locator(".chart svg.main-svg .xtitle").first).to_be_visible()
+        height, width = page.evaluate(room)
+        assert (height < MAX_PHONE_PX, width) == (True, 390), height
+        boards = page.locator("details.board-fold")
+        assert [one.get_attribute("open") for one in boards.all()] == ["", None, None, None]
+        # A line has three columns, and unfolds to the rest of it.
+        line = boards.first.locator("tbody tr").nth(3)
+        runs = line.locator("td[data-label=Runs]")
+        expect(runs).to_be_hidden()
+        line.locator(".row-more > summary").focus()
+        page.keyboard.press("Enter")
+        expect(runs).to_be_visible()
+        expect(line.locator("details.changes")).to_be_visible()
+        page.evaluate(AXE_SCRIPT)
+        assert found_by_axe(page, IN_FULL) == []
+        # Another device is opened with the keyboard too, and its chart is drawn.
+        boards.nth(2).locator("> summary").focus()
+        page.keyboard.press("Enter")
+        expect(boards.nth(2).locator("svg.main-svg .xtitle").first).to_be_visible()
+        # Who sorts a ranking that was folded sees it.
+        boards.nth(2).locator("a.sort", has_text="p95").click()
+        expect(boards.nth(2).locator("th[aria-sort=ascending]")).to_be_visible()
+        expect(boards.nth(1).locator("table")).to_be_hidden()
+        # A link to a candidate opens the list that it is in.
+        line.locator("a").first.click()
+        expect(page.locator("#candidates-fold .candidate[open]")).to_be_visible()
+        # Where there is room all is open.
+        page.set_viewport_size({"width": 1280, "height": 800})
+        for board in boards.all():
+            expect(board.locator("table").first).to_be_visible()
+        expect(runs).to_be_visible()
+
+        plain = enter(browser, visitor.server, "dba", java_script_enabled=False)
+        plain.page.set_viewport_size({"width": 390, "height": 800})
+        plain.open(address)
+        assert plain.page.evaluate(room)[0] < MAX_PHONE_PX
+        last = plain.page.locator("details.board-fold").last
+        last.locator("> summary").click()
+        last.locator(".row-more > summary").first.click()
+        expect(last.locator("td[data-label=Runs]").first).to_be_visible()
+        assert plain.complaints == []
+        plain.page.close()
 
     in_browser(look)
 
