@@ -10,6 +10,6 @@ class AdvisorConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        # The tasks need Celery's application. Not imported with the package: the web server reads its
-        # settings in it before gevent has replaced `ssl`, which Celery imports.
+        # The tasks need Celery's application. It is not imported with the package, in which
+        # the web server reads its settings before gevent has replaced `ssl`: Celery imports that.
         import_module("advisor.celery")
