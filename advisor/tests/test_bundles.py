@@ -8,6 +8,7 @@ import json
 import subprocess
 import zipfile
 from collections.abc import Callable
+from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,9 @@ from tuning.bundles import read
 from tuning.bundles.repeat import repeat_request
 from tuning.bundles.write import write_bundle
 from tuning.models import Candidate, Slot, Study, StudyState
+from tuning.statistics.aim import Aim
+from tuning.statistics.data import Metric
+from tuning.studies.request import SearchRequest
 
 pytestmark = pytest.mark.django_db
 V1 = "/api/v1/"
@@ -162,6 +166,24 @@ def test_the_request_that_repeats_a_study_is_one(make: Callable[[], Study]) -> N
     body = StudyRequestSerializer(data=repeat_request(make()))
     assert body.is_valid(), body.errors
     body.study_request()
+
+
+def test_the_request_that_repeats_a_search_asks_for_the_same() -> None:
+    wanted = SearchRequest(
+        knobs=3,
+        free=("table_open_cache",),
+        pinned={"innodb_flush_method": "O_DIRECT"},
+        bounds={"innodb_io_capacity": ("200", "4000")},
+        aim=Aim(Metric.P95, {Metric.TPMP: 100.0}, 60.0),
+        warm_start=False,
+    )
+    study = searching_study(0, aim=wanted.aim)
+    asked = asdict(wanted)
+    del asked["aim"]
+    study.search = (study.search or {}) | {"asked": json.loads(json.dumps(asked))}
+    body = StudyRequestSerializer(data=repeat_request(study))
+    assert body.is_valid(), body.errors
+    assert body.study_request().search == wanted
 
 
 def test_what_comes_from_elsewhere_is_only_looked_at(api: Client, client: Client) -> None:

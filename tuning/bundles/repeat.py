@@ -145,7 +145,7 @@ def _search(document: dict[str, Any]) -> dict[str, Any]:
         found["knobs"] = knobs
     elif knobs:
         found["names"] = list(knobs)
-    for name in ("pinned", "bounds", "warm_start"):
+    for name in ("free", "pinned", "bounds", "warm_start"):
         if name in asked:
             found[name] = asked[name]
     return found
