@@ -15,10 +15,19 @@ from advisor.tests.search_study import queued_slot
 from advisor.tests.test_search_asked import CAPACITY, POOL, advised, host, post, search
 from advisor.wording.searches import warm_start_text
 from benchmarks.inventory.devices import DeviceRequest
-from benchmarks.models import Config, Device, Run, RunState, Server, Workload
+from benchmarks.models import (
+    Config,
+    CrashTest,
+    Device,
+    JobState,
+    Run,
+    RunState,
+    Server,
+    Workload,
+)
 from benchmarks.storage.kinds import DeviceKind
 from tuning.configs.knobs import config_hash
-from tuning.models import Candidate, SlotPurpose, Study, StudyState
+from tuning.models import Candidate, CrashSlot, SlotPurpose, Study, StudyState
 from tuning.results.knob_importance import knob_importance
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
@@ -69,6 +78,23 @@ def earlier(
         ended(slot.run, 6000 * math.exp(gain), state)
     Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED)
     return study
+
+
+def killed(study: Study, *seconds: float) -> None:
+    """Its baseline was, once for each of these recoveries."""
+    baseline = study.candidates.get(is_baseline=True)
+    place: dict[str, Any] = {"device": study.devices.get(), "workload": study.workloads.get()}
+    test = CrashTest.objects.create(
+        host=study.host,
+        server=study.server,
+        config=baseline.config,
+        seed=1,
+        load_s=30,
+        state=JobState.OK,
+        kills=[{"seconds": one} for one in seconds],
+        **place,
+    )
+    CrashSlot.objects.create(study=study, candidate=baseline, test=test, **place)
 
 
 def candidate(study: Study, knobs: dict[str, str], **values: Any) -> Candidate:
@@ -129,6 +155,30 @@ def test_limits_that_the_baseline_missed_before_are_said_before_the_start(
     assert said in " ".join(capsys.readouterr().out.split())
     easy = search(knobs=(POOL, CAPACITY), aim=Aim(keep={Metric.P95: 60.0}))
     assert search_here(StudyRequest(template="search", search=easy)).missed_before.limits == ()
+
+
+def test_a_limit_on_recovery_is_among_those_that_were_missed_before() -> None:
+    def missed(aim: Aim) -> MissedBefore:
+        wanted = search(knobs=(POOL, CAPACITY), aim=aim)
+        return search_here(StudyRequest(template="search", search=wanted)).missed_before
+
+    late, slow = "recovery <= 60 s: 75.0 s", "p95 <= 40 ms: 50 ms in 3 runs"
+    before = earlier()
+    assert missed(Aim(max_recovery_s=60.0)) == MissedBefore()
+    killed(before, 41.0, 75.0, 52.0)
+    assert missed(Aim(max_recovery_s=60.0)) == MissedBefore(before.pk, (late,))
+    assert missed(Aim(max_recovery_s=75.0)).limits == ()
+    both = Aim(keep={Metric.P95: 40.0}, max_recovery_s=60.0)
+    assert missed(both) == MissedBefore(before.pk, (slow, late))
+    assert missed(Aim(keep={Metric.P95: 40.0})) == MissedBefore(before.pk, (slow,))
+
+
+def test_runs_with_other_cpus_say_nothing_of_limits() -> None:
+    earlier()
+    Run.objects.update(fingerprint={"logical_cpus": "64"})
+    wanted = search(knobs=(POOL, CAPACITY), aim=Aim(keep={Metric.P95: 40.0}))
+    here = search_here(StudyRequest(template="search", search=wanted))
+    assert here.missed_before == MissedBefore()
 
 
 def test_the_newest_studies_come_first_and_each_counts() -> None:

@@ -18,13 +18,14 @@ from django.db.models.fields.json import KeyTextTransform
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.inventory.devices import FoundDevice
 from benchmarks.inventory.host import HostInventory
-from benchmarks.models import Config, Device, RunState, Workload
+from benchmarks.models import Config, CrashTest, Device, JobState, RunState, Workload
 from benchmarks.outcomes import Outcome
 from benchmarks.storage.identity import DeviceIdentity
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
 from tuning.models import SlotPurpose, Study, StudyState
+from tuning.results.crash_recovery import not_recovered
 from tuning.results.evidence import traits_of
 from tuning.statistics.aim import Aim, missed_texts
 from tuning.statistics.data import Metric, Observation
@@ -48,6 +49,8 @@ _PURPOSES = (
     SlotPurpose.SEARCH,
     SlotPurpose.REDUCED,
 )
+# How many CPUs the host of a slot's run had.
+_CPUS = KeyTextTransform("logical_cpus", "run__fingerprint")
 
 
 @dataclass(frozen=True)
@@ -105,20 +108,17 @@ class MissedBefore:
 
 
 def missed_before(place: SearchPlace, aim: Aim) -> MissedBefore:
-    """By the newest study in the same situation that has figures of the baseline."""
-    for study, places in _studies(place) if aim.keep else ():
-        there = study.slots.filter(
-            candidate__is_baseline=True, run__state=RunState.OK, purpose__in=_PURPOSES
-        )
-        names = "tpmP", "p95_ms", "server_path_length"
-        rows = there.values_list("device", "workload", "block", *(f"run__{one}" for one in names))
-        seen = [
-            Observation("", block, Outcome.OK, **dict(zip(names, figures, strict=True)))
-            for device, workload, block, *figures in rows
-            if (device, workload) in places
-        ]
-        if seen:
-            return MissedBefore(study.pk, missed_texts(aim, seen))
+    """By the newest study in the same situation that has figures of the baseline.
+
+    A limit on crash recovery by the kills of that study; without another limit by the newest with
+    kills.
+    """
+    for study, places in _studies(place) if aim.limits else ():
+        seen = _baseline_runs(study, places, str(place.host.host_cpus))
+        killed = _slowest_to_recover(study, places)
+        if seen if aim.keep else killed is not None:
+            late = not_recovered({"": killed} if killed else {}, aim.max_recovery_s)
+            return MissedBefore(study.pk, (*missed_texts(aim, seen), *late.values()))
     return MissedBefore()
 
 
@@ -241,6 +241,30 @@ def _near(one: float, other: float, factor: float) -> bool:
     return max(one, other) <= factor * min(one, other)
 
 
+def _baseline_runs(study: Study, places: set[tuple[int, int]], cpus: str) -> list[Observation]:
+    there = study.slots.filter(
+        candidate__is_baseline=True, run__state=RunState.OK, purpose__in=_PURPOSES
+    ).annotate(cpus=_CPUS)
+    names = "tpmP", "p95_ms", "server_path_length"
+    columns = "device", "workload", "cpus", "block", *(f"run__{one}" for one in names)
+    return [
+        Observation("", block, Outcome.OK, **dict(zip(names, figures, strict=True)))
+        for device, workload, had, block, *figures in there.values_list(*columns)
+        if (device, workload) in places and had == cpus
+    ]
+
+
+def _slowest_to_recover(study: Study, places: set[tuple[int, int]]) -> CrashTest | None:
+    """Of the baseline's tests that were timed."""
+    there = study.crash_slots.filter(candidate__is_baseline=True, test__state=JobState.OK)
+    tests = [
+        slot.test
+        for slot in there.select_related("test")
+        if (slot.device_id, slot.workload_id) in places
+    ]
+    return max(tests, key=lambda test: max(test.seconds), default=None)
+
+
 class _Row(NamedTuple):
     """A run of an earlier study that ended."""
 
@@ -295,10 +319,7 @@ def _knobs(study: Study, space: Space) -> set[int]:
 def _rows(study: Study, places: set[tuple[int, int]], metric: Metric, cpus: str) -> list[_Row]:
     names = [*_Row._fields[:-1], f"run__{metric.value}"]
     there = study.slots.filter(purpose__in=_PURPOSES).order_by("order")
-    columns = there.annotate(
-        cpus=KeyTextTransform("logical_cpus", "run__fingerprint")
-    ).values_list(*names)
-    found = [_Row(*row) for row in columns]
+    found = [_Row(*row) for row in there.annotate(cpus=_CPUS).values_list(*names)]
     return [
         row
         for row in found
