@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,16 @@ def test_the_outlook_counts_candidates_runs_time_and_space(admin_client: Client)
     assert outlook(StudyRequest(template="compare", warehouses=20)).disks[0].needed > disk.needed
     searched = outlook(StudyRequest(template="search", budget_minutes=30))
     assert (searched.runs, searched.seconds) == (None, 1800.0)
+    # Ten seconds, and for each of three kills ten beside 30 of load, or as long as a run.
+    assert searched.crash_tests_s == 2 * (10 + 3 * (30 + 10))
+    longer = StudyRequest(template="search", warmup_s=20, measure_s=40)
+    assert outlook(longer).crash_tests_s == 2 * (10 + 3 * (60 + 10))
+    assert seen.crash_tests_s == 0
+    assert outlook(replace(longer, recovery=False)).crash_tests_s == 0
+    assert "plus about 4 min for crash tests and the time to load the data" in words_of(
+        page(admin_client, "?template=search")
+    )
+    assert "for crash tests" not in words_of(page(admin_client, "?template=compare"))
 
     text = words_of(
         preview(

@@ -10,6 +10,7 @@ from benchmarks.measurement.crash_test import KILLS
 from benchmarks.models import ACTIVE_JOB_STATES, JobState, Workload
 from tuning.models import Study
 from tuning.statistics.aim import Aim
+from tuning.studies.request import Sizes
 
 #: Seconds of load before each kill: at least the first, at most the second.
 MIN_LOAD_S, MAX_LOAD_S = 30, 300
@@ -44,9 +45,14 @@ def has_crash_tests(study: Study) -> bool:
     return Aim.from_json(study.search or {}).max_recovery_s is not None
 
 
-def load_seconds(workload: Workload) -> int:
+def load_seconds(sizes: Workload | Sizes) -> int:
     """Of load before each kill."""
-    return min(max(workload.warmup_s + workload.measure_s, MIN_LOAD_S), MAX_LOAD_S)
+    return min(max(sizes.warmup_s + sizes.measure_s, MIN_LOAD_S), MAX_LOAD_S)
+
+
+def crash_test_s(sizes: Workload | Sizes) -> float:
+    """Estimated seconds of one test, before another has shown it."""
+    return _OVERHEAD_S + KILLS * (load_seconds(sizes) + _RESTART_S)
 
 
 def crash_forecast(
@@ -72,10 +78,6 @@ def crash_forecast(
     return CrashForecast(
         done=done,
         left=max(planned, len(tests)) - done,
-        each_s=median(took) if took else fmean(map(_expected_s, workloads)),
+        each_s=median(took) if took else fmean(map(crash_test_s, workloads)),
         is_under_way=done < len(tests),
     )
-
-
-def _expected_s(workload: Workload) -> float:
-    return _OVERHEAD_S + KILLS * (load_seconds(workload) + _RESTART_S)

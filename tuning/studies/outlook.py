@@ -11,6 +11,8 @@ from pathlib import Path
 
 from benchmarks.inventory.stored import inventory_of
 from tuning.studies.arrangement import arrange
+from tuning.studies.crash_forecast import crash_test_s
+from tuning.studies.crash_tests import with_crash_tests
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S
 from tuning.studies.hosts import host_for
 from tuning.studies.request import StudyRequest, sizes_of
@@ -32,7 +34,8 @@ class Outlook:
     """`candidates` are those of the template and the given files, the baseline included; with
     `proposes` the advisor adds some of its own. `runs` is None for a search, whose time is fixed
     and not its number of runs; else the most that its blocks can take. `seconds` are those of all
-    blocks or of the budget, without loading data and confirming a winner.
+    blocks or of the budget, without loading data and confirming a winner; `crash_tests_s` those of
+    the crash tests after them, 0 without any.
     """
 
     host: str
@@ -42,6 +45,7 @@ class Outlook:
     connections: tuple[int, ...]
     runs: int | None
     seconds: float
+    crash_tests_s: float
     confirms: bool
     disks: list[Disk]
 
@@ -69,6 +73,7 @@ def outlook(request: StudyRequest) -> Outlook:
         seconds = seconds if minutes is None else min(seconds, minutes * 60.0)
     else:
         seconds = (minutes or 0) * 60.0
+    kills = with_crash_tests(request, searches=template.searches)
     confirms = template.confirms if request.confirms is None else request.confirms
     return Outlook(
         host=host.name,
@@ -78,6 +83,8 @@ def outlook(request: StudyRequest) -> Outlook:
         connections=sizes.connections,
         runs=runs,
         seconds=seconds,
+        # Of the baseline and a winner on each place.
+        crash_tests_s=2 * places * crash_test_s(sizes) if kills else 0.0,
         confirms=confirms or template.searches,
         disks=[
             Disk(*one)
