@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
-from tuning.statistics.data import Metric
+from tuning.statistics.aim import Aim
+from tuning.statistics.data import Metric, Observation
 from tuning.statistics.rounds import Short, is_better, mean_ratio, round_ratios
 from tuning.strategy.racing import FAULTS
 from tuning.studies.slot_states import SlotState
@@ -28,12 +29,13 @@ class Leader:
     blocks: int
 
 
-def leader_of(slots: Sequence[SlotState], metric: Metric) -> Leader | None:
+def leader_of(slots: Sequence[SlotState], aim: Aim) -> Leader | None:
     """Of the last place in `slots`, all slots of a study in order.
 
     None while no config has two blocks, or as long as none is ahead of the baseline. One with a
-    run that failed or was cut short does not lead.
+    run that failed or was cut short does not lead, nor one that misses a limit in its blocks.
     """
+    metric = aim.objective
     here = [slot for slot in slots if slot.place == slots[-1].place]
     in_blocks = [slot for slot in here if slot.purpose == SlotPurpose.BLOCK]
     known = round_ratios([Short(s.block, s.is_baseline, s.figure(metric)) for s in in_blocks])
@@ -41,11 +43,12 @@ def leader_of(slots: Sequence[SlotState], metric: Metric) -> Leader | None:
     for slot, ratio in zip(in_blocks, known, strict=True):
         if ratio is not None and not slot.is_baseline:
             ratios.setdefault(slot.name, []).append(ratio)
-    behind = {s.name for s in in_blocks if s.state in FAULTS or s.state == RunState.CUT_SHORT}
+    out = {s.name for s in in_blocks if s.state in FAULTS or s.state == RunState.CUT_SHORT}
+    out |= _over_limits(in_blocks, aim)
     means = {
         name: mean_ratio(found)
         for name, found in ratios.items()
-        if len(found) >= _LEAST_BLOCKS and name not in behind
+        if len(found) >= _LEAST_BLOCKS and name not in out
     }
     pairs = [s.name for s in here if s.purpose == SlotPurpose.CONFIRMATION and not s.is_baseline]
     if pairs:
@@ -56,3 +59,10 @@ def leader_of(slots: Sequence[SlotState], metric: Metric) -> Leader | None:
     if not is_better(means[name], 1.0, metric):
         return None
     return Leader(name, means[name], metric, len(ratios[name]))
+
+
+def _over_limits(slots: Sequence[SlotState], aim: Aim) -> set[str]:
+    runs: dict[str, list[Observation]] = {}
+    for slot in slots if aim.keep else ():
+        runs.setdefault(slot.name, []).append(slot.observation)
+    return {name for name, seen in runs.items() if aim.missed(seen)}

@@ -66,7 +66,7 @@ def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> St
         runs_done=done,
         runs_total=len(slots),
         searched=_searched(study, slots),
-        leader=leader_of(slots, Aim.from_json(study.search or {}).objective),
+        leader=leader_of(slots, Aim.from_json(study.search or {})),
     )
     if study.is_finished:
         is_whole = study.state == StudyState.FINISHED

@@ -9,7 +9,7 @@ from benchmarks.models import RunState
 from tuning.models import SlotPurpose
 from tuning.results.searched import VOID
 from tuning.statistics.aim import Aim, missed_texts
-from tuning.statistics.data import Metric, Observation
+from tuning.statistics.data import Metric
 from tuning.statistics.rounds import Short, mean_ratio, round_ratios
 from tuning.studies.slot_states import SlotState
 
@@ -59,16 +59,5 @@ def _missed_by_the_baseline(slots: Sequence[SlotState], aim: Aim) -> tuple[str, 
     """By its median so far. Whoever asked for a limit that nothing may keep can stop then."""
     if not aim.keep:
         return ()
-    seen = [
-        Observation(
-            slot.name,
-            slot.block,
-            slot.state,
-            tpmP=slot.tpmP,
-            p95_ms=slot.p95_ms,
-            server_path_length=slot.server_path_length,
-        )
-        for slot in slots
-        if slot.is_baseline and slot.state == RunState.OK
-    ]
+    seen = [s.observation for s in slots if s.is_baseline and s.state == RunState.OK]
     return missed_texts(aim, seen) if len(seen) >= _LEAST_BASELINES else ()

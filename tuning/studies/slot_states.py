@@ -10,7 +10,7 @@ from django.db.models import Case, When
 
 from benchmarks.models import ACTIVE_RUN_STATES, RunState
 from tuning.models import Slot, Study
-from tuning.statistics.data import Metric
+from tuning.statistics.data import Metric, Observation
 
 
 class SlotState(NamedTuple):
@@ -50,6 +50,18 @@ class SlotState(NamedTuple):
         """The metric's value, if the run is successful and the value is above zero."""
         value: float | None = getattr(self, metric.value)
         return value if self.state == RunState.OK and value is not None and value > 0 else None
+
+    @property
+    def observation(self) -> Observation:
+        """What limits are held against."""
+        return Observation(
+            self.name,
+            self.block,
+            self.state,
+            tpmP=self.tpmP,
+            p95_ms=self.p95_ms,
+            server_path_length=self.server_path_length,
+        )
 
     @property
     def is_finished(self) -> bool:

@@ -42,7 +42,7 @@ def pair(number: int, name: str) -> list[SlotState]:
 
 def test_the_config_with_the_best_mean_ratio_leads() -> None:
     there = [*block(1, a=6600.0, b=9000.0), *block(2, a=6600.0, b=6000.0), slot("a", 3, None)]
-    found = leader_of(there, Metric.TPMP)
+    found = leader_of(there, Aim())
     assert found is not None
     assert (found.name, found.blocks) == ("b", 2)
     assert found.ratio == pytest.approx((9000 * 6000 / (5900 * 6100)) ** 0.5)
@@ -64,22 +64,37 @@ def test_the_config_with_the_best_mean_ratio_leads() -> None:
     ],
 )
 def test_nobody_leads_yet_or_behind_the_baseline_or_elsewhere(there: list[SlotState]) -> None:
-    assert leader_of(there, Metric.TPMP) is None
+    assert leader_of(there, Aim()) is None
 
 
 def test_who_is_confirmed_leads_whatever_the_figures_say() -> None:
     """Of tied configs the one with the fewest changes is confirmed, or limits rule one out."""
     there = [*block(1, a=6600.0, b=9000.0), *block(2, a=6600.0, b=9000.0)]
-    found = leader_of([*there, *pair(3, "b"), *pair(4, "a")], Metric.TPMP)
+    found = leader_of([*there, *pair(3, "b"), *pair(4, "a")], Aim())
     assert found is not None
     assert found.name == "a"
 
 
 def test_response_times_lead_by_being_short() -> None:
     there = [*block(1, a=6600.0, b=9000.0), *block(2, a=6600.0, b=9000.0)]
-    found = leader_of(there, Metric.P95)
+    found = leader_of(there, Aim(Metric.P95))
     assert found is not None
     assert (found.name, found.ratio < 1) == ("b", True)
+
+
+def test_what_misses_a_limit_does_not_lead() -> None:
+    """By the median of its runs: one long response time is not enough."""
+    late = {("a", 1), ("b", 1), ("b", 2), ("b", 3)}
+    there = [
+        one._replace(p95_ms=90.0) if (one.name, one.block) in late else one
+        for number in (1, 2, 3)
+        for one in block(number, a=6600.0, b=9000.0)
+    ]
+    limited = leader_of(there, Aim(keep={Metric.P95: 60.0}))
+    free = leader_of(there, Aim())
+    assert limited is not None
+    assert free is not None
+    assert (limited.name, free.name) == ("a", "b")
 
 
 def test_limits_that_the_baseline_misses_are_named_after_its_second_run() -> None:
