@@ -71,7 +71,7 @@ def try_candidates(
     bad_pins: NothingToCompare | None = None
     if candidates and candidates[0].is_baseline and (pins := _pins(study, candidates[0])):
         report("trying what every config of the search sets")
-        bad_pins = _try_pins(study, gates[study.server_id], pins, should_stop)
+        bad_pins = gates[study.server_id].try_pins(candidates[0], pins, should_stop)
         candidates = candidates[:1] if bad_pins else candidates
     for number, candidate in enumerate(candidates, start=1):
         report(f"trying {candidate.name} on the server ({number} of {len(candidates)})")
@@ -95,27 +95,6 @@ def _pins(study: Study, baseline: Candidate) -> dict[str, str]:
     pinned = (study.search or {}).get("space", {}).get("pinned", {})
     there = baseline.config.knobs
     return {name: text for name, text in pinned.items() if there.get(name) != text}
-
-
-def _try_pins(
-    study: Study, gate: _Gate, pins: Mapping[str, str], should_stop: Callable[[], bool]
-) -> NothingToCompare | None:
-    """Why the server does not start with the pins of a search; None if it does.
-
-    Values and rules were asked before, but some answers only the server has. It would refuse
-    config after config.
-    """
-    baseline = study.candidates.get(is_baseline=True).config.knobs
-    knobs = {**baseline, **pins}
-    try:
-        gate.start(f"trial-pins-{study.pk}", knobs, should_stop)
-    except RunFailed as failure:
-        if gate.is_no_fault_of(knobs, failure):
-            raise
-        texts = ", ".join(f"{name} = {text}" for name, text in pins.items())
-        reason = f"the server does not start with what is pinned ({texts}): {failure}"
-        return NothingToCompare("bad_pin", reason, failure.log_tail)
-    return None
 
 
 def _identity(candidate: Candidate) -> tuple[str, bool, int | None]:
@@ -163,9 +142,9 @@ class _Gate:
         """Start the candidate and store what came of it; None when the server refuses it."""
         knobs = candidate.config.knobs
         try:
-            trial = self.start(f"trial-{candidate.pk}", knobs, should_stop)
+            trial = self._start(f"trial-{candidate.pk}", knobs, should_stop)
         except RunFailed as failure:
-            if self.is_no_fault_of(knobs, failure):
+            if self._is_no_fault_of(knobs, failure):
                 raise
             _refuse(candidate, failure, self._stages(candidate, failure))
             return None
@@ -181,7 +160,28 @@ class _Gate:
         _keep(candidate, stages)
         return trial
 
-    def start(self, name: str, knobs: Mapping[str, str], should_stop: Callable[[], bool]) -> Trial:
+    def try_pins(
+        self, baseline: Candidate, pins: Mapping[str, str], should_stop: Callable[[], bool]
+    ) -> NothingToCompare | None:
+        """Why the server does not start with the pins of a search; None if it does.
+
+        Values and rules were asked before, but some answers only the server has. It would refuse
+        config after config.
+        """
+        knobs = {**baseline.config.knobs, **pins}
+        try:
+            self._start(f"trial-pins-{self._study.pk}", knobs, should_stop)
+        except RunFailed as failure:
+            if self._is_no_fault_of(knobs, failure):
+                raise
+            texts = ", ".join(f"{name} = {text}" for name, text in pins.items())
+            reason = f"the server does not start with what is pinned ({texts}): {failure}"
+            return NothingToCompare("bad_pin", reason, failure.log_tail)
+        return None
+
+    def _start(
+        self, name: str, knobs: Mapping[str, str], should_stop: Callable[[], bool]
+    ) -> Trial:
         """Start the server with these knobs and stop it; raises RunFailed."""
         with emulated_device(self._memory, [self._layout.root], run=name) as limits:
             return try_config(
@@ -195,7 +195,7 @@ class _Gate:
                 resource_limits=limits,
             )
 
-    def is_no_fault_of(self, knobs: Mapping[str, str], failure: RunFailed) -> bool:
+    def _is_no_fault_of(self, knobs: Mapping[str, str], failure: RunFailed) -> bool:
         """Whether a failed start says nothing about these knobs."""
         is_full = failure.outcome is Outcome.DISK_FULL
         if is_full and self._redo_bytes(knobs) <= USUAL_REDO_BYTES:
