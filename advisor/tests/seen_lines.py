@@ -59,7 +59,9 @@ def _codes(file: str) -> Iterator[tuple[tuple[str, str, int], CodeType]]:
                 setattr(node, field, list(_with_notes(node, field, block)))
     todo = [compile(tree, file, "exec", dont_inherit=True)]
     for code in todo:
-        yield (file, code.co_qualname, code.co_firstlineno), code
+        # Two lambdas of a line would be one: they have no statements, and stay as they are.
+        if not code.co_name.startswith("<"):
+            yield (file, code.co_qualname, code.co_firstlineno), code
         todo += [one for one in code.co_consts if isinstance(one, CodeType)]
 
 

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 LATE = 1
+ALIKE = [lambda: "left", lambda: "right"]
 
 
 def noted(function):
@@ -211,6 +212,7 @@ def test_the_code_is_made_once_for_all_processes(tmp_path: Path) -> None:
     kept = (tmp_path / "codes").read_bytes()
     seen = watch([second], tmp_path / "codes")[str(path)]
     assert (tmp_path / "codes").read_bytes() == kept
+    assert [one() for one in second.ALIKE] == ["left", "right"]
     second.never()  # a generator that nobody asks
     assert not any(seen)
     assert second.branches(3)[0] == "many!"
