@@ -15,6 +15,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from advisor.access.roles import Role, set_role
+from advisor.processes.unavailable import ASK_AGAIN_S
 from advisor.responses import too_large
 from advisor.tests import dashboard_scene, dashboard_states
 from advisor.tests.dashboard_scene import PASSWORD, USER
@@ -93,6 +94,7 @@ def _errors() -> list[Shot]:
         "403-expired": render_to_string("403_csrf.html"),
         "429": render_to_string("429.html", {"wait": 27}),
         "500": render_to_string("500.html"),
+        "503": render_to_string("503.html", {"wait": ASK_AGAIN_S}),
     }
     return [
         *(Shot(f"error-{name}", BROKEN, html=text) for name, text in pages.items()),
