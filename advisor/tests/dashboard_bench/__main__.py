@@ -4,12 +4,13 @@ python -m advisor.tests.dashboard_bench [--studies N] [--samples N] [--slots N] 
     [--only NAME] [--database NAME]
 
 Fills a database of its own with finished studies of 18 runs on three hosts, each run with its
-seconds, and two studies of 500 slots, one of them under way, on SQLite and, where its programs are
-installed, on PostgreSQL. Prints for each page, fragment and answer the queries, milliseconds in
-the server (median, p95) and of the processor (median), of first views, for which nothing was kept
-from earlier ones, and of those after them, and compressed bytes; then what an open page costs of
-a processor, and a verdict for each database. Ends with status 1 if a goal is missed. The figures
-depend on the machine: run it where nothing else runs.
+seconds, two studies of 500 slots, one of them under way, and a search of 100 configs, on
+SQLite and, where its programs are installed, on PostgreSQL. Prints for each page, fragment and
+answer the queries, milliseconds in the server (median, p95) and of the processor (median), of
+first views, for which nothing was kept from earlier ones, and of those after them, and
+compressed bytes; then what an open page costs of a processor, and a verdict for each database.
+Ends with status 1 if a goal is missed. The figures depend on the machine: run it where nothing
+else runs.
 """
 
 from __future__ import annotations
