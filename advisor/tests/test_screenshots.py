@@ -11,7 +11,7 @@ from advisor.access.rules import PAGES
 from advisor.tests.dashboard_shots import BROKEN, Shot, stages
 from advisor.tests.harness import ROOT
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 # Parts of pages that are polled, data of charts, and files.
 NO_PAGES = ("-live", "-charts", "-my-cnf", "run-seconds")
