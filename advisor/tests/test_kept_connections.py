@@ -83,6 +83,19 @@ def test_a_file_that_took_the_place_of_another_is_opened_anew(
         execute(second, "INSERT INTO things VALUES (1)")
 
 
+def test_a_file_that_is_replaced_while_it_is_read_is_opened_anew(
+    connect: Connect, tmp_path: Path
+) -> None:
+    first = connect()
+    execute(first, "CREATE TABLE things (id INTEGER)")
+    (tmp_path / "db.sqlite3").unlink()
+    (tmp_path / "db.sqlite3").touch()
+    first.close()
+    second = connect()
+    with pytest.raises(Error, match="no such table"):
+        execute(second, "INSERT INTO things VALUES (1)")
+
+
 def test_no_more_are_kept_than_are_of_use(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,15 +27,20 @@ _KEPT: list[tuple[_File, sqlite3.Connection]] = []
 class DatabaseWrapper(base.DatabaseWrapper):
     """Takes a connection that another request has left, if there is one to the same file."""
 
+    _opened: _File | None = None
+
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        file = _file(conn_params["database"])
+        path = conn_params["database"]
+        # Looked at before it is opened: one replaced meanwhile is not taken for the new one.
+        self._opened = _file(path)
         while _KEPT:
             kept, connection = _KEPT.pop()
-            if kept == file:
+            if kept == self._opened:
                 return connection
             connection.close()  # the file was replaced
         connection = super().get_new_connection(conn_params)
         connection.execute(f"PRAGMA mmap_size = {MAPPED}")
+        self._opened = self._opened or _file(path)  # it is new
         return connection
 
     def _close(self) -> None:
@@ -44,9 +49,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return
         # One that failed, or is in the middle of something, is not for others.
         is_fit = not (self.errors_occurred or self.in_atomic_block or connection.in_transaction)
-        file = _file(self.settings_dict["NAME"])
-        if is_fit and file is not None and len(_KEPT) < MAX_KEPT:
-            _KEPT.append((file, connection))
+        if is_fit and self._opened is not None and len(_KEPT) < MAX_KEPT:
+            _KEPT.append((self._opened, connection))
         else:
             with self.wrap_database_errors:
                 connection.close()
