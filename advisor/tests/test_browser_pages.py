@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
+from django.contrib.staticfiles import finders
 from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
 
@@ -251,6 +252,33 @@ def test_a_study_of_many_candidates_on_four_devices_is_short_on_a_phone(
         expect(last.locator("td[data-label=Runs]").first).to_be_visible()
         assert plain.complaints == []
         plain.page.close()
+
+    in_browser(look)
+
+
+def test_what_a_wide_window_has_open_is_open_when_it_is_fetched_anew(browser: Browser) -> None:
+    folded = '<details id="one" data-open-if-wide><summary>One</summary>All of it</details>'
+    swap = f"""() => {{
+        document.getElementById("one").outerHTML = '{folded}';
+        document.dispatchEvent(new Event("htmx:afterSettle"));
+    }}"""
+    fold = """() => new Promise((done) => {
+        document.addEventListener("toggle", () => done(), { capture: true, once: true });
+        document.querySelector("summary").click();
+    })"""
+
+    def look() -> None:
+        page = browser.new_page()
+        page.set_content(folded)
+        page.add_script_tag(path=finders.find("advisor/folds.js"))
+        part = page.locator("details")
+        for _ in range(2):
+            expect(part).to_have_attribute("open", "")
+            page.evaluate(swap)
+        page.evaluate(fold)
+        page.evaluate(swap)
+        expect(part).not_to_have_attribute("open", "")
+        page.close()
 
     in_browser(look)
 

@@ -4,16 +4,19 @@
 
 (() => {
   const WIDE = window.matchMedia("(min-width: 601px)");
-  const known = new Set(); // of what was opened once, the reader decides
+  const closed = new Set(); // by the reader, who decides from then on
 
   const open = () => {
     if (!WIDE.matches) return;
     for (const part of document.querySelectorAll("details[data-open-if-wide]")) {
-      if (known.has(part.id)) continue;
-      known.add(part.id);
-      part.open = true;
+      if (!closed.has(part.id)) part.open = true;
     }
   };
+  document.addEventListener("toggle", ({ target }) => {
+    if (!target.isConnected || !target.hasAttribute("data-open-if-wide")) return;
+    if (target.open) closed.delete(target.id);
+    else closed.add(target.id);
+  }, true);
   WIDE.addEventListener("change", open);
   document.addEventListener("htmx:afterSettle", open);
   open();
