@@ -147,7 +147,7 @@ def _made_of(study: Study, glance: str) -> Hashable:
     """
     read = study.state, study.conclusions, study.concluded_at, study.name, study.host.name
     devices = [
-        (one.pk, str(one), one.kind, one.model, one.block_device, one.retired_at)
+        (one.pk, str(one), one.kind, one.model, one.block_device, one.file_system, one.retired_at)
         for one in study.devices.all()
     ]
     workloads = [(one.pk, str(one)) for one in study.workloads.all()]

@@ -78,6 +78,8 @@ def test_a_study_that_has_ended_is_judged_once_for_all_who_ask(
     report = f"/studies/{study.pk}/report/"
     Device.objects.update(model="Another model", kind="other")
     assert "Another model" in asked(admin_client, report)[0]
+    Device.objects.update(file_system="another-fs")
+    assert "another-fs" in asked(admin_client, report)[0]
     Host.objects.update(name="another-host")
     assert "--host another-host" in asked(admin_client, report)[0]
     judged.clear()
