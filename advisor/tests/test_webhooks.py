@@ -361,6 +361,20 @@ def test_of_two_senders_one_makes_the_attempt_and_a_late_failure_changes_nothing
     assert Delivery.objects.get().state == "delivered"
 
 
+def test_a_sender_that_comes_after_anothers_attempt_does_not_make_the_next_one(
+    ci: Client, receive: Callable[..., Receiver]
+) -> None:
+    receiver = receive(500)
+    make(ci, receiver.url)
+    ended()
+    sending.note_ends()
+    [found] = sending._due()  # by both, before either sends
+    assert sending._send(found)
+    assert not sending._send(found)
+    row = Delivery.objects.get()
+    assert (row.state, row.attempts, len(receiver.got)) == ("waiting", 1, 1)
+
+
 def test_after_a_day_a_message_is_given_up_and_shown(
     ci: Client, receive: Callable[..., Receiver], client: Client
 ) -> None:

@@ -122,7 +122,9 @@ def _due() -> list[int]:
 def _send(pk: int) -> bool:
     """One attempt; False: another process makes it, or there is nothing to be sent any more."""
     rows = Delivery.objects.select_related("webhook__created_by")
-    delivery = rows.filter(pk=pk, state=Delivery.State.WAITING).first()
+    # Looked at again: whoever was quicker may have made this attempt, and the next is for later.
+    due = rows.filter(pk=pk, state=Delivery.State.WAITING, next_at__lte=Now())
+    delivery = due.first()
     if delivery is None or not _claim(delivery):
         return False
     hook = delivery.webhook
