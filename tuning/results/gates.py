@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -49,6 +49,11 @@ class GatePair:
         return self.candidate, self.baseline
 
     @property
+    def keys(self) -> tuple[str, str]:
+        """What either run may be compared with."""
+        return self.candidate.comparability_key, self.baseline.comparability_key
+
+    @property
     def is_whole(self) -> bool:
         return self.candidate.state == self.baseline.state == RunState.OK
 
@@ -85,24 +90,14 @@ class GateOutcome:
 
     @cached_property
     def compared(self) -> list[GatePair]:
-        """The whole pairs whose runs agree in all but what is compared."""
+        """The whole pairs whose runs agree in all but what is compared, and with each other."""
         whole = [pair for pair in self.pairs if pair.is_whole]
-        usual = tuple(
-            _usual(getattr(pair, side).comparability_key for pair in whole)
-            for side in ("candidate", "baseline")
-        )
-        alike = [
-            pair
-            for pair in whole
-            if (pair.candidate.comparability_key, pair.baseline.comparability_key) == usual
-        ]
-        if usual[0] == usual[1]:
-            return alike
-        # Two servers, whose datasets differ as well: then the host at least is the same.
         if self.candidate.server_id is None:
-            return []
-        facts = _facts([run for pair in alike for run in pair.runs])
-        return [pair for pair in alike if facts[pair.candidate.pk] == facts[pair.baseline.pk]]
+            return _usual([pair for pair in whole if len(set(pair.keys)) == 1])
+        # Two servers, whose datasets differ as well: then the host at least is the same.
+        facts = _facts([run for pair in whole for run in pair.runs])
+        same = [pair for pair in whole if facts[pair.candidate.pk] == facts[pair.baseline.pk]]
+        return _usual(same)
 
     @cached_property
     def fault(self) -> str:
@@ -255,10 +250,10 @@ def _how(run: Run) -> str:
     return f"{RunState(run.state).label.lower()}{f', {run.reason}' if run.reason else ''}"
 
 
-def _usual(keys: Iterable[str]) -> str:
-    """The most frequent; of equals the one that was there first."""
-    counted = Counter(keys).most_common(1)
-    return counted[0][0] if counted else ""
+def _usual(pairs: Sequence[GatePair]) -> list[GatePair]:
+    """Those with the most frequent keys; of equals with those that were there first."""
+    counted = Counter(pair.keys for pair in pairs).most_common(1)
+    return [pair for pair in pairs if pair.keys == counted[0][0]]
 
 
 def _facts(runs: list[Run]) -> dict[int, tuple[object, ...]]:

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -407,6 +408,20 @@ def test_runs_on_a_host_that_changed_are_not_compared() -> None:
     assert len(outcome.compared) == len(outcome.pairs) - 1
     Run.objects.filter(slot__candidate__is_baseline=True).update(fingerprint={"kernel": "new"})
     assert GateOutcome(StudyResult(study)).obstacle[0] == "not_comparable"
+
+
+def test_a_pair_during_which_the_host_changes_is_left_out() -> None:
+    runs = count(1)
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        chance = math.exp(random.Random(plan.load.seed).gauss(0, 0.01))
+        return measurement(6000.0 * chance, "before" if next(runs) <= 3 else "since")
+
+    study = run_to_the_end(gate(), measure)
+    outcome = GateOutcome(StudyResult(study))
+    assert (study.state, outcome.verdict) == (StudyState.FINISHED, "pass")
+    # Of the first pair the host is another one.
+    assert outcome.compared == outcome.pairs[2:]
 
 
 def test_a_binary_log_on_one_side_only_is_no_comparison() -> None:
