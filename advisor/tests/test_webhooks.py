@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from datetime import timedelta
+from errno import ENOSPC
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -801,6 +802,14 @@ def test_what_the_command_refuses_leaves_no_webhook_and_no_file(
         (("https://example.org/", "--user", "ci", *new), "host_not_listed"),
     ):
         assert say("add", *words)[1].startswith(f"{code}: "), words
+
+    def full(*_: Any) -> int:
+        raise OSError(ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.write", full)
+        said = say("add", url, "--user", "ci", *new)
+    assert said == ("", f"output_not_writable: {new[1]}: No space left on device")
     assert not Webhook.objects.exists()
     assert there.read_text() == "kept"
     assert not (tmp_path / "new").exists()

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandParser
+from django.db import transaction
 
 from advisor.access.roles import Role, role_of
 from advisor.errors import AdvisorError
@@ -97,7 +98,8 @@ class Command(BaseCommand):
         user = _owner(options["user"], of_everybody=options["of_everybody"])
         site = _site(options["site"])
         url = sys.stdin.readline().strip() if options["url"] == _STDIN else options["url"]
-        with _place_for(options["secret_file"]) as file:
+        path = options["secret_file"]
+        with _place_for(path) as file, transaction.atomic():
             hook, secret = create_webhook(
                 user,
                 url,
@@ -107,7 +109,7 @@ class Command(BaseCommand):
             )
             if file is not None:
                 os.write(file, f"{secret}\n".encode())
-        where = f"its secret is in {options['secret_file']}" if file else "this is its secret:"
+        where = "this is its secret:" if path is None else f"its secret is in {path}"
         self.stderr.write(f"Webhook {hook.pk} is told by the web process; {where}")
         if file is None:
             self.stdout.write(secret)
@@ -187,7 +189,8 @@ def _site(given: str | None) -> str:
 def _place_for(path: Path | None) -> Iterator[int | None]:
     """A new file of mode 0600, gone again if the block fails; None without a path.
 
-    It is made before the webhook: a secret that cannot be written would be lost.
+    It is made before the webhook: a secret that cannot be written would be lost. Raises
+    AdvisorError, also for what the block cannot write.
     """
     if path is None:
         yield None
@@ -195,15 +198,15 @@ def _place_for(path: Path | None) -> Iterator[int | None]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
         file = os.open(path, flags, 0o600)
+        try:
+            yield file
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(file)
     except OSError as error:
         raise AdvisorError("output_not_writable", f"{path}: {error.strerror}") from error
-    try:
-        yield file
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-    finally:
-        os.close(file)
 
 
 def _state(hook: Webhook) -> str:
