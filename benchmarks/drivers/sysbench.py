@@ -54,8 +54,8 @@ class Sysbench:
     The threads run until they are asked to end, through a file that both sides map, and record
     every transaction with the monotonic clock, which all processes of a host share. So we
     decide when measuring begins and ends, and afterwards pick the transactions that ended in
-    between. `grace_s` is how long it may take to connect and to be told to begin, and then longer
-    than warm-up and measured interval together.
+    between. `grace_s` is how long it may take to connect, and how much longer than warm-up and
+    measured interval the rest may take.
     """
 
     name = "sysbench"
@@ -212,21 +212,27 @@ def _wait_to_begin(
     deadline: float,
     should_stop: Callable[[], bool],
 ) -> bool:
-    """Wait until all threads are connected and may begin; False if one gave up or they ended."""
-    is_ready = False
+    """Wait until all threads are connected, then for as long as it takes until they may begin;
+    False if one gave up or they ended. Raises RunFailed: TIMED_OUT if not all are connected by
+    `deadline`, CANCELLED.
+    """
 
     def instant() -> float:
-        """When to look again at the latest; one that has passed is no reason to hurry."""
         at = start.at
-        return at if at is not None and at > time.monotonic() else float("inf")
+        return float("inf") if at is None else at
 
-    for _ in watch(child, deadline=deadline, should_stop=should_stop, until=instant):
+    for _ in watch(child, deadline=deadline, should_stop=should_stop):
         if control.broken():
             return False
-        if not is_ready and control.all_ready():
-            is_ready = True
-            start.ready()
-        if is_ready and (at := start.at) is not None and time.monotonic() >= at:
+        if control.all_ready():
+            break
+    else:
+        return False
+    start.ready()
+    for _ in watch(child, deadline=float("inf"), should_stop=should_stop, until=instant):
+        if control.broken():
+            return False
+        if time.monotonic() >= instant():
             return True
     return False
 

@@ -28,7 +28,7 @@ _ASK_EVERY_S = 0.25
 #: How long the load host may take beyond its driver's own patience, to connect and to answer.
 _SPARE_S = 60.0
 #: So long each of several load hosts may take to compare the clocks, connect and be ready, in
-#: seconds. A driver waits longer than that (`GRACE_S`) to be told to begin.
+#: seconds. A driver that is ready waits until it is told to begin or is no longer wanted.
 READY_LIMIT_S = 60.0
 #: They begin so long after the last of them is ready, in seconds; they ask five times a second.
 _LEAD_S = 2.0

@@ -13,13 +13,17 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Protocol
+from unittest.mock import MagicMock
 
 import psutil
 import pytest
 
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import Dataset
+from benchmarks.drivers import sysbench as sysbench_module
+from benchmarks.drivers.child import Lines
 from benchmarks.drivers.protocol import (
     AT_ONCE,
     DriverResult,
@@ -323,6 +327,34 @@ def test_a_driver_says_that_it_is_ready_and_begins_when_it_may(finished: Finishe
     assert finished.attempt.phases[0][1] >= ready_at + 0.7
     if finished.attempt.driver.name == "sysbench":  # tpcc_start connects when it has begun
         assert finished.start.connections >= LOAD.connections
+
+
+def test_sysbench_that_is_connected_waits_for_as_long_as_it_takes_to_be_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As when the database is away between the two: that is not held against the config."""
+    now = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr("benchmarks.drivers.child.time", clock)
+
+    class Late:
+        asked = 0
+
+        def ready(self) -> None:
+            now[0] = 1000.0
+
+        @property
+        def at(self) -> float | None:
+            self.asked += 1
+            return 0.0 if self.asked > 3 else None
+
+    start = Late()
+    program = MagicMock(
+        silent=MagicMock(return_value=False), read=MagicMock(return_value=Lines([], []))
+    )
+    threads = MagicMock(broken=MagicMock(return_value=0), all_ready=MagicMock(return_value=True))
+    assert sysbench_module._wait_to_begin(program, threads, start, 1.0, lambda: False)
+    assert start.asked > 3
 
 
 def test_nothing_is_left_after_a_run(finished: Finished) -> None:
