@@ -155,8 +155,9 @@ def _run(
                 late = [
                     desk.host for desk, one in zip(desks, reports, strict=True) if not one.result
                 ]
+                # A driver that does not end is stopped there, sooner: not the config's doing.
                 raise RunFailed(
-                    Outcome.TIMED_OUT,
+                    Outcome.LOST,
                     f"No end of the load host{'s' if len(late) > 1 else ''} {', '.join(late)},"
                     " which had to be stopped.",
                 )

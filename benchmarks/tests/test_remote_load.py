@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.drivers.checks import GRACE_S
 from benchmarks.drivers.protocol import DriverResult, Load, LoadSide, Phase, Target
 from benchmarks.drivers.response_times import ResponseTimes
 from benchmarks.errors import RunFailed
@@ -490,6 +491,19 @@ def test_a_load_host_that_is_cut_off_loses_the_run(
         monkeypatch.setattr(load_side, "Link", Cut)
         with pytest.raises(RunFailed, match="cut off from the measured server") as failed:
             run()
+    assert failed.value.outcome is Outcome.LOST
+
+
+def test_a_load_host_whose_result_does_not_come_loses_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the database stays away. A driver that does not end says so itself, and sooner."""
+    monkeypatch.setattr(driver_module, "_SPARE_S", -GRACE_S - LOAD.warmup_s - LOAD.measure_s)
+    with (
+        driven(FakeDriver(second_s=60), tmp_path, monkeypatch) as run,
+        pytest.raises(RunFailed, match="No end of the load host driver-1") as failed,
+    ):
+        run()
     assert failed.value.outcome is Outcome.LOST
 
 
