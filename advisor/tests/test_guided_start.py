@@ -124,7 +124,7 @@ def test_what_is_wrong_stands_beside_its_field_while_it_is_typed(admin_client: C
     assert "Enter whole numbers" in said["connections"]
     assert "greater than or equal to 1" in html.unescape(said["blocks"])
     assert said["warehouses"] == ""  # an error that was there before goes
-    assert "as soon as nothing is wrong" in text
+    assert "Shown once the errors in the form are corrected." in text
     # What only the host knows is said as well, before the study is requested.
     refused = preview(admin_client, path="/nowhere/at/all")
     assert (
