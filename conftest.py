@@ -95,7 +95,8 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """
     process = getattr(session.config, "workerinput", {}).get("workerid", "gw0")
     runs_tests = not session.config.pluginmanager.hasplugin("dsession")
-    is_watched = runs_tests and sys.gettrace() is not None
+    is_covered = Coverage.current() is not None  # else the tracer is a debugger's
+    is_watched = runs_tests and is_covered and sys.gettrace() is not None
     gc.disable()
     with _traced(process == "gw0"):
         yield
@@ -113,7 +114,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
     """Ends before pytest-cov counts what was seen."""
-    with _traced(False):
+    with _traced(Coverage.current() is None):
         result = yield
     seen = session.config.stash.get(_SEEN, {})
     if seen and (current := Coverage.current()):
