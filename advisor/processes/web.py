@@ -30,9 +30,11 @@ def post_worker_init(worker: Any) -> None:
     from advisor.api.waiting import WAITING
     from advisor.processes.attending import attend
     from advisor.processes.patience import wait_patiently
+    from advisor.processes.settled import settle
 
     wait_patiently()
     # Long polls end at once when the server is to stop.
     WAITING.stays_open = lambda: worker.alive
     BUDGET.processes = worker.cfg.workers
     attend()
+    settle()
