@@ -18,7 +18,7 @@ from typing import Final, Self
 
 import numpy as np
 
-from benchmarks.drivers.checks import GRACE_S, check_target, verdict
+from benchmarks.drivers.checks import GRACE_S, check_target, instant_of, verdict
 from benchmarks.drivers.child import Child, watch
 from benchmarks.drivers.protocol import (
     AT_ONCE,
@@ -216,11 +216,6 @@ def _wait_to_begin(
     False if one gave up or they ended. Raises RunFailed: TIMED_OUT if not all are connected by
     `deadline`, CANCELLED.
     """
-
-    def instant() -> float:
-        at = start.at
-        return float("inf") if at is None else at
-
     for _ in watch(child, deadline=deadline, should_stop=should_stop):
         if control.broken():
             return False
@@ -229,10 +224,15 @@ def _wait_to_begin(
     else:
         return False
     start.ready()
-    for _ in watch(child, deadline=float("inf"), should_stop=should_stop, until=instant):
+    for _ in watch(
+        child,
+        deadline=float("inf"),
+        should_stop=should_stop,
+        until=lambda: instant_of(start),
+    ):
         if control.broken():
             return False
-        if time.monotonic() >= instant():
+        if time.monotonic() >= instant_of(start):
             return True
     return False
 
