@@ -36,8 +36,6 @@ from tuning.tests.tables import markdown
 PROCESSES = 2
 #: Processors that two hundred hosts at 2,000 runs per minute and their centre take together.
 _CPUS_OF_ALL = 6
-#: In life the hosts take nothing from the centre.
-_NICE = "15"
 BUDGET_MS = 100
 #: Of the runs per minute that are asked for, this share is as many: one may end on either side.
 _AS_MANY = 0.97
@@ -192,7 +190,7 @@ def _start(
 ) -> tuple[subprocess.Popen[bytes], Path, Path]:
     """A process that simulates hosts, its log and what it will write at its end."""
     output, log = home / "seen.json", home / "log"
-    command = ["nice", "-n", _NICE, sys.executable, "-m", "advisor.tests.fleet_bench.hosts"]
+    command = [sys.executable, "-m", "advisor.tests.fleet_bench.hosts"]
     with log.open("w") as errors:
         process = subprocess.Popen(
             place.hosts["hosts"].words(*command, *arguments, str(output), cwd=ROOT),
@@ -200,6 +198,7 @@ def _start(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
+            start_new_session=True,
         )
     return process, log, output
 
