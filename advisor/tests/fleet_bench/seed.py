@@ -89,7 +89,7 @@ def _remember(history: int) -> None:
                 f"insert into benchmarks_run ({columns[Run]}) select "
                 + _with(columns[Run], {name: str(value) for name, value in changed.items()})
                 + " from benchmarks_run run join tuning_slot slot on slot.run_id = run.id "
-                "where slot.study_id = %s order by slot.order",
+                'where slot.study_id = %s order by slot."order"',
                 [pattern.pk],
             )
             by_candidate = " ".join(f"when {old} then {new}" for old, new in candidates.items())
