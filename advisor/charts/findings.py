@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from advisor.charts.figure import Figure
-from advisor.charts.intervals import drawn_range, percent_of, whisker
 from advisor.charts.palette import BLUE, GREEN, GREY, RED, faded
+from advisor.charts.rows import drawn_range, name_rows, percent_of, whiskers
 from advisor.charts.text import wrapped
 from advisor.wording.words import names_beside_figures
 from tuning.results.study_result import StudyResult
@@ -87,25 +87,11 @@ def findings_figure(lines: Sequence[FindingLine]) -> Figure:
         y=list(range(len(lines))),
         mode="markers",
         marker={"color": [COLOURS.get(line.kind, BLUE) for line in lines], "size": 10},
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": [whisker(line.change, line.high) for line in lines],
-            "arrayminus": [whisker(line.low, line.change) for line in lines],
-            "color": GREY,
-            "thickness": 1.6,
-            "width": 6,
-        },
+        error_x=whiskers([(line.low, line.change, line.high) for line in lines]),
         customdata=[[wrapped(line.sentence, HOVER_WIDTH)] for line in lines],
         hovertemplate="%{customdata[0]}<extra></extra>",
     )
-    figure.update_yaxes(
-        tickvals=list(range(len(lines))),
-        ticktext=[line.label for line in lines],
-        range=[len(lines) - 0.5, -0.5],
-        showgrid=False,
-        zeroline=False,
-    )
+    name_rows(figure, [line.label for line in lines])
     figure.update_xaxes(
         title_text="measured change, %",
         range=[low, high],

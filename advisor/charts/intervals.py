@@ -8,6 +8,7 @@ from itertools import groupby
 
 from advisor.charts.figure import Figure
 from advisor.charts.palette import BAND, BLUE, GREEN, GREY, PURPLE, RED
+from advisor.charts.rows import drawn_range, name_rows, percent_of, whiskers
 from advisor.charts.text import plain
 from tuning.results.boards import Board
 from tuning.statistics.ranking import Metric
@@ -18,9 +19,6 @@ TITLES = {
     Metric.P95: "p95, change from the baseline in % (left is better)",
     Metric.SERVER_PATH_LENGTH: "path length, change from the baseline in % (left is better)",
 }
-# Wide intervals are cut at this multiple of the largest effect.
-MAX_SPAN = 3.0
-MIN_SPAN_PCT = 8.0
 
 
 @dataclass(frozen=True)
@@ -130,32 +128,20 @@ def intervals_figure(series: IntervalsSeries) -> Figure:
                 "size": size,
                 "symbol": [_symbol(effect, symbol) for effect in shown],
             },
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "array": [whisker(effect.change, effect.high) for effect in shown],
-                "arrayminus": [whisker(effect.low, effect.change) for effect in shown],
-                "color": GREY if symbol == "circle" else PURPLE,
-                "thickness": 1.6,
-                "width": 6,
-            },
+            error_x=whiskers(
+                [(effect.low, effect.change, effect.high) for effect in shown],
+                GREY if symbol == "circle" else PURPLE,
+            ),
             customdata=[[plain(effect.candidate), _bounds(effect)] for effect in shown],
             hovertemplate=f"%{{customdata[0]}}, {name}<br>%{{customdata[1]}}<extra></extra>",
         )
-    names = list(places)
-    figure.update_yaxes(
-        tickvals=list(range(len(names))),
-        ticktext=[plain(name) for name in names],
-        range=[len(names) - 0.5, -0.5],
-        showgrid=False,
-        zeroline=False,
-    )
+    name_rows(figure, [plain(name) for name in places])
     figure.update_xaxes(title_text=TITLES[series.metric], range=[low, high], zeroline=False)
     figure.update_layout(
         showlegend=bool(series.confirmed),
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "right", "x": 1},
         margin={"l": 8, "r": 26, "t": 30, "b": 8},
-        height=110 + 44 * max(len(names), 3),
+        height=110 + 44 * max(len(places), 3),
     )
     return figure
 
@@ -203,15 +189,6 @@ def _symbol(effect: Effect, symbol: str) -> str:
     return {"better": "circle", "worse": "x", "unclear": "circle-open"}[effect.tone]
 
 
-def percent_of(ratio: float) -> float:
-    return (ratio - 1) * 100
-
-
-def whisker(start: float | None, end: float | None) -> float:
-    """The length of a whisker; 0 if a bound is unknown."""
-    return 0.0 if start is None or end is None else min(max(end - start, 0.0), 1e6)
-
-
 def _bounds(effect: Effect) -> str:
     if effect.is_bound:
         return f"at most {effect.change:+.1f} %"
@@ -225,12 +202,3 @@ def _range(series: IntervalsSeries) -> tuple[float, float]:
     shown = [*series.effects, *series.confirmed]
     ends = [bound for e in shown for bound in (e.low, e.high) if bound is not None]
     return drawn_range([effect.change for effect in shown], ends)
-
-
-def drawn_range(changes: Sequence[float], ends: Sequence[float]) -> tuple[float, float]:
-    """The range of x in percent: all changes, zero, and whiskers up to a limit."""
-    most = max([abs(change) for change in changes] + [MIN_SPAN_PCT]) * MAX_SPAN
-    low = max(min([*changes, *ends, 0.0]), -most, -100.0)
-    high = min(max([*changes, *ends, 0.0]), most)
-    room = 0.06 * (high - low) + 0.5
-    return low - room, high + room

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import exp, isfinite
 
 from advisor.charts.figure import Figure
-from advisor.charts.intervals import drawn_range, percent_of, whisker
 from advisor.charts.palette import BAND, BLUE, GREEN, GREY
+from advisor.charts.rows import drawn_range, name_rows, percent_of, whiskers
 from advisor.charts.text import plain
 from tuning.results.apart import LinesEffect, TakenApart
 from tuning.statistics.data import Metric
@@ -49,29 +49,13 @@ def lines_figure(apart: TakenApart) -> Figure | None:
             "size": 10,
             "symbol": ["circle-open" if one.is_left_out else "circle" for one, _ in shown],
         },
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": [
-                whisker(change, ends[1]) for change, ends in zip(changes, bounds, strict=True)
-            ],
-            "arrayminus": [
-                whisker(ends[0], change) for change, ends in zip(changes, bounds, strict=True)
-            ],
-            "color": GREY,
-            "thickness": 1.6,
-            "width": 6,
-        },
+        error_x=whiskers(
+            [(ends[0], change, ends[1]) for change, ends in zip(changes, bounds, strict=True)]
+        ),
         customdata=[plain(", ".join(one.names)) for one, _ in shown],
         hovertemplate="%{customdata}<br>%{x:+.1f} %<extra></extra>",
     )
-    figure.update_yaxes(
-        tickvals=list(range(len(shown))),
-        ticktext=[plain(_label(one)) for one, _ in shown],
-        range=[len(shown) - 0.5, -0.5],
-        showgrid=False,
-        zeroline=False,
-    )
+    name_rows(figure, [plain(_label(one)) for one, _ in shown])
     figure.update_xaxes(title_text=TITLES[apart.metric], range=[low, high], zeroline=False)
     figure.update_layout(
         showlegend=False,

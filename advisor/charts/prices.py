@@ -9,6 +9,7 @@ from statistics import median
 from advisor.charts.figure import Figure
 from advisor.charts.latency import LEGEND
 from advisor.charts.palette import BLUE, GREEN, ORANGE, faded
+from advisor.charts.rows import name_rows
 from advisor.charts.text import plain
 from benchmarks.models import Run, RunState
 from tuning.results.boards import Board
@@ -128,13 +129,7 @@ def _bars(
 def _laid_out(
     figure: Figure, prices: Sequence[ConfigPrice], title: str, *, has_legend: bool
 ) -> Figure:
-    figure.update_yaxes(
-        tickvals=list(range(len(prices))),
-        ticktext=[plain(one.name) for one in prices],
-        range=[len(prices) - 0.5, -0.5],
-        showgrid=False,
-        zeroline=False,
-    )
+    name_rows(figure, [plain(one.name) for one in prices])
     figure.update_xaxes(title_text=title, rangemode="tozero", zeroline=False)
     figure.update_layout(
         showlegend=has_legend,
