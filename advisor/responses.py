@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse
+
+from benchmarks.models import SERIES_COLUMNS, Run
 
 
 def download(file_name: str, content_type: str, text: str) -> HttpResponse:
@@ -15,6 +18,15 @@ def download(file_name: str, content_type: str, text: str) -> HttpResponse:
         content_type=content_type,
         headers={"Content-Disposition": f'attachment; filename="{file_name}"'},
     )
+
+
+def series_csv(run: Run, file_name: str) -> HttpResponse:
+    """A line for each second of the run, none thinned, with every column."""
+    answer = download(file_name, "text/csv; charset=utf-8", "")
+    lines = csv.writer(answer)
+    lines.writerow(SERIES_COLUMNS)
+    lines.writerows(run.samples.values_list(*SERIES_COLUMNS))
+    return answer
 
 
 def error_body(code: str, message: str, details: Any = None) -> dict[str, Any]:

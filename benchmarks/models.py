@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from django.conf import settings
 from django.db import models, transaction
@@ -698,6 +698,13 @@ class Sample(UsageColumns):
 
     def __str__(self) -> str:
         return f"run {self.run_id} second {self.second}"
+
+
+#: The columns of a run's series, its second first.
+SERIES_COLUMNS: Final = (
+    "second",
+    *(one.name for one in Sample._meta.fields if one.name not in ("id", "run", "second")),
+)
 
 
 class Probe(QueuedJob):

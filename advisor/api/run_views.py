@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
@@ -14,13 +12,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
+from advisor.api.conditional import IF_NONE_MATCH, unless_known
 from advisor.api.listing import PAGES, Pages, on_host, without_bulk
 from advisor.api.queries import RunListQuery, listed_runs
 from advisor.api.recommendation_views import AnyAccept
 from advisor.api.serializers.common import QuerySerializer, error_response
 from advisor.api.serializers.runs import (
-    COLUMNS,
     RunDetailSerializer,
     RunPageSerializer,
     RunSummarySerializer,
@@ -29,8 +26,7 @@ from advisor.api.serializers.runs import (
     series_of,
 )
 from advisor.api.serializers.shown import all_shown, shown
-from advisor.api.views import UNAUTHORISED
-from advisor.responses import download
+from advisor.responses import download, series_csv
 from benchmarks.models import Run, Workload
 from tuning.results.history import BULKY
 
@@ -56,11 +52,7 @@ class AllRunsView(APIView):
         operation_id="list_all_runs",
         summary="List the runs of all studies, newest first",
         parameters=[*PAGES, RunListQuery],
-        responses={
-            200: RunPageSerializer,
-            400: error_response("`invalid_request`."),
-            401: UNAUTHORISED,
-        },
+        responses={200: RunPageSerializer, 400: error_response("`invalid_request`.")},
     )
     def get(self, request: Request) -> Response:
         rows = listed_runs(on_host(runs(), request), RunListQuery.asked(request))
@@ -75,12 +67,7 @@ class RunDetailView(APIView):
         operation_id="get_run",
         summary="One run: figures, conditions, variables, fingerprint",
         parameters=[IF_NONE_MATCH],
-        responses={
-            200: RunDetailSerializer,
-            304: NOT_MODIFIED,
-            401: UNAUTHORISED,
-            404: NO_RUN,
-        },
+        responses={200: RunDetailSerializer, 404: NO_RUN},
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
         run = get_object_or_404(runs(), pk=pk)
@@ -99,9 +86,7 @@ class RunSeriesView(APIView):
         responses={
             (200, "application/json"): SeriesSerializer,
             (200, "text/csv"): OpenApiTypes.STR,
-            304: NOT_MODIFIED,
             400: error_response("`invalid_request`."),
-            401: UNAUTHORISED,
             404: NO_RUN,
         },
     )
@@ -111,7 +96,9 @@ class RunSeriesView(APIView):
         return unless_known(
             request,
             word_of(run),
-            lambda: _csv(run) if wanted == CSV else Response(series_of(run)),
+            lambda: (
+                series_csv(run, f"run-{run.pk}.csv") if wanted == CSV else Response(series_of(run))
+            ),
         )
 
 
@@ -121,7 +108,7 @@ class RunLogView(APIView):
     @extend_schema(
         operation_id="get_run_log",
         summary="The end of what a run's server and driver wrote, without passwords",
-        responses={(200, "text/plain"): OpenApiTypes.STR, 401: UNAUTHORISED, 404: NO_RUN},
+        responses={(200, "text/plain"): OpenApiTypes.STR, 404: NO_RUN},
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
         run = get_object_or_404(Run, pk=pk)
@@ -135,11 +122,3 @@ def word_of(run: Run) -> str | None:
     device = run.device
     place = [getattr(run, "slot", None), device.kind, device.emulation_label, run.host.name]
     return repr([run.pk, run.state, run.finished_at, run.samples.count(), *place, str(device)])
-
-
-def _csv(run: Run) -> HttpResponse:
-    answer = download(f"run-{run.pk}.csv", "text/csv; charset=utf-8", "")
-    lines = csv.writer(answer)
-    lines.writerow(COLUMNS)
-    lines.writerows(run.samples.values_list(*COLUMNS))
-    return answer

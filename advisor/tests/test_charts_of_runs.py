@@ -125,7 +125,7 @@ def test_runs_without_response_times_or_seconds_leave_their_charts_out(
 def test_all_seconds_of_a_run_are_a_file(admin_client: Client) -> None:
     run = study_with_runs().slots.earliest("order").run
     answer = admin_client.get(reverse("run-seconds", args=[run.pk]))
-    assert answer["Content-Type"] == "text/csv"
+    assert answer["Content-Type"] == "text/csv; charset=utf-8"
     lines = list(csv.DictReader(answer.content.decode().splitlines()))
     assert len(lines) == run.workload.warmup_s + run.workload.measure_s
     assert int(lines[0]["second"]) == -run.workload.warmup_s

@@ -18,11 +18,10 @@ from django.db.models import Model
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from benchmarks.models import Config, Host, Run, Sample, Workload
+from benchmarks.models import SERIES_COLUMNS, Config, Host, Run, Sample, Workload
 from tuning.bundles.errors import BundleRefused, damaged
 from tuning.bundles.read import Bundle
 from tuning.bundles.tables import TABLES, Table
-from tuning.bundles.write import COLUMNS
 from tuning.configs.knobs import config_hash
 from tuning.models import Study, StudyState
 from tuning.results.gates import store_verdict
@@ -160,7 +159,7 @@ def _links_to_itself(table: Table, documents: list[Any], stored: Stored) -> None
 
 
 def _store_series(run: int, text: str) -> None:
-    columns = {one.name: one for one in Sample._meta.concrete_fields if one.name in COLUMNS}
+    columns = {one.name: one for one in Sample._meta.concrete_fields if one.name in SERIES_COLUMNS}
     samples = []
     for line in csv.DictReader(io.StringIO(text)):
         values = {

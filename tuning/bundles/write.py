@@ -14,7 +14,7 @@ from typing import IO, Any, Final
 
 from benchmarks.drivers.redact import redact
 from benchmarks.jobs.versions import code_version
-from benchmarks.models import Host, Run, Sample, Server
+from benchmarks.models import SERIES_COLUMNS, Host, Run, Sample, Server
 from tuning.bundles.errors import BundleRefused
 from tuning.bundles.repeat import repeat_request, repeat_script
 from tuning.bundles.tables import TABLES
@@ -26,10 +26,6 @@ FORMAT: Final = "mysql-oltp-tuning-advisor/bundle"
 VERSION: Final = 1
 MANIFEST: Final = "bundle.json"
 ROWS: Final = "rows.json"
-COLUMNS: Final = (
-    "second",
-    *(one.name for one in Sample._meta.concrete_fields if one.name not in ("id", "run", "second")),
-)
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 
 
@@ -125,12 +121,12 @@ def _servers(study: Study) -> list[Server]:
 
 
 def _series(run: int) -> bytes:
-    rows = list(Sample.objects.filter(run=run).values_list(*COLUMNS))
+    rows = list(Sample.objects.filter(run=run).values_list(*SERIES_COLUMNS))
     if not rows:
         return b""
     text = io.StringIO()
     lines = csv.writer(text)
-    lines.writerow(COLUMNS)
+    lines.writerow(SERIES_COLUMNS)
     lines.writerows(rows)
     return text.getvalue().encode()
 

@@ -6,19 +6,14 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import NamedDeviceSerializer, TimeField, computed
+from advisor.api.serializers.common import NamedDeviceSerializer, TimeField, computed, page_of
 from advisor.api.serializers.results import DisturbanceSerializer
 from advisor.api.serializers.studies import ServerSerializer, WorkloadSerializer
 from advisor.api.serializers.write_debt import WriteDebtSerializer
 from benchmarks.drivers.redact import redact
-from benchmarks.models import Run, RunState, Sample
+from benchmarks.models import SERIES_COLUMNS, Run, RunState
 from benchmarks.telemetry.usage import USAGE_FIGURES
 
-#: The columns of a run's series.
-COLUMNS = (
-    "second",
-    *(one.name for one in Sample._meta.fields if one.name not in ("id", "run", "second")),
-)
 _NUMBER: dict[str, Any] = {"allow_null": True}
 
 
@@ -70,11 +65,7 @@ class RunSummarySerializer(RunSummaryFieldsSerializer, NamedDeviceSerializer):
     """A run without what is bulky."""
 
 
-class RunPageSerializer(serializers.Serializer[Any]):
-    count = serializers.IntegerField(help_text="Number of runs on all pages.")
-    next = serializers.URLField(allow_null=True)
-    previous = serializers.URLField(allow_null=True)
-    results = RunSummarySerializer(many=True)
+RunPageSerializer = page_of("Run", RunSummarySerializer, "runs")
 
 
 class RunDetailSerializer(RunSummarySerializer):
@@ -123,16 +114,16 @@ class SeriesSerializer(serializers.Serializer[Any]):
     def get_fields(self) -> dict[str, serializers.Field]:
         columns: dict[str, serializers.Field] = {
             name: serializers.ListField(child=serializers.FloatField(**_NUMBER))
-            for name in COLUMNS
+            for name in SERIES_COLUMNS
         }
         return {**super().get_fields(), **columns}
 
 
 def series_of(run: Run) -> dict[str, Any]:
     """The document of `SeriesSerializer`."""
-    rows = list(run.samples.values_list(*COLUMNS))
-    columns = zip(*rows, strict=True) if rows else ((),) * len(COLUMNS)
-    return {"run_id": run.pk, **dict(zip(COLUMNS, map(list, columns), strict=True))}
+    rows = list(run.samples.values_list(*SERIES_COLUMNS))
+    columns = zip(*rows, strict=True) if rows else ((),) * len(SERIES_COLUMNS)
+    return {"run_id": run.pk, **dict(zip(SERIES_COLUMNS, map(list, columns), strict=True))}
 
 
 def log_of(run: Run) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
@@ -15,8 +13,9 @@ from advisor.pages.run.conditions import conditions_of
 from advisor.pages.run.measures import measures_of
 from advisor.pages.run.variables import compare_variables
 from advisor.pages.run.write_debt import debt_of
+from advisor.responses import series_csv
 from advisor.wording.hosts import fact_words
-from benchmarks.models import Run, Sample
+from benchmarks.models import Run
 from tuning.results.history import slot_of
 
 
@@ -58,12 +57,4 @@ def run_charts(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def run_seconds(request: HttpRequest, pk: int) -> HttpResponse:
-    """All seconds of a run as CSV: every column that was sampled, none thinned."""
-    run = get_object_or_404(Run, pk=pk)
-    columns = [field.name for field in Sample._meta.fields if field.name not in ("id", "run")]
-    answer = HttpResponse(content_type="text/csv")
-    answer["Content-Disposition"] = f'attachment; filename="run-{run.pk}-seconds.csv"'
-    lines = csv.writer(answer)
-    lines.writerow(columns)
-    lines.writerows(run.samples.values_list(*columns))
-    return answer
+    return series_csv(get_object_or_404(Run, pk=pk), f"run-{pk}-seconds.csv")
