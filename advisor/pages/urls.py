@@ -110,17 +110,9 @@ urlpatterns = [
         name="device-comparison-charts",
     ),
     path("account/token/", account.token, name="account-token"),
-    path(
-        "account/password/",
-        account.PasswordChangeView.as_view(),
-        name="account-password",
-    ),
+    path("account/password/", account.PasswordChangeView.as_view(), name="account-password"),
     path("account/webhooks/", webhooks.webhooks, name="account-webhooks"),
     path("account/webhooks/<id:pk>/", webhooks.change, name="webhook-change"),
-    path(
-        "login/",
-        LoginView.as_view(),
-        name="login",
-    ),
+    path("login/", LoginView.as_view(), name="login"),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
 ]

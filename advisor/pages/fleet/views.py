@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 from zlib import crc32
@@ -13,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 
-from advisor.pages.changes import by_and_reason, changed
+from advisor.pages.changes import button, by_and_reason, changed, nothing
 from advisor.pages.fleet.context import host_view, summary
 from benchmarks.models import Host
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
@@ -56,35 +55,33 @@ def host_live(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "hosts/_live_answer.html", context)
 
 
-@require_POST
-def host_drain(request: HttpRequest, pk: int) -> HttpResponse:
-    drain = partial(drain_host, **by_and_reason(request))
-    done = "Drained: the current job is finished first, and the queue waits."
-    return _changed(request, pk, drain, "drained", done)
-
-
-@require_POST
-def host_undrain(request: HttpRequest, pk: int) -> HttpResponse:
-    return _changed(request, pk, undrain_host, "undrained", "It takes work again.")
-
-
-@require_POST
-def host_retire(request: HttpRequest, pk: int) -> HttpResponse:
-    retire = partial(retire_host, **by_and_reason(request))
-    return _changed(request, pk, retire, "retired", "Retired: its studies have ended.")
-
-
-@require_POST
-def host_unretire(request: HttpRequest, pk: int) -> HttpResponse:
-    return _changed(request, pk, unretire_host, "taken back", "It takes work again.")
+_button = partial(button, Host, "host-detail")
+host_drain = _button(
+    "The host was not drained",
+    drain_host,
+    "{}: Drained: the current job is finished first, and the queue waits.",
+    by_and_reason,
+)
+host_undrain = _button(
+    "The host was not undrained", undrain_host, "{}: It takes work again.", nothing
+)
+host_retire = _button(
+    "The host was not retired",
+    retire_host,
+    "{}: Retired: its studies have ended.",
+    by_and_reason,
+)
+host_unretire = _button(
+    "The host was not taken back", unretire_host, "{}: It takes work again.", nothing
+)
 
 
 @require_POST
 def host_rename(request: HttpRequest, pk: int) -> HttpResponse:
-    name = request.POST.get("name", "").strip()
-    rename = partial(rename_host, name=name)
-    done = f"It is called {name} now: start its worker with ADVISOR_HOST_NAME={name}."
-    return _changed(request, pk, rename, "renamed", done)
+    host, name = get_object_or_404(Host, pk=pk), request.POST.get("name", "").strip()
+    done = f"{host}: It is called {name} now: start its worker with ADVISOR_HOST_NAME={name}."
+    rename = partial(rename_host, host, name)
+    return changed(request, "host-detail", pk, rename, done, "The host was not renamed")
 
 
 def _context(pk: int) -> dict[str, Any]:
@@ -95,12 +92,3 @@ def _host_context(known: KnownHost, *, is_only: bool = False) -> dict[str, Any]:
     """`stamp` changes when what the host has does."""
     stamp = crc32(json.dumps(known.host.inventory, sort_keys=True).encode())
     return {"view": host_view(known), "is_only": is_only, "stamp": stamp}
-
-
-def _changed(
-    request: HttpRequest, pk: int, change: Callable[[Host], None], word: str, done: str
-) -> HttpResponse:
-    """The host's page after the change, with `done` or the reason why it was refused."""
-    host = get_object_or_404(Host, pk=pk)
-    refused = f"The host was not {word}"
-    return changed(request, "host-detail", pk, partial(change, host), f"{host}: {done}", refused)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_GET, require_POST
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
 
-from advisor.pages.changes import by_and_reason, changed
+from advisor.pages.changes import button, by_and_reason
 from advisor.pages.group.context import (
     group_for_page,
     group_word,
@@ -45,32 +44,16 @@ def group_live(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "groups/_live_answer.html", context)
 
 
-@require_POST
-def group_pause(request: HttpRequest, pk: int) -> HttpResponse:
-    pause = partial(pause_group, **by_and_reason(request))
-    return _changed(request, pk, pause, "paused", "Paused. The current runs are finished first.")
-
-
-@require_POST
-def group_resume(request: HttpRequest, pk: int) -> HttpResponse:
-    done = "Resumed. Each continues as soon as its host is free."
-    return _changed(
-        request, pk, partial(resume_group, by=request.user.get_username()), "resumed", done
-    )
-
-
-@require_POST
-def group_cancel(request: HttpRequest, pk: int) -> HttpResponse:
-    done = "Cancelling: the current runs stop within seconds."
-    return _changed(
-        request, pk, partial(cancel_group, by=request.user.get_username()), "cancelled", done
-    )
-
-
-def _changed(
-    request: HttpRequest, pk: int, change: Callable[[StudyGroup], None], word: str, done: str
-) -> HttpResponse:
-    """The group's page after the change, with `done` or the reason why it was refused."""
-    group = get_object_or_404(StudyGroup, pk=pk)
-    refused = f"No study was {word}"
-    return changed(request, "group-detail", pk, partial(change, group), done, refused)
+_button = partial(button, StudyGroup, "group-detail")
+group_pause = _button(
+    "No study was paused",
+    pause_group,
+    "Paused. The current runs are finished first.",
+    by_and_reason,
+)
+group_resume = _button(
+    "No study was resumed", resume_group, "Resumed. Each continues as soon as its host is free."
+)
+group_cancel = _button(
+    "No study was cancelled", cancel_group, "Cancelling: the current runs stop within seconds."
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from django.contrib import messages
@@ -19,7 +18,7 @@ from advisor.charts.findings import findings_figure, findings_series
 from advisor.charts.lines import lines_figure
 from advisor.charts.payload import charts_json
 from advisor.charts.search import search_figures
-from advisor.pages.changes import by_and_reason, changed
+from advisor.pages.changes import button, by_and_reason
 from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.boards import board_key
@@ -193,48 +192,28 @@ def study_extend(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "studies/detail.html", context, status=400)
 
 
-@require_POST
-def study_cancel(request: HttpRequest, pk: int) -> HttpResponse:
-    done = "Cancelling: the current run stops within seconds."
-    return _changed(
-        request, pk, partial(cancel_study, by=request.user.get_username()), "cancelled", done
-    )
-
-
-@require_POST
-def study_conclude(request: HttpRequest, pk: int) -> HttpResponse:
-    done = "Concluding: no new configs or blocks. The best are confirmed, then the study ends."
-    return _changed(
-        request, pk, partial(conclude_study, by=request.user.get_username()), "concluded", done
-    )
-
-
-@require_POST
-def study_take_apart(request: HttpRequest, pk: int) -> HttpResponse:
-    done = "Taking the winner apart; the study is concluded again after that."
-    return _changed(
-        request, pk, partial(take_apart_study, by=request.user.get_username()), "taken apart", done
-    )
-
-
-@require_POST
-def study_pause(request: HttpRequest, pk: int) -> HttpResponse:
-    pause = partial(pause_study, **by_and_reason(request))
-    return _changed(request, pk, pause, "paused", "Paused. The current run is finished first.")
-
-
-@require_POST
-def study_resume(request: HttpRequest, pk: int) -> HttpResponse:
-    done = "Resumed. It continues as soon as its host is free."
-    return _changed(
-        request, pk, partial(resume_study, by=request.user.get_username()), "resumed", done
-    )
-
-
-def _changed(
-    request: HttpRequest, pk: int, change: Callable[[Study], None], word: str, done: str
-) -> HttpResponse:
-    """The study's page after the change, with `done` or the reason why it was refused."""
-    study = get_object_or_404(Study, pk=pk)
-    refused = f"The study was not {word}"
-    return changed(request, "study-detail", pk, partial(change, study), done, refused)
+_button = partial(button, Study, "study-detail")
+study_cancel = _button(
+    "The study was not cancelled",
+    cancel_study,
+    "Cancelling: the current run stops within seconds.",
+)
+study_conclude = _button(
+    "The study was not concluded",
+    conclude_study,
+    "Concluding: no new configs or blocks. The best are confirmed, then the study ends.",
+)
+study_take_apart = _button(
+    "The study was not taken apart",
+    take_apart_study,
+    "Taking the winner apart; the study is concluded again after that.",
+)
+study_pause = _button(
+    "The study was not paused",
+    pause_study,
+    "Paused. The current run is finished first.",
+    by_and_reason,
+)
+study_resume = _button(
+    "The study was not resumed", resume_study, "Resumed. It continues as soon as its host is free."
+)
