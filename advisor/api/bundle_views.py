@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
+from advisor.api.conditional import IF_NONE_MATCH, unless_known
 from advisor.api.created import created
 from advisor.api.documents import study_document
 from advisor.api.errors import ASK_AGAIN_S, ApiError
@@ -23,7 +23,7 @@ from advisor.api.recommendation_views import AnyAccept
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.studies import StudyStateSerializer
 from advisor.api.sparing import Sparing
-from advisor.api.views import NOT_FOUND, UNAUTHORISED, result_of, study_state
+from advisor.api.views import NOT_FOUND, result_of, study_state
 from tuning.bundles.read import read_bundle
 from tuning.bundles.store import store_bundle
 from tuning.bundles.write import write_bundle
@@ -54,8 +54,6 @@ class BundleView(APIView):
         parameters=[IF_NONE_MATCH],
         responses={
             (200, ZIP): OpenApiTypes.BINARY,
-            304: NOT_MODIFIED,
-            401: UNAUTHORISED,
             404: NOT_FOUND,
             409: error_response("`study_running`: try again later."),
         },
@@ -77,7 +75,6 @@ class BundleListView(APIView):
                 "Nothing was stored: `bundle_damaged`, `bundle_too_large`, `bundle_version`, "
                 "`bundle_imported_before`."
             ),
-            401: UNAUTHORISED,
             415: error_response("`unsupported_media_type`: no zip."),
         },
     )

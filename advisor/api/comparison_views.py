@@ -18,7 +18,6 @@ from advisor.api.serializers.comparisons import (
     run_set_of,
 )
 from advisor.api.serializers.shown import shown
-from advisor.api.views import UNAUTHORISED
 from advisor.shared_results import shared_comparisons
 from tuning.comparison.comparable_runs import chosen_run_set, labels
 from tuning.comparison.devices import BEST
@@ -38,11 +37,7 @@ class DeviceComparisonView(APIView):
         operation_id="compare_devices",
         summary="Devices side by side, of one host or of several, slowest first",
         parameters=[ComparisonQuery],
-        responses={
-            200: DeviceComparisonSerializer,
-            400: error_response("`invalid_request`."),
-            401: UNAUTHORISED,
-        },
+        responses={200: DeviceComparisonSerializer, 400: error_response("`invalid_request`.")},
     )
     def get(self, request: Request) -> Response:
         asked = ComparisonQuery.asked(request)

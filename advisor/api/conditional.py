@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -22,8 +22,6 @@ IF_NONE_MATCH = OpenApiParameter(
     description="The ETag of an earlier answer: 304 if it still holds.",
 )
 Answer = TypeVar("Answer", bound=HttpResponseBase)
-
-NOT_MODIFIED = OpenApiResponse(description="The answer with that ETag still holds.")
 
 
 def unless_known(

@@ -12,7 +12,6 @@ from advisor.api.errors import ApiError
 from advisor.api.serializers.common import QuerySerializer, error_response
 from advisor.api.serializers.config_comparisons import ConfigComparisonSerializer
 from advisor.api.serializers.shown import shown
-from advisor.api.views import UNAUTHORISED
 from benchmarks.models import Config
 from tuning.comparison.configs import compare_configs
 
@@ -37,7 +36,6 @@ class ConfigComparisonView(APIView):
         responses={
             200: ConfigComparisonSerializer,
             400: error_response("`invalid_request`."),
-            401: UNAUTHORISED,
             404: error_response("`not_found`: there is no config of that hash."),
         },
     )

@@ -22,7 +22,7 @@ from advisor.api.serializers.requests import (
     TranslateRequestSerializer,
 )
 from advisor.api.serializers.shown import all_shown, shown
-from advisor.api.views import UNAUTHORISED, refusals_of
+from advisor.api.views import refusals_of
 from tuning.catalogue.knob import Durability
 from tuning.comparison.configs import differing_knobs
 from tuning.errors import InvalidConfig
@@ -56,7 +56,6 @@ class CheckConfigView(APIView):
                 CheckedConfigSerializer, description="Also if lines are refused: see `is_fine`."
             ),
             400: error_response("`invalid_request`, `bad_request`, `no_server_found`."),
-            401: UNAUTHORISED,
         },
     )
     def post(self, request: Request) -> Response:
@@ -76,7 +75,6 @@ class TranslateConfigView(APIView):
                 CheckedConfigSerializer, description="Also if lines are refused: see `is_fine`."
             ),
             400: error_response("`invalid_request`, `bad_request`, `no_server_found`."),
-            401: UNAUTHORISED,
         },
     )
     def post(self, request: Request) -> Response:
@@ -95,7 +93,6 @@ class DiffConfigsView(APIView):
                 "`invalid_request`, `bad_request`, `no_server_found`; `invalid_config` lists the "
                 "lines that are refused."
             ),
-            401: UNAUTHORISED,
         },
     )
     def post(self, request: Request) -> Response:
@@ -117,7 +114,6 @@ class ProposalsView(APIView):
         responses={
             200: ProposalSerializer(many=True),
             400: error_response("It would be refused."),
-            401: UNAUTHORISED,
         },
     )
     def post(self, request: Request) -> Response:

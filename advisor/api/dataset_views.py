@@ -17,7 +17,6 @@ from advisor.api.serializers.common import error_response
 from advisor.api.serializers.datasets import DatasetSerializer, DeleteDatasetRequestSerializer
 from advisor.api.serializers.hosts import InspectionSerializer
 from advisor.api.serializers.shown import all_shown, shown
-from advisor.api.views import UNAUTHORISED
 from benchmarks.models import Host, Inspection
 from tuning.studies.datasets import noted_datasets
 from tuning.studies.tidying import ask_to_delete, ask_to_prune
@@ -27,7 +26,7 @@ class DatasetListView(APIView):
     @extend_schema(
         operation_id="list_datasets",
         summary="The golden datasets of a host, as it noted them between two jobs",
-        responses={200: DatasetSerializer(many=True), 401: UNAUTHORISED, 404: NO_HOST},
+        responses={200: DatasetSerializer(many=True), 404: NO_HOST},
     )
     def get(self, request: Request, pk: int) -> Response:
         found = noted_datasets(get_object_or_404(Host, pk=pk))
@@ -44,7 +43,6 @@ class DeleteDatasetView(APIView):
             400: error_response(
                 "`invalid_request`, `not_found`, `in_use`, `host_retired`, `host_busy`."
             ),
-            401: UNAUTHORISED,
             404: NO_HOST,
         },
     )
@@ -61,7 +59,6 @@ class PruneDatasetsView(APIView):
         responses={
             202: InspectionSerializer,
             400: error_response("`host_retired`, `host_busy`."),
-            401: UNAUTHORISED,
             404: NO_HOST,
         },
     )

@@ -11,9 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
+from advisor.api.conditional import IF_NONE_MATCH, unless_known
 from advisor.api.created import created
-from advisor.api.idempotency import KEY, REUSED, Once
+from advisor.api.idempotency import KEY, Once
 from advisor.api.listing import OF_HOST, PAGES, Pages, on_host, without_bulk
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.device_requests import (
@@ -33,7 +33,6 @@ from advisor.api.serializers.probes import (
     ProbeSummarySerializer,
 )
 from advisor.api.serializers.shown import all_shown, shown
-from advisor.api.views import UNAUTHORISED
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.inventory.devices import NATIVE
 from benchmarks.models import Device, Probe
@@ -68,7 +67,6 @@ class DeviceListView(APIView):
         responses={
             200: DevicePageSerializer,
             400: error_response("`invalid_request`: an unknown host."),
-            401: UNAUTHORISED,
         },
     )
     def get(self, request: Request) -> Response:
@@ -86,7 +84,6 @@ class DeviceListView(APIView):
                 "Refused; nothing was stored: `invalid_request`, `device_unusable`, "
                 "`emulation_unavailable`."
             ),
-            401: UNAUTHORISED,
         },
     )
     def post(self, request: Request) -> Response:
@@ -99,7 +96,7 @@ class DeviceDetailView(APIView):
     @extend_schema(
         operation_id="get_device",
         summary="One device: identity, newest probe, recommendations",
-        responses={200: DeviceSerializer, 401: UNAUTHORISED, 404: NO_DEVICE},
+        responses={200: DeviceSerializer, 404: NO_DEVICE},
     )
     def get(self, request: Request, pk: int) -> Response:
         return Response(_document(get_object_or_404(devices(), pk=pk)))
@@ -113,7 +110,6 @@ class DeviceDetailView(APIView):
             400: error_response(
                 "`invalid_request`; `device_unusable` if the device is emulated; `from_elsewhere`."
             ),
-            401: UNAUTHORISED,
             404: NO_DEVICE,
         },
     )
@@ -129,13 +125,11 @@ class ProbeListView(APIView):
         operation_id="list_probes",
         summary="List the probes of a device, newest first, without their results",
         parameters=PAGES,
-        responses={200: ProbePageSerializer, 401: UNAUTHORISED, 404: NO_DEVICE},
+        responses={200: ProbePageSerializer, 404: NO_DEVICE},
     )
     def get(self, request: Request, pk: int) -> Response:
         device = get_object_or_404(devices(), pk=pk)
-        pages = Pages()
-        page = pages.rows(device.probes.defer("result"), request)
-        return pages.answer(all_shown(ProbeSummarySerializer, page))
+        return Pages().listed(device.probes.defer("result"), request, ProbeSummarySerializer)
 
     @extend_schema(
         operation_id="start_probe",
@@ -145,10 +139,8 @@ class ProbeListView(APIView):
         responses={
             202: ProbeSerializer,
             400: error_response("`invalid_request`, `bad_request`, `device_retired`."),
-            401: UNAUTHORISED,
             404: NO_DEVICE,
             409: error_response("`probe_running`: try again later."),
-            422: error_response(REUSED),
         },
     )
     def post(self, request: Request, pk: int) -> Response:
@@ -167,12 +159,7 @@ class ProbeDetailView(APIView):
         operation_id="get_probe",
         summary="One probe: progress and result",
         parameters=[IF_NONE_MATCH],
-        responses={
-            200: ProbeSerializer,
-            304: NOT_MODIFIED,
-            401: UNAUTHORISED,
-            404: NO_PROBE,
-        },
+        responses={200: ProbeSerializer, 404: NO_PROBE},
     )
     def get(self, request: Request, pk: int) -> Response:
         probe = get_object_or_404(probes(), pk=pk)
@@ -186,7 +173,7 @@ class CancelProbeView(APIView):
         operation_id="cancel_probe",
         summary="Cancel a probe within seconds; a finished probe is not changed",
         request=None,
-        responses={200: ProbeSerializer, 401: UNAUTHORISED, 404: NO_PROBE},
+        responses={200: ProbeSerializer, 404: NO_PROBE},
     )
     def post(self, request: Request, pk: int) -> Response:
         cancel_probe(get_object_or_404(probes(), pk=pk))
@@ -197,7 +184,7 @@ class EmulationProfileListView(APIView):
     @extend_schema(
         operation_id="list_emulation_profiles",
         summary="List the devices that can be emulated, with their rated limits",
-        responses={200: EmulationProfileSerializer(many=True), 401: UNAUTHORISED},
+        responses={200: EmulationProfileSerializer(many=True)},
     )
     def get(self, request: Request) -> Response:
         return Response(

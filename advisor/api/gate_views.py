@@ -13,10 +13,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
+from advisor.api.conditional import IF_NONE_MATCH, unless_known
 from advisor.api.created import created
 from advisor.api.errors import refusals
-from advisor.api.idempotency import KEY, REUSED, Once
+from advisor.api.idempotency import KEY, Once
 from advisor.api.listing import PAGES, Pages, on_host
 from advisor.api.queries import GateListQuery
 from advisor.api.serializers.common import error_response
@@ -27,8 +27,7 @@ from advisor.api.serializers.gates import (
     GateSerializer,
     GateStateSerializer,
 )
-from advisor.api.serializers.shown import all_shown, shown
-from advisor.api.views import UNAUTHORISED
+from advisor.api.serializers.shown import shown
 from advisor.api.waiting import VERSION, WAIT, wait_for_study
 from tuning.export.gate_files import GATE_FILES
 from tuning.results.gate_facts import gate_facts, gates
@@ -55,20 +54,14 @@ class GateListView(APIView):
         operation_id="list_gates",
         summary="List all gates, newest first",
         parameters=[*PAGES, GateListQuery],
-        responses={
-            200: GatePageSerializer,
-            400: error_response("`invalid_request`."),
-            401: UNAUTHORISED,
-        },
+        responses={200: GatePageSerializer, 400: error_response("`invalid_request`.")},
     )
     def get(self, request: Request) -> Response:
         query = GateListQuery.asked(request)
         rows = on_host(gates(), request)
         if name := query.get("name"):
             rows = rows.filter(name=name)
-        pages = Pages()
-        page = pages.rows(rows, request)
-        return pages.answer(all_shown(GateSerializer, page))
+        return Pages().listed(rows, request, GateSerializer)
 
     @extend_schema(
         operation_id="create_gate",
@@ -78,8 +71,6 @@ class GateListView(APIView):
         responses={
             201: GateStateSerializer,
             400: error_response("Refused, nothing was stored. `invalid_config` lists the lines."),
-            401: UNAUTHORISED,
-            422: error_response(REUSED),
         },
     )
     def post(self, request: Request) -> Response:
@@ -99,9 +90,7 @@ class GateDetailView(APIView):
         parameters=[WAIT, VERSION, IF_NONE_MATCH],
         responses={
             200: GateStateSerializer,
-            304: NOT_MODIFIED,
             400: error_response("`invalid_request`."),
-            401: UNAUTHORISED,
             404: NO_GATE,
         },
     )
@@ -115,7 +104,7 @@ class GateHistoryView(APIView):
     @extend_schema(
         operation_id="get_gate_history",
         summary="All gates of its name over time, and since when their level has changed",
-        responses={200: GateHistorySerializer, 401: UNAUTHORISED, 404: NO_GATE},
+        responses={200: GateHistorySerializer, 404: NO_GATE},
     )
     def get(self, request: Request, pk: int) -> Response:
         study = get_object_or_404(gates(), pk=pk)
@@ -129,12 +118,7 @@ def _documented(form: str, summary: str) -> Any:
         operation_id=f"get_gate_{form}",
         summary=summary,
         parameters=[IF_NONE_MATCH],
-        responses={
-            (200, media_type): found,
-            304: NOT_MODIFIED,
-            401: UNAUTHORISED,
-            404: NO_GATE,
-        },
+        responses={(200, media_type): found, 404: NO_GATE},
     )
 
 

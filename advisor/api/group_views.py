@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from django.db.models import Prefetch, QuerySet
@@ -12,18 +11,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from advisor.api.changes import Changes
 from advisor.api.created import created
-from advisor.api.idempotency import KEY, REUSED, Once
+from advisor.api.idempotency import KEY, Once
 from advisor.api.listing import PAGES, Pages
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.requests import PauseRequestSerializer, StudyGroupRequestSerializer
-from advisor.api.serializers.shown import all_shown, shown
+from advisor.api.serializers.shown import shown
 from advisor.api.serializers.studies import (
     StudyGroupPageSerializer,
     StudyGroupSerializer,
     StudyGroupStateSerializer,
 )
-from advisor.api.views import UNAUTHORISED, LifeCycleView, documented, refusals_of, studies
+from advisor.api.views import refusals_of, studies
 from tuning.models import StudyGroup
 from tuning.studies.groups import cancel_group, create_group, pause_group, resume_group
 
@@ -45,12 +45,10 @@ class StudyGroupListView(APIView):
         operation_id="list_study_groups",
         summary="List the studies over several hosts, newest first",
         parameters=PAGES,
-        responses={200: StudyGroupPageSerializer, 401: UNAUTHORISED},
+        responses={200: StudyGroupPageSerializer},
     )
     def get(self, request: Request) -> Response:
-        pages = Pages()
-        page = pages.rows(_groups(), request)
-        return pages.answer(all_shown(StudyGroupSerializer, page))
+        return Pages().listed(_groups(), request, StudyGroupSerializer)
 
     @extend_schema(
         operation_id="create_study_group",
@@ -60,8 +58,6 @@ class StudyGroupListView(APIView):
         responses={
             201: StudyGroupStateSerializer,
             400: error_response("Refused, nothing was stored. `invalid_config` lists the lines."),
-            401: UNAUTHORISED,
-            422: error_response(REUSED),
         },
     )
     def post(self, request: Request) -> Response:
@@ -80,53 +76,29 @@ class StudyGroupDetailView(APIView):
     @extend_schema(
         operation_id="get_study_group",
         summary="A study over several hosts with its progress on each",
-        responses={200: StudyGroupStateSerializer, 401: UNAUTHORISED, 404: NO_GROUP},
+        responses={200: StudyGroupStateSerializer, 404: NO_GROUP},
     )
     def get(self, request: Request, pk: int) -> Response:
         return Response(_state(pk))
 
 
-class _GroupView(LifeCycleView):
-    """Changes the studies on all its hosts; the response is their state afterwards."""
-
-    def rows(self) -> QuerySet[StudyGroup]:
-        return StudyGroup.objects.all()
-
-    def state(self, pk: int) -> dict[str, Any]:
-        return _state(pk)
-
-
-_documented = partial(documented, response=StudyGroupStateSerializer, missing=NO_GROUP)
-
-
-@_documented(
+_changes = Changes(StudyGroup.objects.all, _state, StudyGroupStateSerializer, NO_GROUP)
+PauseGroupView = _changes.view(
+    pause_group,
     "pause_study_group",
     "Pause the studies on all its hosts after their current runs",
     "`invalid_request`, `already_paused`, `already_ended`.",
     PauseRequestSerializer,
 )
-class PauseGroupView(_GroupView):
-    def act(self, group: StudyGroup, request: Request) -> None:
-        body = PauseRequestSerializer.of(request)
-        by = request.user.get_username()
-        pause_group(group, by=by, reason=body.validated_data["reason"])
-
-
-@_documented(
+ResumeGroupView = _changes.view(
+    resume_group,
     "resume_study_group",
     "Continue the paused studies on all its hosts",
     "`not_paused`, `already_ended`, `device_retired`.",
 )
-class ResumeGroupView(_GroupView):
-    def act(self, group: StudyGroup, request: Request) -> None:
-        resume_group(group, by=request.user.get_username())
-
-
-@_documented(
+CancelGroupView = _changes.view(
+    cancel_group,
     "cancel_study_group",
     "Cancel the studies on all its hosts within seconds; results are kept",
     "`already_ended`.",
 )
-class CancelGroupView(_GroupView):
-    def act(self, group: StudyGroup, request: Request) -> None:
-        cancel_group(group, by=request.user.get_username())

@@ -17,7 +17,6 @@ from advisor.api.serializers.history import (
     history_document,
 )
 from advisor.api.serializers.shown import shown
-from advisor.api.views import UNAUTHORISED
 from benchmarks.models import Device
 from tuning.comparison.baseline_history import chosen_history
 
@@ -30,7 +29,6 @@ class DeviceHistoryView(APIView):
         responses={
             200: BaselineHistorySerializer,
             400: error_response("`invalid_request`: there is no such line."),
-            401: UNAUTHORISED,
             404: NO_DEVICE,
         },
     )

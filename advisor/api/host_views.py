@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -14,8 +12,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.access.callers import caller_of
+from advisor.api.changes import Changes
 from advisor.api.created import created
-from advisor.api.idempotency import KEY, REUSED, Once
+from advisor.api.idempotency import KEY, Once
 from advisor.api.listing import PAGES, Pages
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.hosts import (
@@ -29,7 +28,6 @@ from advisor.api.serializers.hosts import (
     RetireRequestSerializer,
 )
 from advisor.api.serializers.shown import all_shown, shown
-from advisor.api.views import UNAUTHORISED, LifeCycleView, documented
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.models import Host, Inspection
 from tuning.results.known_hosts import hosts, known_hosts
@@ -52,7 +50,7 @@ class HostListView(APIView):
         operation_id="list_hosts",
         summary="List all hosts by name: what each does, its queue, what is wrong",
         parameters=PAGES,
-        responses={200: HostPageSerializer, 401: UNAUTHORISED},
+        responses={200: HostPageSerializer},
     )
     def get(self, request: Request) -> Response:
         pages = Pages("name")
@@ -64,75 +62,49 @@ class HostDetailView(APIView):
     @extend_schema(
         operation_id="get_host",
         summary="One host",
-        responses={200: HostDetailSerializer, 401: UNAUTHORISED, 404: NO_HOST},
+        responses={200: HostDetailSerializer, 404: NO_HOST},
     )
     def get(self, request: Request, pk: int) -> Response:
         return Response(_document(pk))
 
 
-class _HostView(LifeCycleView):
-    """Changes a host; the response is the host afterwards."""
-
-    def rows(self) -> QuerySet[Host]:
-        return Host.objects.all()
-
-    def state(self, pk: int) -> dict[str, Any]:
-        return _document(pk)
-
-
-_documented = partial(documented, response=HostDetailSerializer, missing=NO_HOST)
-
-
-@_documented(
+_changes = Changes(Host.objects.all, _document, HostDetailSerializer, NO_HOST)
+DrainView = _changes.view(
+    drain_host,
     "drain_host",
     "Drain a host: it finishes its current job and takes nothing more",
     "`invalid_request`, `already_drained`, `from_elsewhere`.",
     DrainRequestSerializer,
 )
-class DrainView(_HostView):
-    def act(self, host: Host, request: Request) -> None:
-        body = DrainRequestSerializer.of(request)
-        by = request.user.get_username()
-        drain_host(host, by=by, reason=body.validated_data["reason"])
-
-
-@_documented("undrain_host", "Let a drained host take work again", "`not_drained`.")
-class UndrainView(_HostView):
-    def act(self, host: Host, request: Request) -> None:
-        undrain_host(host)
-
-
-@_documented(
+UndrainView = _changes.view(
+    undrain_host,
+    "undrain_host",
+    "Let a drained host take work again",
+    "`not_drained`.",
+    says_who=False,
+)
+RetireView = _changes.view(
+    retire_host,
     "retire_host",
     "Retire a host: its studies end, nothing begins there, its history stays",
     "`invalid_request`, `already_retired`.",
     RetireRequestSerializer,
 )
-class RetireView(_HostView):
-    def act(self, host: Host, request: Request) -> None:
-        body = RetireRequestSerializer.of(request)
-        by = request.user.get_username()
-        retire_host(host, by=by, reason=body.validated_data["reason"])
-
-
-@_documented(
-    "unretire_host", "Let a retired host take work again", "`not_retired`, `from_elsewhere`."
+UnretireView = _changes.view(
+    unretire_host,
+    "unretire_host",
+    "Let a retired host take work again",
+    "`not_retired`, `from_elsewhere`.",
+    says_who=False,
 )
-class UnretireView(_HostView):
-    def act(self, host: Host, request: Request) -> None:
-        unretire_host(host)
-
-
-@_documented(
+RenameView = _changes.view(
+    rename_host,
     "rename_host",
     "Give a host whose worker is stopped another name; its history stays",
     "`invalid_request`, `bad_host_name`, `host_name_taken`, `worker_lives`, `from_elsewhere`.",
     RenameRequestSerializer,
+    says_who=False,
 )
-class RenameView(_HostView):
-    def act(self, host: Host, request: Request) -> None:
-        body = RenameRequestSerializer.of(request)
-        rename_host(host, body.validated_data["name"])
 
 
 class InspectView(APIView):
@@ -147,9 +119,7 @@ class InspectView(APIView):
                 "`invalid_request`, `bad_request`, `not_listed`, `not_a_server`, "
                 "`device_unusable`, `host_not_inspected`, `host_retired`, `host_busy`."
             ),
-            401: UNAUTHORISED,
             404: NO_HOST,
-            422: error_response(REUSED),
         },
     )
     def post(self, request: Request, pk: int) -> Response:
@@ -181,11 +151,7 @@ class InspectionDetailView(APIView):
     @extend_schema(
         operation_id="get_inspection",
         summary="One inspection: what it waits for, or what the host found",
-        responses={
-            200: InspectionSerializer,
-            401: UNAUTHORISED,
-            404: error_response("There is no such inspection."),
-        },
+        responses={200: InspectionSerializer, 404: error_response("There is no such inspection.")},
     )
     def get(self, request: Request, pk: int) -> Response:
         rows = Inspection.objects.select_related("host")

@@ -27,7 +27,6 @@ KEY = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="Of your choice. The same request with the same key creates nothing again.",
 )
-REUSED = "`idempotency_key_reused`: another request had this key."
 
 _FORM = re.compile(r"[!-~]{1,255}")
 

@@ -12,8 +12,9 @@ from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.pagination import CursorPagination, PageNumberPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import IntegerField
+from rest_framework.serializers import IntegerField, Serializer
 
+from advisor.api.serializers.shown import all_shown
 from advisor.ids import MAX_ID
 from benchmarks.models import Host
 from tuning.studies.hosts import hosts_named
@@ -83,6 +84,12 @@ class Pages(PageNumberPagination):
         except ValueError:  # a cursor with a place that no row can have
             raise NotFound("Invalid cursor") from None
         return list(found or ())
+
+    def listed(
+        self, queryset: QuerySet[Any], request: Request, kind: type[Serializer[Any]]
+    ) -> Response:
+        """The requested page as serializers of that kind show its rows. Raises like `rows`."""
+        return self.answer(all_shown(kind, self.rows(queryset, request)))
 
     def answer(self, data: Any) -> Response:
         """The page with its neighbours."""

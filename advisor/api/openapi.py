@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from advisor.api.idempotency import HEADER
 from advisor.api.serializers.common import StrictSerializer
 
 _ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+UNAUTHORISED = "No valid token."
 FORBIDDEN = "`permission_denied`: the role of the account or the scope of the token is too small."
 THROTTLED = (
     "`throttled`: too many requests, or too many wrong tokens from this address; "
@@ -24,6 +26,8 @@ _RETRY_AFTER = {
 #: By operation; written by a test (advisor/tests/api_examples.py).
 EXAMPLES = Path(__file__).with_name("examples.json")
 NO_PAGE = "There is no such page."
+REUSED = "`idempotency_key_reused`: another request had this key."
+NOT_MODIFIED = "The answer with that ETag still holds."
 BAD_PAGE = "`invalid_request`: a page or its size that cannot be."
 
 
@@ -45,12 +49,17 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 def _add_answers(operation: dict[str, Any]) -> None:
     found = operation["responses"]
-    found["403"] = {"content": _ERROR, "description": FORBIDDEN}
-    found["429"] = {"content": _ERROR, "description": THROTTLED}
+    for status, text in (("401", UNAUTHORISED), ("403", FORBIDDEN), ("429", THROTTLED)):
+        found[status] = {"content": _ERROR, "description": text}
     for status in ("409", "429"):
         if status in found:
             found[status]["headers"] = _RETRY_AFTER
-    if any(parameter["name"] == "page" for parameter in operation.get("parameters", ())):
+    parameters = {parameter["name"] for parameter in operation.get("parameters", ())}
+    if "If-None-Match" in parameters:
+        found["304"] = {"description": NOT_MODIFIED}
+    if HEADER in parameters:
+        found["422"] = {"content": _ERROR, "description": REUSED}
+    if "page" in parameters:
         found.setdefault("404", {"content": _ERROR, "description": NO_PAGE})
         found.setdefault("400", {"content": _ERROR, "description": BAD_PAGE})
     operation["responses"] = dict(sorted(found.items()))

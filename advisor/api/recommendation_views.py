@@ -14,12 +14,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
+from advisor.api.conditional import IF_NONE_MATCH, unless_known
 from advisor.api.errors import ASK_AGAIN_S, ApiError
 from advisor.api.serializers.common import CLASSES, error_response
 from advisor.api.serializers.recommendations import RecommendationSerializer, recommendation_of
 from advisor.api.serializers.requests import LINES, LINES_HELP, ExportRequestSerializer
-from advisor.api.views import UNAUTHORISED, studies
+from advisor.api.views import studies
 from advisor.ids import MAX_ID
 from advisor.responses import download
 from tuning.catalogue.knob import Durability
@@ -38,7 +38,6 @@ WHICH = [
     ),
 ]
 MISSING = {
-    401: UNAUTHORISED,
     404: error_response("`not_found`, `no_recommendation`."),
     409: error_response("`study_running`: try again later."),
 }
@@ -61,7 +60,6 @@ class RecommendationView(APIView):
         parameters=[*WHICH, IF_NONE_MATCH],
         responses={
             200: RecommendationSerializer,
-            304: NOT_MODIFIED,
             400: error_response(
                 "`device_required`, `connections_required`, `durability_required`."
             ),
@@ -100,7 +98,6 @@ class MyCnfView(APIView):
         ],
         responses={
             (200, "text/plain"): OpenApiTypes.STR,
-            304: NOT_MODIFIED,
             400: error_response(
                 "`device_required`, `connections_required`, `durability_required`, "
                 "`durability_not_acknowledged`, `invalid_request`."

@@ -11,7 +11,6 @@ from advisor.api.listing import named_host
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.shown import all_shown
 from advisor.api.serializers.templates import TemplateOnHost, TemplateSerializer
-from advisor.api.views import UNAUTHORISED
 from tuning.studies.hosts import cpus_of
 from tuning.study_templates.loader import load_template, template_names
 
@@ -26,7 +25,6 @@ class TemplateListView(APIView):
         responses={
             200: TemplateSerializer(many=True),
             400: error_response("`invalid_request`: an unknown host."),
-            401: UNAUTHORISED,
         },
     )
     def get(self, request: Request) -> Response:

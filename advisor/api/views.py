@@ -8,15 +8,16 @@ from typing import Any
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
+from advisor.api.changes import Changes
+from advisor.api.conditional import IF_NONE_MATCH, unless_known
 from advisor.api.created import created
 from advisor.api.errors import ApiError, refusals
-from advisor.api.idempotency import KEY, REUSED, Once
+from advisor.api.idempotency import KEY, Once
 from advisor.api.listing import PAGES, on_host, without_bulk
 from advisor.api.queries import RankingQuery, StudyListQuery, listed_studies
 from advisor.api.serializers.common import error_response
@@ -48,7 +49,6 @@ from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.searching import search_here
 from tuning.studies.taking_apart import take_apart_study
 
-UNAUTHORISED = error_response("No valid token.")
 NOT_FOUND = error_response("There is no such study.")
 
 
@@ -79,11 +79,7 @@ class StudyListView(APIView):
         operation_id="list_studies",
         summary="List all studies, newest first",
         parameters=[*PAGES, StudyListQuery],
-        responses={
-            200: StudyPageSerializer,
-            400: error_response("`invalid_request`."),
-            401: UNAUTHORISED,
-        },
+        responses={200: StudyPageSerializer, 400: error_response("`invalid_request`.")},
     )
     def get(self, request: Request) -> Response:
         rows, pages = listed_studies(on_host(studies(), request), StudyListQuery.asked(request))
@@ -99,8 +95,6 @@ class StudyListView(APIView):
         responses={
             201: StudyStateSerializer,
             400: error_response("Refused, nothing was stored. `invalid_config` lists the lines."),
-            401: UNAUTHORISED,
-            422: error_response(REUSED),
         },
     )
     def post(self, request: Request) -> Response:
@@ -117,11 +111,7 @@ class SearchSpaceView(APIView):
         operation_id="show_search_space",
         summary="What a search would change: nothing is stored or measured",
         request=StudyRequestSerializer,
-        responses={
-            200: SearchHereSerializer,
-            400: error_response("It would be refused."),
-            401: UNAUTHORISED,
-        },
+        responses={200: SearchHereSerializer, 400: error_response("It would be refused.")},
     )
     def post(self, request: Request) -> Response:
         body = StudyRequestSerializer.of(request)
@@ -137,9 +127,7 @@ class StudyDetailView(APIView):
         parameters=[WAIT, VERSION, IF_NONE_MATCH],
         responses={
             200: StudyStateSerializer,
-            304: NOT_MODIFIED,
             400: error_response("`invalid_request`."),
-            401: UNAUTHORISED,
             404: NOT_FOUND,
         },
     )
@@ -157,9 +145,7 @@ class RankingView(APIView):
         parameters=[RankingQuery, IF_NONE_MATCH],
         responses={
             200: RankingRowSerializer(many=True),
-            304: NOT_MODIFIED,
             400: error_response("`invalid_request`."),
-            401: UNAUTHORISED,
             404: NOT_FOUND,
         },
     )
@@ -175,12 +161,7 @@ class ResultsView(APIView):
         operation_id="get_results",
         summary="Verdicts with noise floor, confirmation and Pareto front; data quality",
         parameters=[IF_NONE_MATCH],
-        responses={
-            200: ResultsSerializer,
-            304: NOT_MODIFIED,
-            401: UNAUTHORISED,
-            404: NOT_FOUND,
-        },
+        responses={200: ResultsSerializer, 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
         return unless_known(request, final_word(pk), lambda: Response(results_of(result_of(pk))))
@@ -196,12 +177,7 @@ class EventListView(APIView):
         operation_id="list_events",
         summary="What happened in a study, newest first",
         parameters=[IF_NONE_MATCH],
-        responses={
-            200: EventSerializer(many=True),
-            304: NOT_MODIFIED,
-            401: UNAUTHORISED,
-            404: NOT_FOUND,
-        },
+        responses={200: EventSerializer(many=True), 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
         return unless_known(request, final_word(pk), lambda: Response(_events(pk)))
@@ -212,12 +188,7 @@ class RunListView(APIView):
         operation_id="list_runs",
         summary="All runs of a study, with their disturbances",
         parameters=[IF_NONE_MATCH],
-        responses={
-            200: RunSerializer(many=True),
-            304: NOT_MODIFIED,
-            401: UNAUTHORISED,
-            404: NOT_FOUND,
-        },
+        responses={200: RunSerializer(many=True), 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
         return unless_known(
@@ -227,110 +198,45 @@ class RunListView(APIView):
         )
 
 
-class LifeCycleView(APIView):
-    """Changes the state of a row; the response is the row afterwards."""
-
-    def post(self, request: Request, pk: int) -> Response:
-        self.act(get_object_or_404(self.rows(), pk=pk), request)
-        return Response(self.state(pk))
-
-    def rows(self) -> QuerySet[Any]:
-        raise NotImplementedError
-
-    def act(self, row: Any, request: Request) -> None:
-        raise NotImplementedError
-
-    def state(self, pk: int) -> dict[str, Any]:
-        raise NotImplementedError
-
-
-def documented(
-    operation: str,
-    summary: str,
-    codes: str,
-    body: Any = None,
-    *,
-    response: Any = StudyStateSerializer,
-    missing: Any = NOT_FOUND,
-) -> Any:
-    """A LifeCycleView's part of the OpenAPI document; `codes` are those of a refusal."""
-    responses = {200: response, 400: error_response(codes), 401: UNAUTHORISED, 404: missing}
-    return extend_schema_view(
-        post=extend_schema(
-            operation_id=operation, summary=summary, request=body, responses=responses
-        )
-    )
-
-
-class _StudyView(LifeCycleView):
-    """Changes the state of a study; the response is the study afterwards."""
-
-    def rows(self) -> QuerySet[Study]:
-        return studies()
-
-    def state(self, pk: int) -> dict[str, Any]:
-        return study_state(pk)
-
-
-@documented(
+_changes = Changes(studies, study_state, StudyStateSerializer, NOT_FOUND)
+ExtendView = _changes.view(
+    extend_study,
     "extend_study",
     "Measure more blocks of a finished study, then conclude it again",
     "`invalid_request`, `not_finished`, `nothing_left`, `device_retired`.",
     ExtendRequestSerializer,
 )
-class ExtendView(_StudyView):
-    def act(self, study: Study, request: Request) -> None:
-        body = ExtendRequestSerializer.of(request)
-        extend_study(study, body.validated_data["blocks"], by=request.user.get_username())
-
-
-@documented(
+PauseView = _changes.view(
+    pause_study,
     "pause_study",
     "Pause a study after its current run; the host continues with its next study",
     "`invalid_request`, `already_paused`, `already_ended`, `being_cancelled`.",
     PauseRequestSerializer,
 )
-class PauseView(_StudyView):
-    def act(self, study: Study, request: Request) -> None:
-        body = PauseRequestSerializer.of(request)
-        by = request.user.get_username()
-        pause_study(study, by=by, reason=body.validated_data["reason"])
-
-
-@documented(
+ResumeView = _changes.view(
+    resume_study,
     "resume_study",
     "Continue a paused study, after the one that is running",
     "`not_paused`, `already_ended`, `device_retired`.",
 )
-class ResumeView(_StudyView):
-    def act(self, study: Study, request: Request) -> None:
-        resume_study(study, by=request.user.get_username())
-
-
-@documented(
+ConcludeView = _changes.view(
+    conclude_study,
     "conclude_study",
     "Measure only what an answer from the results so far needs, then end the study",
     "`already_ended`, `being_cancelled`, `nothing_measured`.",
 )
-class ConcludeView(_StudyView):
-    def act(self, study: Study, request: Request) -> None:
-        conclude_study(study, by=request.user.get_username())
-
-
-@documented(
+TakeApartView = _changes.view(
+    take_apart_study,
     "take_apart_study",
     "Measure the confirmed winner of a finished study without some of its lines",
     "`not_finished`, `nothing_confirmed`, `nothing_left`, `device_retired`.",
 )
-class TakeApartView(_StudyView):
-    def act(self, study: Study, request: Request) -> None:
-        take_apart_study(study, by=request.user.get_username())
-
-
-@documented("cancel_study", "Cancel a study within seconds; results are kept", "`already_ended`.")
-class CancelView(_StudyView):
-    def act(self, study: Study, request: Request) -> None:
-        cancel_study(study, by=request.user.get_username())
+CancelView = _changes.view(
+    cancel_study,
+    "cancel_study",
+    "Cancel a study within seconds; results are kept",
+    "`already_ended`.",
+)
 
 
 class UnknownAddressView(APIView):

@@ -14,7 +14,7 @@ from advisor.access.callers import caller_of
 from advisor.api.created import created
 from advisor.api.listing import PAGES, Pages
 from advisor.api.serializers.common import error_response
-from advisor.api.serializers.shown import all_shown, shown
+from advisor.api.serializers.shown import shown
 from advisor.api.serializers.webhooks import (
     CreatedWebhookSerializer,
     DeliveryPageSerializer,
@@ -24,7 +24,6 @@ from advisor.api.serializers.webhooks import (
     WebhookRequestSerializer,
     WebhookSerializer,
 )
-from advisor.api.views import UNAUTHORISED
 from advisor.webhooks.hooks import create_webhook, send_test, switch, webhooks_of
 from advisor.webhooks.models import Event, Webhook
 
@@ -41,12 +40,10 @@ class WebhookListView(APIView):
         operation_id="list_webhooks",
         summary="List your webhooks, newest first; an administrator sees all",
         parameters=PAGES,
-        responses={200: WebhookPageSerializer, 401: UNAUTHORISED},
+        responses={200: WebhookPageSerializer},
     )
     def get(self, request: Request) -> Response:
-        pages = Pages()
-        page = pages.rows(webhooks_of(caller_of(request)), request)
-        return pages.answer(all_shown(WebhookSerializer, page))
+        return Pages().listed(webhooks_of(caller_of(request)), request, WebhookSerializer)
 
     @extend_schema(
         operation_id="create_webhook",
@@ -57,7 +54,6 @@ class WebhookListView(APIView):
             400: error_response(
                 "`invalid_request`, `invalid_url`, `host_not_listed`, `url_taken`, `too_many`."
             ),
-            401: UNAUTHORISED,
         },
     )
     def post(self, request: Request) -> Response:
@@ -79,7 +75,7 @@ class WebhookDetailView(APIView):
     @extend_schema(
         operation_id="get_webhook",
         summary="One webhook and how the last message to it went",
-        responses={200: WebhookSerializer, 401: UNAUTHORISED, 404: NO_WEBHOOK},
+        responses={200: WebhookSerializer, 404: NO_WEBHOOK},
     )
     def get(self, request: Request, pk: int) -> Response:
         return Response(shown(WebhookSerializer, _webhook(pk)))
@@ -91,7 +87,6 @@ class WebhookDetailView(APIView):
         responses={
             200: WebhookSerializer,
             400: error_response("`invalid_request`."),
-            401: UNAUTHORISED,
             404: NO_WEBHOOK,
         },
     )
@@ -103,7 +98,7 @@ class WebhookDetailView(APIView):
     @extend_schema(
         operation_id="delete_webhook",
         summary="Delete a webhook and the list of its messages; nothing more is sent",
-        responses={204: None, 401: UNAUTHORISED, 404: NO_WEBHOOK},
+        responses={204: None, 404: NO_WEBHOOK},
     )
     def delete(self, request: Request, pk: int) -> Response:
         _webhook(pk).delete()
@@ -118,7 +113,6 @@ class WebhookTestView(APIView):
         responses={
             202: DeliverySerializer,
             400: error_response("`webhook_rests`: nothing is sent to it; the message says why."),
-            401: UNAUTHORISED,
             404: NO_WEBHOOK,
             409: error_response("`test_waiting`: one is still to be sent."),
         },
@@ -132,9 +126,7 @@ class DeliveryListView(APIView):
         operation_id="list_deliveries",
         summary="List the messages to a webhook, newest first, with how the attempts went",
         parameters=PAGES,
-        responses={200: DeliveryPageSerializer, 401: UNAUTHORISED, 404: NO_WEBHOOK},
+        responses={200: DeliveryPageSerializer, 404: NO_WEBHOOK},
     )
     def get(self, request: Request, pk: int) -> Response:
-        pages = Pages()
-        page = pages.rows(_webhook(pk).deliveries.defer("body"), request)
-        return pages.answer(all_shown(DeliverySerializer, page))
+        return Pages().listed(_webhook(pk).deliveries.defer("body"), request, DeliverySerializer)

@@ -91,7 +91,7 @@ def test_what_the_examples_ask_is_taken_and_answered_as_described(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
-    monkeypatch.setattr("advisor.api.views.take_apart_study", lambda *_, **__: None)
+    monkeypatch.setattr("advisor.api.views.TakeApartView.act", lambda *_, **__: None)
     client.force_login(admin_user)
     described = dict(operations(document))
     assert {call.operation for call in CALLS} == set(described) - {"import_bundle"}

@@ -152,6 +152,19 @@ class NamedDeviceSerializer(serializers.Serializer[Any]):
     )
 
 
+def page_of(
+    name: str, kind: type[serializers.Serializer[Any]], what: str
+) -> type[serializers.Serializer[Any]]:
+    """A page of a list of `what`; in the schema it goes by the name and "Page"."""
+    fields = {
+        "count": serializers.IntegerField(help_text=f"Number of {what} on all pages."),
+        "next": serializers.URLField(allow_null=True),
+        "previous": serializers.URLField(allow_null=True),
+        "results": kind(many=True),
+    }
+    return type(f"{name}PageSerializer", (serializers.Serializer,), fields)
+
+
 class ErrorDetailSerializer(serializers.Serializer[Any]):
     code = serializers.CharField(help_text="A stable word for programs.")
     message = serializers.CharField(help_text="One line for people.")

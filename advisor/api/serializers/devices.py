@@ -13,6 +13,7 @@ from advisor.api.serializers.common import (
     TimeField,
     below,
     computed,
+    page_of,
 )
 from advisor.api.serializers.identities import IdentitySerializer
 from advisor.api.serializers.probes import ProbeSummarySerializer
@@ -122,11 +123,7 @@ class DeviceSerializer(DeviceSummarySerializer):
     recommendations = DeviceAnswerSerializer(source="answers", many=True)
 
 
-class DevicePageSerializer(serializers.Serializer[Any]):
-    count = serializers.IntegerField(help_text="Number of devices on all pages.")
-    next = serializers.URLField(allow_null=True)
-    previous = serializers.URLField(allow_null=True)
-    results = DeviceSummarySerializer(many=True)
+DevicePageSerializer = page_of("Device", DeviceSummarySerializer, "devices")
 
 
 class EmulationProfileSerializer(serializers.Serializer[Any]):

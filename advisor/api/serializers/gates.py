@@ -14,6 +14,7 @@ from advisor.api.serializers.common import (
     StrictSerializer,
     TimeField,
     computed,
+    page_of,
 )
 from advisor.api.serializers.device_requests import DeviceRequestSerializer, device_request
 from advisor.api.serializers.load_hosts import LoadHostsField
@@ -252,11 +253,7 @@ class GateSerializer(serializers.Serializer[Any]):
     finished_at = TimeField(allow_null=True)
 
 
-class GatePageSerializer(serializers.Serializer[Any]):
-    count = serializers.IntegerField(help_text="Number of gates on all pages.")
-    next = serializers.URLField(allow_null=True)
-    previous = serializers.URLField(allow_null=True)
-    results = GateSerializer(many=True)
+GatePageSerializer = page_of("Gate", GateSerializer, "gates")
 
 
 class GateStateSerializer(GateSerializer):

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import StrictSerializer, TimeField, below, computed
+from advisor.api.serializers.common import StrictSerializer, TimeField, below, computed, page_of
 from advisor.api.serializers.identities import IdentitySerializer
 from benchmarks.models import Host, Inspection, JobState
 from tuning.results.host_jobs import HostState
@@ -148,11 +148,7 @@ class HostDetailSerializer(HostSerializer):
     inventory = InventorySerializer(allow_null=True, help_text="Null: never inspected.")
 
 
-class HostPageSerializer(serializers.Serializer[Any]):
-    count = serializers.IntegerField(help_text="Number of hosts on all pages.")
-    next = serializers.URLField(allow_null=True)
-    previous = serializers.URLField(allow_null=True)
-    results = HostSerializer(many=True)
+HostPageSerializer = page_of("Host", HostSerializer, "hosts")
 
 
 class InspectionRequestSerializer(StrictSerializer):

@@ -6,8 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import NamedDeviceSerializer, TimeField
-from advisor.api.serializers.recommendations import AdviceSerializer
+from advisor.api.serializers.common import NamedDeviceSerializer, TimeField, page_of
+from advisor.api.serializers.recommendations import OF_ITS_EVIDENCE, AdviceSerializer
 from advisor.api.serializers.studies import ServerSerializer, WorkloadSerializer
 
 
@@ -19,11 +19,7 @@ class ServerRowSerializer(ServerSerializer):
     digest = serializers.CharField(help_text="SHA-256 of the program.")
 
 
-class ServerPageSerializer(serializers.Serializer[Any]):
-    count = serializers.IntegerField(help_text="Number of servers on all pages.")
-    next = serializers.URLField(allow_null=True)
-    previous = serializers.URLField(allow_null=True)
-    results = ServerRowSerializer(many=True)
+ServerPageSerializer = page_of("Server", ServerRowSerializer, "servers")
 
 
 class ConfigUseSerializer(serializers.Serializer[Any]):
@@ -45,11 +41,6 @@ class StoredConfigSerializer(serializers.Serializer[Any]):
     candidates = ConfigUseSerializer(many=True, help_text="At most 100, the newest first.")
 
 
-NOT_LISTED = frozenset(
-    {"my_cnf", "acknowledge", "losses", "costs", "line_effects", "formats", "proportion", "sized"}
-)
-
-
 class ListedRecommendationSerializer(AdviceSerializer, NamedDeviceSerializer):
     """A recommendation without the evidence that its study's has."""
 
@@ -63,14 +54,12 @@ class ListedRecommendationSerializer(AdviceSerializer, NamedDeviceSerializer):
 
     def get_fields(self) -> dict[str, serializers.Field]:
         fields: dict[str, serializers.Field] = super().get_fields()
-        return {name: field for name, field in fields.items() if name not in NOT_LISTED}
+        return {name: field for name, field in fields.items() if name not in OF_ITS_EVIDENCE}
 
 
-class RecommendationPageSerializer(serializers.Serializer[Any]):
-    count = serializers.IntegerField(help_text="Number of recommendations on all pages.")
-    next = serializers.URLField(allow_null=True)
-    previous = serializers.URLField(allow_null=True)
-    results = ListedRecommendationSerializer(many=True)
+RecommendationPageSerializer = page_of(
+    "Recommendation", ListedRecommendationSerializer, "recommendations"
+)
 
 
 class PublishedColumnSerializer(serializers.Serializer[Any]):

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import NamedDeviceSerializer, TimeField, computed
+from advisor.api.serializers.common import NamedDeviceSerializer, TimeField, computed, page_of
 from advisor.api.serializers.identities import IdentitySerializer
 from benchmarks.models import JobState, Probe
 from benchmarks.probe.jobs import Pattern, Purpose
@@ -62,11 +62,7 @@ class ProbeSummarySerializer(ProbeIdsSerializer, NamedDeviceSerializer):
     )
 
 
-class ProbePageSerializer(serializers.Serializer[Any]):
-    count = serializers.IntegerField(help_text="Number of probes of the device on all pages.")
-    next = serializers.URLField(allow_null=True)
-    previous = serializers.URLField(allow_null=True)
-    results = ProbeSummarySerializer(many=True)
+ProbePageSerializer = page_of("Probe", ProbeSummarySerializer, "probes of the device")
 
 
 class JobSerializer(serializers.Serializer[Any]):

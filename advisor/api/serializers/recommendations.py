@@ -115,15 +115,8 @@ class AdviceSerializer(serializers.Serializer[Any]):
     )
 
 
-OF_ITS_EVIDENCE = (
-    "my_cnf",
-    "acknowledge",
-    "losses",
-    "costs",
-    "line_effects",
-    "formats",
-    "proportion",
-    "sized",
+OF_ITS_EVIDENCE = frozenset(
+    {"my_cnf", "acknowledge", "losses", "costs", "line_effects", "formats", "proportion", "sized"}
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import computed
+from advisor.api.serializers.common import below, computed
 from tuning.results.knob_importance import knob_importance
 from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
@@ -65,23 +65,20 @@ _WARM_START = {
 }
 
 
-class SearchHereSerializer(serializers.Serializer[Any]):
+class SearchHereSerializer(SpaceSerializer):
     """A space, and the earlier studies that a search of it would begin with."""
 
-    dimensions = DimensionSerializer(
-        source="space.dimensions", many=True, help_text="One per knob, the most promising first."
-    )
-    pinned = serializers.DictField(
-        source="space.pinned",
-        child=serializers.CharField(),
-        help_text="Values that every config of the search sets.",
-    )
     warm_start = WarmStartSerializer(**_WARM_START)
     scale_model = serializers.CharField(
         source="model.title",
         allow_null=True,
         help_text="Whose sizes those of memory are, as `scale model 1:200`; null: of this host.",
     )
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        fields: dict[str, serializers.Field] = super().get_fields()
+        below("space", fields, SpaceSerializer().fields)
+        return fields
 
 
 class SearchSerializer(serializers.Serializer[Any]):

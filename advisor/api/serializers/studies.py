@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import COSTS, TimeField, computed
+from advisor.api.serializers.common import COSTS, TimeField, computed, page_of
 from advisor.api.serializers.configs import CandidateSerializer
 from advisor.api.serializers.devices import DeviceReferenceSerializer
 from advisor.api.serializers.searches import SearchedSerializer, SearchSerializer
@@ -116,11 +116,7 @@ class StudySerializer(serializers.Serializer[Any]):
     finished_at = TimeField(allow_null=True)
 
 
-class StudyPageSerializer(serializers.Serializer[Any]):
-    count = serializers.IntegerField(help_text="Number of studies on all pages.")
-    next = serializers.URLField(allow_null=True)
-    previous = serializers.URLField(allow_null=True)
-    results = StudySerializer(many=True)
+StudyPageSerializer = page_of("Study", StudySerializer, "studies")
 
 
 class ProgressSerializer(serializers.Serializer[Any]):
@@ -173,11 +169,7 @@ class StudyGroupStateSerializer(StudyGroupSerializer):
     studies = GroupedStudySerializer(many=True)
 
 
-class StudyGroupPageSerializer(serializers.Serializer[Any]):
-    count = serializers.IntegerField(help_text="Number of groups on all pages.")
-    next = serializers.URLField(allow_null=True)
-    previous = serializers.URLField(allow_null=True)
-    results = StudyGroupSerializer(many=True)
+StudyGroupPageSerializer = page_of("StudyGroup", StudyGroupSerializer, "groups")
 
 
 class StudyStateSerializer(StudySerializer):

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import StrictSerializer, TimeField
+from advisor.api.serializers.common import StrictSerializer, TimeField, page_of
 from advisor.webhooks.destinations import MAX_URL
 from advisor.webhooks.models import TEST, Delivery, Event
 
@@ -55,11 +55,7 @@ class CreatedWebhookSerializer(WebhookSerializer):
     )
 
 
-class WebhookPageSerializer(serializers.Serializer[Any]):
-    count = serializers.IntegerField(help_text="Number of webhooks on all pages.")
-    next = serializers.URLField(allow_null=True)
-    previous = serializers.URLField(allow_null=True)
-    results = WebhookSerializer(many=True)
+WebhookPageSerializer = page_of("Webhook", WebhookSerializer, "webhooks")
 
 
 class DeliverySerializer(serializers.Serializer[Any]):
@@ -80,8 +76,4 @@ class DeliverySerializer(serializers.Serializer[Any]):
     created_at = TimeField()
 
 
-class DeliveryPageSerializer(serializers.Serializer[Any]):
-    count = serializers.IntegerField(help_text="Number of messages on all pages.")
-    next = serializers.URLField(allow_null=True)
-    previous = serializers.URLField(allow_null=True)
-    results = DeliverySerializer(many=True)
+DeliveryPageSerializer = page_of("Delivery", DeliverySerializer, "messages")

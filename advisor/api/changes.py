@@ -1,0 +1,61 @@
+"""Changes of the state of a row, by POST; the answer is the row afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from advisor.api.serializers.common import StrictSerializer, error_response
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Makes the views that change `rows`; `state` is what `kind` shows of one of them."""
+
+    rows: Callable[[], QuerySet[Any]]
+    state: Callable[[int], dict[str, Any]]
+    kind: type[serializers.Serializer[Any]]
+    missing: OpenApiResponse
+
+    def view(
+        self,
+        change: Callable[..., None],
+        operation: str,
+        summary: str,
+        codes: str,
+        body: type[StrictSerializer] | None = None,
+        *,
+        says_who: bool = True,
+    ) -> type[APIView]:
+        """`change` gets the row, the fields of the body and `by`, the user's name; `codes` are
+        those of a refusal.
+        """
+        whole = self
+
+        class ChangeView(APIView):
+            act = staticmethod(change)
+
+            @extend_schema(
+                operation_id=operation,
+                summary=summary,
+                request=body,
+                responses={200: self.kind, 400: error_response(codes), 404: self.missing},
+            )
+            def post(self, request: Request, pk: int) -> Response:
+                row = get_object_or_404(whole.rows(), pk=pk)
+                values = {} if body is None else dict(body.of(request).validated_data)
+                if says_who:
+                    values["by"] = request.user.get_username()
+                self.act(row, **values)
+                return Response(whole.state(pk))
+
+        return ChangeView
