@@ -172,7 +172,7 @@ def _lines(state: StudyProgress, host: str) -> str:
 
 
 def _standing(state: StudyProgress) -> list[str]:
-    """What a search has tried, who leads, and the limits that the baseline itself misses."""
+    """What a search has tried, what leads, and the limits that the baseline itself misses."""
     missed = state.searched.missed if state.searched else ()
     texts = [", ".join(filter(None, (searched_text(state), leader_text(state))))]
     texts += [f"the baseline itself misses {one}" for one in missed]

@@ -20,7 +20,7 @@ class KnobLine:
     best: str
     change: str
     seen: str
-    is_told: bool
+    is_known: bool
 
 
 def knob_lines(found: Importance) -> list[KnobLine]:
@@ -47,11 +47,11 @@ def _line(one: KnobEffect, of: int) -> KnobLine:
     values = f"{one.values} value{'' if one.values == 1 else 's'}"
     seen = f"{values}; other than the most frequent one in {one.runs} of {of} runs"
     if one.share is None:
-        return KnobLine(one.name, "–", "–", TOO_FEW, seen, is_told=False)
+        return KnobLine(one.name, "–", "–", TOO_FEW, seen, is_known=False)
     share = f"{one.share * 100:.0f} %" if one.share >= 0.005 else "under 1 %"
     best, worst = knob_text(one.name, one.best), knob_text(one.name, one.worst)
     spread = change_range(one.low, one.high)
     change = f"{percent_change(one.ratio)} from {worst} to {best} (95 %: {spread})"
-    if not one.is_told:
+    if not one.is_known:
         change += "; may be nothing"
-    return KnobLine(one.name, share, best if one.is_told else "–", change, seen, one.is_told)
+    return KnobLine(one.name, share, best if one.is_known else "–", change, seen, one.is_known)

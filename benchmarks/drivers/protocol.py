@@ -142,7 +142,7 @@ class DriverResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReportedSecond:
     """What a driver says of a measured second: its number, from 1; New-Orders; their p95 in ms."""
 
     number: int
@@ -151,11 +151,11 @@ class Told:
 
 
 @runtime_checkable
-class TellsSeconds(Protocol):
+class ReportsSeconds(Protocol):
     """A driver that says while it runs how each measured second was; not every one does."""
 
     @property
-    def told(self) -> Told | None:
+    def reported(self) -> ReportedSecond | None:
         """The newest of them; None before the first."""
         ...
 

@@ -17,9 +17,9 @@ from benchmarks.drivers.protocol import (
     DriverResult,
     Load,
     Phase,
+    ReportedSecond,
     Start,
     Target,
-    Told,
     Transaction,
 )
 from benchmarks.drivers.tpcc_output import TpccOutput
@@ -64,8 +64,8 @@ class TpccMysql:
         self._output = TpccOutput()
 
     @property
-    def told(self) -> Told | None:
-        """See `protocol.TellsSeconds`."""
+    def reported(self) -> ReportedSecond | None:
+        """See `protocol.ReportsSeconds`."""
         return self._output.newest
 
     @property

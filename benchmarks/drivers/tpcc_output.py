@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from benchmarks.drivers.protocol import Told, Transaction, TransactionCounts
+from benchmarks.drivers.protocol import ReportedSecond, Transaction, TransactionCounts
 
 _INTERVAL = re.compile(r"^\s*(\d+), trx: (\d+), 95%:\s*(\d+(?:\.\d+)?)?")
 _TOTAL = re.compile(r"^\s*\[([0-4])\] sc:(\d+)\s+lt:(\d+)\s+rt:(-?\d+)\s+fl:(\d+)\s*$")
@@ -31,7 +31,7 @@ class TpccOutput:
     finished: bool = False
     lost_threads: int = 0
     intervals: list[int] = field(default_factory=list)
-    newest: Told | None = None
+    newest: ReportedSecond | None = None
     counts: dict[Transaction, TransactionCounts] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
     connection_lost: str = ""
@@ -50,7 +50,9 @@ class TpccOutput:
         elif interval := _INTERVAL.match(line):
             self.intervals.append(int(interval[2]))
             if interval[3]:
-                self.newest = Told(len(self.intervals), self.intervals[-1], float(interval[3]))
+                self.newest = ReportedSecond(
+                    len(self.intervals), self.intervals[-1], float(interval[3])
+                )
         elif self._in_totals and (total := _TOTAL.match(line)):
             kind, in_time, late, retried, failed = (int(number) for number in total.groups())
             self.counts[_TRANSACTIONS[kind]] = TransactionCounts(in_time + late, retried, failed)

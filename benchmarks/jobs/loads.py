@@ -75,7 +75,7 @@ class LoadKind(JobKind[LoadJob]):
                     tell=lambda phases: line.write(
                         phases=phases.model_dump(), step=step_of(phases)
                     ),
-                    begin_at=lambda: _told_to_begin(line),
+                    begin_at=lambda: _begins_at(line),
                     should_stop=lambda: job.should_stop() or not _is_wanted(line),
                 )
             finally:
@@ -126,7 +126,7 @@ def step_of(phases: Phases) -> str:
     return "connecting the driver" if phases.ready is None else "waiting for other load hosts"
 
 
-def _told_to_begin(line: RowLine) -> float | None:
+def _begins_at(line: RowLine) -> float | None:
     """The instant at which all load hosts begin, once it is in the row."""
     found = line.latest
     if found is None or found["begin_at"] is None:

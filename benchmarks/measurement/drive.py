@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.drivers.protocol import DriverResult, LoadSide, Phase, Target, TellsSeconds
+from benchmarks.drivers.protocol import DriverResult, LoadSide, Phase, ReportsSeconds, Target
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.early_stop import Cut, CutWatch
 from benchmarks.measurement.plan import Plan
@@ -94,7 +94,7 @@ def drive(
     live = LiveSeconds(
         sampler.newest,
         commits.newest,
-        told=lambda: driver.told if isinstance(driver, TellsSeconds) else None,
+        reported=lambda: driver.reported if isinstance(driver, ReportsSeconds) else None,
         tell=plan.tell_live,
     )
 

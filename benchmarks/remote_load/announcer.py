@@ -45,13 +45,13 @@ class Announcer:
         Raises RunFailed (LOST) when not all load hosts begin together.
         """
         self._check_all_begin(phases)
-        told = [one for one in phases if one is not None]
-        if len(told) < len(phases):
+        reported = [one for one in phases if one is not None]
+        if len(reported) < len(phases):
             return float("inf")
         for phase in Phase:
             if phase in self._at:
                 continue
-            due = self._due(phase, told)
+            due = self._due(phase, reported)
             if due is None:
                 break
             if (left := due - time.monotonic()) > 0:
@@ -65,10 +65,10 @@ class Announcer:
             if phase not in self._at:
                 self._announce(phase)
 
-    def check_together(self, told: Sequence[Phases]) -> None:
+    def check_together(self, reported: Sequence[Phases]) -> None:
         """Raise RunFailed (LOST) when they did not measure together."""
         for phase in (Phase.WARMING, Phase.MEASURING):
-            began = [self._began(phase, one) for one in told]
+            began = [self._began(phase, one) for one in reported]
             known = [at for at in began if at is not None]
             if not known or (apart_s := max(known) - min(known)) <= MAX_APART_S:
                 continue
@@ -77,7 +77,7 @@ class Announcer:
 
     def load_sides(
         self,
-        told: Sequence[Phases],
+        reported: Sequence[Phases],
         results: Sequence[Result],
         parts: Sequence[Load],
         *,
@@ -86,8 +86,8 @@ class Announcer:
         """What the hosts' clocks and the load hosts' CPUs say of the run."""
         # Had nobody set a clock, both readings would be equal.
         set_here = time_of_day_less_monotonic() - self._here
-        measuring = [self._in_our_time(one.measuring or 0.0, one) for one in told]
-        clocks = [(one.clock, result.clock) for one, result in zip(told, results, strict=True)]
+        measuring = [self._in_our_time(one.measuring or 0.0, one) for one in reported]
+        clocks = [(one.clock, result.clock) for one, result in zip(reported, results, strict=True)]
         return tuple(
             LoadSide(
                 host=host,
@@ -120,9 +120,9 @@ class Announcer:
         self._at[phase] = time.monotonic()
         self._on_phase(phase)
 
-    def _due(self, phase: Phase, told: Sequence[Phases]) -> float | None:
+    def _due(self, phase: Phase, reported: Sequence[Phases]) -> float | None:
         """When all are in that phase, or the first has ended; None if that is not known yet."""
-        due = [self._due_on(phase, one) for one in told]
+        due = [self._due_on(phase, one) for one in reported]
         known = [at for at in due if at is not None]
         if len(known) < len(due):
             return None
@@ -141,8 +141,8 @@ class Announcer:
 
     def _began(self, phase: Phase, phases: Phases) -> float | None:
         """When that phase began there as it was told; None before that."""
-        told = phases.at(phase)
-        return None if told is None else self._in_our_time(told, phases)
+        reported = phases.at(phase)
+        return None if reported is None else self._in_our_time(reported, phases)
 
     def _in_our_time(self, instant: float, phases: Phases) -> float:
         return instant + phases.offset_s - self._here

@@ -162,8 +162,8 @@ def _run(
                     " which had to be stopped.",
                 )
             time.sleep(min(pause_s, _POLL_S))
-        told = _finished(desks, phases)
-        announcer.check_together(told)
+        reported = _finished(desks, phases)
+        announcer.check_together(reported)
     except BaseException:
         for desk in desks:
             desk.call_off()
@@ -171,7 +171,7 @@ def _run(
             desk.wait_until_ended()
         raise
     announcer.finish()
-    sides = announcer.load_sides(told, results, parts, encrypted=bool(target.certificate))
+    sides = announcer.load_sides(reported, results, parts, encrypted=bool(target.certificate))
     return replace(
         merged([one.driver_result() for one in results], load.measure_s), load_sides=sides
     )
@@ -208,12 +208,12 @@ def _begin(
 
 def _finished(desks: Sequence[Desk], phases: Sequence[Phases | None]) -> list[Phases]:
     """The phases of load hosts that have a result. Raises RunFailed for one without its last."""
-    told = []
+    reported = []
     for desk, one in zip(desks, phases, strict=True):
         if one is None or one.stopping is None:
             raise RunFailed(
                 Outcome.DRIVER_FAILED,
                 f"The load host {desk.host} has a result of a run that it did not finish.",
             )
-        told.append(one)
-    return told
+        reported.append(one)
+    return reported

@@ -90,8 +90,8 @@ class _WhenTold:
 
     @property
     def at(self) -> float | None:
-        told = self._begin_at()
-        return None if told is None else told - self._clock.offset_s
+        begins_at = self._begin_at()
+        return None if begins_at is None else begins_at - self._clock.offset_s
 
 
 def _cut_off(link: Link) -> RunFailed:

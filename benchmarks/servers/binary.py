@@ -161,14 +161,14 @@ def _said(process: subprocess.Popen[bytes], path: Path) -> bytes:
     said = b""
     while True:
         began = time.monotonic()
-        is_told = bool(select.select([process.stdout], [], [], min(left_s, ASK_STEP_S))[0])
+        has_output = bool(select.select([process.stdout], [], [], min(left_s, ASK_STEP_S))[0])
         left_s -= min(time.monotonic() - began, ASK_STEP_S)
         if left_s <= 0:
             raise NotAServer(
                 f"{path} is not a mysqld: with --version it did not answer "
                 f"in {IDENTIFY_DEADLINE_S:.0f} s"
             )
-        if not is_told:
+        if not has_output:
             continue
         part = os.read(process.stdout.fileno(), MAX_SAID_BYTES)
         said += part

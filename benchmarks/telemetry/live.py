@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.drivers.protocol import Told
+from benchmarks.drivers.protocol import ReportedSecond
 from benchmarks.telemetry.snapshot import Snapshot
 from benchmarks.telemetry.usage import usage_between
 
@@ -47,7 +47,7 @@ class LiveSecond:
 class LiveSeconds:
     """Keeps the last MAX_SECONDS and hands all of them to `tell` about once a second.
 
-    `snapshot` and `commits` give the newest of what is read anyway, `told` what the driver has
+    `snapshot` and `commits` give the newest of what is read anyway, `reported` what the driver has
     said of the newest measured second, None where it says nothing before its end.
     """
 
@@ -56,16 +56,16 @@ class LiveSeconds:
         snapshot: Callable[[], Snapshot | None],
         commits: Callable[[], tuple[float, int] | None],
         *,
-        told: Callable[[], Told | None],
+        reported: Callable[[], ReportedSecond | None],
         tell: Callable[[list[LiveSecond]], None],
     ) -> None:
         self._snapshot, self._commits = snapshot, commits
-        self._told, self._tell = told, tell
+        self._reported, self._tell = reported, tell
         self._seconds: deque[LiveSecond] = deque(maxlen=MAX_SECONDS)
         self._origin: float | None = None
         self._seen: Snapshot | None = None
         self._counted: tuple[float, int] | None = None
-        self._heard = 0
+        self._last_number = 0
         self._looked = float("-inf")
 
     def begin(self, measuring_at: float) -> None:
@@ -97,11 +97,11 @@ class LiveSeconds:
 
     def _orders(self) -> tuple[float | None, float | None]:
         """New-Orders per second and their p95 since the last look."""
-        told, counted, before = self._told(), self._commits(), self._counted
+        reported, counted, before = self._reported(), self._commits(), self._counted
         self._counted = counted
-        if told is not None and told.number != self._heard:
-            self._heard = told.number
-            return float(told.new_orders), told.p95_ms
+        if reported is not None and reported.number != self._last_number:
+            self._last_number = reported.number
+            return float(reported.new_orders), reported.p95_ms
         if counted is None or before is None or counted[0] <= before[0]:
             return None, None
         rate = (counted[1] - before[1]) / (counted[0] - before[0])

@@ -152,16 +152,16 @@ def reading_of(status: Mapping[str, str], monitor: str) -> DebtReading:
     def counter(*names: str) -> int | None:
         return next((int(status[name]) for name in names if status.get(name, "").isdigit()), None)
 
-    def told(pattern: re.Pattern[str]) -> int | None:
+    def from_monitor(pattern: re.Pattern[str]) -> int | None:
         found = pattern.search(monitor)
         return int(found[1]) if found else None
 
     lsn = counter("Innodb_redo_log_current_lsn", "Innodb_lsn_current")
-    lsn = told(_LSN) if lsn is None else lsn
+    lsn = from_monitor(_LSN) if lsn is None else lsn
     age = counter("Innodb_checkpoint_age")
     if age is None:
         checkpoint = counter("Innodb_redo_log_checkpoint_lsn", "Innodb_lsn_last_checkpoint")
-        checkpoint = told(_CHECKPOINT) if checkpoint is None else checkpoint
+        checkpoint = from_monitor(_CHECKPOINT) if checkpoint is None else checkpoint
         # The two are read one after the other while the server works.
         age = None if lsn is None or checkpoint is None else max(lsn - checkpoint, 0)
     history = counter("Innodb_history_list_length")
@@ -170,7 +170,7 @@ def reading_of(status: Mapping[str, str], monitor: str) -> DebtReading:
         lsn=lsn,
         checkpoint_age_bytes=age,
         dirty_bytes=counter("Innodb_buffer_pool_bytes_dirty"),
-        history_length=told(_HISTORY) if history is None else history,
+        history_length=from_monitor(_HISTORY) if history is None else history,
         flushed_bytes=None if flushed is None or page is None else flushed * page,
         commits=counter("Com_commit"),
         # Not what the variable says where older variables size the log, or the server itself does.

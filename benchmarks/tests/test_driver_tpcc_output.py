@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.drivers import tpcc_times, workplace
 from benchmarks.drivers.checks import verdict
-from benchmarks.drivers.protocol import Told, Transaction, TransactionCounts
+from benchmarks.drivers.protocol import ReportedSecond, Transaction, TransactionCounts
 from benchmarks.drivers.redact import redact
 from benchmarks.drivers.response_times import ResponseTimes
 from benchmarks.drivers.tpcc_output import TpccOutput
@@ -51,7 +51,7 @@ def test_counters_and_intervals_of_a_good_run_are_read() -> None:
         Transaction.STOCK_LEVEL: TransactionCounts(183, 0, 0),
     }
     assert output.intervals == [205, 204, 205, 207, 174, 163, 148, 182, 171, 178]
-    assert output.newest == Told(10, 178, 44.267)
+    assert output.newest == ReportedSecond(10, 178, 44.267)
     assert verdict(output.counts) is None
 
 

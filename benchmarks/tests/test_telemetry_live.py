@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from benchmarks.drivers.protocol import Told
+from benchmarks.drivers.protocol import ReportedSecond
 from benchmarks.telemetry.live import MAX_SECONDS, LiveSecond, LiveSeconds
 from benchmarks.telemetry.snapshot import Snapshot
 
@@ -18,13 +18,13 @@ class Watched:
         self.now = 100.0
         self.commits_per_s = 319
         self.answers = True
-        self.told: Told | None = None
+        self.reported: ReportedSecond | None = None
         self.heard: list[list[LiveSecond]] = []
         monkeypatch.setattr(time, "monotonic", lambda: self.now)
         self.live = LiveSeconds(
             lambda: Snapshot(self.now, self.now, 0.0, 0.0, 0.0, 2 * self.now),
             lambda: (self.now, round(self.commits_per_s * self.now)) if self.answers else None,
-            told=lambda: self.told,
+            reported=lambda: self.reported,
             tell=self.heard.append,
         )
 
@@ -51,7 +51,7 @@ def test_new_orders_are_estimated_until_the_driver_counts_them(run: Watched) -> 
     run.live.look()
     assert run.after(2) == LiveSecond(-3, 100.0, None, 50.0)
     run.live.begin(measuring_at=run.now)
-    run.told = Told(1, 96, 12.5)
+    run.reported = ReportedSecond(1, 96, 12.5)
     assert run.after(1) == LiveSecond(1, 96.0, 12.5, 50.0)
     # The driver has said nothing new: the same second is not told twice.
     assert run.after(1) == LiveSecond(2, 100.0, None, 50.0)

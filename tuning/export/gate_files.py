@@ -119,8 +119,8 @@ def junit_xml(facts: GateFacts) -> str:
     for attribute, kind in (("failures", "failure"), ("errors", "error")):
         suite.set(attribute, str(sum(found == kind for _, found, _ in cases)))
     # Also of a gate that passes, which has no message.
-    told = [facts.reason, *map(_difference_text, facts.differences)]
-    ET.SubElement(suite, "system-out").text = _xml("\n".join(told))
+    lines = [facts.reason, *map(_difference_text, facts.differences)]
+    ET.SubElement(suite, "system-out").text = _xml("\n".join(lines))
     suite.set("tests", str(len(cases)))
     suite.set("skipped", "0")
     suite.set("time", f"{facts.seconds:.1f}")

@@ -63,11 +63,11 @@ class ScaleModel:
         return scale_model_text(self.scale)
 
     @property
-    def least_warehouses(self) -> int:
+    def min_warehouses(self) -> int:
         """The fewest warehouses with which the model has memory enough for a server."""
         return ceil(MIN_MEMORY_BYTES * self.data_bytes / self.memory_bytes / WAREHOUSE_BYTES)
 
-    def most_warehouses(self, memory_bytes: int) -> int:
+    def max_warehouses(self, memory_bytes: int) -> int:
         """The most warehouses of a model that fits into so much memory; 0 if none does."""
         room = max(memory_bytes - self.own_bytes, 0)
         by_memory = room * self.data_bytes // self.memory_bytes // WAREHOUSE_BYTES

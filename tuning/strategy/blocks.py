@@ -40,7 +40,7 @@ def blocks_budget(history: History) -> Budget:
     """The budget of the next block; blocks of an extension are measured whatever they cost.
 
     There is none for others in a study that is being concluded, nor once a winner has its pairs:
-    what these save of the time must not change who won.
+    what these save of the time must not change what won.
     """
     if history.owed_blocks:
         return Budget()

@@ -13,7 +13,7 @@ _SECONDS_PER_MINUTE = 60.0
 
 @dataclass(frozen=True)
 class BudgetPlan:
-    """What fits into a budget. If `blocks` is below `least_blocks`, warn before starting.
+    """What fits into a budget. If `blocks` is below `min_blocks`, warn before starting.
 
     pairs_s: seconds reserved for confirming the winner; not used if there is none.
     """
@@ -22,11 +22,11 @@ class BudgetPlan:
     runs: int
     seconds: float
     pairs_s: float
-    least_blocks: int = FIRST_LOOK
+    min_blocks: int = FIRST_LOOK
 
     @property
     def is_enough(self) -> bool:
-        return self.blocks >= self.least_blocks
+        return self.blocks >= self.min_blocks
 
 
 def plan(minutes: float, candidates: int, run_s: float, setup_s: float = 0.0) -> BudgetPlan:

@@ -15,7 +15,7 @@ from tuning.strategy.protocol import Done, Group, History, PlannedRun, Proposal,
 #: Seconds of the longest run of a pair.
 MAX_PAIR_S = 3600
 # Pairs that would hardly be longer than the blocks' runs stay as they are.
-LEAST_GAIN = 1.25
+MIN_GAIN = 1.25
 
 
 @dataclass(frozen=True)
@@ -62,4 +62,4 @@ def long_enough(history: History, winner: str, pairs: int) -> int:
         return 0
     fits = time.seconds / (2 * pairs) - time.overhead_s
     seconds = floor(min(needed + 1, fits, MAX_PAIR_S))
-    return seconds if seconds >= LEAST_GAIN * time.measure_s else 0
+    return seconds if seconds >= MIN_GAIN * time.measure_s else 0

@@ -94,8 +94,8 @@ def gate_pair(
     has the first place more often. A gate may end after a few pairs, of which independent draws
     would give one side most of the first places, and with them whatever a host does to the first.
     """
-    twin, is_second = divmod(block - 1, 2)
-    names = random.Random(f"{seed}/{twin}").sample([candidate, baseline], 2)
+    number, is_second = divmod(block - 1, 2)
+    names = random.Random(f"{seed}/{number}").sample([candidate, baseline], 2)
     first, second = (
         PlannedRun(name, block, purpose=Purpose.GATE)
         for name in (reversed(names) if is_second else names)

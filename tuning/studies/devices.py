@@ -134,7 +134,7 @@ def usual_memory(warehouses: int, flavour: Flavour) -> int:
     return -(-half // (10 * MB)) * 10 * MB
 
 
-def least_memory(devices: Sequence[FoundDevice]) -> int | None:
+def smallest_memory(devices: Sequence[FoundDevice]) -> int | None:
     """The lowest memory limit among the devices; None without limits."""
     limits = [one.memory_bytes for one in devices if one.memory_bytes is not None]
     return min(limits, default=None)

@@ -30,7 +30,7 @@ LONG_PAIRS_SHARE = 0.2
 # What taking a winner apart gets of a budget; what blocks and pairs leave comes to that.
 APART_SHARE = 0.25
 # Blocks of a study with an end, whatever they take: one alone shows no noise.
-LEAST_BLOCKS = 2
+MIN_BLOCKS = 2
 # What blocks and screening spend.
 _BLOCKS = (SlotPurpose.BLOCK, SlotPurpose.SEARCH, SlotPurpose.GATE)
 
@@ -162,7 +162,7 @@ class Forecast:
             runs = self.study.blocks * (self._candidates + more)
             left = max(runs - len(in_blocks), 0)
             found = Budget(runs_left=left, runs_spent=len(in_blocks))
-            if not self.study.has_end or len({slot.block for slot in in_blocks}) < LEAST_BLOCKS:
+            if not self.study.has_end or len({slot.block for slot in in_blocks}) < MIN_BLOCKS:
                 return found
             seconds, run_s = self._left_for_blocks_s(place), self._run_s(place)
             return replace(found, seconds_left=seconds, run_s=run_s)
@@ -188,7 +188,7 @@ class Forecast:
         end_s = self._share_s(self.study.minutes or 0)
         if purpose == SlotPurpose.BLOCK:
             begun = len({slot.block for slot in here if slot.purpose == SlotPurpose.BLOCK})
-            runs = max(LEAST_BLOCKS - begun, 0) * self.runs_per_block[place.number]
+            runs = max(MIN_BLOCKS - begun, 0) * self.runs_per_block[place.number]
             is_over = any(slot.purpose == SlotPurpose.CONFIRMATION for slot in here)
             return not is_over and self._left_for_blocks_s(place) >= (runs + 1) * run_s
         if purpose == SlotPurpose.CONFIRMATION:

@@ -269,11 +269,11 @@ def _check_budget(request: StudyRequest, sizes: Sizes, *, candidates: int, share
     run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
     fits = plan(request.budget_minutes * share, candidates, run_s)
     if not fits.is_enough:
-        needed = fits.least_blocks * (candidates + 2) * run_s + fits.pairs_s
+        needed = fits.min_blocks * (candidates + 2) * run_s + fits.pairs_s
         raise BadRequest(
             f"budget_minutes {request.budget_minutes} is enough for {fits.blocks} "
             f"block{'' if fits.blocks == 1 else 's'}, but a "
-            f"study of this size needs {fits.least_blocks}: about "
+            f"study of this size needs {fits.min_blocks}: about "
             f"{ceil(needed / share / 60)} minutes",
             field="budget_minutes",
         )

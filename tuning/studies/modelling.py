@@ -62,7 +62,7 @@ def _check_size(model: ScaleModel, memory_bytes: int) -> None:
             f"({size_text(WAREHOUSE_BYTES)}): the data is too small for a scale model",
             field="data_size",
         )
-    most, least = model.most_warehouses(memory_bytes), model.least_warehouses
+    most, least = model.max_warehouses(memory_bytes), model.min_warehouses
     allowed = MAX_SIZES["warehouses"]
     share = f"{size_text(model.memory_bytes)} for {size_text(model.data_bytes)}"
     if least > allowed:

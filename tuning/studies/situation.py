@@ -15,7 +15,7 @@ from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.situation import DeviceFacts, Situation
 from tuning.scale_model.model import ScaleModel
-from tuning.studies.devices import least_memory, room_for_pool
+from tuning.studies.devices import room_for_pool, smallest_memory
 from tuning.studies.host_resources import facts_of_host, resources_of
 from tuning.studies.request import Sizes, StudyRequest
 from tuning.study_templates.loader import StudyTemplate
@@ -37,7 +37,7 @@ def situation_on(
 
     `room`: bytes left beside all data, of `check_room`. Of a scale model the memory is its own.
     """
-    limit, target = least_memory(devices), ServerTraits.of(binary)
+    limit, target = smallest_memory(devices), ServerTraits.of(binary)
     places, connections = {one.data.path for one in devices}, max(sizes.connections)
     for_pool = model.model_memory_bytes if model else room_for_pool(limit, binary.flavour)
     return Situation(

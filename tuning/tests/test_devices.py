@@ -43,10 +43,10 @@ from benchmarks.tests.made_up_host import directory_of, made_up_host, with_inven
 from tuning.studies.devices import (
     MB,
     find_devices,
-    least_memory,
     register_device,
     request_for,
     room_for_pool,
+    smallest_memory,
     usual_memory,
 )
 from tuning.studies.hosts import host_for
@@ -355,10 +355,10 @@ def test_devices_of_a_study(tmp_path: Path) -> None:
     hdd, native = (DeviceRequest(tmp_path, emulate=name) for name in ("hdd", "native"))
     found = find_devices([hdd, native], inventory, 10, Flavour.MYSQL)
     assert [one.memory_bytes for one in found] == [usual_memory(10, Flavour.MYSQL), None]
-    assert least_memory(found) == usual_memory(10, Flavour.MYSQL)
+    assert smallest_memory(found) == usual_memory(10, Flavour.MYSQL)
     [usual] = find_devices([], inventory, 10, Flavour.MYSQL)
     assert usual.data.path == tmp_path / "usual"
-    assert least_memory([usual]) is None
+    assert smallest_memory([usual]) is None
     with pytest.raises(BadRequest, match="same device twice"):
         find_devices([native, DeviceRequest(tmp_path)], inventory, 10, Flavour.MYSQL)
 

@@ -61,7 +61,7 @@ def webhooks(request: HttpRequest) -> HttpResponse:
     form = WebhookForm(request.POST if request.method == "POST" else None, caller=caller)
     secret = _created(request, form) if form.is_bound and form.is_valid() else None
     newest = Delivery.objects.select_related("study").defer("body").order_by("-pk")[:_SHOWN]
-    hooks = webhooks_of(caller).prefetch_related(Prefetch("deliveries", newest, to_attr="told"))
+    hooks = webhooks_of(caller).prefetch_related(Prefetch("deliveries", newest, to_attr="newest"))
     rows = [{"hook": hook, "rests": rests_because(hook)} for hook in hooks]
     context = {
         "secret": secret,

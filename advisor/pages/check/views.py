@@ -106,6 +106,6 @@ def _page(
         "config_errors": errors or [],
         "is_unsafe": checked is not None and checked.durability > Durability.D0,
         "check": checked and check_view(checked),
-        "most_kib": MAX_CONFIG_BYTES // 1024,
+        "max_kib": MAX_CONFIG_BYTES // 1024,
     }
     return render(request, "configs/check.html", context, status=status)

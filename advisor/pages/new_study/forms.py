@@ -253,7 +253,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
             search=self.search_request() if data["template"] in self._searching else None,
         )
 
-    def most_connections(self, template: StudyTemplate) -> int:
+    def max_connections(self, template: StudyTemplate) -> int:
         """The largest number of connections that the study would have."""
         asked: list[int] | None = self.cleaned_data["connections"]
         return max(asked or template.connections_on(self.hosts.logical_cpus))

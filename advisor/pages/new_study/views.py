@@ -286,7 +286,7 @@ def _check(form: NewStudyForm, template: StudyTemplate, answer: _Answer) -> None
                     warehouses=data["warehouses"] or template.warehouses,
                     translate_from=data["translate_from"],
                     durability=data["durability"],
-                    connections=form.most_connections(template),
+                    connections=form.max_connections(template),
                     memory=data["memory"],
                 )
             )
@@ -320,6 +320,6 @@ def _page(
         "missed": missed_before_text(answer.found.missed_before) if answer.found else "",
         "lines_helped": sum(check.lines_helped for check in answer.checks),
         "hosts": form.hosts,
-        "most_kib": MAX_CONFIG_BYTES // 1024,
+        "max_kib": MAX_CONFIG_BYTES // 1024,
     }
     return render(request, "studies/new.html", context, status=status)

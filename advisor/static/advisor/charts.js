@@ -10,7 +10,7 @@
   };
   const REDRAW_AFTER_MS = 250; // Plotly itself follows the window within 100 ms
   const NARROW = window.matchMedia("(max-width: 600px)");
-  const MOST_IF_NARROW = 520; // pixels of height: a chart with many rows fits on a phone
+  const MAX_IF_NARROW = 520; // pixels of height: a chart with many rows fits on a phone
   // Characters of a name beside an axis or in a legend, by the width of the chart in pixels.
   const room = (element) => (element.clientWidth < 480 ? 18 : 40);
   const drawn = new Map(); // chart element -> figure as fetched
@@ -96,7 +96,7 @@
     if (element.closest("details:not([open]), .folded")) return; // drawn when it is opened
     if (!element.classList.contains("js-plotly-plot")) element.replaceChildren();
     // On resize Plotly uses the element's height and forgets the figure's own.
-    const most = Number(element.dataset.chartHeight) || (NARROW.matches ? MOST_IF_NARROW : Infinity);
+    const most = Number(element.dataset.chartHeight) || (NARROW.matches ? MAX_IF_NARROW : Infinity);
     const layout = themed(figure.layout, element);
     if (layout.height) layout.height = Math.min(layout.height + legendRows(element, figure), most);
     if (layout.height) element.style.minHeight = `${layout.height}px`;

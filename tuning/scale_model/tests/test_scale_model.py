@@ -66,7 +66,7 @@ def test_memory_stands_to_the_data_as_on_the_real_server() -> None:
 def test_the_fewest_warehouses_are_the_first_that_leave_a_server_enough(
     data: int, memory: int
 ) -> None:
-    least = ScaleModel(data * GB, memory * GB, 1, 550 * MB).least_warehouses
+    least = ScaleModel(data * GB, memory * GB, 1, 550 * MB).min_warehouses
 
     def room(warehouses: int) -> float:
         return ScaleModel(data * GB, memory * GB, warehouses, 550 * MB).model_memory_bytes * 0.85
@@ -76,11 +76,11 @@ def test_the_fewest_warehouses_are_the_first_that_leave_a_server_enough(
 
 
 def test_the_most_warehouses_fit_into_the_host_and_are_no_more_than_the_data() -> None:
-    most = MODEL.most_warehouses(8 * GB)
+    most = MODEL.max_warehouses(8 * GB)
     assert ScaleModel(200 * GB, 48 * GB, most, 550 * MB).limit_bytes <= 8 * GB
     assert ScaleModel(200 * GB, 48 * GB, most + 1, 550 * MB).limit_bytes > 8 * GB
-    assert ScaleModel(GB // 2, GB, 1, 550 * MB).most_warehouses(10**15) == 5
-    assert MODEL.most_warehouses(100 * MB) == 0
+    assert ScaleModel(GB // 2, GB, 1, 550 * MB).max_warehouses(10**15) == 5
+    assert MODEL.max_warehouses(100 * MB) == 0
 
 
 @pytest.mark.parametrize("target", [MYSQL, MYSQL_80, MARIADB])

@@ -63,7 +63,7 @@ class KnobEffect:
     high: float = 1.0
 
     @property
-    def is_told(self) -> bool:
+    def is_known(self) -> bool:
         """Whether the interval excludes that the knob does nothing."""
         return self.share is not None and (self.low > 1.0 or self.high < 1.0)
 
@@ -122,7 +122,7 @@ def importance(
         sign = 1.0 if metric.more_is_better else -1.0
         gap, reach = effect.gap, _REACH * effect.sd
         ends = sorted(float(np.exp(sign * part)) for part in (gap - reach, gap + reach))
-        told = KnobEffect(
+        known = KnobEffect(
             one.name,
             runs,
             kinds,
@@ -133,7 +133,7 @@ def importance(
             low=ends[0],
             high=ends[1],
         )
-        found.append((told, effect.variance))
+        found.append((known, effect.variance))
     return _shared(found, whole, len(rows), len(names))
 
 

@@ -58,8 +58,8 @@ def test_the_knob_that_matters_comes_first_with_its_effect() -> None:
     assert first.share is not None
     assert first.share > 0.7
     assert first.low < math.exp(0.5) < first.high
-    assert first.is_told
-    assert not any(one.is_told for one in found.knobs[1:])
+    assert first.is_known
+    assert not any(one.is_known for one in found.knobs[1:])
     assert sum(one.share or 0.0 for one in found.knobs) + found.together == pytest.approx(1.0)
 
 
@@ -67,7 +67,7 @@ def test_of_a_knob_that_was_never_changed_nothing_is_said() -> None:
     runs, knobs = screened(36, matters)
     never = importance(SPACE, runs, knobs, Metric.TPMP).knobs[-1]
     assert (never.name, never.runs, never.values, never.share) == ("never", 0, 1, None)
-    assert not never.is_told
+    assert not never.is_known
     for name in list(knobs)[: MIN_SEEN - 1]:
         knobs[name]["never"] = "500"
     never = importance(SPACE, runs, knobs, Metric.TPMP).knobs[-1]
