@@ -13,6 +13,7 @@ from typing import Any
 
 from benchmarks.datasets import golden, pristine
 from benchmarks.datasets.shared_folders import directory_bytes, lock_file, remove, try_lock
+from benchmarks.documents import read_document
 from benchmarks.errors import DatasetInUse, DeviceUnusable
 from benchmarks.ownership.ours import check_ours
 
@@ -41,8 +42,7 @@ class Shelved:
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> Shelved:
-        used_at = datetime.fromisoformat(document["used_at"])
-        return cls(**document | {"path": Path(document["path"]), "used_at": used_at})
+        return read_document(cls, document)
 
 
 def shelved(device_dir: Path) -> list[Shelved]:

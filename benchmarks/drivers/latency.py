@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
+from benchmarks.documents import read_document
+
 #: Each power of two has 2^4 = 16 buckets of one width: the widest is 6 % of its times.
 BITS: Final = 4
 
@@ -35,7 +37,7 @@ class LatencyHistogram:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        return cls(int(document["first"]), tuple(int(count) for count in document["counts"]))
+        return read_document(cls, document)
 
 
 def lower_ms(bucket: int) -> float:

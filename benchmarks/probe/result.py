@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Self
 
+from benchmarks.documents import read_document
 from benchmarks.probe.jobs import Job, Pattern, Purpose
 from benchmarks.storage.identity import DeviceIdentity
 
@@ -135,30 +136,7 @@ class ProbeResult:
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
         """What `as_json` wrote."""
-        values = dict(document) | {
-            "date": datetime.fromisoformat(document["date"]),
-            "device": DeviceIdentity.from_json(document["device"]),
-            "jobs": tuple(_job_result(job) for job in document["jobs"]),
-            "notes": tuple(document["notes"]),
-        }
-        return cls(**values)
+        return read_document(cls, document)
 
     def _first(self, wanted: Callable[[Job], bool]) -> JobResult | None:
         return next((result for result in self.jobs if wanted(result.job)), None)
-
-
-def _job_result(document: Mapping[str, Any]) -> JobResult:
-    job, split = dict(document["job"]), document["split"]
-    job |= {"purpose": Purpose(job["purpose"]), "pattern": Pattern(job["pattern"])}
-    latencies = {
-        name: Latency(**document[name]) if document[name] else None
-        for name in ("latency", "submission", "completion", "flush")
-    }
-    return JobResult(
-        **{
-            **document,
-            **latencies,
-            "job": Job(**job),
-            "split": LatencySplit(**split) if split else None,
-        }
-    )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from benchmarks.documents import read_document
 from benchmarks.storage.backing import Member
 from benchmarks.storage.kinds import DeviceKind, Transport
 
@@ -67,21 +68,4 @@ class DeviceIdentity:
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
         """What `as_json` wrote. Names it does not know are left out: a newer version's."""
-        known = {field.name for field in fields(cls)}
-        values = {name: value for name, value in document.items() if name in known}
-        found = values.get("discovered_kind")
-        values |= {
-            "path": Path(values["path"]),
-            "kind": DeviceKind(values["kind"]),
-            "discovered_kind": DeviceKind(found) if found else None,
-            "transport": Transport(values.get("transport", Transport.UNKNOWN)),
-            "members": tuple(_member(member) for member in values.get("members", ())),
-            "layers": tuple(values.get("layers", ())),
-            "notes": tuple(values.get("notes", ())),
-        }
-        return cls(**values)
-
-
-def _member(document: Mapping[str, Any]) -> Member:
-    kind, transport = DeviceKind(document["kind"]), Transport(document["transport"])
-    return Member(**{**document, "kind": kind, "transport": transport})
+        return read_document(cls, document)

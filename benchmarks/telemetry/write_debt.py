@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from benchmarks.documents import read_document
+
 #: A run is marked if it put off more than this share of the writes that it caused.
 MAX_PUT_OFF = 0.25
 #: A run that filled its redo log so often has shown what flushing costs, whatever it still owes.
@@ -133,13 +135,7 @@ class WriteDebt:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> WriteDebt:
-        return cls(
-            start=DebtReading(**document["start"]),
-            end=DebtReading(**document["end"]),
-            seconds=document["seconds"],
-            redo_capacity_bytes=document["redo_capacity_bytes"],
-            missing=document["missing"],
-        )
+        return read_document(cls, document)
 
 
 def reading_of(status: Mapping[str, str], monitor: str) -> DebtReading:

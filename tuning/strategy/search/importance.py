@@ -17,6 +17,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.documents import read_document
 from tuning.statistics.data import Metric, Observation
 from tuning.strategy.search.grid import Grid
 from tuning.strategy.search.knowledge import Row, figure_rows, fit_rows
@@ -89,8 +90,7 @@ class Importance:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        knobs = tuple(KnobEffect(**one) for one in document["knobs"])
-        return cls(**{**document, "knobs": knobs})
+        return read_document(cls, document)
 
 
 def importance(

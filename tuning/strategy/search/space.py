@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from pydantic import TypeAdapter
+from benchmarks.documents import read_document
 
 Kind = Literal["number", "choice"]
 
@@ -150,4 +150,4 @@ class Space:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Space:
         """The space that was stored; raises ValueError for what is none."""
-        return TypeAdapter(cls).validate_python(content)
+        return read_document(cls, content)
