@@ -25,7 +25,7 @@ class GateFiguresSerializer(serializers.Serializer[Any]):
 
 
 class GatePointSerializer(serializers.Serializer[Any]):
-    id = serializers.IntegerField()
+    id = serializers.IntegerField(source="pk")
     created_at = TimeField()
     verdict = serializers.ChoiceField(choices=[one.value for one in Verdict])
     candidate = serializers.CharField(help_text="Name of its config.")
@@ -67,16 +67,13 @@ class GateHistorySerializer(serializers.Serializer[Any]):
 def gate_history_document(name: str, history: GateHistory) -> dict[str, Any]:
     """As `GateHistorySerializer` describes it."""
     gates = [
-        {
-            "id": point.pk,
-            "created_at": point.created_at,
-            "verdict": point.verdict,
-            "candidate": point.candidate,
+        vars(point)
+        | {
             "figures": [
                 {"metric": metric.value, **vars(found)}
                 for metric, found in zip(history.metrics, point.figures, strict=True)
                 if found is not None
-            ],
+            ]
         }
         for point in history.points
     ]

@@ -7,10 +7,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import QuerySerializer, TimeField
+from advisor.api.serializers.common import QuerySerializer, TimeField, computed
 from advisor.api.serializers.studies import WorkloadSerializer
 from advisor.wording.history import history_sentence
-from tuning.comparison.baseline_history import BaselineHistory, Line, Point, Series, Shift, Trend
+from tuning.comparison.baseline_history import BaselineHistory, Line, Trend
 from tuning.statistics.data import Metric
 
 
@@ -43,26 +43,30 @@ class HistoryFigureSerializer(serializers.Serializer[Any]):
 
 
 class HistoryPointSerializer(serializers.Serializer[Any]):
-    study_id = serializers.IntegerField()
+    study_id = serializers.IntegerField(source="study")
     name = serializers.CharField()
     is_gate = serializers.BooleanField()
     at = TimeField(help_text="When its last run of the baseline ended.")
-    tpmP = HistoryFigureSerializer()
-    p95_ms = HistoryFigureSerializer(allow_null=True)
-    server_path_length = HistoryFigureSerializer(allow_null=True)
+    tpmP = HistoryFigureSerializer(source="figures.tpmP")
+    p95_ms = HistoryFigureSerializer(source="figures.p95_ms", allow_null=True)
+    server_path_length = HistoryFigureSerializer(
+        source="figures.server_path_length", allow_null=True
+    )
 
 
 class HistoryShiftSerializer(serializers.Serializer[Any]):
     """Since a study a figure has another level."""
 
     metric = serializers.ChoiceField(choices=[metric.value for metric in Metric])
-    since_study_id = serializers.IntegerField()
-    since = TimeField()
-    ratio = serializers.FloatField(help_text="Of the mean level since to the one before.")
-    low = serializers.FloatField(allow_null=True, help_text="95 %.")
-    high = serializers.FloatField(allow_null=True)
-    studies_since = serializers.IntegerField()
-    studies_before = serializers.IntegerField()
+    since_study_id = serializers.IntegerField(source="since.study")
+    since = TimeField(source="since.at")
+    ratio = serializers.FloatField(
+        source="level.ratio", help_text="Of the mean level since to the one before."
+    )
+    low = serializers.FloatField(source="level.interval.low", allow_null=True, help_text="95 %.")
+    high = serializers.FloatField(source="level.interval.high", allow_null=True)
+    studies_since = serializers.IntegerField(source="level.points")
+    studies_before = serializers.IntegerField(source="before")
 
 
 class HistoryDifferenceSerializer(serializers.Serializer[Any]):
@@ -79,7 +83,10 @@ class HistorySeriesSerializer(serializers.Serializer[Any]):
         many=True, help_text="From the series that began before it."
     )
     points = HistoryPointSerializer(many=True)
-    changes = HistoryShiftSerializer(many=True)
+    changes = computed(
+        serializers.ListSerializer,
+        lambda one: [shift for metric in Metric for shift in one.shifts(metric)],
+    )(child=HistoryShiftSerializer())
 
 
 class BaselineHistorySerializer(serializers.Serializer[Any]):
@@ -108,38 +115,5 @@ def history_document(lines: Sequence[Line], history: BaselineHistory | None) -> 
         "line": history.line,
         "trend": history.trend,
         "sentence": history_sentence(history),
-        "series": [_series(one) for one in history.series],
-    }
-
-
-def _series(one: Series) -> dict[str, Any]:
-    return {
-        "server": one.server,
-        "differs": [difference._asdict() for difference in one.differs],
-        "points": [_point(point) for point in one.points],
-        "changes": [_shift(shift) for metric in Metric for shift in one.shifts(metric)],
-    }
-
-
-def _point(point: Point) -> dict[str, Any]:
-    return {
-        "study_id": point.study,
-        "name": point.name,
-        "is_gate": point.is_gate,
-        "at": point.at,
-        **{metric.value: point.figures.get(metric) for metric in Metric},
-    }
-
-
-def _shift(shift: Shift) -> dict[str, Any]:
-    bounds = shift.level.interval
-    return {
-        "metric": shift.metric,
-        "since_study_id": shift.since.study,
-        "since": shift.since.at,
-        "ratio": shift.level.ratio,
-        "low": bounds.low if bounds else None,
-        "high": bounds.high if bounds else None,
-        "studies_since": shift.level.points,
-        "studies_before": shift.before,
+        "series": history.series,
     }
