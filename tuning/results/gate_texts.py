@@ -29,8 +29,7 @@ def reason_of(judged: GateResult, fault: str, pair_s: float) -> str:
 
 def limit_sentence(found: LimitResult) -> str:
     """As `p95 +1.2 % (-0.8 % to +3.1 %), allowed is at most +5 %`."""
-    name = LIMIT_NAMES[found.limit.metric]
-    allowed = found.limit.text.removeprefix(f"{name} ")
+    name, allowed = LIMIT_NAMES[found.limit.metric], found.limit.allowed
     if found.ratio is None:
         return f"{name} has {found.pairs} pairs with figures, allowed is {allowed}"
     change, low, high = (

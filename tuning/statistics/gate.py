@@ -67,8 +67,13 @@ class Limit:
     @property
     def text(self) -> str:
         """As `tpmP at least -3 %`."""
+        return f"{LIMIT_NAMES[self.metric]} {self.allowed}"
+
+    @property
+    def allowed(self) -> str:
+        """As `at least -3 %`."""
         side = "at least -" if self.metric.more_is_better else "at most +"
-        return f"{LIMIT_NAMES[self.metric]} {side}{self.loss * 100:.4g} %"
+        return f"{side}{self.loss * 100:.4g} %"
 
     @classmethod
     def parse(cls, text: str) -> Limit:
