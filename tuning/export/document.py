@@ -103,7 +103,7 @@ def _objective(effect: Effect) -> dict[str, Any] | None:
     return None if one is None else {"metric": one.metric.value, **_ratio(one)}
 
 
-def _ratio(effect: Effect | ObjectiveEffect) -> dict[str, Any]:
+def _ratio(effect: Effect | ObjectiveEffect | LinesEvidence) -> dict[str, Any]:
     interval = effect.interval
     return {
         "ratio": _finite(effect.ratio),
@@ -143,19 +143,7 @@ def _line(line: Line, facts: ExportFacts, changed: set[str]) -> dict[str, Any]:
 
 
 def _evidence(one: LinesEvidence) -> dict[str, Any]:
-    interval = one.interval
-    return {
-        "lines": dict(one.lines),
-        "state": one.state,
-        "text": one.text,
-        "ratio": _finite(one.ratio),
-        "interval": interval
-        and {
-            "low": _finite(interval.low),
-            "high": _finite(interval.high),
-            "confidence": _finite(interval.confidence),
-        },
-    }
+    return {"lines": dict(one.lines), "state": one.state, "text": one.text, **_ratio(one)}
 
 
 def _note(note: Note) -> dict[str, str]:
