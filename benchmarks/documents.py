@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter
 
@@ -18,5 +18,4 @@ def _reader(form: Any) -> Any:
 
 def read_document(form: type[T], document: object) -> T:
     """Names that the class does not have are left out: a newer version's. Raises ValueError."""
-    found: T = _reader(form).validate_python(document)
-    return found
+    return cast("T", _reader(cast("Any", form)).validate_python(document))

@@ -19,8 +19,11 @@ from advisor.api.serializers.common import StrictSerializer, error_response
 
 @dataclass(frozen=True)
 class Changes:
-    """Makes the views that change `rows`; `state` is what `kind` shows of one of them."""
+    """Makes the views that change `rows`; `state` is what `kind` shows of one of them. `about` is
+    the description of all of them in the API's document.
+    """
 
+    about: str
     rows: Callable[[], QuerySet[Any]]
     state: Callable[[int], dict[str, Any]]
     kind: type[serializers.Serializer[Any]]
@@ -47,6 +50,7 @@ class Changes:
             @extend_schema(
                 operation_id=operation,
                 summary=summary,
+                description=self.about,
                 request=body,
                 responses={200: self.kind, 400: error_response(codes), 404: self.missing},
             )

@@ -82,7 +82,13 @@ class StudyGroupDetailView(APIView):
         return Response(_state(pk))
 
 
-_changes = Changes(StudyGroup.objects.all, _state, StudyGroupStateSerializer, NO_GROUP)
+_changes = Changes(
+    "Changes the studies on all its hosts; the response is their state afterwards.",
+    StudyGroup.objects.all,
+    _state,
+    StudyGroupStateSerializer,
+    NO_GROUP,
+)
 PauseGroupView = _changes.view(
     pause_group,
     "pause_study_group",

@@ -68,7 +68,13 @@ class HostDetailView(APIView):
         return Response(_document(pk))
 
 
-_changes = Changes(Host.objects.all, _document, HostDetailSerializer, NO_HOST)
+_changes = Changes(
+    "Changes a host; the response is the host afterwards.",
+    Host.objects.all,
+    _document,
+    HostDetailSerializer,
+    NO_HOST,
+)
 DrainView = _changes.view(
     drain_host,
     "drain_host",

@@ -198,7 +198,13 @@ class RunListView(APIView):
         )
 
 
-_changes = Changes(studies, study_state, StudyStateSerializer, NOT_FOUND)
+_changes = Changes(
+    "Changes the state of a study; the response is the study afterwards.",
+    studies,
+    study_state,
+    StudyStateSerializer,
+    NOT_FOUND,
+)
 ExtendView = _changes.view(
     extend_study,
     "extend_study",

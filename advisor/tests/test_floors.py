@@ -161,8 +161,7 @@ CIRCLES = "No circles"
         ("advisor.wording", "import advisor.charts", SHOWING),
         ("advisor.responses", "import advisor.wording", SHOWING),
         ("advisor.pages", "import advisor.management", SHOWING),
-        ("advisor.monitoring", "import advisor.pages", SHOWING),
-        ("advisor.api", "import advisor.upkeep", SHOWING),
+        ("advisor.pages", "import advisor.monitoring", SHOWING),
         ("advisor.webhooks", "import advisor.api", SHOWING),
         ("advisor.access", "import advisor.webhooks", SHOWING),
         # Each with what the house has already: the other half of the circle.
