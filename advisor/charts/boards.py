@@ -26,6 +26,7 @@ from tuning.results.run_series import (
     seconds_of,
     shown_candidates,
 )
+from tuning.results.slot_rows import RunRow
 from tuning.statistics.ranking import Metric
 
 
@@ -67,7 +68,7 @@ def run_figures(board: Board) -> dict[str, Figure]:
     return figures | price_figures(price_series(board))
 
 
-def config_latencies(runs: Mapping[str, Sequence[Run]]) -> list[ConfigLatency]:
+def config_latencies(runs: Mapping[str, Sequence[Run | RunRow]]) -> list[ConfigLatency]:
     """By config the response times of all its runs that have them stored."""
     found = latencies_of(run.pk for there in runs.values() for run in there)
     configs = []
@@ -78,7 +79,9 @@ def config_latencies(runs: Mapping[str, Sequence[Run]]) -> list[ConfigLatency]:
     return configs
 
 
-def runs_over_time(runs: Mapping[str, Run], figure_name: str = "new_orders") -> list[RunOverTime]:
+def runs_over_time(
+    runs: Mapping[str, Run | RunRow], figure_name: str = "new_orders"
+) -> list[RunOverTime]:
     """A line per run that still has its seconds; `figure_name` of `over_time.FIGURES`."""
     found = seconds_of(run.pk for run in runs.values())
     return [

@@ -13,6 +13,7 @@ from advisor.charts.rows import name_rows
 from advisor.charts.text import plain
 from benchmarks.models import Run, RunState
 from tuning.results.boards import Board
+from tuning.results.slot_rows import RunRow
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def price_series(board: Board) -> list[ConfigPrice]:
     return found
 
 
-def price_of(name: str, runs: Sequence[Run]) -> ConfigPrice:
+def price_of(name: str, runs: Sequence[Run | RunRow]) -> ConfigPrice:
     """The medians of these runs; None where none of them knows."""
     halves = [half for run in runs if (half := _halves(run)) is not None]
     written = [
@@ -57,7 +58,7 @@ def price_of(name: str, runs: Sequence[Run]) -> ConfigPrice:
     )
 
 
-def _halves(run: Run) -> tuple[float, float] | None:
+def _halves(run: Run | RunRow) -> tuple[float, float] | None:
     """The host's path length, divided as its CPU time is; 10^6 cycles per New-Order."""
     whole = run.host_path_length
     # Columns that follow from the usage figures, which mypy does not see.

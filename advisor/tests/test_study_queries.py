@@ -19,7 +19,7 @@ from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.studies.glance import glance
 from tuning.studies.progress import study_progress
-from tuning.studies.slot_states import slot_states
+from tuning.studies.slot_states import slot_states, states_of
 
 pytestmark = [pytest.mark.long, pytest.mark.django_db]
 Shown = dict[str, Callable[[Study], object]]
@@ -136,6 +136,13 @@ def test_a_larger_study_takes_no_more_queries(
         )
         assert few == many
         assert {name: n for name, n in many.items() if n > MAX_QUERIES[name]} == {}
+
+
+def test_slots_say_the_same_whoever_has_read_them() -> None:
+    study = under_way(small_study())
+    slots = slot_states(study)
+    assert {slot.voided for slot in slots} == {0, 1}
+    assert states_of(StudyResult(study).slots) == slots
 
 
 def test_progress_reads_none_of_the_json_of_candidates_and_runs() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuning.models import Slot, SlotPurpose
+from tuning.models import SlotPurpose
+from tuning.results.slot_rows import SlotRow
 from tuning.studies.earlier_studies import MissedBefore, WarmStart
 
 # What a search does with a config, in four words.
@@ -68,7 +69,7 @@ REDUCED = Phase(
 )
 
 
-def phase_of(slot: Slot, was_measured: bool) -> Phase:
+def phase_of(slot: SlotRow, was_measured: bool) -> Phase:
     """What the run of a slot is for; `was_measured`: its config has an earlier run."""
     if slot.purpose == SlotPurpose.CONFIRMATION:
         return PAIR

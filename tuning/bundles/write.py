@@ -20,7 +20,8 @@ from tuning.bundles.repeat import repeat_request, repeat_script
 from tuning.bundles.tables import TABLES
 from tuning.configs.knobs import render_cnf
 from tuning.models import Candidate, Slot, Study
-from tuning.results.history import run_history
+from tuning.results.slot_rows import RunRow
+from tuning.results.study_result import StudyResult
 
 FORMAT: Final = "mysql-oltp-tuning-advisor/bundle"
 VERSION: Final = 1
@@ -41,8 +42,8 @@ def write_bundle(
     Raises BundleRefused, study_running, for a study that has not ended, also if only its last run
     is still stopping.
     """
-    slots = list(Slot.objects.filter(study=study).select_related("run"))
-    runs = [line.run for line in run_history(slots)]
+    slots = list(Slot.objects.filter(study=study))
+    runs = [line.run for line in StudyResult(study).history]
     if not study.is_finished or not all(run.is_finished for run in runs):
         raise BundleRefused("study_running", "the study has not ended yet")
     sums: dict[str, str] = {}
@@ -68,7 +69,7 @@ def _manifest(study: Study, sums: dict[str, str]) -> dict[str, Any]:
 
 
 def _files(
-    study: Study, document: dict[str, Any], slots: list[Slot], runs: list[Run]
+    study: Study, document: dict[str, Any], slots: list[Slot], runs: list[RunRow]
 ) -> Iterator[tuple[str, bytes]]:
     yield "study.json", _json(document)
     yield ROWS, _json(_rows(study, slots, runs))
@@ -87,7 +88,7 @@ def _files(
             yield f"series/run-{pk}.csv", data
 
 
-def _rows(study: Study, slots: list[Slot], runs: list[Run]) -> dict[str, Any]:
+def _rows(study: Study, slots: list[Slot], runs: list[RunRow]) -> dict[str, Any]:
     """The rows of every table, by its name, and the hosts' names."""
     crash_slots = list(study.crash_slots.select_related("test"))
     there: dict[str, list[Any]] = {

@@ -10,8 +10,9 @@ from math import log
 from benchmarks.models import RunState
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.durability import durability_of
-from tuning.models import Candidate, Slot, SlotPurpose
+from tuning.models import Candidate, SlotPurpose
 from tuning.results.boards import Board, observation_of
+from tuning.results.slot_rows import SlotRow
 from tuning.statistics.analysis import Interval
 from tuning.statistics.confirmation import Confirmation, ConfirmationState, confirm
 from tuning.statistics.data import Metric, Observation
@@ -204,7 +205,7 @@ class Dismantling:
         whole: Whole,
         stock: Stock,
         measured: Candidate,
-        slots: Sequence[Slot],
+        slots: Sequence[SlotRow],
     ) -> Reduced:
         """The reduced config whose runs are those of `measured`, from its own rounds."""
         variants = [
@@ -285,13 +286,13 @@ def _other_class(variant: Candidate, whole: Candidate) -> str:
     return "" if variant.durability == whole.durability else DURABILITY
 
 
-def _slots_of(board: Board, whole: Candidate) -> list[Slot]:
+def _slots_of(board: Board, whole: Candidate) -> list[SlotRow]:
     """The slots of the blocks in which this winner was taken apart, the newest runs in them."""
     blocks = {slot.block for slot in board.apart_slots if slot.candidate == whole}
     return [slot for slot in board.apart_slots if slot.block in blocks]
 
 
-def _comparable(slots: Iterable[Slot], purpose: SlotPurpose) -> tuple[Observation, ...]:
+def _comparable(slots: Iterable[SlotRow], purpose: SlotPurpose) -> tuple[Observation, ...]:
     """The ended runs of that purpose; those of another fingerprint than most have no figure."""
     ended = [slot for slot in slots if slot.purpose == purpose and slot.run.is_finished]
     keys = Counter(s.run.comparability_key for s in ended if s.run.state == RunState.OK)

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from benchmarks.models import CrashTest, Device, Run, RunState, Workload
-from tuning.models import Candidate, CrashSlot, DurabilityClass, Elimination, Slot, SlotPurpose
+from benchmarks.models import CrashTest, Device, RunState, Workload
+from tuning.models import Candidate, CrashSlot, DurabilityClass, Elimination, SlotPurpose
 from tuning.results.confirmations import FreshPairs, Pair, judge_pairs, pairs_of
 from tuning.results.crash_recovery import not_recovered
+from tuning.results.slot_rows import RunRow, SlotRow
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.pareto import pareto_front
@@ -51,13 +52,13 @@ class Board:
     candidates: dict[str, Candidate]
     baseline: Candidate
     observations: list[Observation]
-    slots: list[Slot]
-    pair_slots: list[Slot]
+    slots: list[SlotRow]
+    pair_slots: list[SlotRow]
     eliminations: dict[str, Elimination]
     excluded_runs: int
     alpha: float
-    screening: list[Slot] = field(default_factory=list)
-    apart_slots: list[Slot] = field(default_factory=list)
+    screening: list[SlotRow] = field(default_factory=list)
+    apart_slots: list[SlotRow] = field(default_factory=list)
     aim: Aim = NO_LIMITS
     crash_tests: Mapping[str, CrashTest] = field(default_factory=dict)
 
@@ -199,7 +200,7 @@ class Board:
 
 
 def boards_of(
-    slots: Sequence[Slot],
+    slots: Sequence[SlotRow],
     eliminations: Iterable[Elimination],
     alpha: float,
     refused: Sequence[Candidate] = (),
@@ -214,7 +215,7 @@ def boards_of(
     """
     left = {(one.device_id, one.workload_id, one.candidate_id): one for one in eliminations}
     tested = [one for one in crash_slots if one.test.is_finished]
-    found: dict[tuple[int, int], list[Slot]] = {}
+    found: dict[tuple[int, int], list[SlotRow]] = {}
     for slot in slots:
         found.setdefault(_place_of(slot), []).append(slot)
     return [
@@ -234,7 +235,7 @@ def boards_of(
     ]
 
 
-def _place_of(row: Slot | CrashSlot) -> tuple[int, int]:
+def _place_of(row: SlotRow | CrashSlot) -> tuple[int, int]:
     return row.device_id, row.workload_id
 
 
@@ -243,7 +244,7 @@ def _is_given(candidate: Candidate) -> bool:
     return not candidate.found_by_search and candidate.taken_from_id is None
 
 
-def _for_boards(slots: Sequence[Slot]) -> list[Slot]:
+def _for_boards(slots: Sequence[SlotRow]) -> list[SlotRow]:
     """The slots that make boards.
 
     Those of candidates that a search took no further are none, and so are those of variants.
@@ -253,13 +254,13 @@ def _for_boards(slots: Sequence[Slot]) -> list[Slot]:
         for slot in slots
         if not SlotPurpose(slot.purpose).is_of_variants and slot.purpose != SlotPurpose.GATE
     ]
-    raced = {s.candidate for s in slots if s.purpose != SlotPurpose.SEARCH}
-    return [slot for slot in slots if slot.candidate in raced or slot.candidate.is_baseline]
+    raced = {s.candidate_id for s in slots if s.purpose != SlotPurpose.SEARCH}
+    return [slot for slot in slots if slot.candidate_id in raced or slot.candidate.is_baseline]
 
 
-def _classes(slots: Iterable[Slot]) -> list[DurabilityClass]:
+def _classes(slots: Iterable[SlotRow]) -> list[DurabilityClass]:
     """The classes of the candidates, safest first; that of the baseline if there is no other."""
-    candidates = {slot.candidate for slot in slots}
+    candidates = {slot.candidate_id: slot.candidate for slot in slots}.values()
     found = {c.durability for c in candidates if not c.is_baseline}
     found = found or {c.durability for c in candidates}
     return [DurabilityClass(durability) for durability in sorted(found)]
@@ -269,20 +270,20 @@ def _belongs(candidate: Candidate, durability: DurabilityClass) -> bool:
     return candidate.is_baseline or candidate.durability == durability
 
 
-def _owner(slot: Slot) -> Candidate:
+def _owner(slot: SlotRow) -> Candidate:
     """The winner that a variant was made from, else the candidate itself."""
     return slot.candidate.taken_from or slot.candidate
 
 
 def _board(
-    slots: list[Slot],
+    slots: list[SlotRow],
     refused: list[Candidate],
     durability: DurabilityClass,
     left: Mapping[tuple[int, int, int], Elimination],
     alpha: float,
     aim: Aim,
     crash_tests: Mapping[str, CrashTest],
-    apart: Sequence[Slot] = (),
+    apart: Sequence[SlotRow] = (),
 ) -> Board:
     all_here = (*(slot.candidate for slot in slots), *refused)
     in_order = sorted(all_here, key=lambda c: c.position)
@@ -313,7 +314,7 @@ def _board(
     )
 
 
-def screened_runs(slots: Iterable[Slot]) -> list[Observation]:
+def screened_runs(slots: Iterable[SlotRow]) -> list[Observation]:
     """The ended runs of a search in one place, as far as they can be compared, in their order."""
     there = [slot for slot in slots if slot.purpose == SlotPurpose.SEARCH]
     key = _comparable_key(there)
@@ -321,7 +322,7 @@ def screened_runs(slots: Iterable[Slot]) -> list[Observation]:
     return [observation_of(slot) for slot in ended if not _is_excluded(slot.run, key)]
 
 
-def _comparable_key(slots: Sequence[Slot]) -> str:
+def _comparable_key(slots: Sequence[SlotRow]) -> str:
     """The comparability key by which most runs can be ranked; in a tie that of the newest run.
 
     A run can be ranked if the baseline of its block has the same key: a key that most runs share
@@ -341,12 +342,12 @@ def _comparable_key(slots: Sequence[Slot]) -> str:
     return max(last, key=lambda key: (rankable[key], keys.count(key), last[key]), default="")
 
 
-def _is_excluded(run: Run, key: str) -> bool:
+def _is_excluded(run: RunRow, key: str) -> bool:
     has_figures = run.state in (RunState.OK, RunState.CUT_SHORT)
     return has_figures and run.comparability_key != key
 
 
-def observation_of(slot: Slot) -> Observation:
+def observation_of(slot: SlotRow) -> Observation:
     """A slot's newest run as the statistics take it."""
     run = slot.run
     return Observation(

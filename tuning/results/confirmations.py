@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tuning.models import Candidate, Slot
+from tuning.models import Candidate
+from tuning.results.slot_rows import SlotRow
 from tuning.statistics.confirmation import Confirmation, confirm
 from tuning.statistics.data import Metric
 
@@ -43,7 +44,7 @@ class FreshPairs:
 
 
 def pairs_of(
-    slots: Iterable[Slot],
+    slots: Iterable[SlotRow],
     winner: Candidate,
     baseline: Candidate,
     metric: Metric = Metric.TPMP,

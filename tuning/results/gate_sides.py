@@ -13,6 +13,7 @@ from tuning.configs.effective.readback import effective_values
 from tuning.configs.effective.unlike import Ran, Unlike, unlike
 from tuning.models import Candidate
 from tuning.results.evidence import traits_of
+from tuning.results.slot_rows import RunRow
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ NOT_KNOWN: dict[str, Any] = {"durability": None, "differences": []}
 
 def sides_of(
     sides: tuple[Candidate, Candidate],
-    runs: tuple[Run, Run],
+    runs: tuple[RunRow, RunRow],
     binary_log: BinaryLog = BinaryLog.DEFAULT,
 ) -> GateSides:
     """Candidate and baseline as they ran; reads the runs' variables, which these rows lack."""

@@ -14,6 +14,7 @@ from tuning.models import Candidate, GateVerdict, SlotPurpose, Study
 from tuning.results.gate_sides import NOT_KNOWN, GateSides, sides_of
 from tuning.results.gate_texts import change_percent, reason_of
 from tuning.results.recommendation import NothingToRecommend
+from tuning.results.slot_rows import RunRow
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import (
@@ -37,15 +38,15 @@ class GatePair:
     """One pair; its runs are the newest of either side. `is_whole`: both succeeded."""
 
     number: int
-    candidate: Run
-    baseline: Run
+    candidate: RunRow
+    baseline: RunRow
 
     @property
     def is_ended(self) -> bool:
         return self.candidate.is_finished and self.baseline.is_finished
 
     @property
-    def runs(self) -> tuple[Run, Run]:
+    def runs(self) -> tuple[RunRow, RunRow]:
         return self.candidate, self.baseline
 
     @property
@@ -79,7 +80,7 @@ class GateOutcome:
     @cached_property
     def pairs(self) -> list[GatePair]:
         """Those that were queued, in their order."""
-        by_block: dict[int, dict[bool, Run]] = {}
+        by_block: dict[int, dict[bool, RunRow]] = {}
         for slot in self._slots:
             by_block.setdefault(slot.block, {})[slot.candidate.is_baseline] = slot.run
         return [
@@ -242,11 +243,11 @@ def store_verdict(study: Study) -> None:
     )
 
 
-def _figures(run: Run) -> Mapping[Metric, float | None]:
+def _figures(run: RunRow) -> Mapping[Metric, float | None]:
     return {metric: getattr(run, metric.value) for metric in Metric}
 
 
-def _how(run: Run) -> str:
+def _how(run: RunRow) -> str:
     return f"{RunState(run.state).label.lower()}{f', {run.reason}' if run.reason else ''}"
 
 
@@ -256,7 +257,7 @@ def _usual(pairs: Sequence[GatePair]) -> list[GatePair]:
     return [pair for pair in pairs if pair.keys == counted[0][0]]
 
 
-def _facts(runs: list[Run]) -> dict[int, tuple[object, ...]]:
+def _facts(runs: list[RunRow]) -> dict[int, tuple[object, ...]]:
     """By primary key of the run what two servers must have in common."""
     rows = Run.objects.filter(pk__in=[run.pk for run in runs])
     return {

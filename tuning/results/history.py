@@ -6,35 +6,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchmarks.models import Run, RunState
-from benchmarks.telemetry.usage import USAGE_FIGURES
 from tuning.models import Slot
+from tuning.results.slot_rows import RunRow, SlotRow
 
 # Columns that a list of runs does not need: some 26 KB per run.
 BULKY = ("variables", "fingerprint", "conditions", "step_seconds", "log_tail", "latency")
-# Columns of which the results of a study need none, in any of hundreds of runs.
-UNUSED = (
-    *BULKY,
-    *("live", "claimed_by", "heartbeat_at", "stop_request", "load_side", "code_commit", "cpu_hz"),
-    *("driver_version", "redo_mb_s", "bytes_written_source", "new_orders", "failed", "retried"),
-    *("driver_cpu_ms_per_new_order", "logs_with_data", "seed"),
-    *(name for name in USAGE_FIGURES if name not in ("cpu_user_pct", "cpu_sys_pct")),
-)
 
 
 @dataclass(frozen=True)
 class RunLine:
     """A run and its slot; `again` is the run that replaced it."""
 
-    slot: Slot
-    run: Run
-    again: Run | None
+    slot: SlotRow
+    run: RunRow
+    again: RunRow | None
 
 
-def read_log_tails(runs: Iterable[Run]) -> None:
-    """Read the runs' `log_tail`, which a StudyResult leaves out, in one query."""
-    wanted = {run.pk: run for run in runs}
-    for pk, log_tail in Run.objects.filter(pk__in=wanted).values_list("pk", "log_tail"):
-        wanted[pk].log_tail = log_tail
+def log_tails(runs: Iterable[RunRow]) -> dict[int, str]:
+    """The runs' `log_tail` by primary key, in one query."""
+    wanted = [run.pk for run in runs]
+    return dict(Run.objects.filter(pk__in=wanted).values_list("pk", "log_tail"))
 
 
 def slot_of(run: Run) -> Slot | None:
@@ -57,15 +48,12 @@ def times_ended(run: Run | None, state: RunState) -> int:
     return count
 
 
-def run_history(slots: Iterable[Slot]) -> list[RunLine]:
+def run_history(slots: Iterable[SlotRow]) -> list[RunLine]:
     """The slots' runs and those that they replaced, in the order of the study."""
-    lines = [RunLine(slot, slot.run, None) for slot in slots]
-    newer = {line.run.retry_of_id: line for line in lines if line.run.retry_of_id}
-    while newer:
-        older = [
-            RunLine(newer[run.pk].slot, run, newer[run.pk].run)
-            for run in Run.objects.filter(pk__in=newer).defer(*UNUSED)
-        ]
-        lines += older
-        newer = {line.run.retry_of_id: line for line in older if line.run.retry_of_id}
+    lines = []
+    for slot in slots:
+        again = None
+        for run in (slot.run, *slot.earlier):
+            lines.append(RunLine(slot, run, again))
+            again = run
     return sorted(lines, key=lambda line: (line.slot.order, line.run.pk))

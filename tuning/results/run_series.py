@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from benchmarks.drivers.latency import LatencyHistogram
 from benchmarks.models import Run, RunState, Sample
-from tuning.models import Slot
 from tuning.results.boards import Board
+from tuning.results.slot_rows import RunRow, SlotRow
 
 #: Configs over each other in one chart: more cannot be told apart.
 MAX_CONFIGS = 6
+
+AnyRun = TypeVar("AnyRun", bound=Run | RunRow)
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def seconds_of(runs: Iterable[int]) -> dict[int, Seconds]:
     return dict(found)
 
 
-def has_seconds(slots: Sequence[Slot]) -> bool:
+def has_seconds(slots: Sequence[SlotRow]) -> bool:
     """Whether the newest successful run still has its series: those of old runs are deleted."""
     newest = next((slot.run_id for slot in reversed(slots) if slot.run.state == RunState.OK), 0)
     return Sample.objects.filter(run=newest).exists()
@@ -65,9 +68,9 @@ def shown_candidates(board: Board, most: int) -> list[str]:
     return [name for name in there if name in others or name == baseline]
 
 
-def ok_runs(board: Board, names: Sequence[str]) -> Mapping[str, list[Run]]:
+def ok_runs(board: Board, names: Sequence[str]) -> Mapping[str, list[RunRow]]:
     """By candidate the successful runs of its blocks."""
-    found: dict[str, list[Run]] = {name: [] for name in names}
+    found: dict[str, list[RunRow]] = {name: [] for name in names}
     for slot in board.slots:
         is_shown = slot.candidate.name in found
         if is_shown and slot.run.state == RunState.OK and slot.run.tpmP is not None:
@@ -75,6 +78,6 @@ def ok_runs(board: Board, names: Sequence[str]) -> Mapping[str, list[Run]]:
     return found
 
 
-def middle_run(runs: Sequence[Run]) -> Run:
+def middle_run(runs: Sequence[AnyRun]) -> AnyRun:
     """The run with the median tpmP; of an even number the slower of the middle two."""
     return sorted(runs, key=lambda run: (run.tpmP or 0.0, run.pk))[(len(runs) - 1) // 2]

@@ -8,8 +8,9 @@ from itertools import pairwise
 from math import exp, log, sqrt
 from statistics import fmean
 
-from benchmarks.models import Run, RunState
-from tuning.models import Candidate, Slot, SlotPurpose
+from benchmarks.models import RunState
+from tuning.models import Candidate, SlotPurpose
+from tuning.results.slot_rows import RunRow, SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
 from tuning.statistics.rounds import Short, is_better, mean_ratio, round_ratios
@@ -31,7 +32,7 @@ class Look:
     number: int
     round: int
     candidate: Candidate
-    run: Run
+    run: RunRow
     ratio: float | None
     ratios: Mapping[Metric, float] = field(default_factory=dict)
 
@@ -120,12 +121,12 @@ def search_result(result: StudyResult) -> SearchResult | None:
     )
 
 
-def _figure(run: Run, metric: Metric) -> float | None:
+def _figure(run: RunRow, metric: Metric) -> float | None:
     value: float | None = getattr(run, metric.value) if run.state == RunState.OK else None
     return value or None
 
 
-def _looks(slots: Sequence[Slot], metric: Metric) -> list[Look]:
+def _looks(slots: Sequence[SlotRow], metric: Metric) -> list[Look]:
     rounds = {block: number for number, block in enumerate(sorted({s.block for s in slots}), 1)}
     ratios = {
         one: round_ratios(
@@ -185,7 +186,7 @@ def _best_so_far(looks: Sequence[Look], metric: Metric) -> list[BestSoFar]:
     return found
 
 
-def _noise(slots: Sequence[Slot], metric: Metric) -> float | None:
+def _noise(slots: Sequence[SlotRow], metric: Metric) -> float | None:
     """From runs of the baseline that followed one another, so that slow drift is not counted."""
     logs = [
         log(figure)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tuning.models import Slot
 from tuning.results.boards import Board, observation_of
 from tuning.results.crash_recovery import recovery_sentences
+from tuning.results.slot_rows import SlotRow
 from tuning.statistics.aim import limit_text, missed_texts
 from tuning.statistics.data import Observation
 
 
-def limit_sentences(board: Board, screened: Iterable[Slot]) -> list[str]:
+def limit_sentences(board: Board, screened: Iterable[SlotRow]) -> list[str]:
     """How many configs kept the limits, whether the baseline did, and how long it took to recover.
 
     `screened`: all short runs there. Nothing where there is no limit and no crash test.

@@ -18,7 +18,6 @@ from tuning.models import (
     CrashSlot,
     Elimination,
     Recommendation,
-    Slot,
     SlotPurpose,
     Study,
 )
@@ -27,7 +26,8 @@ from tuning.results.boards import Board, boards_of, screened_runs
 from tuning.results.data_quality import DataQuality, data_quality
 from tuning.results.evidence import export_facts, traits_of
 from tuning.results.findings import claim_boards
-from tuning.results.history import UNUSED, RunLine, run_history
+from tuning.results.history import RunLine, run_history
+from tuning.results.slot_rows import SlotRow, slot_columns, slot_rows
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Observation
 from tuning.strategy.racing import conclusion_alpha
@@ -37,10 +37,9 @@ from tuning.study_templates.loader import StudyTemplate, load_template
 Place = tuple[Device, Workload, str]
 
 
-# What results are made of; each row has its study.
+# What results are made of beside the slots; each row has its study.
 _ROWS: Mapping[str, QuerySet[Any]] = {
     "candidates": Candidate.objects.select_related("config"),
-    "slots": Slot.objects.select_related("run").defer(*(f"run__{name}" for name in UNUSED)),
     "eliminations": Elimination.objects.all(),
     "recommendations": Recommendation.objects.all(),
 }
@@ -48,7 +47,8 @@ _ROWS: Mapping[str, QuerySet[Any]] = {
 
 def results_of(studies: Sequence[Study]) -> list[StudyResult]:
     """The results of several studies, read in as many queries as those of one."""
-    read = {study.pk: {kind: list[Any]() for kind in _ROWS} for study in studies}
+    slots = slot_columns(study.pk for study in studies)
+    read = {pk: {kind: list[Any]() for kind in _ROWS} | {"slots": slots[pk]} for pk in slots}
     for kind, rows in _ROWS.items():
         for row in rows.filter(study__in=list(read)):
             read[row.study_id][kind].append(row)
@@ -100,11 +100,12 @@ class StudyResult:
         return found
 
     @cached_property
-    def slots(self) -> list[Slot]:
-        """In order, with their newest runs, which lack the UNUSED columns."""
-        slots: list[Slot] = self._read("slots")
-        self._attach(slots)
-        return slots
+    def slots(self) -> list[SlotRow]:
+        """In order, with their runs."""
+        columns = self._given.get("slots")
+        if columns is None:
+            columns = slot_columns([self.study.pk])[self.study.pk]
+        return slot_rows(columns, self.candidates, self.devices, self.workloads)
 
     @cached_property
     def history(self) -> list[RunLine]:
@@ -207,7 +208,7 @@ class StudyResult:
             row.study = self.study
         return rows
 
-    def _attach(self, rows: Iterable[Slot | Recommendation | CrashSlot]) -> None:
+    def _attach(self, rows: Iterable[Recommendation | CrashSlot]) -> None:
         """Make the rows share the objects that are already loaded."""
         for row in rows:
             row.study = self.study

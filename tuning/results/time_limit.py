@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from benchmarks.models import Run, RunState
-from tuning.models import Slot, Study
+from benchmarks.models import RunState
+from tuning.models import Study
 from tuning.results.boards import Board
-from tuning.results.history import times_ended
+from tuning.results.slot_rows import SlotRow
 from tuning.strategy.racing import FIRST_DECISION
 
 
@@ -22,7 +22,7 @@ def time_sentence(study: Study, board: Board) -> str:
     parts = []
     if begun < study.blocks and not _is_decided(study, board, begun):
         parts.append(f"{begun} of {study.blocks} blocks were measured")
-    if void := sum(_could_be_measured_again(slot.run) for slot in _ranked(board)):
+    if void := sum(_could_be_measured_again(slot) for slot in _ranked(board)):
         runs = "run was" if void == 1 else "runs were"
         parts.append(f"{void} disturbed {runs} not measured again")
     if not parts:
@@ -39,12 +39,13 @@ def _is_decided(study: Study, board: Board, blocks: int) -> bool:
     return left == 0 or (study.races and left == 1 and blocks >= FIRST_DECISION)
 
 
-def _ranked(board: Board) -> list[Slot]:
+def _ranked(board: Board) -> list[SlotRow]:
     return [*board.slots, *board.pair_slots]
 
 
-def _could_be_measured_again(run: Run) -> bool:
+def _could_be_measured_again(slot: SlotRow) -> bool:
     """Whether a disturbed run was not measured as often as it may be."""
-    if run.state != RunState.DISTURBED:
+    if slot.run.state != RunState.DISTURBED:
         return False
-    return times_ended(run, RunState.DISTURBED) <= settings.DISTURBED_RUN_RETRIES
+    times = sum(run.state == RunState.DISTURBED for run in (slot.run, *slot.earlier))
+    return times <= settings.DISTURBED_RUN_RETRIES

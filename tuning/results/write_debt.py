@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.models import Run, RunState
+from benchmarks.models import RunState
 from tuning.models import Candidate, SlotPurpose
 from tuning.results.boards import Board
+from tuning.results.slot_rows import RunRow
 
 # The pairs that confirm a winner may be longer than the blocks; the seconds of runs vary slightly.
 _AS_LONG = 0.9
@@ -104,7 +105,7 @@ def _length(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 7200 else f"{seconds / 3600:.0f} h"
 
 
-def _debtor(candidate: Candidate, runs: Sequence[Run]) -> Debtor:
+def _debtor(candidate: Candidate, runs: Sequence[RunRow]) -> Debtor:
     marked = [run for run in runs if run.debt_grew]
     longest = max(run.measured_seconds or 0.0 for run in runs)
     long_runs = [run.owes for run in runs if (run.measured_seconds or 0.0) >= _AS_LONG * longest]
@@ -122,9 +123,10 @@ def _debtor(candidate: Candidate, runs: Sequence[Run]) -> Debtor:
     )
 
 
-def _ranked_runs(board: Board, candidate: Candidate) -> list[Run]:
+def _ranked_runs(board: Board, candidate: Candidate) -> list[RunRow]:
+    pk = candidate.pk
     return [
         slot.run
         for slot in (*board.slots, *board.pair_slots)
-        if slot.candidate_id == candidate.pk and slot.run.state == RunState.OK
+        if slot.candidate_id == pk and slot.run.state == RunState.OK
     ]

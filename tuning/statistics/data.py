@@ -103,7 +103,7 @@ def table(
     place = {block: index for index, block in enumerate(blocks)}
     sign = 1.0 if metric.more_is_better else -1.0
     cut = {run.candidate for run in seen if run.is_cut_short} - {baseline}
-    found: dict[tuple[int, int], list[float]] = {}
+    found: list[tuple[int, int, float]] = []
     bounds: dict[str, dict[int, float]] = {name: {} for name in names if name in cut}
     for run in seen:
         value = run.figure(metric)
@@ -114,9 +114,12 @@ def table(
                 bounds[run.candidate][where] = float(np.log(known))
         elif value is not None:
             row = run.replicate if run.candidate == baseline else names.index(run.candidate) + 1
-            found.setdefault((row, where), []).append(sign * float(np.log(value)))
+            found.append((row, where, value))
+    logs: dict[tuple[int, int], list[float]] = {}
+    for (row, where, _), log in zip(found, sign * np.log([v for _, _, v in found]), strict=True):
+        logs.setdefault((row, where), []).append(log)
     y = np.full((1, len(names) + 1, len(blocks)), np.nan)
-    for (row, where), values in found.items():
+    for (row, where), values in logs.items():
         y[0, row, where] = values[0] if len(values) == 1 else np.mean(values)
     treatment = np.array([0, *range(len(names))])
     return Table(names, blocks, y, treatment, bounds)

@@ -20,7 +20,7 @@ from tuning.models import (
     StudyAction,
     StudyState,
 )
-from tuning.studies.slot_states import SlotState, slot_states
+from tuning.studies.slot_states import MAX_VOIDED, SlotState, slot_states
 
 # A run and those that it replaced: as many as are measured again at most by default, and two more.
 _CHAIN = tuple("retry_of__" * times for times in range(6))
@@ -152,7 +152,9 @@ def _of_runs(slots: Sequence[SlotState], newest: int | None, names: _Names) -> I
         begun = sorted(begun, key=lambda slot: slot.run_id)[-newest:]
     slot_of = {slot.run_id: slot for slot in begun}
     width = len(_Facts._fields)
-    columns = [f"{newer}{name}" for newer in _CHAIN for name in _Facts._fields]
+    times = max((slot.voided for slot in begun), default=0)
+    chain = _CHAIN if times == MAX_VOIDED else _CHAIN[: times + 1]
+    columns = [f"{newer}{name}" for newer in chain for name in _Facts._fields]
     found: list[tuple[_Facts, SlotState]] = []
     for row in Run.objects.filter(pk__in=slot_of).values_list(*columns):
         there = (at for at in range(0, len(row), width) if row[at] is not None)

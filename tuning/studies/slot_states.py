@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from django.db.models import Case, When
 
-from benchmarks.models import ACTIVE_RUN_STATES, RunState
+from benchmarks.models import ACTIVE_RUN_STATES, Run, RunState
 from tuning.models import Slot, Study
+from tuning.results.slot_rows import SlotRow
 from tuning.statistics.data import Metric, Observation
 
 
@@ -17,7 +18,7 @@ class SlotState(NamedTuple):
     """A slot and the state of its newest run, in plain columns: no model objects, no JSON.
 
     `name`, `is_baseline` and `durability` are those of its candidate. `voided` counts the runs
-    before the newest, which were lost, stopped or disturbed; at most 3 are counted.
+    before the newest, which were lost, stopped or disturbed; at most MAX_VOIDED are counted.
     """
 
     order: int
@@ -75,6 +76,8 @@ class SlotState(NamedTuple):
         return (self.finished_at - self.started_at).total_seconds()
 
 
+#: As many as are measured again at most by default, and one more.
+MAX_VOIDED = 3
 # The columns that come from related rows.
 _OF = dict.fromkeys(("name", "is_baseline", "durability"), "candidate") | dict.fromkeys(
     (
@@ -91,9 +94,8 @@ _OF = dict.fromkeys(("name", "is_baseline", "durability"), "candidate") | dict.f
 )
 # Pairs may be longer than the runs of the blocks.
 _OF["measure_s"] = "run__workload"
-# Of as many as are measured again at most by default, and one more.
 _VOIDED = Case(
-    When(run__retry_of__retry_of__retry_of__isnull=False, then=3),
+    When(run__retry_of__retry_of__retry_of__isnull=False, then=MAX_VOIDED),
     When(run__retry_of__retry_of__isnull=False, then=2),
     When(run__retry_of__isnull=False, then=1),
     default=0,
@@ -120,3 +122,39 @@ def slot_states_of(studies: Iterable[Study]) -> dict[int, list[SlotState]]:
     for study_id, *row in rows:
         found[study_id].append(SlotState(*row))
     return found
+
+
+def states_of(slots: Iterable[SlotRow]) -> list[SlotState]:
+    """The same of slots that were read with the study's results."""
+    return [
+        SlotState(
+            order=slot.order,
+            device_id=slot.device_id,
+            workload_id=slot.workload_id,
+            name=slot.candidate.name,
+            is_baseline=slot.candidate.is_baseline,
+            durability=slot.candidate.durability,
+            block=slot.block,
+            purpose=slot.purpose,
+            replicate=slot.replicate,
+            run_id=slot.run.pk,
+            state=slot.run.state,
+            step=slot.run.step,
+            started_at=slot.run.started_at,
+            finished_at=slot.run.finished_at,
+            tpmP=slot.run.tpmP,
+            p95_ms=slot.run.p95_ms,
+            server_path_length=slot.run.server_path_length,
+            debt_grew=slot.run.debt_grew,
+            measure_s=slot.run.measure_s,
+            voided=min(len(slot.earlier), MAX_VOIDED),
+        )
+        for slot in slots
+    ]
+
+
+def states_now(study: Study, slots: Sequence[SlotState]) -> list[SlotState]:
+    """With the current run's step, with which results do not change."""
+    running = Run.objects.filter(slot__study=study, state=RunState.RUNNING)
+    steps = dict(running.values_list("pk", "step"))
+    return [one._replace(step=steps[one.run_id]) if one.run_id in steps else one for one in slots]

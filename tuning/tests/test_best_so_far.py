@@ -9,9 +9,10 @@ from time import process_time
 import numpy as np
 import pytest
 
-from benchmarks.models import Run
+from benchmarks.models import RunState
 from tuning.models import Candidate
 from tuning.results.searched import Look, _best_so_far
+from tuning.results.slot_rows import RunRow
 from tuning.statistics.data import Metric
 
 
@@ -23,7 +24,7 @@ def looks(count: int, configs: int, seed: int) -> list[Look]:
             number,
             1,
             made[int(random.integers(configs))],
-            Run(),
+            RunRow(number, RunState.OK),
             None if random.random() < 0.1 else float(random.uniform(0.5, 1.5)),
         )
         for number in range(1, count + 1)

@@ -9,8 +9,9 @@ import pytest
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Device, Run, RunState, Workload
-from tuning.models import Candidate, DurabilityClass, Slot, SlotPurpose, Study, StudyState
+from tuning.models import Candidate, DurabilityClass, SlotPurpose, Study, StudyState
 from tuning.results.boards import Board
+from tuning.results.slot_rows import RunRow, SlotRow
 from tuning.results.time_limit import time_sentence
 from tuning.studies.lifecycle import create_study, extend_study
 from tuning.studies.request import Sizes, StudyRequest
@@ -76,10 +77,10 @@ def test_only_what_would_have_been_measured_again_was_left_out(
     earlier: list[RunState], is_said: bool, settings: Any
 ) -> None:
     settings.DISTURBED_RUN_RETRIES = 2
-    run = Run(state=earlier[0])
-    for state in (*earlier[1:], RunState.DISTURBED):
-        run = Run(state=state, retry_of=run)
+    *before, newest = (RunRow(pk, one) for pk, one in enumerate((*earlier, RunState.DISTURBED)))
     baseline = Candidate(name="baseline", is_baseline=True)
+    here = baseline, Device(), Workload()
+    slot = SlotRow(1, 1, SlotPurpose.BLOCK, 0, 1, 1, 1, *here, newest, before[::-1])
     board = Board(
         device=Device(),
         workload=Workload(),
@@ -87,7 +88,7 @@ def test_only_what_would_have_been_measured_again_was_left_out(
         candidates={"baseline": baseline},
         baseline=baseline,
         observations=[],
-        slots=[Slot(candidate=baseline, block=1, run=run)],
+        slots=[slot],
         pair_slots=[],
         eliminations={},
         excluded_runs=0,

@@ -24,11 +24,12 @@ from advisor.shared_results import SharedResult, shared_result
 from advisor.wording.findings import source_findings
 from advisor.wording.words import devices_to_name
 from benchmarks.models import RunState
-from tuning.models import RANKED_PURPOSES, Slot, SlotPurpose, Study
+from tuning.models import RANKED_PURPOSES, SlotPurpose, Study
 from tuning.results.evidence import traits_of
-from tuning.results.history import read_log_tails
+from tuning.results.history import log_tails
 from tuning.results.live_run import LiveRun, live_run
 from tuning.results.proportion import proportion_text
+from tuning.results.slot_rows import SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import FULL_NAMES
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
@@ -38,7 +39,7 @@ from tuning.studies.glance import glance
 from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.scheduler import is_under_way
-from tuning.studies.slot_states import SlotState, slot_states
+from tuning.studies.slot_states import SlotState, states_now, states_of
 from tuning.studies.taking_apart import can_be_taken_apart
 
 # States with a result or a bound, whose log is not shown.
@@ -55,14 +56,15 @@ def study_for_page(pk: int) -> Study:
     )
 
 
-def live_context(study: Study, choice: BoardChoice, seen: str) -> dict[str, Any]:
+def live_context(
+    study: Study, slots: Sequence[SlotState], choice: BoardChoice, seen: str
+) -> dict[str, Any]:
     """The part that changes with every step: state, progress, and the stamp of the results.
 
     Without the seconds of the current run, which `now_context` has.
 
     `seen` is the glance from before the rows were read: what changes meanwhile is asked for again.
     """
-    slots = slot_states(study)
     progress = study_progress(study, slots)
     drain = "" if study.is_finished else drain_text(study.host)
     return {
@@ -96,12 +98,16 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     choice = board_choice(request.GET)
     if study.is_finished:
         shared = shared_result(study)
-        live = shared.made(("live", choice), lambda result: live_context(result.study, choice, ""))
+        live = shared.made(
+            ("live", choice),
+            lambda result: live_context(result.study, states_of(result.slots), choice, ""),
+        )
         now = None
     else:
         seen = glance(study.pk)
         shared = shared_result(study)
-        live = live_context(study, choice, seen)
+        slots = states_now(study, states_of(shared.result.slots))
+        live = live_context(study, slots, choice, seen)
         now = live_run(study.pk)
     return {
         **live,
@@ -145,7 +151,7 @@ def _results(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
     ended = [slot for slot in result.slots if slot.run.is_finished]
     started = [slot for slot in ended if not _never_started(slot)]
     failed = [slot for slot in started if slot.run.state not in _HAVE_A_FIGURE]
-    read_log_tails(slot.run for slot in failed)
+    logs = log_tails(slot.run for slot in failed)
     shown = candidate_details(list(result.candidates.values()), traits_of(study.server))
     views = board_sections(result, choice)
     search = search_view(result)
@@ -186,7 +192,7 @@ def _results(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
             for line in result.history
             if line.run.is_finished and not _never_started(line.slot)
         ],
-        "failed_slots": failed,
+        "failed_slots": [(slot, logs[slot.run_id]) for slot in failed],
         "never_started": len(ended) - len(started),
     }
 
@@ -242,7 +248,7 @@ def _announcement(study: Study, progress: StudyProgress) -> str:
     return f"{run}: {progress.candidate}, block {progress.block}."
 
 
-def _never_started(slot: Slot) -> bool:
+def _never_started(slot: SlotRow) -> bool:
     """Cancelled before its start, or ended because the server refused the candidate."""
     refused = bool(slot.candidate.refusal)
     return slot.run.started_at is None and (refused or slot.run.state == RunState.CANCELLED)

@@ -178,5 +178,5 @@ def _no_result(board: Board) -> str:
         if slot.candidate.is_baseline and slot.run.is_finished and slot.run.state not in _NO_REASON
     ]
     newest = max(failed, key=lambda run: run.pk, default=None)
-    reason = newest.reason or newest.get_state_display() if newest else ""
+    reason = newest.reason or newest.label if newest else ""
     return f"no result: {reason}" if reason else "no result"

@@ -13,9 +13,10 @@ from django.utils.safestring import SafeString
 from advisor.templatetags.readable import outcome_label, outcome_tone, signed
 from advisor.wording.addresses import run_url
 from advisor.wording.formatting import megacycles, significant
-from benchmarks.models import Run, RunState
+from benchmarks.models import RunState
 from tuning.models import SlotPurpose
 from tuning.results.history import RunLine
+from tuning.results.slot_rows import RunRow
 
 _VOID = ' class="failed"'
 _REPLICATE = ' <span class="tag">replicate</span>'
@@ -67,14 +68,14 @@ def _row(
     )
 
 
-def _warming(run: Run) -> str:
+def _warming(run: RunRow) -> str:
     if not run.still_warming or run.state != RunState.OK:
         return ""
     trend = f" ({signed(run.trend_pct)} %)" if run.trend_pct is not None else ""
     return f' <span class="badge warn">still warming up{trend}</span>'
 
 
-def _again(run: Run | None) -> str:
+def _again(run: RunRow | None) -> str:
     if run is None:
         return ""
     address = run_url(run.pk)

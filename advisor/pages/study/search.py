@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from advisor.wording.importance import KnobLine, importance_note, knob_lines
 from advisor.wording.searches import phase_of, warm_start_text
 from advisor.wording.spaces import SpaceLine, knob_text, knobs_text, space_lines
-from tuning.models import Slot
 from tuning.results.knob_importance import knob_importance
 from tuning.results.searched import SearchResult, Tried, search_result
+from tuning.results.slot_rows import SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.data import Metric
@@ -146,7 +146,7 @@ def _now(result: StudyResult) -> Now | None:
     return Now(phase.word, current.candidate.name, phase.why, source)
 
 
-def _was_measured(result: StudyResult, current: Slot) -> bool:
+def _was_measured(result: StudyResult, current: SlotRow) -> bool:
     """Whether the candidate has an earlier run."""
     earlier = (slot for slot in result.slots if slot.order < current.order)
     return any(slot.candidate_id == current.candidate_id for slot in earlier)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -48,6 +49,7 @@ from tuning.studies.hosts import hosts_named
 from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.load_hosts import fetch_load_hosts
 from tuning.studies.pausing import pause_study, resume_study
+from tuning.studies.slot_states import slot_states
 from tuning.studies.taking_apart import take_apart_study
 
 STUDIES_PER_PAGE = 25
@@ -98,9 +100,7 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     if request.GET.get("glance") == seen:
         return _only_the_run(request, pk)
     choice = board_choice(request.GET)
-    context = dict(
-        PROGRESS.get((pk, seen, choice), lambda: live_context(study_for_page(pk), choice, seen))
-    )
+    context = dict(PROGRESS.get((pk, seen, choice), lambda: _live(pk, choice, seen)))
     study: Study = context["study"]
     if not study.is_finished:
         context |= now_context(live_run(pk))  # that of this second
@@ -115,6 +115,11 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     if changed:
         trigger_client_event(response, "study-changed", after="settle")
     return response
+
+
+def _live(pk: int, choice: BoardChoice, seen: str) -> dict[str, Any]:
+    study = study_for_page(pk)
+    return live_context(study, slot_states(study), choice, seen)
 
 
 def _only_the_run(request: HttpRequest, pk: int) -> HttpResponse:

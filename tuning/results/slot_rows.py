@@ -1,0 +1,132 @@
+"""A study's slots and runs as its results need them: plain columns, read at once.
+
+There may be hundreds. To make objects of Django's of them takes longer than to judge them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, RunState, Workload
+from benchmarks.telemetry.write_debt import WriteDebt
+from tuning.models import Candidate, Slot
+
+
+class RunRow(NamedTuple):
+    """Columns of a run, in their units; `measure_s` is how long its workload is measured."""
+
+    pk: int
+    state: str
+    retry_of_id: int | None = None
+    step: str = ""
+    reason: str = ""
+    measure_s: int = 0
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    tpmP: float | None = None
+    tpmP_at_most: float | None = None
+    p95_ms: float | None = None
+    p99_ms: float | None = None
+    max_ms: float | None = None
+    server_path_length: float | None = None
+    host_path_length: float | None = None
+    cpu_user_pct: float | None = None
+    cpu_sys_pct: float | None = None
+    bytes_written_per_new_order: float | None = None
+    measured_seconds: float | None = None
+    trend_pct: float | None = None
+    still_warming: bool = False
+    debt_grew: bool = False
+    write_debt: dict[str, Any] | None = None
+    disturbances: Sequence[Mapping[str, Any]] = ()
+    comparability_key: str = ""
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state not in ACTIVE_RUN_STATES
+
+    @property
+    def label(self) -> str:
+        """Its state in words."""
+        return str(RunState(self.state).label)
+
+    @property
+    def owes(self) -> WriteDebt | None:
+        """Its write debt; None for a run that was not measured or is older."""
+        return WriteDebt.from_json(self.write_debt) if self.write_debt else None
+
+
+class SlotRow(NamedTuple):
+    """A slot and its newest run; `earlier` are the runs that this replaced, newest first.
+
+    Candidate, device and workload are those of the study, the same object in each of its slots.
+    """
+
+    order: int
+    block: int
+    purpose: str
+    replicate: int
+    candidate_id: int
+    device_id: int
+    workload_id: int
+    candidate: Candidate
+    device: Device
+    workload: Workload
+    run: RunRow
+    earlier: Sequence[RunRow] = ()
+
+    @property
+    def run_id(self) -> int:
+        return self.run.pk
+
+
+Columns = list[Any]
+_SLOT = SlotRow._fields[: SlotRow._fields.index("candidate")]
+_RUN = ["workload__measure_s" if one == "measure_s" else one for one in RunRow._fields]
+
+
+def slot_columns(studies: Iterable[int]) -> dict[int, list[Columns]]:
+    """What `slot_rows` needs of each study, by its primary key, in one query."""
+    found: dict[int, list[Columns]] = {pk: [] for pk in studies}
+    rows = Slot.objects.filter(study__in=list(found)).order_by("order")
+    for pk, *columns in rows.values_list("study_id", *_SLOT, *(f"run__{one}" for one in _RUN)):
+        found[pk].append(columns)
+    return found
+
+
+def slot_rows(
+    columns: Iterable[Columns],
+    candidates: Mapping[int, Candidate],
+    devices: Mapping[int, Device],
+    workloads: Mapping[int, Workload],
+) -> list[SlotRow]:
+    """The slots in order; asks once more for each time that runs were measured again."""
+    own = len(_SLOT)
+    newest = [(one[:own], RunRow(*one[own:])) for one in columns]
+    replaced = _replaced(run for _, run in newest)
+    found = []
+    for slot, run in newest:
+        candidate, device, workload = slot[-3:]
+        there = candidates[candidate], devices[device], workloads[workload]
+        found.append(SlotRow._make((*slot, *there, run, _before(run, replaced))))
+    return found
+
+
+def _replaced(newest: Iterable[RunRow]) -> dict[int, RunRow]:
+    """By primary key the runs that these replaced, and those that they had replaced."""
+    found: dict[int, RunRow] = {}
+    wanted = [run.retry_of_id for run in newest if run.retry_of_id is not None]
+    while wanted:
+        older = [RunRow(*one) for one in Run.objects.filter(pk__in=wanted).values_list(*_RUN)]
+        found |= {run.pk: run for run in older}
+        wanted = [run.retry_of_id for run in older if run.retry_of_id is not None]
+    return found
+
+
+def _before(run: RunRow, replaced: Mapping[int, RunRow]) -> Sequence[RunRow]:
+    if run.retry_of_id is None:
+        return ()
+    older = replaced[run.retry_of_id]
+    return older, *_before(older, replaced)
