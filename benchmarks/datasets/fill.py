@@ -17,8 +17,8 @@ from benchmarks.datasets.options import (
     can_disable_redo,
     can_resize_redo,
     load_options,
-    page_size_options,
 )
+from benchmarks.datasets.pristine import ensure_pristine
 from benchmarks.datasets.progress import Meter, ProgressCallback
 from benchmarks.datasets.shared_folders import take_data
 from benchmarks.datasets.statements import POLL_S, cancelled, execute_each, run_all
@@ -26,7 +26,7 @@ from benchmarks.errors import BenchmarkError, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.datadir import create_data_dir
+from benchmarks.servers.datadir import copy_data_dir
 from benchmarks.servers.errorlog import DISK_FULL
 from benchmarks.servers.failures import find_trouble
 from benchmarks.servers.instance import ServerInstance
@@ -48,6 +48,7 @@ _STALLED_S = 60.0
 def fill(
     binary: ServerBinary,
     *,
+    device_dir: Path,
     data_dir: Path,
     run_dir: Path,
     warehouses: int,
@@ -59,6 +60,7 @@ def fill(
 ) -> LoadReport:
     """Make `data_dir`, load it, and shut down so that nothing is left to purge, flush or recover.
 
+    `device_dir` is our folder on the device, where the empty data directory is kept.
     On failure the caller deletes both directories. Raises what `load` raises, RunFailed:
     DISK_FULL, CRASHED, OUT_OF_MEMORY or TIMED_OUT where that was the cause, and what starting a
     server raises.
@@ -72,7 +74,10 @@ def fill(
         meter.enter(PREPARE)
         if should_stop():
             raise cancelled()
-        create_data_dir(binary, data_dir, options=page_size_options(page_size))
+        pristine = ensure_pristine(
+            binary, device_dir, registry, page_size=page_size, should_stop=should_stop
+        )
+        copy_data_dir(pristine, data_dir, should_stop)
         with (
             running_server(
                 binary,

@@ -18,6 +18,7 @@ from typing import Any
 
 from benchmarks.datasets import rules
 from benchmarks.datasets.fill import fill
+from benchmarks.datasets.options import DEFAULT_PAGE_SIZE, PAGE_SIZES
 from benchmarks.datasets.progress import LoadProgress, ProgressCallback, ignore, never
 from benchmarks.datasets.shared_folders import (
     LOADING,
@@ -40,8 +41,6 @@ from benchmarks.servers.registry import reap
 from benchmarks.storage.identify import check_usable
 from benchmarks.storage.reserve_watch import ReserveWatch
 
-DEFAULT_PAGE_SIZE = 16_384
-PAGE_SIZES = (4_096, 8_192, 16_384, 32_768, 65_536)
 READY = "ready.json"
 #: Temporary files of index builds and the redo log while loading, per loaded byte.
 _LOAD_SLACK = 1.1
@@ -192,6 +191,7 @@ def _load(
     try:
         report = fill(
             binary,
+            device_dir=place.parents[1],
             data_dir=loading / "data",
             run_dir=loading / "run",
             warehouses=warehouses,

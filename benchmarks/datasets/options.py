@@ -12,6 +12,8 @@ from benchmarks.memory import available_memory
 from benchmarks.servers.binary import Flavour, ServerBinary
 
 MIB = 1 << 20
+DEFAULT_PAGE_SIZE = 16_384
+PAGE_SIZES = (4_096, 8_192, 16_384, 32_768, 65_536)
 #: MariaDB's own default since 10.5.
 MARIADB_REDO_BYTES = 96 * MIB
 #: Below this the server would start but crawl.

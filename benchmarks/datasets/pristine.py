@@ -1,4 +1,5 @@
-"""An empty data directory per server and page size, made once and copied for every trial start.
+"""An empty data directory per server and page size, made once and copied for every trial start
+and every load.
 
 `<device_dir>/datasets/<key>/data`, beside the golden copies and made as they are: it gets its name
 when it is whole.
@@ -13,8 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, PAGE_SIZES
-from benchmarks.datasets.options import page_size_options
+from benchmarks.datasets.options import DEFAULT_PAGE_SIZE, PAGE_SIZES, page_size_options
 from benchmarks.datasets.progress import ignore, never
 from benchmarks.datasets.shared_folders import (
     LOADING,
@@ -58,9 +58,10 @@ def ensure_pristine(
 ) -> Path:
     """The empty data directory in `device_dir` (our folder on a device), made there at need.
 
-    Never start a server on it: `benchmarks.servers.trial` copies it. Takes some seconds the first
-    time; callers at the same time wait for each other. Raises DeviceUnusable, NotAServer and
-    RunFailed: CANCELLED, DISK_FULL, NO_START, TIMED_OUT. Nothing half-made is left behind.
+    Never start a server on it: copy it (`benchmarks.servers.datadir.copy_data_dir`). Takes some
+    seconds the first time; callers at the same time wait for each other. Raises DeviceUnusable,
+    NotAServer and RunFailed: CANCELLED, DISK_FULL, NO_START, TIMED_OUT. Nothing half-made is left
+    behind.
     """
     if page_size not in PAGE_SIZES:
         raise ValueError(f"page_size must be one of {PAGE_SIZES}, not {page_size}")

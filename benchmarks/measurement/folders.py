@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, Dataset, ensure_dataset
+from benchmarks.datasets.golden import Dataset, ensure_dataset
+from benchmarks.datasets.options import DEFAULT_PAGE_SIZE
 from benchmarks.errors import DeviceUnusable
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps

@@ -12,7 +12,6 @@ import logging
 import os
 import re
 import secrets
-import shutil
 import signal
 import subprocess
 import time
@@ -26,6 +25,7 @@ from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.ours import make_ours
 from benchmarks.servers import errorlog
 from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.datadir import copy_data_dir
 from benchmarks.servers.failures import variables_of
 from benchmarks.servers.kills import blame_for_kill, describe_exit, oom_kills
 from benchmarks.servers.options import OWN, InstancePaths, render_config, write_private
@@ -48,7 +48,6 @@ _STARTS = 3  # of a server that was killed from outside
 _SPARE_BYTES = 64 * 1024**2
 _SLOWEST_REDO = 50 * 1024**2  # bytes a second at which a redo log may be written out
 _POLL_S = 0.05
-_COPY_BYTES = 16 << 20
 _FULL_DISK = "no room for a trial start"
 _NAME = re.compile(r"trial-(.+)-[0-9a-f]{8}")
 _WARNING = re.compile(r"\[Warning\]|\bWARNING:")
@@ -103,8 +102,7 @@ def try_config(
             _check_room(work_dir, pristine, redo)
             validated = _own_check(binary, options, run_dir, watch.should_stop)
             data_dir = run_dir / "data"
-            data_dir.mkdir(mode=0o700)
-            _copy(pristine, data_dir, watch.should_stop)
+            copy_data_dir(pristine, data_dir, watch.should_stop)
             with running_server(
                 binary,
                 data_dir=data_dir,
@@ -256,30 +254,3 @@ def _wait(process: subprocess.Popen[bytes], should_stop: Callable[[], bool]) -> 
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-
-
-def _copy(source: Path, target: Path, should_stop: Callable[[], bool]) -> None:
-    """Copy a tree without waiting for the disk; the file system shares blocks where it can."""
-    for folder, folders, files in os.walk(source):
-        place = target / Path(folder).relative_to(source)
-        for name in folders:
-            (place / name).mkdir(mode=0o750)
-        for name in files:
-            if should_stop():
-                raise RunFailed(Outcome.CANCELLED, "cancelled before the trial start")
-            _copy_file(Path(folder, name), place / name)
-
-
-def _copy_file(source: Path, target: Path) -> None:
-    with source.open("rb") as reading, target.open("xb") as writing:
-        left = os.fstat(reading.fileno()).st_size
-        try:
-            while left and (done := os.copy_file_range(reading.fileno(), writing.fileno(), left)):
-                left -= done
-        except OSError as error:
-            if error.errno in NO_SPACE_ERRNOS:
-                raise
-            reading.seek(0)
-            writing.seek(0)
-            shutil.copyfileobj(reading, writing, _COPY_BYTES)
-    target.chmod(0o640)

@@ -29,6 +29,7 @@ from benchmarks.datasets.rules import expected_rows
 from benchmarks.datasets.schema import TABLES
 from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.servers import datadir
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.privileges import server_user
@@ -49,13 +50,38 @@ def children_with(argument: str) -> list[int]:
 
 
 def names(place: Path) -> list[str]:
-    return sorted(path.name for path in place.iterdir() if not path.name.endswith(".lock"))
+    """What is there, but for locks and the empty data directory, which is a link here."""
+    kept = [path for path in place.iterdir() if not path.is_symlink()]
+    return sorted(path.name for path in kept if path.suffix != ".lock")
+
+
+@pytest.fixture
+def new_device(
+    pristine_data_dir: Callable[[ServerBinary], Path], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[ServerBinary, Path], Path]:
+    """Makes our folder on a device that has no dataset, but the empty data directory that trial
+    starts copy. A load makes no other.
+    """
+
+    def make(binary: ServerBinary, folder: Path) -> Path:
+        pristine = pristine_data_dir(binary).parent
+        monkeypatch.setattr(datadir, "_initialise", None)
+        datasets = folder / "datasets"
+        datasets.mkdir(parents=True)
+        (datasets / pristine.name).symlink_to(pristine)
+        return folder
+
+    return make
 
 
 @pytest.mark.server
 def test_a_cancelled_load_leaves_nothing(
-    mysql_binary: ServerBinary, server_tmp: Path, registry: Path
+    mysql_binary: ServerBinary,
+    new_device: Callable[[ServerBinary, Path], Path],
+    server_tmp: Path,
+    registry: Path,
 ) -> None:
+    device = new_device(mysql_binary, server_tmp / "device")
     heard: list[LoadProgress] = []
 
     def in_the_middle() -> bool:
@@ -64,14 +90,14 @@ def test_a_cancelled_load_leaves_nothing(
     with pytest.raises(RunFailed) as caught:
         ensure_dataset(
             mysql_binary,
-            device_dir=server_tmp / "device",
+            device_dir=device,
             warehouses=1,
             registry=registry,
             progress=heard.append,
             should_stop=in_the_middle,
         )
     assert caught.value.outcome is Outcome.CANCELLED
-    assert names(server_tmp / "device" / "datasets") == []
+    assert names(device / "datasets") == []
     assert list(registry.glob("*.json")) == []
     assert children_with(WORKER) == []
 
@@ -86,12 +112,15 @@ def test_a_cancelled_load_leaves_nothing(
 )
 def test_a_server_that_dies_while_loading_has_its_own_outcome(
     mariadb_binary: ServerBinary,
+    new_device: Callable[[ServerBinary, Path], Path],
     server_tmp: Path,
     registry: Path,
     sent: signal.Signals,
     outcome: Outcome,
     said: str,
 ) -> None:
+    device = new_device(mariadb_binary, server_tmp / "device")
+
     def kill_the_server(now: LoadProgress) -> None:
         if now.rows > 0:
             for entry in registry.glob("*.json"):
@@ -100,13 +129,13 @@ def test_a_server_that_dies_while_loading_has_its_own_outcome(
     with pytest.raises(RunFailed, match=said) as caught:
         ensure_dataset(
             mariadb_binary,
-            device_dir=server_tmp / "device",
+            device_dir=device,
             warehouses=1,
             registry=registry,
             progress=kill_the_server,
         )
     assert caught.value.outcome is outcome
-    assert names(server_tmp / "device" / "datasets") == []
+    assert names(device / "datasets") == []
 
 
 KILLED = """
@@ -125,9 +154,13 @@ ensure_dataset(
 @pytest.mark.server
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["TERM", "KILL"])
 def test_the_next_caller_removes_what_a_killed_loader_left(
-    mysql_binary: ServerBinary, server_tmp: Path, registry: Path, number: signal.Signals
+    mysql_binary: ServerBinary,
+    new_device: Callable[[ServerBinary, Path], Path],
+    server_tmp: Path,
+    registry: Path,
+    number: signal.Signals,
 ) -> None:
-    device = server_tmp / "device"
+    device = new_device(mysql_binary, server_tmp / "device")
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED, str(mysql_binary.path), str(device), str(registry)],
         stdout=subprocess.PIPE,
@@ -175,12 +208,14 @@ def small_device(server_tmp: Path) -> Iterator[Path]:
 @pytest.mark.parametrize("flavour", ["mysql", "mariadb"])
 def test_a_disk_that_fills_up_while_loading(
     flavour: str,
+    new_device: Callable[[ServerBinary, Path], Path],
     small_device: Path,
     registry: Path,
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     binary: ServerBinary = request.getfixturevalue(f"{flavour}_binary")
+    device = new_device(binary, small_device / "device")
     monkeypatch.setattr(golden, "check_usable", lambda path, needed: None)
     if flavour == "mariadb":  # which starts with less
         (small_device / "ballast").write_bytes(bytes(60 << 20))
@@ -188,13 +223,13 @@ def test_a_disk_that_fills_up_while_loading(
     with pytest.raises(RunFailed, match="disk is full") as caught:
         ensure_dataset(
             binary,
-            device_dir=small_device / "device",
+            device_dir=device,
             warehouses=1,
             registry=registry,
             progress=heard.append,
         )
     assert caught.value.outcome is Outcome.DISK_FULL
-    assert names(small_device / "device" / "datasets") == []
+    assert names(device / "datasets") == []
     assert list(registry.glob("*.json")) == []
 
 

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, dataset_key
+from benchmarks.datasets.golden import dataset_key
+from benchmarks.datasets.options import DEFAULT_PAGE_SIZE
 from benchmarks.datasets.rules import estimated_directory_bytes
 from benchmarks.errors import DeviceUnusable, about
 from benchmarks.inventory.devices import FoundDevice
