@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Protocol
@@ -44,8 +45,8 @@ from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.running import running_server
 from benchmarks.tests.fake_driver import FakeDriver
 
-LOAD = Load(warehouses=2, connections=4, warmup_s=1, measure_s=3, seed=11)
-SHORT = Load(warehouses=2, connections=4, warmup_s=0, measure_s=1, seed=11)
+LOAD = Load(warehouses=2, connections=2, warmup_s=1, measure_s=2, seed=11)
+SHORT = Load(warehouses=2, connections=2, warmup_s=0, measure_s=1, seed=11)
 #: Drivers that must not wait for a frozen server: they get this long in place of two minutes.
 GRACE_S = 2.0
 OPTIONS = {
@@ -194,18 +195,16 @@ def kill_drivers() -> None:
 
 @pytest.fixture(scope="module")
 def serve(
-    mysql_binary: ServerBinary,
-    golden_dataset: Callable[[ServerBinary], Dataset],
-    server_session_tmp: Path,
-) -> Callable[[str], AbstractContextManager[ServerInstance]]:
-    """Starts a MySQL on a clone of the dataset."""
+    golden_dataset: Callable[[ServerBinary], Dataset], server_session_tmp: Path
+) -> Callable[[ServerBinary, str], AbstractContextManager[ServerInstance]]:
+    """Starts a server on a clone of the dataset."""
 
     @contextlib.contextmanager
-    def start(name: str) -> Iterator[ServerInstance]:
+    def start(binary: ServerBinary, name: str) -> Iterator[ServerInstance]:
         directory = server_session_tmp / f"driver-contract-{name}"
-        clone(golden_dataset(mysql_binary), directory / "data")
+        clone(golden_dataset(binary), directory / "data")
         with running_server(
-            mysql_binary,
+            binary,
             data_dir=directory / "data",
             run_dir=directory / "run",
             registry=server_session_tmp / "driver-contract-registry",
@@ -214,6 +213,16 @@ def serve(
             yield server
 
     return start
+
+
+@pytest.fixture(scope="module")
+def server(
+    mysql_binary: ServerBinary,
+    serve: Callable[[ServerBinary, str], AbstractContextManager[ServerInstance]],
+) -> Iterator[ServerInstance]:
+    """A MySQL for both drivers."""
+    with serve(mysql_binary, "shared") as instance:
+        yield instance
 
 
 def factory_of(driver: str) -> Factory:
@@ -238,9 +247,10 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
         yield FakeStage()
         return
     make = factory_of(request.param)
-    serve = request.getfixturevalue("serve")
-    with serve(request.param) as server:
-        yield RealStage(make, server, lambda: serve(f"{request.param}-killed"))
+    serve, killed = request.getfixturevalue("serve"), f"{request.param}-killed"
+    # MariaDB starts soonest; what is lost with a server is the same with both.
+    another = partial(serve, request.getfixturevalue("mariadb_binary"), killed)
+    yield RealStage(make, request.getfixturevalue("server"), another)
 
 
 class Later:
@@ -466,7 +476,7 @@ def test_a_connection_that_the_server_refuses_is_a_failure_of_the_driver(
 ) -> None:
     with contextlib.closing(stage.server.connect()) as connection:
         connection.cursor().execute("SET @before = @@global.max_connections")
-        connection.cursor().execute("SET GLOBAL max_connections = 3")
+        connection.cursor().execute("SET GLOBAL max_connections = 2")
         try:
             with pytest.raises(RunFailed, match="Too many connections") as failed:
                 stage.good().run(SHORT, tmp_path)

@@ -6,7 +6,6 @@ import contextlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,6 +49,7 @@ ROWS = (
     "Bytes_received",
     "Bytes_sent",
 )
+DIGESTS = "performance_schema.events_statements_summary_by_digest"
 #: MariaDB no longer counts these.
 INNODB_ROWS = tuple(f"Innodb_rows_{what}" for what in ("read", "inserted", "updated", "deleted"))
 
@@ -74,29 +74,24 @@ class Work:
 
 
 @pytest.fixture
-def serve(
+def server(
     any_server: ServerBinary,
     golden_dataset: Callable[[ServerBinary], Dataset],
     server_tmp: Path,
     registry: Path,
-) -> Callable[[str], AbstractContextManager[ServerInstance]]:
-    @contextlib.contextmanager
-    def start(name: str) -> Iterator[ServerInstance]:
-        directory = server_tmp / name
-        clone(golden_dataset(any_server), directory / "data")
-        options = dict(OPTIONS)
-        if any_server.flavour is not Flavour.MARIADB:
-            options["log_bin"] = "OFF"
-        with running_server(
-            any_server,
-            data_dir=directory / "data",
-            run_dir=directory / "run",
-            registry=registry,
-            options=options,
-        ) as server:
-            yield server
-
-    return start
+) -> Iterator[ServerInstance]:
+    clone(golden_dataset(any_server), server_tmp / "data")
+    options = dict(OPTIONS)
+    if any_server.flavour is not Flavour.MARIADB:
+        options["log_bin"] = "OFF"
+    with running_server(
+        any_server,
+        data_dir=server_tmp / "data",
+        run_dir=server_tmp / "run",
+        registry=registry,
+        options=options,
+    ) as instance:
+        yield instance
 
 
 def rows_of(server: ServerInstance, sql: str) -> list[tuple[str, int]]:
@@ -112,6 +107,8 @@ def orders(server: ServerInstance) -> int:
 def add_work(work: Work, driver: Driver, server: ServerInstance, work_dir: Path) -> None:
     """Run the driver once more and add what the server counted meanwhile."""
     target = target_of(server)
+    with contextlib.closing(server.connect()) as connection:
+        connection.cursor().execute(f"TRUNCATE TABLE {DIGESTS}")
     orders_before, before = orders(server), server.status()
     driver.run(target, LOAD, work_dir, on_phase=lambda _: None, should_stop=lambda: False)
     after, orders_after = server.status(), orders(server)
@@ -119,12 +116,11 @@ def add_work(work: Work, driver: Driver, server: ServerInstance, work_dir: Path)
     for name in (*STATEMENTS, *ROWS, *INNODB_ROWS):
         if name in after:
             work.counters[name] += after[name] - before[name]
-    work.statements = {
+    work.statements |= {
         text
         for text, _ in rows_of(
             server,
-            "SELECT digest_text, count_star FROM"
-            " performance_schema.events_statements_summary_by_digest"
+            f"SELECT digest_text, count_star FROM {DIGESTS}"
             " WHERE schema_name = 'tpcc' AND digest_text LIKE 'EXECUTE %'",
         )
     }
@@ -141,32 +137,28 @@ def differences(one: Work, other: Work) -> dict[str, str]:
 
 
 def test_both_drivers_ask_for_the_same_work_per_new_order(
-    any_server: ServerBinary,
-    serve: Callable[[str], AbstractContextManager[ServerInstance]],
-    tmp_path: Path,
+    any_server: ServerBinary, server: ServerInstance, tmp_path: Path
 ) -> None:
     tpcc_start, sysbench = find_tpcc_start(), find_sysbench()
     if not tpcc_start:
         pytest.skip("tpcc-mysql is not installed: no tpcc_start in TPCC_MYSQL_HOME or on PATH")
     assert sysbench, "sysbench is not installed: run `make setup`"
     theirs, ours = Work(), Work()
-    with serve("tpcc-mysql") as one, serve("sysbench") as other:
-        pairs: list[tuple[Work, Driver, ServerInstance]] = [
-            (theirs, TpccMysql(tpcc_start), one),
-            (ours, Sysbench(sysbench), other),
-        ]
-        for _ in range(MAX_ROUNDS):
-            for work, driver, server in pairs:
-                add_work(work, driver, server, tmp_path)
-            different = differences(theirs, ours)
-            if min(theirs.new_orders, ours.new_orders) >= MIN_NEW_ORDERS and not different:
-                break
-        assert not different
-        # The prepared statements themselves, which MariaDB does not record.
-        assert theirs.statements == ours.statements
-        if any_server.flavour is Flavour.MYSQL:
-            assert len(ours.statements) == 34
-            assert set(INNODB_ROWS) <= ours.counters.keys()
-        for server in (one, other):
-            with contextlib.closing(server.connect(database="tpcc")) as connection:
-                assert check_consistency(connection) == []
+    pairs: list[tuple[Work, Driver]] = [
+        (theirs, TpccMysql(tpcc_start)),
+        (ours, Sysbench(sysbench)),
+    ]
+    for _ in range(MAX_ROUNDS):
+        for work, driver in pairs:
+            add_work(work, driver, server, tmp_path)
+        different = differences(theirs, ours)
+        if min(theirs.new_orders, ours.new_orders) >= MIN_NEW_ORDERS and not different:
+            break
+    assert not different
+    # The prepared statements themselves, which MariaDB does not record.
+    assert theirs.statements == ours.statements
+    if any_server.flavour is Flavour.MYSQL:
+        assert len(ours.statements) == 34
+        assert set(INNODB_ROWS) <= ours.counters.keys()
+    with contextlib.closing(server.connect(database="tpcc")) as connection:
+        assert check_consistency(connection) == []
