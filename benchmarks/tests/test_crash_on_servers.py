@@ -17,7 +17,7 @@ def test_a_killed_server_is_timed_until_it_serves_again(
     any_server: ServerBinary, plan_on: Callable[[ServerBinary], Plan]
 ) -> None:
     plan, steps = plan_on(any_server), list[str]()
-    [found] = crash_test(plan, load_s=2.0, kills=1, report=steps.append, should_stop=lambda: False)
+    [found] = crash_test(plan, load_s=1.0, kills=1, report=steps.append, should_stop=lambda: False)
     assert found.seconds > 0
     assert found.checkpoint_age_bytes is not None
     assert found.checkpoint_age_bytes > 0, "it was killed with redo to apply"
