@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
@@ -20,7 +21,8 @@ _LEAST_BLOCKS = 2
 @dataclass(frozen=True)
 class Leader:
     """The config with the best mean ratio of `metric` to the baseline's runs of the same block,
-    over `blocks` blocks; while pairs are measured and afterwards the config of these.
+    over `blocks` blocks; while pairs are measured and afterwards the config of these, until
+    an extension measures more blocks.
     """
 
     name: str
@@ -50,9 +52,10 @@ def leader_of(slots: Sequence[SlotState], aim: Aim) -> Leader | None:
         for name, found in ratios.items()
         if len(found) >= _LEAST_BLOCKS and name not in out
     }
-    pairs = [s.name for s in here if s.purpose == SlotPurpose.CONFIRMATION and not s.is_baseline]
-    if pairs:
-        means = {name: ratio for name, ratio in means.items() if name == pairs[-1]}
+    since = takewhile(lambda one: one.purpose != SlotPurpose.BLOCK, reversed(here))
+    confirmed = [s for s in since if s.purpose == SlotPurpose.CONFIRMATION and not s.is_baseline]
+    if confirmed:
+        means = {name: ratio for name, ratio in means.items() if name == confirmed[0].name}
     if not means:
         return None
     name = (max if metric.more_is_better else min)(means, key=lambda one: means[one])

@@ -73,6 +73,9 @@ def test_who_is_confirmed_leads_whatever_the_figures_say() -> None:
     found = leader_of([*there, *pair(3, "b"), *pair(4, "a")], Aim())
     assert found is not None
     assert found.name == "a"
+    extended = leader_of([*there, *pair(3, "a"), *block(4, a=6600.0, b=None)], Aim())
+    assert extended is not None
+    assert extended.name == "b"
 
 
 def test_response_times_lead_by_being_short() -> None:
