@@ -181,9 +181,13 @@ def test_the_request_that_repeats_a_search_asks_for_the_same() -> None:
     asked = asdict(wanted)
     del asked["aim"]
     study.search = (study.search or {}) | {"asked": json.loads(json.dumps(asked))}
-    body = StudyRequestSerializer(data=repeat_request(study))
-    assert body.is_valid(), body.errors
-    assert body.study_request().search == wanted
+    for apart, recovery in ((True, False), (False, True)):
+        study.takes_apart, study.crash_tests = apart, recovery
+        body = StudyRequestSerializer(data=repeat_request(study))
+        assert body.is_valid(), body.errors
+        found = body.study_request()
+        assert found.search == wanted
+        assert (found.takes_apart, found.recovery) == (apart, recovery)
 
 
 def test_what_comes_from_elsewhere_is_only_looked_at(api: Client, client: Client) -> None:

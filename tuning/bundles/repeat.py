@@ -6,9 +6,11 @@ from typing import Any
 
 from benchmarks.models import Workload
 from tuning.configs.knobs import render_cnf
-from tuning.models import Candidate, Study
+from tuning.models import Study
+from tuning.scale_model.model import ScaleModel
 from tuning.statistics.aim import Aim, limit_scale
 from tuning.statistics.gate import GatePlan
+from tuning.studies.again import my_cnf_of, own_files
 from tuning.studies.named_configs import DEFAULTS
 from tuning.studies.search_texts import OBJECTIVES
 
@@ -31,11 +33,11 @@ def repeat_request(study: Study) -> dict[str, Any]:
     if study.gate is not None:
         return _gate_request(study, GatePlan.from_json(study.gate))
     workloads = sorted(study.workloads.all(), key=lambda one: one.connections)
-    first = workloads[0]
+    first, model = workloads[0], ScaleModel.from_json(study.scale_model)
     request: dict[str, Any] = {
         "template": study.template,
         "name": study.name,
-        "devices": [_device(one) for one in study.devices.order_by("pk")],
+        "devices": [_device(one, model) for one in study.devices.order_by("pk")],
         "server": study.server.path,
         "driver": first.driver,
         "warehouses": first.warehouses,
@@ -45,11 +47,16 @@ def repeat_request(study: Study) -> dict[str, Any]:
         "seed": study.seed,
         "durability": study.durability,
         "allow": list(study.allowed_costs),
+        "takes_apart": study.takes_apart,
+        "recovery": study.crash_tests,
         "configs": [
-            {"name": one.name, "text": render_cnf(one.config.knobs)} for one in _own(study)
+            {"name": one.name, "text": my_cnf_of(one).decode()} for one in own_files(study)
         ],
     }
     request |= _load_hosts(first)
+    if model is not None:
+        sizes = {"data_size": model.data_bytes, "memory": model.memory_bytes}
+        request |= {name: f"{size / 1000:.15g}K" for name, size in sizes.items()}
     if study.search:
         request["search"] = _search(study.search)
         request["budget_minutes"] = study.budget_minutes
@@ -58,9 +65,7 @@ def repeat_request(study: Study) -> dict[str, Any]:
         "blocks": study.blocks - study.extended_by,
         "races": study.races,
         "confirms": study.confirms,
-        "takes_apart": study.takes_apart,
         "keeps_duplicates": study.keeps_duplicates,
-        "recovery": study.crash_tests,
     }
     if study.budget_minutes:
         request["budget_minutes"] = study.budget_minutes
@@ -112,20 +117,14 @@ def _load_hosts(workload: Workload) -> dict[str, Any]:
     return {"load_host": names[0] if len(names) == 1 else names} if names else {}
 
 
-def _own(study: Study) -> list[Candidate]:
-    """The candidates that are files of the user's; the others are the template's."""
-    rows = study.candidates.select_related("config").filter(taken_from=None, found_by_search=False)
-    return [one for one in rows if one.lines]
-
-
-def _device(device: Any) -> dict[str, Any]:
+def _device(device: Any, model: ScaleModel | None = None) -> dict[str, Any]:
     found: dict[str, Any] = {"path": device.data_dir}
     if device.log_dir:
         found["log_dir"] = device.log_dir
     if (profile := device.profile) is not None:
         if profile.throttles:
             found["emulate"] = profile.name
-        if profile.memory_bytes is not None:
+        if profile.memory_bytes is not None and model is None:
             found["memory_mb"] = profile.memory_bytes // 10**6
     return found
 

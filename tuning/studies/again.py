@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
+from tuning.configs.knobs import render_cnf
 from tuning.models import Candidate, Study
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.aim import Aim
@@ -16,7 +17,8 @@ from tuning.studies.request import SearchRequest, StudyRequest
 def request_again(study: Study) -> StudyRequest:
     """With the same host, server program, devices, sizes, files and search, and a new seed.
 
-    Files are written anew from the values that were measured, which are those for its server.
+    Files are written anew from the values that were measured, which are those for its server; of
+    a scale model from those for the real server.
 
     Raises DeviceUnusable where another device is in the place of one of its devices now.
     """
@@ -59,9 +61,11 @@ def own_files(study: Study) -> list[Candidate]:
 
 
 def my_cnf_of(candidate: Candidate) -> bytes:
-    """The values of a candidate as a file."""
-    lines = [f"{name} = {value}" for name, value in sorted(candidate.config.knobs.items())]
-    return "\n".join(["[mysqld]", *lines, ""]).encode()
+    """The values of an own file as a file; not those that it has in a scale model."""
+    knobs: dict[str, str] = candidate.config.knobs
+    if candidate.study.scale_model is not None:
+        knobs = {name: value for line in candidate.lines for name, value in line["became"]}
+    return render_cnf(dict(sorted(knobs.items()))).encode()
 
 
 def _search(study: Study) -> SearchRequest | None:
