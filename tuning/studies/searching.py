@@ -17,8 +17,7 @@ from tuning.search_space.space_request import BadSpace, SpaceRequest
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.statistics.data import Metric
-from tuning.strategy.search.plan import SearchPlan
-from tuning.strategy.search.search import PREFIX
+from tuning.strategy.search.plan import PREFIX, SearchPlan
 from tuning.strategy.search.space import Space
 from tuning.studies.arrangement import Arrangement, arrange
 from tuning.studies.earlier_studies import (
@@ -50,6 +49,8 @@ class PlannedSearch:
 
     minutes: int
     document: dict[str, Any]
+    asked: SearchRequest
+    space: Space
 
 
 def plan_search(
@@ -77,7 +78,7 @@ def plan_search(
     document = {**search.aim.as_json(), "asked": asked, "space": space.as_json()}
     document["earlier"] = _earlier(search, place, space)
     document["missed_before"] = asdict(missed_before(place, search.aim))
-    return PlannedSearch(minutes, document)
+    return PlannedSearch(minutes, document, search, space)
 
 
 @dataclass(frozen=True)

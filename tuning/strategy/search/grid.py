@@ -14,10 +14,14 @@ Points = NDArray[np.int64]
 
 
 class Grid:
-    """Points, (count, dimensions) places in `Dimension.levels`, and what a model sees of them."""
+    """Points, (count, dimensions) places in `Dimension.levels`, and what a model sees of them.
 
-    def __init__(self, space: Space) -> None:
+    beside: how many more features the model has that are 0 everywhere in the space.
+    """
+
+    def __init__(self, space: Space, beside: int = 0) -> None:
         self.space = space
+        self._beside = beside
         self.levels = tuple(one.levels for one in space.dimensions)
         self.sizes = np.array([len(levels) for levels in self.levels])
         self._tables = [
@@ -32,10 +36,10 @@ class Grid:
     def features(self, points: Points) -> Floats:
         """(count, features) of points."""
         parts = [table[points[:, place]] for place, table in enumerate(self._tables)]
-        return np.concatenate(parts, axis=1)
+        return np.concatenate([*parts, np.zeros((len(points), self._beside))], axis=1)
 
     def features_of(self, configs: Iterable[Mapping[str, str]]) -> Floats:
-        """(count, features) of configs, which may lie beside and outside the space."""
+        """(count, features) of configs, which may lie outside the space; none of those beside."""
         seen = [
             [
                 part

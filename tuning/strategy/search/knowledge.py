@@ -13,13 +13,15 @@ from tuning.strategy.protocol import History
 from tuning.strategy.racing import FAULTS
 from tuning.strategy.search.beliefs import Beliefs, Limit
 from tuning.strategy.search.grid import Grid, Points
-from tuning.strategy.search.plan import SearchPlan, log_figure, log_value
+from tuning.strategy.search.plan import PREFIX, SearchPlan, log_figure, log_value
 from tuning.strategy.search.surrogate import Surrogate, fit, fit_robust
 
 Floats = NDArray[np.float64]
 
 # A run that was cut short is known by a bound only.
 _BOUND_NOISE = 0.15
+# Runs that are so many standard deviations of the noise from what the model says are odd.
+_ODD = 3.0
 # Of configs that were refused or failed the newest are enough; more make the model slow.
 _MAX_FAILED = 100
 
@@ -43,12 +45,16 @@ class Standing:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """standings: of every config with a figure, the baseline first."""
+    """standings: of every config with a figure, the baseline first.
+
+    apart: given configs whose lines beside the space matter.
+    """
 
     grid: Grid
     beliefs: Beliefs
     standings: tuple[Standing, ...]
     points: dict[str, Points]
+    apart: Container[str] = ()
 
     @property
     def baseline(self) -> Standing:
@@ -71,11 +77,17 @@ def learn(plan: SearchPlan, history: History) -> Knowledge | None:
     if history.baseline not in figured:
         return None
     x = dict(zip(names, _features(grid, history, names), strict=True))
+    model = fit_rows(objective, x)
+    if apart := _apart(plan, history, _odd(model, objective, x)):
+        grid = Grid(plan.space, max(apart.values()))
+        x = dict(zip(names, _features(grid, history, names, apart), strict=True))
+        model = fit_rows(objective, x)
     failed = _failed(history)
     worked = [name for name in names if name in figured and name not in failed]
+    newest = _newest(history, failed)
     beliefs = Beliefs(
-        objective=fit_rows(objective, x),
-        runs=_running(grid, history, worked, _newest(history, failed)),
+        objective=model,
+        runs=_running(_features(grid, history, [*worked, *newest], apart), len(newest)),
         limits=tuple(
             Limit(fit_rows(rows, x), log_value(metric, bound))
             for metric, bound in plan.aim.keep.items()
@@ -96,7 +108,39 @@ def learn(plan: SearchPlan, history: History) -> Knowledge | None:
         for place, name in enumerate(shown)
     )
     points = {name: grid.nearest(history.knobs.get(name, {})) for name in shown}
-    return Knowledge(grid, beliefs, standings, points)
+    return Knowledge(grid, beliefs, standings, points, apart)
+
+
+def _odd(model: Surrogate, rows: Sequence[Row], x: Mapping[str, Floats]) -> set[str]:
+    """Configs with a run that is better or worse than the model can explain."""
+    mean, _ = model.predict(np.array([x[run.candidate] for run, _, _ in rows]))
+    most = _ODD * float(np.hypot(model.noise, model.shift))
+    return {
+        run.candidate
+        for (run, value, bound), expected in zip(rows, mean, strict=True)
+        if abs(value - expected) > most and not bound
+    }
+
+
+def _apart(plan: SearchPlan, history: History, odd: Container[str]) -> dict[str, int]:
+    """The odd ones of the given configs that set what the space does not have.
+
+    Each has a number, from 1, for these lines, which then are a feature to the model. Without that
+    what they bring is taken for noise of a point of the space, which may be the baseline's.
+    """
+    usual = {**history.knobs.get(history.baseline, {}), **plan.space.pinned}
+    inside = set(plan.space.names)
+    numbers: dict[frozenset[tuple[str, str]], int] = {}
+    found = {}
+    for name in dict.fromkeys(run.candidate for run in history.screened):
+        lines = frozenset(
+            (knob, value)
+            for knob, value in history.knobs.get(name, {}).items()
+            if knob not in inside and usual.get(knob) != value
+        )
+        if lines and name in odd and not name.startswith(PREFIX):
+            found[name] = numbers.setdefault(lines, len(numbers) + 1)
+    return found
 
 
 Row = tuple[Observation, float, bool]
@@ -128,19 +172,23 @@ def fit_rows(rows: Sequence[Row], x: Mapping[str, Floats]) -> Surrogate:
     )
 
 
-def _running(
-    grid: Grid, history: History, worked: Sequence[str], failed: Sequence[str]
-) -> Surrogate | None:
-    """Of whether a config runs; what nothing is known of is presumed to."""
+def _running(features: Floats, failed: int) -> Surrogate | None:
+    """Of whether a config runs, the last ones failed; what nothing is known of is presumed to."""
     if not failed:
         return None
-    names = [*worked, *failed]
-    label = np.array([1.0] * len(worked) + [0.0] * len(failed))
-    return fit(_features(grid, history, names), label, np.arange(len(names)), center=1.0)
+    count = len(features)
+    label = np.array([1.0] * (count - failed) + [0.0] * failed)
+    return fit(features, label, np.arange(count), center=1.0)
 
 
-def _features(grid: Grid, history: History, names: Sequence[str]) -> Floats:
-    return grid.features_of(history.knobs.get(name, {}) for name in names)
+def _features(
+    grid: Grid, history: History, names: Sequence[str], apart: Mapping[str, int] | None = None
+) -> Floats:
+    inside = grid.features_of(history.knobs.get(name, {}) for name in names)
+    if not apart:
+        return inside
+    own = np.array([apart.get(name, 0) for name in names])
+    return np.hstack([inside, own[:, None] == np.arange(1, max(apart.values()) + 1)])
 
 
 def _newest(history: History, failed: set[str]) -> list[str]:

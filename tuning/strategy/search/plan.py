@@ -10,6 +10,9 @@ from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric, Observation
 from tuning.strategy.search.space import Space
 
+#: Of the names of configs that a search makes.
+PREFIX = "search-"
+
 
 @dataclass(frozen=True)
 class EarlierConfig:

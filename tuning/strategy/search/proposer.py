@@ -83,7 +83,7 @@ def next_points(
 def _weight(grid: Grid, beliefs: Beliefs) -> Floats:
     """(dimensions,) how often a move changes each."""
     found = np.zeros(len(grid.sizes))
-    np.add.at(found, grid.owner, beliefs.objective.weight)
+    np.add.at(found, grid.owner, beliefs.objective.weight[: len(grid.owner)])
     found = found + _FLOOR / len(found)
     return np.asarray(found / found.sum())
 

@@ -20,10 +20,8 @@ from tuning.strategy.racing import FIRST_DECISION
 from tuning.strategy.search.earlier import best_before
 from tuning.strategy.search.grid import Grid, Points
 from tuning.strategy.search.knowledge import Knowledge, Standing, learn
-from tuning.strategy.search.plan import EarlierConfig, SearchPlan
+from tuning.strategy.search.plan import PREFIX, EarlierConfig, SearchPlan
 from tuning.strategy.search.proposer import Pick, next_points
-
-PREFIX = "search-"
 
 
 @dataclass(frozen=True)
@@ -188,7 +186,9 @@ def _fresh(
     random: np.random.Generator,
 ) -> list[NewCandidate]:
     ranked = [one for one in found.ranked(0.0) if one.chance >= 0.5] or [found.baseline]
-    best = max(one.mean for one in (*ranked, found.baseline))
+    # Values of the space alone need not beat what other lines bring.
+    inside = [one for one in ranked if one.name not in found.apart]
+    best = max(one.mean for one in (*inside, found.baseline))
     centres = np.array([found.points[one.name] for one in ranked[:4]])
     picks = next_points(found.grid, found.beliefs, centres, best, known, count, random)
     return [

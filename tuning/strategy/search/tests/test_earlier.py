@@ -12,8 +12,8 @@ from tuning.strategy.compose import strategy_for
 from tuning.strategy.protocol import Proposal
 from tuning.strategy.search.earlier import best_before, lies_in
 from tuning.strategy.search.grid import Grid
-from tuning.strategy.search.plan import EarlierConfig, SearchPlan
-from tuning.strategy.search.search import PREFIX, Search
+from tuning.strategy.search.plan import PREFIX, EarlierConfig, SearchPlan
+from tuning.strategy.search.search import Search
 from tuning.strategy.search.space import Rule, Space
 from tuning.strategy.search.tests.test_search import PLAN, SPACE, Hill, hill, searched, worth
 from tuning.strategy.tests.simulated import BASE, to_the_end

@@ -15,8 +15,8 @@ from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric, Observation
 from tuning.strategy.compose import strategy_for
 from tuning.strategy.protocol import Budget, Done, Group, History, PlannedRun, Proposal, Purpose
-from tuning.strategy.search.plan import SearchPlan
-from tuning.strategy.search.search import PREFIX, Effort, Search
+from tuning.strategy.search.plan import PREFIX, SearchPlan
+from tuning.strategy.search.search import Effort, Search
 from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.search.tests.choice import choice
 from tuning.strategy.tests.simulated import BASE, Place, copy_of, to_the_end
@@ -79,6 +79,23 @@ def test_the_winner_of_a_concluded_search_is_not_taken_apart() -> None:
     assert {run.purpose for run in would_be.runs} == {Purpose.APART}
     answer = asked.propose(replace(place.history(), concludes=True))
     assert isinstance(answer, Done)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_given_config_races_by_what_its_lines_beside_the_space_bring(seed: int) -> None:
+    """In the space it is the baseline, whose runs say that there is nothing to be had."""
+    place = hill(seed=seed, worth=lambda knobs: worth(knobs) + 0.6 * ("other" in knobs))
+    place.knobs["given"] = {"other": "1"}
+    searched(place)
+    history = place.history().among(place.history().finalists)
+    assert "given" in history.finalists
+    (pair, *_) = history.groups[0].pairs
+    assert pair.candidate == "given"
+    # What the values of the space bring is found nevertheless.
+    known = Search(PLAN, strategy_for(races=True, confirms=True)).learn(place.history())
+    assert known is not None
+    ours = max(one.mean for one in known.standings if one.name.startswith(PREFIX))
+    assert ours - known.baseline.mean > 0.2
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
