@@ -18,6 +18,8 @@ from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.models import Study
+from tuning.results.apart import BOUNDED, PINNED
+from tuning.results.study_result import StudyResult
 from tuning.search_space.space_request import BadSpace
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
@@ -76,6 +78,28 @@ def test_a_search_is_stored_with_its_space_and_found_again() -> None:
     assert list(strategy.plan.aim.keep.items()) == [(Metric.TPMP, 5000.0)]
     assert [one.name for one in study.candidates.all()][:1] == ["server-default"]
     assert "mine" in study.candidates.values_list("name", flat=True)
+
+
+@pytest.mark.usefixtures("host")
+def test_what_a_template_gives_is_held_to_pins_and_bounds_and_own_files_are_not() -> None:
+    """It may be recommended as well as what the search makes itself."""
+    redo = "innodb_redo_log_capacity"
+    wanted = search(
+        pinned={redo: "512M"}, bounds={POOL: ("256M", "512M"), CAPACITY: ("200", "20000")}
+    )
+    study = create_study(StudyRequest(template="search", search=wanted, configs=[MINE]))
+    there = {one.name: one for one in study.candidates.all()}
+    given = [there.pop(name).config.knobs for name in ("server-default", "mine")]
+    assert all(redo not in knobs for knobs in given)
+    assert {"advisor", "mysqltuner", "whitepaper-a"} <= there.keys()
+    for one in there.values():
+        assert one.refusal == ""
+        assert one.config.knobs[redo] == str(512 * 1024**2)
+        assert 256 * 1024**2 <= int(one.config.knobs[POOL]) <= 512 * 1024**2
+        said = {note["name"]: note["detail"] for note in one.notes}
+        assert said[redo] == "512M: pinned in this search"
+    assert said[POOL] == "512M: within the bounds of this search"
+    assert StudyResult(study).dismantling.kept == {redo: PINNED, POOL: BOUNDED}
 
 
 @pytest.mark.usefixtures("host")
@@ -367,13 +391,15 @@ def test_the_api_takes_a_search_and_shows_it(admin_client: Client) -> None:
     found = answer.json()["search"]
     assert found["objective"] == "p95"
     assert found["keep"] == {"tpmP": 4000.0, "server_path_length": 2.5e6}
-    beside = {"warm_start": found["warm_start"], "scale_model": answer.json()["scale_model"]}
+    beside = {name: found[name] for name in ("warm_start", "missed_before")}
+    beside["scale_model"] = answer.json()["scale_model"]
     assert found["space"] | beside == space.json()
     assert answer.json()["progress"]["searched"] == {
         "tried": 0,
         "rounds": 0,
         "best": "",
         "ratio": None,
+        "missed": [],
     }
     for bad, where in (
         ({"bounds": {CAPACITY: ["9", "1"]}}, ["bounds", CAPACITY]),

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
+from typing import Any
 
 from benchmarks.models import RunState
 from tuning.catalogue.target import ServerTraits
@@ -31,6 +32,7 @@ from tuning.strategy.racing import FAULTS
 from tuning.strategy.whole import Variant, Whole
 
 PINNED = "pinned, so it was not removed"
+BOUNDED = "the server's own value is outside the bounds of the search, so it was not removed"
 DURABILITY = "without it a crash may lose something else, so it was not removed"
 NOT_COMPARABLE = "not_comparable"
 
@@ -112,16 +114,29 @@ class TakenApart:
         return [one for one in self.effects if one.state in states]
 
 
+def kept_by(search: Mapping[str, Any]) -> dict[str, str]:
+    """The lines that stay in whatever a search recommends, as it is stored, and why."""
+    space, asked = search.get("space", {}), search.get("asked", {})
+    bounded = {
+        one["name"]: BOUNDED
+        for one in space.get("dimensions", ())
+        if one["name"] in asked.get("bounds", {})
+        and one["default"] not in one["special"]
+        and not one["low"] <= float(one["default"] or "nan") <= one["high"]
+    }
+    return bounded | dict.fromkeys(space.get("pinned", {}), PINNED)
+
+
 @dataclass(frozen=True)
 class Dismantling:
-    """What boards are taken apart with: all candidates, the server, and pinned knobs.
+    """What boards are taken apart with: all candidates, the server, and lines that stay, with why.
 
     is_over, is_concluded as in `TakenApart`.
     """
 
     candidates: Sequence[Candidate]
     server: ServerTraits
-    pinned: Mapping[str, str]
+    kept: Mapping[str, str]
     is_over: bool = False
     is_concluded: bool = False
 
@@ -155,7 +170,7 @@ class Dismantling:
         return replace(whole, kept=self._kept(whole))
 
     def _kept(self, whole: Whole) -> dict[str, str]:
-        kept = {name: PINNED for name in self.pinned if name in whole.knobs}
+        kept = {name: why for name, why in self.kept.items() if name in whole.knobs}
         has = durability_of(whole.knobs, self.server)
         for name in lines_of(replace(whole, kept=kept)):
             without = whole.knobs_without(frozenset({name}))

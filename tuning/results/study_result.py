@@ -21,7 +21,7 @@ from tuning.models import (
     SlotPurpose,
     Study,
 )
-from tuning.results.apart import Dismantling, TakenApart
+from tuning.results.apart import Dismantling, TakenApart, kept_by
 from tuning.results.boards import Board, boards_of, screened_runs
 from tuning.results.data_quality import DataQuality, data_quality
 from tuning.results.evidence import export_facts, traits_of
@@ -141,11 +141,10 @@ class StudyResult:
     @cached_property
     def dismantling(self) -> Dismantling:
         """What the study's winners are taken apart with."""
-        space = (self.study.search or {}).get("space", {})
         return Dismantling(
             list(self.candidates.values()),
             traits_of(self.study.server),
-            space.get("pinned", {}),
+            kept_by(self.study.search or {}),
             is_over=self.study.is_finished,
             is_concluded=self.study.concluded_at is not None,
         )

@@ -48,6 +48,7 @@ from tuning.studies.rows import (
     workload_row,
 )
 from tuning.studies.scheduler import advance_host
+from tuning.studies.search_beginning import held_to
 from tuning.studies.searching import plan_search
 from tuning.studies.template_time import template_minutes
 from tuning.study_templates.loader import StudyTemplate, load_template
@@ -106,6 +107,9 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
     planned = [fitted(one, model, here) for one in found]
     measured = [plan for plan in planned if not plan.left_out]
     search = plan_search(request, template, arranged, measured)
+    if search is not None:
+        planned = [held_to(search.asked, one, search.space, here) for one in planned]
+        measured = [plan for plan in planned if not plan.left_out]
     design = _design(request, template, searches=search is not None)
     if search is None:
         _check_candidates(template.name, measured, planned)
