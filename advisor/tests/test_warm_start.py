@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from html import unescape
 from typing import Any
 
 import pytest
@@ -140,7 +141,7 @@ def test_a_search_is_stored_with_what_earlier_studies_measured() -> None:
 
 
 def test_limits_that_the_baseline_missed_before_are_said_before_the_start(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], admin_client: Client
 ) -> None:
     """Its response time was 50 ms there."""
     before = earlier()
@@ -155,6 +156,14 @@ def test_limits_that_the_baseline_missed_before_are_said_before_the_start(
     assert said in " ".join(capsys.readouterr().out.split())
     easy = search(knobs=(POOL, CAPACITY), aim=Aim(keep={Metric.P95: 60.0}))
     assert search_here(StudyRequest(template="search", search=easy)).missed_before.limits == ()
+    shown = {"study": before.pk, "limits": ["p95 <= 40 ms: 50 ms in 3 runs"]}
+    for bound, told in ((40, shown), (60, None)):
+        body = {"template": "search", "search": {"keep": {"p95": bound}}}
+        assert post(admin_client, "search-space/", body).json()["missed_before"] == told
+        made = post(admin_client, "studies/", body).json()
+        assert made["search"]["missed_before"] == told
+        page = unescape(admin_client.get(f"/studies/{made['id']}/").content.decode())
+        assert (said in page) is (told is not None)
 
 
 def test_a_limit_on_recovery_is_among_those_that_were_missed_before() -> None:

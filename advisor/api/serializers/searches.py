@@ -11,8 +11,14 @@ from tuning.results.knob_importance import knob_importance
 from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
-from tuning.studies.earlier_studies import WarmStart, warm_start
+from tuning.studies.earlier_studies import (
+    MissedBefore,
+    WarmStart,
+    stored_missed_before,
+    warm_start,
+)
 from tuning.studies.search_texts import OBJECTIVES
+from tuning.studies.searching import SearchHere
 
 
 class DimensionSerializer(serializers.Serializer[Any]):
@@ -65,10 +71,34 @@ _WARM_START = {
 }
 
 
+class MissedBeforeSerializer(serializers.Serializer[Any]):
+    """Limits that the baseline itself missed in an earlier study; of a search as it is stored."""
+
+    study = serializers.IntegerField(help_text="The earlier study.")
+    limits = serializers.ListField(
+        child=serializers.CharField(), help_text="As `p95 <= 50 ms: 61.2 ms in 8 runs`."
+    )
+
+    def get_attribute(self, instance: SearchHere | dict[str, Any]) -> MissedBefore | None:
+        if isinstance(instance, SearchHere):
+            found = instance.missed_before
+        else:
+            found = stored_missed_before(instance)
+        return found if found.limits else None
+
+
+_MISSED_BEFORE = {
+    "allow_null": True,
+    "help_text": "Limits that the baseline missed in an earlier study in the same situation. "
+    "Null: none that is known.",
+}
+
+
 class SearchHereSerializer(SpaceSerializer):
     """A space, and the earlier studies that a search of it would begin with."""
 
     warm_start = WarmStartSerializer(**_WARM_START)
+    missed_before = MissedBeforeSerializer(**_MISSED_BEFORE)
     scale_model = serializers.CharField(
         source="model.title",
         allow_null=True,
@@ -95,6 +125,7 @@ class SearchSerializer(serializers.Serializer[Any]):
     )
     space = SpaceSerializer()
     warm_start = StoredWarmStartSerializer(**_WARM_START)
+    missed_before = MissedBeforeSerializer(**_MISSED_BEFORE)
 
 
 class SearchedSerializer(serializers.Serializer[Any]):
@@ -104,6 +135,10 @@ class SearchedSerializer(serializers.Serializer[Any]):
     ratio = serializers.FloatField(
         allow_null=True,
         help_text="Its objective divided by the baseline's; probably overstated.",
+    )
+    missed = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Limits that the baseline itself misses, as `p95 <= 50 ms: 61.2 ms in 8 runs`.",
     )
 
 

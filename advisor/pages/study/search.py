@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from advisor.wording.importance import KnobLine, importance_note, knob_lines
-from advisor.wording.searches import phase_of, warm_start_text
+from advisor.wording.searches import missed_before_text, phase_of, warm_start_text
 from advisor.wording.spaces import SpaceLine, knob_text, knobs_text, space_lines
 from tuning.results.knob_importance import knob_importance
 from tuning.results.searched import SearchResult, Tried, search_result
@@ -16,7 +16,7 @@ from tuning.scale_model.model import ScaleModel
 from tuning.statistics.data import Metric
 from tuning.statistics.rounds import mean_ratio
 from tuning.strategy.search.space import Dimension, Space
-from tuning.studies.earlier_studies import warm_start
+from tuning.studies.earlier_studies import stored_missed_before, warm_start
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,7 @@ class SearchView:
     knobs: list[KnobLine]
     importance: str
     begins: str
+    missed: str
     values: list[ValueLine]
     model: ScaleModel | None
 
@@ -99,6 +100,7 @@ def search_view(result: StudyResult) -> SearchView | None:
         knobs=knob_lines(learned) if learned else [],
         importance=importance_note(learned) if learned else "",
         begins=warm_start_text(warm_start(stored)),
+        missed=missed_before_text(stored_missed_before(stored)),
         values=list(_value_lines(found, space)),
         model=ScaleModel.from_json(result.study.scale_model),
     )
