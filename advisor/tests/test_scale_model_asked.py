@@ -281,7 +281,9 @@ def test_a_space_says_that_its_sizes_are_those_of_the_model(
 
 @pytest.mark.usefixtures("host")
 def test_a_pin_beyond_the_memory_is_refused_with_whose_sizes_are_meant() -> None:
-    with pytest.raises(BadSpace, match=r"512\.0 MiB.*all sizes as in the scale model 1:200") as no:
+    with pytest.raises(
+        BadSpace, match=r"512\.0 MiB.*all sizes as in the scale model 1:200; 100G on the real"
+    ) as no:
         search_here(asked(search=SearchRequest(pinned={POOL: "100G"})))
     assert (no.value.code, no.value.field) == ("bad_pin", f"search.pinned.{POOL}")
 

@@ -228,6 +228,7 @@ def test_texts_become_values() -> None:
     assert read_knobs(" 12 ") == 12
     assert read_knobs(f"{'':12}12") == 12
     assert read_knobs("a, B-c,a") == ("a", "b_c")
+    assert read_knobs("-3") == -3  # refused as a number, not as a knob
     assert read_knobs("") is None
     assert read_pinned(["innodb-flush-method = O_DIRECT"]) == {METHOD: "O_DIRECT"}
     assert read_bounds([f"{POOL}=1G .. 4G"]) == {POOL: ("1G", "4G")}

@@ -18,6 +18,7 @@ OBJECTIVES = {
 }
 RECOVERY = "recovery"
 MAX_BOUND = 1e12
+_COUNT = re.compile(r"-?[0-9]+")
 _KEEP = re.compile(r"\s*([A-Za-z0-9-]+)\s*(<=|>=)\s*([0-9.]+(?:[eE][0-9]+)?)\s*")
 
 
@@ -25,7 +26,7 @@ def read_knobs(text: str) -> int | tuple[str, ...] | None:
     """A number, or names with commas between them; "" leaves it to the catalogue."""
     if not text.strip():
         return None
-    if text.strip().isascii() and text.strip().isdecimal():
+    if _COUNT.fullmatch(text.strip()):
         return int(text.strip()[:9])
     return read_names(text)
 

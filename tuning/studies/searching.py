@@ -218,5 +218,8 @@ def _space_for(
     except BadSpace as error:
         if model is None:
             raise
-        text = f"{error} (all sizes as in the {model.title})"
+        name = error.field.rpartition(".")[2]
+        given = search.pinned.get(name) or " to ".join(search.bounds.get(name, ()))
+        text = f"{error} (all sizes as in the {model.title}"
+        text += f"; {given} on the real server)" if given else ")"
         raise BadSpace(error.code, text, field=error.field) from None
