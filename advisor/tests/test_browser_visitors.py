@@ -96,9 +96,11 @@ def test_from_the_guided_start_to_an_answer_and_on(
         type_in(page)
         page.get_by_label("Connections").fill("8")
         page.get_by_label("Blocks", exact=True).fill("2")
-        expect(page.locator("#outlook")).to_contain_text("at most 6")
+        expect(page.locator("#outlook")).to_contain_text("at most 16: 6 in blocks, then up to 10")
         page.get_by_role("button", name="Start study").click()
-        expect(page.locator("#study-live")).to_contain_text("0 of 16 runs finished")
+        expect(page.locator("#study-live")).to_contain_text(
+            "0 of at most 16 runs finished, up to 10"
+        )
 
     def go_on() -> None:
         expect(page.get_by_role("link", name="Download my.cnf")).to_be_visible()

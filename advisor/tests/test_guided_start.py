@@ -22,13 +22,16 @@ from tuning.models import Study, StudyState
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
 from tuning.studies.again import request_again
+from tuning.studies.forecast import Forecast
 from tuning.studies.lifecycle import create_study
 from tuning.studies.outlook import outlook
+from tuning.studies.progress import study_progress
 from tuning.studies.request import SearchRequest, StudyRequest
 from tuning.studies.search_texts import keep_text, read_keep
 
 pytestmark = pytest.mark.django_db
 NEW = "/studies/new/"
+RISKY = b"[mysqld]\ninnodb_flush_log_at_trx_commit = 2\n"
 MINE = b"[mysqld]\ninnodb_io_capacity = 2000\nsync_binlog = 1\n"
 
 
@@ -86,6 +89,7 @@ def test_the_outlook_counts_candidates_runs_time_and_space(admin_client: Client)
     seen = outlook(asked)
     # The baseline, twice in each block, and one file, with two numbers of connections.
     assert (seen.candidates, seen.runs, seen.rankings) == (2, 2 * 3 * 3, 2)
+    assert seen.pair_runs == 2 * 2 * 6  # up to two pairs for each block
     [disk] = seen.disks
     assert 0 < disk.needed < disk.usable
     assert outlook(StudyRequest(template="compare", warehouses=20)).disks[0].needed > disk.needed
@@ -113,9 +117,30 @@ def test_the_outlook_counts_candidates_runs_time_and_space(admin_client: Client)
     )
     assert "Candidates 2" in text
     assert "1 device, 8, 16 connections: 2 rankings" in text
-    assert "Runs at most 18" in text
+    assert "Runs at most 42: 18 in blocks, then up to 24 to confirm a winner" in text
+    assert re.search(r"about \d+ min at most, \d+ min of it for the blocks, plus", text)
     assert "for nothing else" in text
     assert Study.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        StudyRequest(template="compare", connections=[8, 16], blocks=1),
+        StudyRequest(template="compare", blocks=12, races=False),
+        StudyRequest(template="compare", confirms=False),
+        StudyRequest(template="compare", takes_apart=True),
+        StudyRequest(template="compare", durability=Durability.D1),
+        StudyRequest(),  # has proposals, and an end
+    ],
+)
+def test_the_outlook_counts_what_the_study_counts_then(asked: StudyRequest) -> None:
+    risky = [("risky", RISKY)] if asked.durability > Durability.D0 else []
+    asked = replace(asked, configs=[("mine", MINE), *risky])
+    seen, study = outlook(asked), create_study(asked)
+    counted = study_progress(study)
+    assert (seen.most_runs, seen.pair_runs) == (counted.runs_total, counted.runs_to_confirm)
+    assert seen.seconds == Forecast(study, ()).seconds
 
 
 def test_what_is_wrong_stands_beside_its_field_while_it_is_typed(admin_client: Client) -> None:
@@ -133,10 +158,16 @@ def test_what_is_wrong_stands_beside_its_field_while_it_is_typed(admin_client: C
             "path"
         ]
     )
-    # Each has its place on the page, else a browser complains.
+
+
+def test_what_a_preview_says_has_its_place_on_a_page_of_before(admin_client: Client) -> None:
+    """Without one a browser complains. Somebody may have registered a device meanwhile."""
     shown = page(admin_client)
-    for name in said:
-        assert f'id="id_{name}_said"' in shown, name
+    create_study(StudyRequest(template="compare", configs=[("mine", MINE)]))
+    Host.objects.create(name="another")
+    places = re.findall(r'<div id="(\w+_said)" hx-swap-oob', preview(admin_client))
+    assert {"id_devices_said", "id_load_host_said"} < set(places)
+    assert [one for one in places if f'id="{one}"' not in shown] == []
 
 
 def test_without_javascript_a_button_shows_what_will_happen_and_keeps_what_was_typed(
@@ -147,7 +178,7 @@ def test_without_javascript_a_button_shows_what_will_happen_and_keeps_what_was_t
     answer = admin_client.post(NEW, asked | files)
     text = answer.content.decode()
     assert answer.status_code == 200
-    assert "at most 6" in words_of(text)
+    assert "at most 16: 6 in blocks" in words_of(text)
     assert "innodb_io_capacity = 2000" in text
     assert 'value="Typed"' in text
     assert 'name="question" value="mine"' in text

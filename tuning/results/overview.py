@@ -49,12 +49,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class RunningJob:
-    """What a host does now. `done` of `total` slots of its study have ended; 0 without one."""
+    """What a host does now. `done` runs of its study have ended; 0 without one."""
 
     host: Host
     job: CurrentJob
     done: int
-    total: int
 
 
 @dataclass(frozen=True)
@@ -163,20 +162,15 @@ def _answers(known: list[KnownHost]) -> list[Answer]:
 
 def _with_progress(rows: list[Host], jobs: dict[int, CurrentJob]) -> list[RunningJob]:
     studies = {job.study for job in jobs.values() if job.study is not None}
-    counted = {
-        study: (done, total)
-        for study, done, total in Slot.objects.filter(study__in=studies)
-        .order_by()
-        .values_list("study")
-        .annotate(done=Count("pk", filter=~Q(run__state__in=ACTIVE_RUN_STATES)), total=Count("pk"))
-    }
+    ended = Slot.objects.filter(study__in=studies).exclude(run__state__in=ACTIVE_RUN_STATES)
+    counted = dict(ended.order_by().values_list("study").annotate(Count("pk")))
     running = []
     for host in rows:
         if (job := jobs.get(host.pk)) is None:
             continue
         # A load host drives a run that is counted where it is measured.
-        done, total = (0, 0) if job.study is None else counted.get(job.study, (0, 0))
-        running.append(RunningJob(host, job, done, total))
+        done = 0 if job.study is None else counted.get(job.study, 0)
+        running.append(RunningJob(host, job, done))
     return sorted(running, key=lambda one: one.job.state is HostState.DRIVING)
 
 

@@ -66,6 +66,11 @@ def pairs_needed(analysis: Analysis) -> int:
     return pairs_to_show(effect, analysis.run_noise)
 
 
+def most_pairs(blocks: int) -> int:
+    """The most pairs that confirm a winner of so many blocks: no more than the search for it."""
+    return min(max(MIN_PAIRS, 2 * blocks), MAX_PAIRS)
+
+
 def pairs_to_show(effect: float, run_noise: float) -> int:
     """Pairs that are likely to show an effect, a log; between `MIN_PAIRS` and `MAX_PAIRS`."""
     wanted = 2 * (_REACH * log(1 + run_noise) / max(effect, 1e-6)) ** 2

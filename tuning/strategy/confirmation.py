@@ -7,7 +7,7 @@ from math import floor
 from typing import ClassVar
 
 from tuning.statistics.analysis import analyse
-from tuning.statistics.confirmation import MIN_PAIRS, pairs_needed
+from tuning.statistics.confirmation import most_pairs, pairs_needed
 from tuning.statistics.data import Metric
 from tuning.strategy.design import confirmation_pairs
 from tuning.strategy.protocol import Done, Group, History, PlannedRun, Proposal, StopReason
@@ -45,7 +45,7 @@ def _pairs(history: History, group: Group, metric: Metric) -> tuple[PlannedRun, 
     winner = analysis.winner
     if winner not in names or any(pair.candidate == winner for pair in group.pairs):
         return ()
-    count = min(pairs_needed(analysis), max(MIN_PAIRS, 2 * history.planned_blocks))
+    count = min(pairs_needed(analysis), most_pairs(history.planned_blocks))
     first = history.last_block + 1
     measure_s = long_enough(history, winner, count)
     return confirmation_pairs(winner, history.baseline, count, first, history.seed, measure_s)

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from benchmarks.models import Device, RunState, Workload
 from tuning.configs.gate.stages import Stage
 from tuning.models import Candidate, SlotPurpose, Study
-from tuning.statistics.confirmation import MIN_PAIRS
+from tuning.statistics.confirmation import MIN_PAIRS, most_pairs
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.protocol import Budget, PairTime
 from tuning.strategy.search.search import CONCLUDING_BLOCKS, Effort
@@ -88,6 +88,11 @@ class Forecast:
     def runs(self) -> int:
         """Runs that the study still needs at most."""
         return sum(self._ahead.values())
+
+    @property
+    def runs_to_confirm(self) -> int:
+        """Those of them that only winners without their pairs need."""
+        return sum(map(self._pair_runs, self.places))
 
     @property
     def seconds(self) -> float:
@@ -293,19 +298,23 @@ class Forecast:
         return _trials_s(self.study.candidates.exclude(taken_from=None))
 
     @cached_property
+    def _current(self) -> int:
+        """The number of the place that is measured now."""
+        return max((place.number for place in self.places if self.slots(place)), default=0)
+
+    @cached_property
     def _ahead(self) -> dict[int, int]:
         """By number of the place: the runs that it still needs at most."""
-        current = max((place.number for place in self.places if self.slots(place)), default=0)
         ahead = {}
         for place in self.places:
             here = self.slots(place)
             queued = sum(not slot.is_finished for slot in here)
             confirming = any(slot.purpose == SlotPurpose.CONFIRMATION for slot in here)
             more = 0
-            if place.number >= current and not confirming:
+            if place.number >= self._current and not confirming:
                 more = self._blocks_ahead(place)
-                more += 2 * MIN_PAIRS if self.study.confirms else 0
-            if place.number >= current and self.study.takes_apart and not _is_reducing(here):
+            more += self._pair_runs(place)
+            if place.number >= self._current and self.study.takes_apart and not _is_reducing(here):
                 more = _with_apart(self.apart_budget(place), more)
             if self.crash_tests.is_under_way:  # whoever is killed has been measured to the end
                 more = 0
@@ -313,6 +322,17 @@ class Forecast:
                 more = max(more, self.owed_blocks(place) * self.runs_per_block[place.number])
             ahead[place.number] = queued + more
         return ahead
+
+    def _pair_runs(self, place: Place) -> int:
+        """Runs of pairs that may still follow at most; each durability class may have a winner."""
+        here = self.slots(place)
+        is_over = any(SlotPurpose(one.purpose).is_of_variants for one in here)
+        is_over = is_over or place.number < self._current or self.crash_tests.is_under_way
+        if not self.study.confirms or is_over:
+            return 0
+        pairs = [one for one in here if one.purpose == SlotPurpose.CONFIRMATION]
+        begun = {one.durability for one in pairs if not one.is_baseline}
+        return 2 * most_pairs(self.study.blocks) * max(self._classes - len(begun), 0)
 
     def _blocks_ahead(self, place: Place) -> int:
         """Runs of blocks and screening that may still follow at most."""

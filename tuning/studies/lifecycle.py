@@ -110,7 +110,7 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
     if search is not None:
         planned = [held_to(search.asked, one, search.space, here) for one in planned]
         measured = [plan for plan in planned if not plan.left_out]
-    design = _design(request, template, searches=search is not None)
+    design = design_of(request, template, searches=search is not None)
     if search is None:
         _check_candidates(template.name, measured, planned)
         share = 1 - APART_SHARE if design["takes_apart"] else 1.0
@@ -210,7 +210,9 @@ def cancel_study(study: Study, *, by: str = "") -> None:
     advance_host(study.host_id)
 
 
-def _design(request: StudyRequest, template: StudyTemplate, *, searches: bool) -> dict[str, bool]:
+def design_of(
+    request: StudyRequest, template: StudyTemplate, *, searches: bool
+) -> dict[str, bool]:
     """The study's fields about its design. A search always races and confirms its finds.
 
     Raises BadRequest for what does not go together.

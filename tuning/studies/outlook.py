@@ -7,16 +7,22 @@ it is made.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import floor
 from pathlib import Path
 
 from benchmarks.inventory.stored import inventory_of
+from tuning.catalogue.knob import Durability
+from tuning.statistics.confirmation import most_pairs
+from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.studies.arrangement import arrange
 from tuning.studies.crash_forecast import crash_test_s
 from tuning.studies.crash_tests import with_crash_tests
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S
 from tuning.studies.hosts import host_for
+from tuning.studies.lifecycle import design_of
 from tuning.studies.request import StudyRequest, sizes_of
 from tuning.studies.room import needed_on
+from tuning.studies.template_time import template_minutes
 from tuning.study_templates.loader import load_template
 
 
@@ -31,28 +37,36 @@ class Disk:
 
 @dataclass(frozen=True)
 class Outlook:
-    """`candidates` are those of the template and the given files, the baseline included; with
-    `proposes` the advisor adds some of its own. `runs` is None for a search, whose time is fixed
-    and not its number of runs; else the most that its blocks can take. `seconds` are those of all
-    blocks or of the budget, without loading data and confirming a winner; `crash_tests_s` those of
+    """`candidates` are those of the template and the given files, the baseline included; what it
+    `searches` comes on top. `runs` is None where the time is fixed and not the number of runs;
+    else the most that its blocks can take. `pair_runs` are the most that confirm winners after
+    them, `apart_runs` those that then take winners apart. `block_s` and `seconds` are those of the
+    blocks and of all of these, or of the budget, without loading data; `crash_tests_s` those of
     the crash tests after them, 0 without any.
     """
 
     host: str
     candidates: int
-    proposes: bool
+    searches: bool
     devices: int
     connections: tuple[int, ...]
     runs: int | None
+    pair_runs: int
+    apart_runs: int
+    block_s: float
     seconds: float
     crash_tests_s: float
-    confirms: bool
     disks: list[Disk]
 
     @property
     def rankings(self) -> int:
         """One for each device and number of connections."""
         return self.devices * len(self.connections)
+
+    @property
+    def most_runs(self) -> int:
+        """All of them."""
+        return (self.runs or 0) + self.pair_runs + self.apart_runs
 
 
 def outlook(request: StudyRequest) -> Outlook:
@@ -64,28 +78,37 @@ def outlook(request: StudyRequest) -> Outlook:
     arranged = arrange(request, template, host, inventory, sizes)
     candidates = len(template.candidates) + template.copies_of_baseline + len(request.configs)
     places = len(arranged.devices) * len(sizes.connections)
+    design = design_of(request, template, searches=template.searches)
     minutes = request.budget_minutes or template.budget_minutes
+    run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
     runs: int | None = None
-    if not template.searches:
-        # The baseline runs twice in each block.
+    pair_runs = apart_runs = 0
+    if minutes is None:
+        # The baseline runs twice in each block; each durability class may have a winner.
         runs = places * sizes.blocks * (candidates + 1)
-        seconds = runs * (sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S)
-        seconds = seconds if minutes is None else min(seconds, minutes * 60.0)
-    else:
-        seconds = (minutes or 0) * 60.0
+        winners = places * (list(Durability).index(arranged.situation.durability) + 1)
+        pair_runs = design["confirms"] * winners * 2 * most_pairs(sizes.blocks)
+        apart_runs = design["takes_apart"] * winners * MAX_APART_RUNS
+        cpus, devices = inventory.logical_cpus, len(arranged.devices)
+        end = template_minutes(template, sizes, cpus, configs=candidates, devices=devices)
+        if end is not None:  # of this only what follows the pairs is kept short
+            apart_runs = min(apart_runs, max(floor(end * 60 / run_s) - runs - pair_runs, 0))
+    block_s = (runs or 0) * run_s
+    after_s = (pair_runs + apart_runs) * run_s
     kills = with_crash_tests(request, searches=template.searches)
-    confirms = template.confirms if request.confirms is None else request.confirms
     return Outlook(
         host=host.name,
         candidates=candidates,
-        proposes=bool(template.proposals) or template.searches,
+        searches=template.searches,
         devices=len(arranged.devices),
         connections=sizes.connections,
         runs=runs,
-        seconds=seconds,
+        pair_runs=pair_runs,
+        apart_runs=apart_runs,
+        block_s=block_s,
+        seconds=block_s + after_s if minutes is None else minutes * 60.0,
         # Of the baseline and a winner on each place.
         crash_tests_s=2 * places * crash_test_s(sizes) if kills else 0.0,
-        confirms=confirms or template.searches,
         disks=[
             Disk(*one)
             for one in needed_on(inventory, arranged.binary, arranged.devices, sizes.warehouses)

@@ -34,6 +34,7 @@ class StudyProgress:
     `runs_total` and `eta_s` are upper limits: a race that is decided early needs less.
     While a winner is confirmed `pair` of `pairs` is measured; else both are 0. `device` is the
     current device if the study has several or it is emulated. `searched` is of a search.
+    `runs_to_confirm` of the runs in `runs_total` are only measured for a winner.
     `takes_apart`: whether a variant of the winner is measured, or the winner beside it.
     `leader`: which config leads the blocks so far, None while none is ahead of the baseline.
     """
@@ -46,6 +47,7 @@ class StudyProgress:
     step: str = ""
     runs_done: int = 0
     runs_total: int = 0
+    runs_to_confirm: int = 0
     eta_s: float | None = None
     pair: int = 0
     pairs: int = 0
@@ -98,7 +100,9 @@ def _why_it_waits(study: Study, progress: StudyProgress) -> str:
 
 def _unfinished(study: Study, slots: Sequence[SlotState], counted: StudyProgress) -> StudyProgress:
     forecast, done = Forecast(study, slots), counted.runs_done
-    counted = replace(counted, runs_total=done + forecast.runs)
+    counted = replace(
+        counted, runs_total=done + forecast.runs, runs_to_confirm=forecast.runs_to_confirm
+    )
     if study.state == StudyState.QUEUED:
         return counted
     is_again = study.state == StudyState.PREPARING and done > 0

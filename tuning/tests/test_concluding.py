@@ -12,7 +12,7 @@ from tuning.errors import TuningError
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
-from tuning.statistics.confirmation import ConfirmationState
+from tuning.statistics.confirmation import ConfirmationState, most_pairs
 from tuning.strategy.compose import strategy_for
 from tuning.strategy.search.plan import SearchPlan
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
@@ -83,7 +83,8 @@ def test_a_search_stops_screening_races_its_best_and_confirms_them(begun: Study)
     assert begun.shown_state == "Concluding"
     looked = screened(begun)
     progress = study_progress(begun)
-    assert progress.runs_total <= progress.runs_done + 5 * CONCLUDING_BLOCKS + 10 < before
+    most = 5 * CONCLUDING_BLOCKS + 2 * most_pairs(begun.blocks)
+    assert progress.runs_total <= progress.runs_done + most < before
     study = to_the_end(begun, GIVEN_IS_BEST)
     assert study.state == StudyState.FINISHED, study.reason
     assert screened(study) == looked

@@ -258,12 +258,31 @@ def test_a_budget_has_to_suffice_without_what_is_kept_for_taking_the_winner_apar
 def test_progress_counts_what_is_ahead_at_most() -> None:
     study = started(blocks=4, configs=[("fast", cnf(5000))])
     at_first = study_progress(study)
-    # Four blocks of two candidates and the second baseline, and five pairs.
-    assert (at_first.runs_done, at_first.runs_total) == (0, 4 * 3 + 10)
+    # Four blocks of two candidates and the second baseline, and up to two pairs for each block.
+    assert (at_first.runs_done, at_first.runs_total) == (0, 4 * 3 + 2 * 8)
     run_to_the_end(study, noisy(EFFECTS))
     at_last = study_progress(study)
     assert at_last.fraction == 1.0
     assert at_last.runs_done == at_last.runs_total == study.slots.count()
+
+
+def test_what_is_ahead_at_most_never_grows_and_has_pairs_for_a_winner_of_each_class() -> None:
+    risky = cnf(9000, "innodb_flush_log_at_trx_commit = 2")
+    configs = [("fast", cnf(5000)), ("risky", risky)]
+    study = started(blocks=4, configs=configs, durability=Durability.D1)
+    measured = noisy({"5000": 1.03, "9000": 1.03})
+    seen = [study_progress(study)]
+
+    def measure(plan: Plan, **rest: Any) -> Measurement:
+        seen.append(study_progress(Study.objects.get(pk=study.pk)))
+        return measured(plan, **rest)
+
+    run_to_the_end(study, measure)
+    assert seen[0].runs_total == 4 * 4 + 2 * 2 * 8
+    totals = [one.runs_total for one in seen]
+    assert totals == sorted(totals, reverse=True)
+    assert study.slots.filter(purpose=SlotPurpose.CONFIRMATION).count() >= 20
+    assert seen[-1].runs_to_confirm == 0
 
 
 def test_a_study_of_too_many_connection_counts_is_refused() -> None:

@@ -219,7 +219,7 @@ def test_it_goes_on_where_it_was_whatever_happens_in_between() -> None:
 def test_progress_names_what_is_left_out_and_the_forecast_counts_it() -> None:
     study = started()
     first = Forecast(study, slot_states(study)).runs
-    assert first == 5 * 3 + 10 + MAX_APART_RUNS
+    assert first == 5 * 3 + 20 + MAX_APART_RUNS
     while SlotPurpose.APART not in purposes(study) or study.state == StudyState.PREPARING:
         step(study, measuring())
         study.refresh_from_db()

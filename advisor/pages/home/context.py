@@ -49,12 +49,6 @@ class JobCard:
     label: str
     tone: str
 
-    @property
-    def percent(self) -> int | None:
-        """Of the runs that are known so far; None where nothing is counted."""
-        total = self.running.total
-        return round(100 * self.running.done / total) if total else None
-
 
 @dataclass(frozen=True)
 class EndedStudy:

@@ -203,10 +203,6 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
     def fields_that_say_errors(self) -> list[BoundField]:
         """Those on the page that have room for errors beside them, which a preview fills."""
         absent = {"durability", "keeps_duplicates", "search_warm_start"}
-        if not self.hosts.are_several:
-            absent |= {"host", "load_host"}
-        if not self.registered_devices and not self["devices"].errors:
-            absent.add("devices")
         return [field for field in self if field.name not in absent]
 
     @property
