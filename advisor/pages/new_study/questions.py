@@ -40,7 +40,7 @@ QUESTIONS = {
         Question(
             PUBLISHED,
             "Repeat a published figure",
-            "Does it hold on this device what a paper or a blog has measured elsewhere?",
+            "Does what a paper or a blog measured elsewhere hold on this device?",
             "quick",
         ),
         Question(
