@@ -16,6 +16,7 @@ from benchmarks.errors import RunFailed
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.leftovers import LOAD_PREFIX
 from benchmarks.jobs.row_line import SELDOM_S, SOON_S, RowLine
+from benchmarks.measurement.drive import called_off
 from benchmarks.measurement.fingerprint import load_host_facts
 from benchmarks.models import CrashTest, LoadJob, Run
 from benchmarks.outcomes import Outcome
@@ -25,6 +26,7 @@ from benchmarks.remote_load.messages import Hello, Order, Phases, Result
 from benchmarks.remote_load.sealed import Seal
 from benchmarks.remote_load.several import SeveralProcesses
 from benchmarks.servers.reach import own_address_towards
+from benchmarks.storage.reserve_watch import ReserveWatch
 
 #: Of several load hosts the first ones wait until the last has ended what it measures itself. One
 #: that nobody waits for any more is told so, whatever this is.
@@ -62,9 +64,12 @@ class LoadKind(JobKind[LoadJob]):
             driver = SeveralProcesses(driver, settings.LOAD_PROCESSES)
         hello = _hello(row, driver, seal)
         folder = settings.RUN_DIR / f"{LOAD_PREFIX}{row.pk}"
-        with RowLine(_exchange(row)) as line:
+        with (
+            RowLine(_exchange(row)) as line,
+            ReserveWatch([settings.RUN_DIR], job.should_stop) as disk,
+        ):
             line.write(hello=hello.model_dump(), step="waiting for the server")
-            order = _wait_for_order(line, seal, job.should_stop)
+            order = _wait_for_order(line, seal, disk.should_stop)
             line.write(sealed_order="", step="connecting the driver")
             line.period_s = SOON_S if order.waits else SELDOM_S
             try:
@@ -76,8 +81,12 @@ class LoadKind(JobKind[LoadJob]):
                         phases=phases.model_dump(), step=step_of(phases)
                     ),
                     begin_at=lambda: _begins_at(line),
-                    should_stop=lambda: job.should_stop() or not _is_wanted(line),
+                    should_stop=lambda: disk.should_stop() or not _is_wanted(line),
                 )
+            except RunFailed as failure:
+                if (ended := called_off(failure)) is not None and disk.should_stop():
+                    raise ended from failure
+                raise
             finally:
                 delete(folder)
         return Ending({"state": "ok", "step": "", "result": result.model_dump(mode="json")})

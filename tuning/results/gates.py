@@ -120,7 +120,8 @@ class GateOutcome:
         if len(ended) >= NEVER_QUIET_PAIRS and not any(pair.is_whole for pair in ended):
             run = next(run for run in ended[-1].runs if run.state != RunState.OK)
             return "no_whole_pair", f"of {len(ended)} pairs none could be measured: {_how(run)}"
-        if any(pair.is_whole for pair in self.pairs) and not self.compared:
+        whole = [pair for pair in self.pairs if pair.is_whole]
+        if whole and not self.compared and (len(whole) > 1 or not _changed_during(whole[0])):
             return "not_comparable", (
                 "the runs of candidate and baseline cannot be compared: the host changed in "
                 "between, or one of them writes a binary log and the other does not"
@@ -249,6 +250,12 @@ def _figures(run: RunRow) -> Mapping[Metric, float | None]:
 
 def _how(run: RunRow) -> str:
     return f"{RunState(run.state).label.lower()}{f', {run.reason}' if run.reason else ''}"
+
+
+def _changed_during(pair: GatePair) -> bool:
+    """Whether the host was another one in the pair's second run: another pair may tell more."""
+    facts = _facts(list(pair.runs))
+    return facts[pair.candidate.pk] != facts[pair.baseline.pk]
 
 
 def _usual(pairs: Sequence[GatePair]) -> list[GatePair]:

@@ -7,6 +7,7 @@ from django.db import transaction
 
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.models import Run, RunState
+from benchmarks.outcomes import Outcome
 from tuning.models import Slot, Study
 from tuning.results.history import times_ended
 from tuning.results.study_result import StudyResult
@@ -23,7 +24,8 @@ NEVER_QUIET_RUNS = 6
 def retry_interrupted(study: Study) -> None:
     """Queue lost, stopped and disturbed runs of a study again, unless it was cancelled.
 
-    So is one that found the disk full, and the study is paused until somebody has made room.
+    So is one that found the disk full, and the study is paused until somebody has made room; that
+    of a load host is never the config's doing, however often.
 
     A retry is a new run that points to the old one and replaces it in the block. What was void
     when the study was concluded stays so, whatever is measured later. Safe to repeat; the caller
@@ -39,7 +41,7 @@ def retry_interrupted(study: Study) -> None:
         return
     for slot in interrupted.select_related("run", "run__retry_of"):
         state = RunState(slot.run.state)
-        bound = bounds[state]
+        bound = None if _filled_elsewhere(slot.run) else bounds[state]
         if bound is not None and times_ended(slot.run, state) > bound:
             continue
         if state == RunState.DISTURBED and (_is_never_quiet(study) or not _has_time(study, slot)):
@@ -62,6 +64,10 @@ def retry_bounds() -> dict[RunState, int | None]:
         RunState.DISTURBED: settings.DISTURBED_RUN_RETRIES,
         RunState.CANCELLED: None,
     }
+
+
+def _filled_elsewhere(run: Run) -> bool:
+    return run.load_jobs.filter(reason_code=Outcome.DISK_FULL).exists()
 
 
 def _is_never_quiet(study: Study) -> bool:

@@ -410,18 +410,32 @@ def test_runs_on_a_host_that_changed_are_not_compared() -> None:
     assert GateOutcome(StudyResult(study)).obstacle[0] == "not_comparable"
 
 
-def test_a_pair_during_which_the_host_changes_is_left_out() -> None:
+@pytest.mark.parametrize("before", [1, 3])
+def test_a_pair_during_which_the_host_changes_is_left_out(before: int) -> None:
     runs = count(1)
 
     def measure(plan: Plan, **_: Any) -> Measurement:
         chance = math.exp(random.Random(plan.load.seed).gauss(0, 0.01))
-        return measurement(6000.0 * chance, "before" if next(runs) <= 3 else "since")
+        kernel = "before" if next(runs) <= before else "since"
+        return replace(measurement(6000.0 * chance, kernel), fingerprint={"kernel": kernel})
 
     study = run_to_the_end(gate(), measure)
     outcome = GateOutcome(StudyResult(study))
     assert (study.state, outcome.verdict) == (StudyState.FINISHED, "pass")
-    # Of the first pair the host is another one.
-    assert outcome.compared == outcome.pairs[2:]
+    # Of a first pair before it the host is another one.
+    assert outcome.compared == outcome.pairs[(before + 1) // 2 :]
+
+
+def test_a_gate_whose_host_changes_in_every_pair_ends_after_two() -> None:
+    runs = count(1)
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        kernel = str(next(runs))
+        return replace(measurement(6000.0, kernel), fingerprint={"kernel": kernel})
+
+    study = run_to_the_end(gate(), measure)
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "not_comparable")
+    assert study.slots.count() == 4
 
 
 def test_a_binary_log_on_one_side_only_is_no_comparison() -> None:

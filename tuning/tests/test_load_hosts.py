@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -31,6 +32,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.remote_load import driver as driver_module
 from benchmarks.remote_load import load_side
 from benchmarks.remote_load.messages import Phases
+from benchmarks.storage.reserve import VARIABLE
 from benchmarks.telemetry.disturbance import Kind
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
@@ -42,6 +44,7 @@ from tuning.studies.again import request_again
 from tuning.studies.draining import drain_host
 from tuning.studies.jobs import StudyRunKind
 from tuning.studies.lifecycle import cancel_study, extend_study
+from tuning.studies.pausing import resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.request import BadRequest
 from tuning.studies.retiring import retire_host
@@ -304,6 +307,34 @@ def test_a_failure_of_the_load_host_is_the_runs(
     assert run.reason.startswith("load host driver-1: ")
     assert run.log_tail == "the fake driver's output"
     assert (load.state, load.reason_code) == (JobState.FAILED, outcome.value)
+
+
+class Filling(FakeDriver):
+    """The disk of its host is full when its warm-up ends."""
+
+    def _fail_with(self, *outcomes: Outcome) -> None:
+        os.environ[VARIABLE] = "1000T"
+        super()._fail_with(*outcomes)
+
+
+@pytest.mark.parametrize("fail", [None, Outcome.DRIVER_FAILED])
+def test_a_load_host_whose_disk_is_full_pauses_its_study_and_blames_no_config(
+    fail: Outcome | None,
+    study: Study,
+    through_rows: Callable[[Run, FakeDriver], LoadJob],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(VARIABLE, "0")  # as it is again afterwards
+    for _ in range(3):  # the second and third time before its driver has begun
+        run = first_run(study)
+        through_rows(run, Filling(fail=fail))
+        assert run.state == RunState.DISK_FULL
+        assert run.reason.startswith("load host driver-1: /")
+        advance_host(study.host_id)
+        study.refresh_from_db()
+        assert (study.is_paused, study.pause_reason) == (True, run.reason)
+        resume_study(study)
+    assert first_run(study).state == RunState.QUEUED
 
 
 @pytest.fixture
