@@ -27,6 +27,8 @@ JOIN_SECONDS = 5.0
 #: Sweeps between two looks at the free space, and at what has to be tidied up: a minute.
 SPACE_SWEEPS = 20
 _SWEEPS = count(1)
+#: The key of the host whose worker this process is, once it has joined.
+_JOINED: list[int] = []
 
 
 #: Held during a sweep: a pool process that was forked then would have its locks for ever.
@@ -93,6 +95,7 @@ def join() -> None:
             # The tables have to be there; of newer ones the sweep says why nothing is done.
             if not (missing := tables_lack()):
                 host = join_host(settings.HOST_NAME, say=logger.warning)
+                _JOINED.append(host.pk)
                 logger.info("this is the worker of host %s, version %s", host, code_version())
                 return
         except Error as error:
@@ -117,12 +120,14 @@ def sweep() -> None:
 
 
 def _sweep(host_id: int) -> None:
+    from django.conf import settings
+
     from benchmarks.jobs.presence import NameTaken, stay
     from benchmarks.jobs.versions import say_version
     from tuning.studies.recovery import sweep_host
 
     try:
-        stay(host_id)
+        stay(host_id, settings.HOST_NAME)
     except NameTaken as error:
         logger.critical("this worker ends: %s", error)
         state.should_stop = os.EX_UNAVAILABLE
@@ -244,4 +249,6 @@ def _host_id() -> int:
 
     from benchmarks.models import Host
 
+    if _JOINED:  # by its name another host would be made where it was renamed meanwhile
+        return _JOINED[-1]
     return Host.objects.get_or_create(name=settings.HOST_NAME)[0].pk

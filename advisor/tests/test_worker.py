@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from celery.worker import state
 from django.db import connections
 from kombu.asynchronous.timer import Timer
 from kombu.transport.redis import Channel
@@ -19,6 +20,8 @@ from pytest_django import Settings
 
 from advisor import worker
 from advisor.tests.harness import ROOT, wait_for
+from benchmarks.jobs import versions
+from benchmarks.models import Host
 
 
 class Redis:
@@ -91,6 +94,23 @@ worker.Command().run_from_argv(["manage.py", "worker"])
 assert "tuning.tasks" in sys.modules
 print([name for name in sys.modules if name.startswith(("advisor.pages", "advisor.urls"))])
 """
+
+
+@pytest.mark.django_db
+def test_a_worker_whose_host_was_renamed_while_it_was_cut_off_makes_no_other_host(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    settings.HOST_NAME = "db-1"
+    monkeypatch.setattr(worker, "_JOINED", [])
+    monkeypatch.setattr(state, "should_stop", None)
+    monkeypatch.setattr(versions, "tables_lack", lambda: "")
+    worker.join()
+    worker.sweep()
+    assert state.should_stop is None
+    Host.objects.filter(name="db-1").update(name="db-2")
+    worker.sweep()
+    assert state.should_stop == os.EX_UNAVAILABLE
+    assert [host.name for host in Host.objects.all()] == ["db-2"]
 
 
 def test_a_worker_starts_without_the_pages(tmp_path: Path) -> None:

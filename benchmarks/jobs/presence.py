@@ -81,10 +81,17 @@ def join_host(name: str, *, say: Callable[[str], None]) -> Host:
     return host
 
 
-def stay(host_id: int) -> None:
-    """Say that this process lives. Raises NameTaken if another one is the host's worker now."""
-    ours = Host.objects.filter(pk=host_id, worker=claimant())
-    if not ours.update(worker_seen_at=Now()) and (holder := _take(host_id)) is not None:
+def stay(host_id: int, name: str) -> None:
+    """Say that this process lives. Raises NameTaken if another one is the host's worker now, or
+    if it has another name: one that was cut off for a while can be renamed.
+    """
+    if Host.objects.filter(pk=host_id, name=name, worker=claimant()).update(worker_seen_at=Now()):
+        return
+    now = Host.objects.filter(pk=host_id).values_list("name", flat=True).first()
+    if now != name:
+        found = f"is called {now} now: start its worker with ADVISOR_HOST_NAME={now}"
+        raise NameTaken(f"host {name} {found if now else 'is no longer in the database'}")
+    if (holder := _take(host_id)) is not None:
         raise NameTaken(_taken(holder))
 
 

@@ -66,7 +66,7 @@ def test_a_worker_joins_a_new_host_stays_and_leaves() -> None:
     assert not is_silent(host.pk)
     Host.objects.update(worker_seen_at=Now() - timedelta(minutes=1))
     assert is_silent(host.pk)
-    stay(host.pk)
+    stay(host.pk, host.name)
     assert not is_silent(host.pk)
     leave_host(host.pk)
     host.refresh_from_db()
@@ -80,7 +80,7 @@ def test_a_name_is_refused_while_its_worker_lives_here_however_silent_it_is() ->
         with pytest.raises(NameTaken, match=f"worker already, process {process.pid} here"):
             join()
         with pytest.raises(NameTaken):
-            stay(host.pk)
+            stay(host.pk, host.name)
         with pytest.raises(WorkerLives):
             rename_host(host, "db-2")
     assert join()[0] == host  # at once: it is dead for certain
@@ -135,6 +135,17 @@ def test_a_renamed_host_is_the_same_and_names_are_unique() -> None:
     rename_host(host, "db-2")
     assert (host.name, host.queue) == ("db-2", "bench.db-2")
     assert join("db-2")[0] == host
+
+
+def test_a_worker_whose_host_was_renamed_while_it_was_cut_off_ends_and_says_so() -> None:
+    host, _ = join()
+    Host.objects.filter(pk=host.pk).update(name="db-2")
+    with pytest.raises(NameTaken, match="host db-1 is called db-2 now"):
+        stay(host.pk, "db-1")
+    gone = host.pk
+    host.delete()
+    with pytest.raises(NameTaken, match="no longer in the database"):
+        stay(gone, "db-1")
 
 
 def test_a_new_name_on_a_known_machine_says_how_the_history_is_kept() -> None:
