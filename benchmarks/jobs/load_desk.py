@@ -157,6 +157,8 @@ def _failure(host: str, row: dict[str, Any]) -> RunFailed | None:
         return RunFailed(Outcome.LOST, f"load host {host} is no longer heard of")
     if state == JobState.FAILED:
         outcome = Outcome(row["reason_code"])
+        if outcome is Outcome.OUT_OF_MEMORY:  # of the load host's, which no config has filled
+            outcome = Outcome.LOST
         return RunFailed(outcome, f"load host {host}: {reason}", log_tail=row["log_tail"])
     if state == JobState.LOST:
         return RunFailed(Outcome.LOST, f"load host {host}: {reason}")

@@ -32,7 +32,7 @@ _QUERY = "SELECT UTC_TIMESTAMP(6)"
 
 class Link:
     """Context manager; raises RunFailed: DRIVER_FAILED if the server does not let us in, LOST if
-    nothing answers at its address.
+    nothing answers at its address or the connection breaks.
     """
 
     def __init__(self, target: Target) -> None:
@@ -44,22 +44,23 @@ class Link:
 
     def __enter__(self) -> Self:
         target = self._target
-        try:
-            raw = socket.create_connection((target.host, target.port), timeout=_CONNECT_S)
-            self._handle = raw.dup()  # TLS takes `raw` away
-            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(CUT_OFF_S * 1000))
-            self._connection: Connection[Cursor] = Connection(
-                **login(target), autocommit=True, defer_connect=True
-            )
-            self._connection.connect(raw)
-        except (pymysql.Error, OSError) as error:
-            # What the network does is not the config's doing.
-            is_cut = isinstance(error, OSError) and not isinstance(error, ConnectionRefusedError)
-            raise RunFailed(
-                Outcome.LOST if is_cut else Outcome.DRIVER_FAILED,
-                f"The server on {target.host}:{target.port} cannot be used from here: {error}",
-            ) from error
+        address = target.host, target.port
+        with contextlib.ExitStack() as opened:
+            try:
+                raw = opened.enter_context(socket.create_connection(address, timeout=_CONNECT_S))
+                self._handle = opened.enter_context(raw.dup())  # TLS takes `raw` away
+                raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(CUT_OFF_S * 1000))
+                self._connection: Connection[Cursor] = Connection(
+                    **login(target), autocommit=True, defer_connect=True
+                )
+                self._connection.connect(raw)
+            except (pymysql.Error, OSError) as error:
+                raise RunFailed(
+                    _blame(error),
+                    f"The server on {target.host}:{target.port} cannot be used from here: {error}",
+                ) from error
+            opened.pop_all()
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -82,15 +83,13 @@ class Link:
         return self._broken
 
     def clock(self) -> ClockReading:
-        """The server host's clock beside ours. Raises RunFailed (DRIVER_FAILED)."""
+        """The server host's clock beside ours. Raises RunFailed: DRIVER_FAILED, LOST."""
         if not self._lock.acquire(timeout=_CONNECT_S):
             raise RunFailed(Outcome.DRIVER_FAILED, "The server does not say its time.")
         try:
             return read_clock(self._ask)
         except (pymysql.Error, OSError) as error:
-            raise RunFailed(
-                Outcome.DRIVER_FAILED, f"The server does not say its time: {error}"
-            ) from error
+            raise RunFailed(_blame(error), f"The server does not say its time: {error}") from error
         finally:
             self._lock.release()
 
@@ -102,12 +101,24 @@ class Link:
             raise pymysql.err.InternalError(f"not a time: {row!r}")
         return row[0]
 
+    def look(self) -> None:
+        """Ask now; `broken` says what came of it."""
+        try:
+            with self._lock:
+                self._ask()
+        except (pymysql.Error, OSError) as error:
+            if not self._ended.is_set():
+                self._broken = self._broken or str(error) or type(error).__name__
+
     def _watch(self) -> None:
-        while not self._ended.wait(_EVERY_S):
-            try:
-                with self._lock:
-                    self._ask()
-            except (pymysql.Error, OSError) as error:
-                if not self._ended.is_set():
-                    self._broken = str(error) or type(error).__name__
-                return
+        while not self._broken and not self._ended.wait(_EVERY_S):
+            self.look()
+
+
+def _blame(error: pymysql.Error | OSError) -> Outcome:
+    """What the server says may be the config's doing, what the network does is not."""
+    if isinstance(error, pymysql.Error):  # from 2000 to 2999 they are the client's own
+        is_cut = bool(error.args) and error.args[0] in range(2000, 3000)
+    else:
+        is_cut = not isinstance(error, ConnectionRefusedError)
+    return Outcome.LOST if is_cut else Outcome.DRIVER_FAILED

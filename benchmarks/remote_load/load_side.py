@@ -62,6 +62,8 @@ def drive_for(
                 start=_WhenTold(clock, note, begin_at) if order.waits else AT_ONCE,
             )
         except RunFailed as failure:
+            if failure.outcome is Outcome.DRIVER_FAILED and not link.broken:
+                link.look()  # the driver may have noticed first
             if link.broken and not should_stop():
                 raise _cut_off(link) from failure
             raise

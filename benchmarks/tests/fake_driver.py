@@ -34,6 +34,7 @@ _REASONS = {
     Outcome.DRIVER_FAILED: "The fake driver failed, as requested.",
     Outcome.ZERO_WORK: "No New-Order was completed in the measured interval.",
     Outcome.CANCELLED: "The run was cancelled.",
+    Outcome.OUT_OF_MEMORY: "the driver was ended by SIGKILL, and out-of-memory kills rose by 1",
     Outcome.LOST: "the driver was ended by SIGKILL, which we did not send",
     Outcome.TIMED_OUT: "The driver did not end; it was stopped at its deadline.",
 }
@@ -94,7 +95,7 @@ class FakeDriver:
         on_phase(Phase.MEASURING)
         self._pass(load.measure_s * self._second_s, should_stop)
         on_phase(Phase.STOPPING)
-        self._fail_with(Outcome.ZERO_WORK, Outcome.TIMED_OUT, Outcome.LOST)
+        self._fail_with(Outcome.ZERO_WORK, Outcome.TIMED_OUT, Outcome.LOST, Outcome.OUT_OF_MEMORY)
         return self._result(load)
 
     def _pass(self, seconds: float, should_stop: Callable[[], bool]) -> None:

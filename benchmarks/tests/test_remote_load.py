@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import queue
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pymysql
 import pytest
 
 from benchmarks.drivers.checks import GRACE_S
@@ -92,6 +94,9 @@ class FakeLink:
         pass
 
     def begin_watching(self) -> None:
+        pass
+
+    def look(self) -> None:
         pass
 
     def clock(self) -> ClockReading:
@@ -492,6 +497,43 @@ def test_a_load_host_that_is_cut_off_loses_the_run(
         with pytest.raises(RunFailed, match="cut off from the measured server") as failed:
             run()
     assert failed.value.outcome is Outcome.LOST
+
+
+def test_a_driver_that_notices_first_that_it_is_cut_off_is_not_blamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Reset(FakeLink):
+        def look(self) -> None:
+            self.broken = "Lost connection to MySQL server during query"
+
+    with driven(FakeDriver(fail=Outcome.DRIVER_FAILED), tmp_path, monkeypatch) as run:
+        monkeypatch.setattr(load_side, "Link", Reset)
+        with pytest.raises(RunFailed, match="cut off from the measured server") as failed:
+            run()
+    assert failed.value.outcome is Outcome.LOST
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (pymysql.err.OperationalError(2013, "Lost connection"), Outcome.LOST),
+        (pymysql.err.OperationalError(2003, "certificate is not yet valid"), Outcome.LOST),
+        (pymysql.err.OperationalError(1040, "Too many connections"), Outcome.DRIVER_FAILED),
+    ],
+)
+def test_a_login_that_breaks_is_not_held_against_the_config_and_one_that_is_refused_is(
+    error: pymysql.Error, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(pymysql.connections.Connection, "connect", refuse)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        target = replace(TARGET, host="127.0.0.1", port=port, certificate="")
+        with pytest.raises(RunFailed, match="cannot be used from here") as failed, Link(target):
+            pass
+    assert failed.value.outcome is outcome
 
 
 def test_a_load_host_whose_result_does_not_come_loses_the_run(

@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pymysql
 import pytest
+from cryptography import x509
 
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import Dataset
@@ -59,6 +60,12 @@ def test_a_client_is_an_address_and_nothing_that_could_end_a_statement() -> None
         Reach(HERE, ("%",))
     with pytest.raises(NotReachable):
         Reach(HERE, ("10.1.2.3", "10.0.0.1'; DROP USER root; --"))
+
+
+def test_a_certificate_is_valid_whatever_the_clocks_of_both_hosts_say() -> None:
+    made = x509.load_pem_x509_certificate(make_certificate(HERE).certificate.encode())
+    assert made.not_valid_before_utc.timestamp() == 0  # where a machine without a battery begins
+    assert made.not_valid_after_utc.year == 2100
 
 
 @pytest.mark.parametrize(

@@ -293,7 +293,11 @@ def test_a_run_is_driven_through_the_rows_and_no_row_has_the_password(
 
 @pytest.mark.parametrize(
     ("outcome", "state"),
-    [(Outcome.DRIVER_FAILED, RunState.DRIVER_FAILED), (Outcome.LOST, RunState.LOST)],
+    [
+        (Outcome.DRIVER_FAILED, RunState.DRIVER_FAILED),
+        (Outcome.LOST, RunState.LOST),
+        (Outcome.OUT_OF_MEMORY, RunState.LOST),  # the load host's memory is not the config's
+    ],
 )
 def test_a_failure_of_the_load_host_is_the_runs(
     outcome: Outcome,
