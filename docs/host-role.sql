@@ -1,8 +1,10 @@
 -- What the worker of a host may do in the advisor's database: docs/connections.md.
 --
 -- Run by the owner of the tables, and again after each `manage.py migrate`; it may be repeated. The login
--- of a host is `advisor_<name of the host>` and a member of `advisor_host`:
+-- of a host is `advisor_<name of the host>` and a member of `advisor_host`. Roles are made by who may, such as
+-- the user `postgres`; an owner who may as well need not make the first one before:
 --
+--   CREATE ROLE advisor_host NOLOGIN;
 --   CREATE ROLE "advisor_db1" LOGIN PASSWORD '...' IN ROLE advisor_host CONNECTION LIMIT 10;
 --
 -- A worker reads the rows of all hosts, except who their users are, and writes those of its own host.
@@ -14,9 +16,12 @@ DO $$ BEGIN
   END IF;
 END $$;
 
--- The host whose worker this is, by the name of its login.
-CREATE OR REPLACE FUNCTION advisor_this_host() RETURNS bigint LANGUAGE sql STABLE AS
-  $$ SELECT id FROM benchmarks_host WHERE 'advisor_' || name = current_user $$;
+-- The host whose worker this is, by the name of its login. What the names in it mean is decided here: in a
+-- text it would be decided by the search path of the session, in which temporary tables come first.
+CREATE OR REPLACE FUNCTION advisor_this_host() RETURNS bigint LANGUAGE sql STABLE
+  BEGIN ATOMIC
+    SELECT id FROM benchmarks_host WHERE 'advisor_' || name = current_user;
+  END;
 
 DO $$
 DECLARE

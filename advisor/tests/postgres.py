@@ -89,29 +89,33 @@ def server(data: Path, sockets: Path, *, port: int | None = None) -> Iterator[st
 def make_empty(folder: Path) -> Path:
     """A data directory without a database of ours, no server on it.
 
-    It lets everybody in through the socket. `advisor` is a superuser.
+    It lets everybody in through the socket. `advisor` is a superuser, as `postgres` is.
     """
     folder.mkdir(mode=0o755)
-    password = folder / "password"
-    password.write_text(OWNER_PASSWORD)
-    give_to_postgres(folder, password)
+    give_to_postgres(folder)
     data = folder / "data"
     subprocess.run(
         [
             *(*program("initdb"), "--pgdata", str(data), "--no-sync", "--wal-segsize", "1"),
-            *("--username", "advisor", "--pwfile", str(password)),
+            *("--username", "postgres"),
             *("--auth-local", "trust", "--auth-host", "scram-sha-256"),
             *("--encoding", "UTF8", "--locale", "C"),
         ],
         check=True,
         capture_output=True,
     )
+    subprocess.run(
+        [*program("postgres"), "--single", "-F", "-D", str(data), "postgres"],
+        input=f"create role advisor superuser login password '{OWNER_PASSWORD}'\n",
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     return data
 
 
 def make_migrated(folder: Path) -> Path:
-    """As `make_empty`, with the advisor's tables in the database `advisor`; `postgres` is a
-    superuser as well.
+    """As `make_empty`, with the advisor's tables in the database `advisor`.
 
     Three processes migrate it at the same time, as where workers and dashboard are started
     together; what they said is in `migrating-N.log`.
@@ -120,7 +124,6 @@ def make_migrated(folder: Path) -> Path:
     with server(data, folder) as url:
         with psycopg.connect(url, dbname="postgres", autocommit=True) as owner:
             owner.execute("create database advisor")
-            owner.execute("create role postgres superuser login")
         with ExitStack() as stack:
             racing = [
                 subprocess.Popen(

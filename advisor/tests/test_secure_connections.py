@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -147,11 +148,13 @@ def centre(
     redis = _start_redis(made)
     try:
         with _postgres(made, migrated_postgres):
-            with _owner(made) as owner:
-                owner.execute(RIGHTS.encode())
-                create = re.search(r"CREATE ROLE advisor_db1 [^\"]*", GUIDE)
-                assert create is not None
-                owner.execute(create[0].encode())
+            # As after docs/fleet.md, where the owner makes no roles; `postgres` does.
+            _psql(made, "postgres", "ALTER ROLE advisor NOSUPERUSER")
+            for command in of_guide("psql -c").splitlines():
+                _psql(made, "postgres", shlex.split(command)[-1])
+                if "NOLOGIN" in command:
+                    _psql(made, "advisor", RIGHTS)
+            _psql(made, "advisor", RIGHTS)  # as after an update
             made.run(PRELUDE + _MAKE_HOSTS)
             yield made
     finally:
@@ -189,11 +192,16 @@ def _postgres(made: Centre, copy: Callable[[Path], None]) -> Iterator[None]:
         yield
 
 
-def _owner(made: Centre) -> psycopg.Connection[tuple[object, ...]]:
+def _psql(made: Centre, user: str, statements: str) -> None:
+    with _owner(made, user) as connection:
+        connection.execute(statements.encode())
+
+
+def _owner(made: Centre, user: str = "advisor") -> psycopg.Connection[tuple[object, ...]]:
     return psycopg.connect(
         host=str(made.folder / "postgres"),
         port=made.postgres_port,
-        user="advisor",
+        user=user,
         dbname="advisor",
         autocommit=True,
     )
@@ -377,6 +385,14 @@ def test_a_host_reads_no_accounts_and_changes_no_rows_of_others(centre: Centre) 
         assert Study.objects.filter(host=other).update(name="mine") == 0
         assert Host.objects.filter(pk=other.pk).update(inventory={}) == 0
         assert Study.objects.filter(host=other).exists()
+
+        # Nor by taking another host's key in a table of its own, which hides the real one.
+        with connection.cursor() as cursor:
+            cursor.execute("create temporary table benchmarks_host (id bigint, name text)")
+            cursor.execute("insert into benchmarks_host values (%s, 'db1')", [other.pk])
+            cursor.execute("update tuning_study set name = 'mine' where host_id = %s", [other.pk])
+            assert cursor.rowcount == 0
+            cursor.execute("drop table benchmarks_host")
 
         # It writes the loads that it is asked for, and those that it asks for.
         drives = LoadJob.objects.get(host__name="db1")
