@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +21,7 @@ from advisor.processes import database, versions
 from advisor.processes.database import migrating_alone, prepare_database
 from advisor.tests import factories, postgres
 from advisor.worker import sweep
+from benchmarks.jobs import provenance
 from benchmarks.jobs import versions as jobs_versions
 from benchmarks.jobs.claimant import host_lock
 from benchmarks.jobs.versions import code_version, difference, known, tables_differ
@@ -41,6 +44,21 @@ def applied(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[set[tupl
 
 def released(version: str) -> None:
     Release.objects.update_or_create(pk=1, defaults={"version": version, "migrated_at": Now()})
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a checkout to somebody else")
+def test_the_commit_of_a_checkout_that_belongs_to_somebody_else_is_known(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=x"], check=True)
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        os.chown(path, 65534, 65534)
+    settings.BASE_DIR = tmp_path
+    assert len(provenance.head_commit.__wrapped__()) == 12
 
 
 @pytest.mark.usefixtures("applied")
