@@ -31,7 +31,7 @@ from benchmarks.servers.privileges import (
     launcher,
     server_user,
 )
-from benchmarks.servers.reach import Reach, make_certificate
+from benchmarks.servers.reach import NotReachable, Reach, make_certificate
 from benchmarks.servers.registry import Record, defaults_argument
 from benchmarks.servers.resource_limits import ResourceLimits
 
@@ -87,7 +87,10 @@ def start(
     resource_limits: ResourceLimits | None,
     reach: Reach | None = None,
 ) -> ServerInstance:
-    """A server that answers, or the reason why there is none; see `running_server`."""
+    """A server that answers, or the reason why there is none; see `running_server`.
+
+    NotReachable where another program has the one port that load hosts may reach.
+    """
     deadline = time.monotonic() + deadline_s
     for attempt in range(1, PORT_ATTEMPTS + 1):
         port = (reach.port or free_port(reach.address)) if reach else free_port()
@@ -104,7 +107,13 @@ def start(
         except BaseException as error:
             instance.stop(FAILED_STOP_S)
             taken = errorlog.matching(instance.log_lines(), errorlog.PORT_TAKEN)
-            if not (isinstance(error, RunFailed) and taken) or attempt == PORT_ATTEMPTS:
+            if not (isinstance(error, RunFailed) and taken):
+                raise
+            if reach is not None and reach.port:  # no other one will do
+                raise NotReachable(
+                    f"{reach.address}, port {port}: {errorlog.strip_prefix(taken[0])}"
+                ) from error
+            if attempt == PORT_ATTEMPTS:
                 raise
             log.warning("port %d was taken before the server could have it; trying another", port)
             delete(paths.error_log)

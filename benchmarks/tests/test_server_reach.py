@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -161,6 +162,26 @@ def test_a_load_host_and_nobody_else_reaches_a_server(
         _sysbench_trusts_no_other_certificate(driver, target, server_tmp)
         _tpcc_mysql_says_what_it_cannot(target, server_tmp)
     assert not (server_tmp / "run" / "init.sql").exists()
+
+
+@pytest.mark.server
+def test_a_port_that_another_program_has_is_not_held_against_the_config(
+    any_server: ServerBinary, fresh_data_dir: Callable[[ServerBinary], Path], server_tmp: Path
+) -> None:
+    with socket.create_server((HERE, 0)) as other:
+        port = other.getsockname()[1]
+        with (
+            pytest.raises(NotReachable, match=f"{HERE}, port {port}: "),
+            running_server(
+                any_server,
+                data_dir=fresh_data_dir(any_server),
+                run_dir=server_tmp / "run",
+                registry=server_tmp / "registry",
+                options={},
+                reach=Reach(HERE, (own_address_towards(HERE),), port=port),
+            ),
+        ):
+            pass
 
 
 def _cannot(target: Target) -> None:
