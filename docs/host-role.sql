@@ -42,7 +42,7 @@ BEGIN
       ('benchmarks_workload_load_hosts',  'SELECT, INSERT', ''),
       ('benchmarks_config',               'SELECT, INSERT', ''),
       ('benchmarks_host',                 'SELECT, INSERT, UPDATE', '''advisor_'' || name = current_user'),
-      ('benchmarks_listedpath',           'SELECT, INSERT', 'host_id = (SELECT advisor_this_host())'),
+      ('benchmarks_listedpath',           'SELECT, INSERT, DELETE', 'host_id = (SELECT advisor_this_host())'),
       ('benchmarks_device',               'SELECT, INSERT, UPDATE', 'host_id = (SELECT advisor_this_host())'),
       ('benchmarks_server',               'SELECT, INSERT, UPDATE', 'host_id = (SELECT advisor_this_host())'),
       ('benchmarks_inspection',           'SELECT, INSERT, UPDATE, DELETE', 'host_id = (SELECT advisor_this_host())'),

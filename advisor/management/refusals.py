@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 import psutil
 from django.core.management.base import BaseCommand
-from django.db import OperationalError
+from django.db import DatabaseError
 
 from advisor.errors import AdvisorError
 from advisor.processes.unavailable import is_unavailable
@@ -17,6 +17,9 @@ from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.studies.pause_columns import MAX_PAUSE_REASON
 from tuning.studies.request import BadRequest
+
+#: PostgreSQL's insufficient_privilege, also of what its row-level security refuses.
+_NOT_PERMITTED = "42501"
 
 
 class ByAndReason(TypedDict):
@@ -38,13 +41,19 @@ def caller() -> str:
 
 @contextmanager
 def ends_without_database(command: BaseCommand, *, status: int = 1) -> Iterator[None]:
-    """A database that cannot be used for the moment ends the command with a line that says so."""
+    """A database that cannot be used for the moment, or not with the rights of a host's login
+    (docs/host-role.sql), ends the command with a line that says so.
+    """
     try:
         yield
-    except OperationalError as error:
-        if not is_unavailable(error):
+    except DatabaseError as error:
+        said = " ".join(str(error).split())
+        if is_unavailable(error):
+            command.stderr.write(f"database_unavailable: {said}")
+        elif getattr(error.__cause__, "sqlstate", "") == _NOT_PERMITTED:
+            command.stderr.write(f"not_permitted: run this where the dashboard runs: {said}")
+        else:
             raise
-        command.stderr.write(f"database_unavailable: {' '.join(str(error).split())}")
         sys.exit(status)
 
 

@@ -394,6 +394,21 @@ def test_a_host_reads_no_accounts_and_changes_no_rows_of_others(centre: Centre) 
             assert cursor.rowcount == 0
             cursor.execute("drop table benchmarks_host")
 
+        # What its administrator types there is done, or refused in a line.
+        from io import StringIO
+        from django.core.management import call_command
+        from benchmarks.inventory.stored import list_paths
+        list_paths(Host.objects.get(name="db1"), ListedPath.Subject.SERVER, ["/opt/mysqld"])
+        call_command("server", "remove", "/opt/mysqld", stdout=StringIO())
+        assert not ListedPath.objects.filter(path="/opt/mysqld").exists()
+        for words in (["host", "rename", "db1", "db9"], ["token", "list"]):
+            said = StringIO()
+            try:
+                call_command(*words, stderr=said)
+            except SystemExit:
+                pass
+            assert said.getvalue().startswith("not_permitted: run this where"), said.getvalue()
+
         # It writes the loads that it is asked for, and those that it asks for.
         drives = LoadJob.objects.get(host__name="db1")
         assert LoadJob.objects.filter(pk=drives.pk).update(phases={}) == 1
