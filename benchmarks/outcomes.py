@@ -26,3 +26,7 @@ class Outcome(StrEnum):
     SETUP_FAILED = "setup_failed"
     # A bug of the advisor itself, as opposed to an expected failure.
     INTERNAL_ERROR = "internal_error"
+
+
+#: A driver's failures that may be the config's as well as a host's.
+DRIVERS_OWN = frozenset({Outcome.ZERO_WORK, Outcome.DRIVER_FAILED, Outcome.TIMED_OUT})

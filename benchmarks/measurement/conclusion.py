@@ -60,7 +60,7 @@ def weigh_conditions(
         wrong = wrong_interval(driven.end_of.measured_seconds, seconds)
         disturbances += [wrong] if wrong else []
     for load_side in driven.load_sides:
-        disturbances += _load_side_troubles(load_side, limits)
+        disturbances += _load_side_troubles(load_side, limits, seconds)
     if seconds < _MIN_S:
         return {}, disturbances
     conditions = conditions_between(
@@ -75,13 +75,16 @@ def weigh_conditions(
     return conditions_document(conditions, limits), disturbances
 
 
-def _load_side_troubles(load_side: LoadSide, limits: Limits) -> list[Disturbance]:
+def _load_side_troubles(load_side: LoadSide, limits: Limits, seconds: float) -> list[Disturbance]:
     return load_host_troubles(
         load_side.host,
         limits,
         busy_pct=load_side.cpu.get("busy_pct"),
         steal_pct=load_side.cpu.get("steal_pct"),
+        stalled_s=load_side.cpu.get("stalled_s"),
         late_s=load_side.late_ms / 1000,
+        drift_s=load_side.clock_drift_ms / 1000,
+        seconds=seconds,
     )
 
 

@@ -13,7 +13,7 @@ from benchmarks.errors import RunFailed
 from benchmarks.measurement.early_stop import Cut, CutWatch
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
-from benchmarks.outcomes import Outcome
+from benchmarks.outcomes import DRIVERS_OWN, Outcome
 from benchmarks.servers.failures import explain_death, find_trouble
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.telemetry.commits import CommitCounter
@@ -33,8 +33,6 @@ _BEGINNING = {
 # So long a driver may take to end its transactions and write down what it has measured before
 # it can be stopped again, in seconds.
 _COLLECT_S = 10.0
-# Failures that may be the config's as well as the host's.
-_DRIVERS_OWN = {Outcome.ZERO_WORK, Outcome.DRIVER_FAILED, Outcome.TIMED_OUT}
 
 
 @dataclass(frozen=True)
@@ -174,7 +172,7 @@ def called_off(failure: RunFailed) -> RunFailed | None:
     So a disk that somebody has filled is not held against the config: the driver finds that it
     cannot write down what it has measured while nobody looks for the disk's reserve.
     """
-    if failure.outcome not in _DRIVERS_OWN:
+    if failure.outcome not in DRIVERS_OWN:
         return None
     return RunFailed(
         Outcome.CANCELLED, f"the run was to end: {failure}", log_tail=failure.log_tail
@@ -187,7 +185,7 @@ def host_stalled(limits: Limits, sampler: Sampler, failure: RunFailed) -> RunFai
     What is left of the interval then says nothing of the config, such as no transaction at all.
     """
     stalled_s = sampler.stalled_s()
-    if failure.outcome not in _DRIVERS_OWN or not limits.stall_pct or stalled_s <= MIN_STALL_S:
+    if failure.outcome not in DRIVERS_OWN or not limits.stall_pct or stalled_s <= MIN_STALL_S:
         return None
     text = f"the host stalled for {stalled_s:.1f} s while it was driven: {failure}"
     return RunFailed(Outcome.DISTURBED, text, log_tail=failure.log_tail)

@@ -1,4 +1,6 @@
-"""What the load host had left while it drove: a client without CPU is the limit itself."""
+"""What the load host had left while it drove: a client without CPU is the limit itself, and one
+that stands still for a while makes the server look slow.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,8 @@ from typing import Any, Self
 
 import psutil
 
+from benchmarks.telemetry.conditions import stalled_s
+
 _PERIOD_S = 1.0
 
 
@@ -18,13 +22,14 @@ class LoadCpu:
 
     busy_pct: everything but idle and waiting for I/O, other machines' share (steal) included.
     busiest_pct: the same of the CPU that was busiest. steal_pct: the hypervisor's other guests.
-    per_second: busy_pct second by second.
+    per_second: busy_pct second by second. stalled_s: seconds in which nothing ran there.
     """
 
     busy_pct: float
     busiest_pct: float
     steal_pct: float
     logical_cpus: int
+    stalled_s: float = 0.0
     per_second: list[float] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
@@ -39,6 +44,7 @@ class CpuWatch:
 
     def __init__(self) -> None:
         self._readings: list[_Times] = []
+        self._at: list[float] = []
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="load-cpu", daemon=True)
 
@@ -52,14 +58,14 @@ class CpuWatch:
 
     def begin(self) -> None:
         """The measured interval begins."""
-        self._readings.append(_read())
+        self._take()
         self._thread.start()
 
     def end(self) -> None:
         """It ends."""
         self._ended.set()
         self._thread.join()
-        self._readings.append(_read())
+        self._take()
 
     def found(self) -> LoadCpu | None:
         """None without both ends."""
@@ -74,14 +80,23 @@ class CpuWatch:
             busiest_pct=max(single),
             steal_pct=steal,
             logical_cpus=len(first),
+            stalled_s=round(self.stalled_s(), 2),
             per_second=[round(_shares(a, b)[0], 1) for a, b in steps],
         )
+
+    def stalled_s(self) -> float:
+        """Seconds so far in which nothing ran on this host."""
+        return stalled_s(self._at, _PERIOD_S)
 
     def _run(self) -> None:
         following = time.monotonic() + _PERIOD_S
         while not self._ended.wait(max(0.0, following - time.monotonic())):
-            self._readings.append(_read())
+            self._take()
             following += _PERIOD_S
+
+    def _take(self) -> None:
+        self._at.append(time.monotonic())
+        self._readings.append(_read())
 
 
 def _read() -> _Times:

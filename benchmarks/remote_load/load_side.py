@@ -9,11 +9,12 @@ from pathlib import Path
 
 from benchmarks.drivers.protocol import AT_ONCE, LocalDriver, Phase
 from benchmarks.errors import RunFailed
-from benchmarks.outcomes import Outcome
+from benchmarks.outcomes import DRIVERS_OWN, Outcome
 from benchmarks.remote_load.clock import ClockReading
 from benchmarks.remote_load.link import Link
 from benchmarks.remote_load.load_cpu import CpuWatch
 from benchmarks.remote_load.messages import Order, Phases, Result
+from benchmarks.telemetry.disturbance import MIN_STALL_S
 
 
 def drive_for(
@@ -66,6 +67,8 @@ def drive_for(
                 link.look()  # the driver may have noticed first
             if link.broken and not should_stop():
                 raise _cut_off(link) from failure
+            if failure.outcome in DRIVERS_OWN and cpu.stalled_s() > MIN_STALL_S:
+                raise _stood_still(cpu.stalled_s(), failure) from failure
             raise
         last = clock
         with suppress(RunFailed):  # it has been driven; only the second reading is missing
@@ -94,6 +97,11 @@ class _WhenTold:
     def at(self) -> float | None:
         begins_at = self._begin_at()
         return None if begins_at is None else begins_at - self._clock.offset_s
+
+
+def _stood_still(stalled_s: float, failure: RunFailed) -> RunFailed:
+    text = f"the load host stalled for {stalled_s:.1f} s while it drove: {failure}"
+    return RunFailed(Outcome.DISTURBED, text, log_tail=failure.log_tail)
 
 
 def _cut_off(link: Link) -> RunFailed:

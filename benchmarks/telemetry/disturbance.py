@@ -55,6 +55,9 @@ class Limits:
 MIN_STALL_S = 1.0
 #: Telemetry of a run that is driven elsewhere may begin this much before or after its driver.
 MAX_LATE_S = 1.0
+#: The clocks of two hosts may drift apart by that much and this share of the time: while they are
+#: set right they run by up to half of it faster or slower.
+_DRIFT_SHARE = 0.001
 # A disk that is busy all the time with few small requests: others with less than this do not
 # make the difference, whatever their share.
 MIN_FOREIGN_IO_MB_S = 1.0
@@ -79,7 +82,7 @@ def find_disturbances(conditions: Conditions, limits: Limits) -> list[Disturbanc
     """Every exceeded limit, the most serious kind of disturbance first."""
     checks = (
         _suspended(conditions, limits),
-        _stall(conditions, limits),
+        _stall("the host", conditions.stalled_s, conditions.seconds, limits),
         _check(Kind.STEAL, conditions.steal_pct, limits.steal_pct, "%", _STEAL),
         _foreign_cpu(conditions, limits),
         _foreign_io(conditions, limits),
@@ -129,13 +132,18 @@ def load_host_troubles(
     *,
     busy_pct: float | None,
     steal_pct: float | None,
+    stalled_s: float | None,
     late_s: float,
+    drift_s: float,
+    seconds: float,
 ) -> list[Disturbance]:
     """Exceeded limits of a run's load host; None for what it did not report.
 
-    `late_s` is by how much telemetry's interval began after the driver's.
+    `late_s` is by how much telemetry's interval of so many `seconds` began after the driver's,
+    `drift_s` by how much the hosts' clocks drifted apart: one that is suspended stands still.
     """
     found = [
+        _stall(f"load host {host}", stalled_s, seconds, limits),
         _check(Kind.CLIENT, busy_pct, limits.load_cpu_pct, "%", f"{_CLIENT} {host}{_CLIENT_USED}"),
         _check(Kind.STEAL, steal_pct, limits.steal_pct, "%", f"load host {host}: {_STEAL}"),
     ]
@@ -145,6 +153,12 @@ def load_host_troubles(
             f" on load host {host}"
         )
         found.append(Disturbance(Kind.INTERVAL, abs(late_s), MAX_LATE_S, "s", text))
+    allowed = MAX_LATE_S + _DRIFT_SHARE * seconds
+    if abs(drift_s) > allowed:
+        text = (
+            f"the clocks of this host and of load host {host} drifted {abs(drift_s):.1f} s apart"
+        )
+        found.append(Disturbance(Kind.INTERVAL, abs(drift_s), allowed, "s", text))
     return [one for one in found if one is not None]
 
 
@@ -228,12 +242,14 @@ def _suspended(conditions: Conditions, limits: Limits) -> Disturbance | None:
     return _check(Kind.SUSPENDED, conditions.asleep_s, limit, "s", text)
 
 
-def _stall(conditions: Conditions, limits: Limits) -> Disturbance | None:
+def _stall(
+    who: str, stalled_s: float | None, seconds: float, limits: Limits
+) -> Disturbance | None:
     if not limits.stall_pct:
         return None
-    limit = max(MIN_STALL_S, limits.stall_pct / 100 * conditions.seconds)
-    text = f"the host stalled for {{value:.1f}} of {conditions.seconds:.0f} s"
-    return _check(Kind.STALL, conditions.stalled_s, round(limit, 1), "s", text)
+    limit = max(MIN_STALL_S, limits.stall_pct / 100 * seconds)
+    text = f"{who} stalled for {{value:.1f}} of {seconds:.0f} s"
+    return _check(Kind.STALL, stalled_s, round(limit, 1), "s", text)
 
 
 def _foreign_cpu(conditions: Conditions, limits: Limits) -> Disturbance | None:

@@ -513,6 +513,18 @@ def test_a_driver_that_notices_first_that_it_is_cut_off_is_not_blamed(
     assert failed.value.outcome is Outcome.LOST
 
 
+def test_no_work_of_a_load_host_that_stood_still_is_not_held_against_the_config(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CpuWatch, "stalled_s", lambda _: 7.0)
+    with (
+        driven(FakeDriver(fail=Outcome.ZERO_WORK), tmp_path, monkeypatch) as run,
+        pytest.raises(RunFailed, match=r"the load host stalled for 7\.0 s") as failed,
+    ):
+        run()
+    assert failed.value.outcome is Outcome.DISTURBED
+
+
 @pytest.mark.parametrize(
     ("error", "outcome"),
     [
@@ -551,12 +563,15 @@ def test_a_load_host_whose_result_does_not_come_loses_the_run(
 
 def test_a_load_host_without_cpu_is_the_limit_and_not_the_server() -> None:
     limits = Limits()
-    quiet = {"busy_pct": 50.0, "steal_pct": 0.0, "late_s": 0.1}
+    quiet = {"busy_pct": 50.0, "steal_pct": 0.0, "stalled_s": 0.9, "late_s": 0.1, "drift_s": -1.0}
+    quiet["seconds"] = 30.0
     assert load_host_troubles("driver-1", limits, **quiet) == []
     for change, kind in (
         ({"busy_pct": 95.0}, Kind.CLIENT),
         ({"steal_pct": 20.0}, Kind.STEAL),
+        ({"stalled_s": 1.2}, Kind.STALL),
         ({"late_s": -3.0}, Kind.INTERVAL),
+        ({"drift_s": 1.1}, Kind.INTERVAL),
     ):
         (found,) = load_host_troubles("driver-1", limits, **quiet | change)
         assert found.kind is kind
@@ -613,6 +628,18 @@ def test_a_cpu_is_never_busy_for_more_than_the_time_that_passed(
         found = watch.found()
     assert found is not None
     assert (found.busiest_pct, found.steal_pct) == (100.0, 0.0)
+
+
+def test_a_load_host_that_stood_still_says_for_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    instants = iter([100.0, 101.0, 101.1, 106.1, 106.2])
+    clock = SimpleNamespace(monotonic=lambda: next(instants))
+    monkeypatch.setattr("benchmarks.remote_load.load_cpu.time", clock)
+    monkeypatch.setattr("benchmarks.remote_load.load_cpu._read", lambda: [(1.0, 0.5, 0.0)])
+    watch, stalled = CpuWatch(), []
+    for _ in range(5):
+        watch._take()
+        stalled.append(found.stalled_s if (found := watch.found()) else None)
+    assert stalled == [None, 0.0, 0.0, 4.0, 4.0]
 
 
 def test_what_is_stored_of_a_load_side_is_json() -> None:
