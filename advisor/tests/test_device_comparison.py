@@ -188,6 +188,17 @@ def test_a_config_that_failed_once_is_not_the_best() -> None:
     assert cell(comparison, device, 16).config == "whitepaper-a"
 
 
+def test_a_config_whose_run_was_measured_again_on_a_disk_with_room_can_be_the_best() -> None:
+    device = measured_on(SATA, connections=[8])
+    run = runs_of(device, slot__candidate__name="whitepaper-a", slot__block=1).get()
+    again = Run.objects.get(pk=run.pk)
+    again.pk, again.retry_of = None, run
+    again.save(force_insert=True)
+    Slot.objects.filter(run=run).update(run=again)
+    Run.objects.filter(pk=run.pk).update(state=RunState.DISK_FULL, tpmP=None)
+    assert cell(the_comparison(), device).config == "whitepaper-a"
+
+
 def test_only_durability_d0_can_be_best() -> None:
     device = measured_on(SATA)
     Candidate.objects.filter(name="whitepaper-a").update(durability=DurabilityClass.D1)

@@ -107,7 +107,10 @@ def recommended_configs(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
 
 
 def failed_configs(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
-    """Configs with a failed run that may be their fault: never the best, however fast."""
+    """Configs with a failed run that may be their fault: never the best, however fast.
+
+    One that was measured again, because the disk was full, is not.
+    """
     found: dict[Place, set[ConfigKey]] = defaultdict(set)
     for device, connections, config, with_data in (
         Run.objects.filter(
@@ -117,6 +120,7 @@ def failed_configs(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
             workload__driver=run_set.driver,
             workload__warehouses=run_set.warehouses,
             state__in=FAULTS,
+            retries=None,
         )
         .values_list("device_id", "workload__connections", "config_id", "logs_with_data")
         .distinct()
