@@ -51,7 +51,7 @@ class IntervalsSeries:
 
 def intervals_series(board: Board, metric: Metric = Metric.TPMP) -> IntervalsSeries:
     """Without the baseline, which is the line at zero; fresh pairs are for tpmP only."""
-    judgement = board.judgements[metric]
+    judgement = board.judgement_by(metric)
     effects = []
     for line in judgement.ranked:
         ratio = line.ratio_to_baseline if line.at_most is None else line.at_most

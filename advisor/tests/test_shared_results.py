@@ -74,6 +74,12 @@ def test_a_study_that_has_ended_is_judged_once_for_all_who_ask(
     for before, after in zip(first, again, strict=True):
         assert len(before) == len(after)
 
+    # What is not asked for is not worked out.
+    judged.clear()
+    (board,) = StudyResult(study).boards
+    assert board.for_advice is board.judgement
+    assert len(judged) == 1
+
     # Each of these is another answer.
     report = f"/studies/{study.pk}/report/"
     Device.objects.update(model="Another model", kind="other")

@@ -62,18 +62,25 @@ class Board:
     aim: Aim = NO_LIMITS
     crash_tests: Mapping[str, CrashTest] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def judgement(self) -> Judgement:
         """By tpmP, the metric that decides a study."""
-        return self.judged_by(Metric.TPMP)
+        return self.judgement_by(Metric.TPMP)
+
+    def judgement_by(self, metric: Metric) -> Judgement:
+        """By one metric; each is worked out once, when it is first asked for."""
+        if metric not in self._judgements:
+            self._judgements[metric] = self.judged_by(metric)
+        return self._judgements[metric]
 
     @cached_property
+    def _judgements(self) -> dict[Metric, Judgement]:
+        return {}
+
+    @property
     def judgements(self) -> dict[Metric, Judgement]:
         """The ranking by each metric."""
-        return {
-            metric: self.judgement if metric is Metric.TPMP else self.judged_by(metric)
-            for metric in Metric
-        }
+        return {metric: self.judgement_by(metric) for metric in Metric}
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -97,7 +104,7 @@ class Board:
 
     def _among_the_fit(self, metric: Metric) -> Judgement:
         unfit = {*self.failed, *self.over_limits}
-        return self.judged_by(metric, without=unfit) if unfit else self.judgements[metric]
+        return self.judged_by(metric, without=unfit) if unfit else self.judgement_by(metric)
 
     @cached_property
     def missed(self) -> dict[str, dict[Metric, float | None]]:
@@ -146,7 +153,7 @@ class Board:
         """The ranking by a metric, with the candidates' rows."""
         return [
             Row(self.candidates[line.candidate], line, self.eliminations.get(line.candidate))
-            for line in self.judgements[metric].ranked
+            for line in self.judgement_by(metric).ranked
         ]
 
     def judged_by(self, metric: Metric, without: Iterable[str] = ()) -> Judgement:

@@ -76,7 +76,7 @@ def _board(board: Board, result: StudyResult, most: int) -> ReportBoard:
     kept = rows[:most]
     if not any(row.candidate.is_baseline for row in kept):
         kept = [*kept[:-1], *(row for row in rows if row.candidate.is_baseline)]
-    judgement = board.judgements[result.aim.objective]
+    judgement = board.judgement_by(result.aim.objective)
     return ReportBoard(
         title=_title(board, result),
         verdict=board.for_advice.verdict.sentence,

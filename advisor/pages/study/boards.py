@@ -113,7 +113,7 @@ class BoardSection:
         """By the chosen metric; for tpmP that of the recommendation, without failed candidates."""
         if self.choice.metric is Metric.TPMP:
             return self.board.for_advice
-        return self.board.judgements[self.choice.metric]
+        return self.board.judgement_by(self.choice.metric)
 
     @property
     def blocks(self) -> int:
