@@ -21,10 +21,10 @@ from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
 from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.tests.test_contract import RandomSearch
-from tuning.studies import trials
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.searched import Searched
-from tuning.tests.test_search_rows import CAPACITY, Script, refusing, search, step, to_the_end
+from tuning.tests.kept import kept
+from tuning.tests.test_search_rows import CAPACITY, Script, search, step, to_the_end
 from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 from tuning.tests.test_study_race import noisy
 
@@ -51,6 +51,12 @@ def begun(search: Callable[..., Study]) -> Study:
     Study.objects.filter(pk=study.pk).update(search=stored)
     study.refresh_from_db()
     return study
+
+
+@pytest.fixture
+def over(begun: Study) -> Study:
+    """The same at its end: the given config has won. To be asked for before any user."""
+    return kept("search, shown", lambda: to_the_end(begun, noisy({"5000": 1.3})))
 
 
 def page(client: Client, study: Study) -> str:
@@ -125,10 +131,8 @@ def test_the_page_names_the_metric_that_a_search_is_for(
     assert re.search(r"best so far \S+ \([^)]+ % p95 response time\)", page(admin_client, begun))
 
 
-def test_the_page_shows_what_was_tried_and_what_raced(
-    begun: Study, admin_client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = to_the_end(begun, noisy({"5000": 1.3}))
+def test_the_page_shows_what_was_tried_and_what_raced(over: Study, admin_client: Client) -> None:
+    study = over
     assert study.state == StudyState.FINISHED
     html = page(admin_client, study)
     assert "5 configs measured" in html
@@ -175,9 +179,9 @@ def test_a_search_that_found_nothing_shows_no_ranking(
 
 
 def test_a_look_without_a_figure_is_a_cross_and_no_number(
-    begun: Study, admin_client: Client
+    over: Study, admin_client: Client
 ) -> None:
-    study = to_the_end(begun, noisy({"5000": 1.3}))
+    study = over
     slot = study.slots.get(candidate__name="guess-3", purpose=SlotPurpose.SEARCH)
     Run.objects.filter(pk=slot.run_id).update(state=RunState.CRASHED, tpmP=None)
     found = search_result(StudyResult(study))
@@ -188,8 +192,8 @@ def test_a_look_without_a_figure_is_a_cross_and_no_number(
     assert "no result" in names
 
 
-def test_a_void_run_is_no_look(begun: Study) -> None:
-    study = to_the_end(begun, noisy({"5000": 1.3}))
+def test_a_void_run_is_no_look(over: Study) -> None:
+    study = over
     slot = study.slots.get(candidate__name="guess-3", purpose=SlotPurpose.SEARCH)
     for state in (RunState.DISTURBED, RunState.LOST, RunState.CANCELLED):
         Run.objects.filter(pk=slot.run_id).update(state=state, tpmP=None)
@@ -201,8 +205,8 @@ def test_a_void_run_is_no_look(begun: Study) -> None:
         assert progress.tried == len(found.tried) == 4
 
 
-def test_a_lucky_look_is_taken_back_by_the_next(begun: Study) -> None:
-    study = to_the_end(begun, noisy({"5000": 1.3}))
+def test_a_lucky_look_is_taken_back_by_the_next(over: Study) -> None:
+    study = over
     rounds = study.slots.filter(purpose=SlotPurpose.SEARCH)
     run = rounds.get(candidate__name="guess-2").run
     Run.objects.filter(pk=run.pk).update(tpmP=12_000.0)
@@ -217,10 +221,12 @@ def test_a_lucky_look_is_taken_back_by_the_next(begun: Study) -> None:
     assert best[-1] == ("guess-2", 1.4)
 
 
-def test_the_terminal_reports_a_search(begun: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "try_config", refusing())
+def test_the_terminal_says_nothing_of_a_search_before_it_has_begun(begun: Study) -> None:
     assert searched_text(study_progress(begun)) == ""
-    study = to_the_end(begun, noisy({"5000": 1.3}))
+
+
+def test_the_terminal_reports_a_search(over: Study) -> None:
+    study = over
     raced = study.slots.filter(purpose=SlotPurpose.BLOCK, candidate__is_baseline=False)
     count = raced.values("candidate").distinct().count()
     assert searched_text(study_progress(study)) == f"5 configs tried, {count} in the race"

@@ -32,6 +32,7 @@ from tuning.studies.progress import study_progress
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
 from tuning.studies.scheduler import CRASH_TEST, advance_host, is_under_way
 from tuning.studies.slot_states import slot_states
+from tuning.tests.kept import kept
 from tuning.tests.test_study_lifecycle import host_of_fakes, run_to_the_end, sent
 from tuning.tests.test_study_race import cnf, noisy, started
 from tuning.tests.work import execute_crash_test, execute_run, next_run
@@ -60,8 +61,9 @@ def recovering(seconds: dict[str, float]) -> Callable[..., list[Recovered]]:
 def measured(**values: Any) -> Study:
     """A study whose runs are done and whose first crash test, if any, is queued."""
     configs = [("fast", cnf(5000)), ("second", cnf(4000))]
-    study = started(**{"configs": configs, "recovery": True} | values)
-    return run_to_the_end(study, noisy(EFFECTS))
+    asked = {"configs": configs, "recovery": True} | values
+    name = f"measured, waiting for crash tests {values}"
+    return kept(name, lambda: run_to_the_end(started(**asked), noisy(EFFECTS)))
 
 
 def soon_measured() -> Study:
@@ -96,11 +98,13 @@ def test_baseline_and_winner_are_killed_after_the_confirmation_and_it_is_said(
     sent: list[Any],
 ) -> None:
     study = measured()
+    sent.clear()
     assert study.state == StudyState.RUNNING
     assert not study.recommendations.exists()
     test = queued(study)
     assert test is not None
-    assert sent[-1] == (CRASH_TEST, test.pk, study.host.queue)
+    advance_host(study.host_id)
+    assert sent == [(CRASH_TEST, test.pk, study.host.queue)]
     assert test.load_s >= 30
     study = to_the_end(study, recovering({"5000": 7.0}))
     assert study.state == StudyState.FINISHED, study.reason

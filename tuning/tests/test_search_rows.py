@@ -44,6 +44,7 @@ from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
 from tuning.studies.slot_states import slot_states
+from tuning.tests.kept import kept
 from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 from tuning.tests.test_study_race import noisy, started
 from tuning.tests.work import execute_crash_test, execute_run, next_run, prepare_study
@@ -344,7 +345,7 @@ class Watched:
 
 def test_nothing_is_thought_over_while_a_recovery_is_timed(search: Callable[..., Study]) -> None:
     watched = Watched(RandomSearch(), [])
-    study = to_the_end(search(watched, seed=3, blocks=6, recovery=True), noisy({"5000": 1.3}))
+    study = to_the_end(search(watched, seed=3, blocks=3, recovery=True), noisy({"5000": 1.3}))
     test = CrashTest.objects.get(slot__study=study)
     for state in (JobState.QUEUED, JobState.RUNNING):
         CrashTest.objects.filter(pk=test.pk).update(state=state)
@@ -353,28 +354,32 @@ def test_nothing_is_thought_over_while_a_recovery_is_timed(search: Callable[...,
         assert len(watched.held) == asked
 
 
-def test_a_search_is_thought_over_while_nobody_holds_the_studys_row(
+def ended_search(search: Callable[..., Study]) -> Study:
+    """One to which nothing happened; others of its seed and length end in the same way."""
+    wanted = {"seed": 3, "blocks": 3}
+    return kept(
+        "search", lambda: to_the_end(search(RandomSearch(), **wanted), noisy({"5000": 1.3}))
+    )
+
+
+def test_a_search_is_thought_over_by_one_while_nobody_holds_the_studys_row(
     search: Callable[..., Study],
 ) -> None:
-    """After hundreds of runs a proposal takes seconds, in which nobody else could write."""
-    expected = names(to_the_end(search(RandomSearch(), seed=3, blocks=3), noisy({"5000": 1.3})))
-    watched = Watched(RandomSearch(), [])
-    study = to_the_end(search(watched, seed=3, blocks=3), noisy({"5000": 1.3}))
-    assert study.state == StudyState.FINISHED
-    assert watched.held
-    assert not any(watched.held)
-    assert names(study) == expected
+    """After hundreds of runs a proposal takes seconds, in which nobody else could write.
 
-
-def test_while_one_process_thinks_no_other_begins_to(search: Callable[..., Study]) -> None:
-    """The sweep comes every three seconds; what it began would go on while a run is measured."""
+    Nor does another process begin to think meanwhile: the sweep comes every three seconds, and
+    what it began would go on while a run is measured.
+    """
+    expected = names(ended_search(search))
     alone = Watched(RandomSearch(), [])
-    expected = to_the_end(search(alone, seed=3, blocks=3))
-    watched = Watched(RandomSearch(), [], lambda: advance_host(study.host_id))
-    study = search(watched, seed=3, blocks=3)
-    assert to_the_end(study).state == expected.state == StudyState.FINISHED
-    assert len(watched.held) == len(alone.held)
-    assert names(study) == names(expected)
+    beside = Watched(RandomSearch(), [], lambda: advance_host(study.host_id))
+    for watched in (alone, beside):
+        study = search(watched, seed=3, blocks=3)
+        assert to_the_end(study, noisy({"5000": 1.3})).state == StudyState.FINISHED
+        assert watched.held
+        assert not any(watched.held)
+        assert names(study) == expected
+    assert len(beside.held) == len(alone.held)
 
 
 def test_a_search_that_is_cancelled_while_it_thinks_measures_nothing_more(
@@ -419,7 +424,7 @@ def test_a_crash_while_a_proposal_is_written_costs_nothing(
     search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     """The same candidates and runs, in the same order, as without a crash."""
-    expected = to_the_end(search(RandomSearch(), seed=3, blocks=3), noisy({"5000": 1.3}))
+    expected = ended_search(search)
     study = search(RandomSearch(), seed=3, blocks=3)
     step(study)
     if when == "half the rows":
@@ -480,8 +485,7 @@ def test_a_search_is_cancelled_while_it_tries(search: Callable[..., Study]) -> N
 def test_a_run_that_crashed_while_searching_rules_a_config_out(
     search: Callable[..., Study],
 ) -> None:
-    study = search(RandomSearch(), seed=3, blocks=6)
-    to_the_end(study, noisy({"5000": 1.3}))
+    study = ended_search(search)
     (board,) = StudyResult(study).boards
     name = next(name for name in board.candidates if name != board.baseline.name)
     assert not board.failed

@@ -33,6 +33,7 @@ from tuning.studies.progress import study_progress
 from tuning.studies.request import BadRequest, StudyRequest
 from tuning.studies.scheduler import advance_host
 from tuning.studies.slot_states import slot_states
+from tuning.tests.kept import kept
 from tuning.tests.test_export_formats import SCHEMA
 from tuning.tests.test_search_rows import step, to_the_end
 from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, sent
@@ -87,6 +88,11 @@ def started(**values: Any) -> Study:
     return create_study(StudyRequest(**(facts | values)))
 
 
+def ended() -> Study:
+    """A study whose winner was taken apart, and reduced to what matters."""
+    return kept("taken apart", lambda: to_the_end(started(), measuring()))
+
+
 def taken_apart(study: Study) -> TakenApart:
     result = StudyResult(study)
     found = result.taken_apart(result.boards[0].place)
@@ -99,7 +105,7 @@ def purposes(study: Study) -> list[str]:
 
 
 def test_what_brings_nothing_is_left_out_and_what_is_recommended_was_measured_as_such() -> None:
-    study = to_the_end(started(), measuring())
+    study = ended()
     assert study.state == StudyState.FINISHED, study.reason
     found = study.recommendations.get()
     assert found.whole is not None
@@ -201,7 +207,7 @@ def test_minutes_that_do_not_suffice_are_said_with_the_lines_that_were_not_teste
 
 def test_it_goes_on_where_it_was_whatever_happens_in_between() -> None:
     """Paused, resumed, without messages and asked twice: the same study as one in one go."""
-    whole, parts = to_the_end(started(), measuring()), started()
+    whole, parts = ended(), started()
     while SlotPurpose.APART not in purposes(parts):
         step(parts, measuring())
     pause_study(parts, by="somebody", reason="lunch")
@@ -238,7 +244,7 @@ def test_progress_names_what_is_left_out_and_the_forecast_counts_it() -> None:
 
 
 def test_an_extension_does_not_take_the_same_winner_apart_again() -> None:
-    study = to_the_end(started(), measuring())
+    study = ended()
     before = purposes(study)
     extend_study(study, 1)
     to_the_end(study, measuring())
@@ -268,7 +274,7 @@ def test_a_line_without_which_the_server_does_not_start_is_kept(
 
 
 def test_files_say_what_each_line_brings_and_can_have_all_of_them() -> None:
-    study = to_the_end(started(), measuring())
+    study = ended()
     result = StudyResult(study)
     found: Recommendation = result.recommendations[0]
     text = " ".join(result.export(found, ExportRequest()).text.replace("#", "").split())
