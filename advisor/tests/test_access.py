@@ -234,6 +234,7 @@ def page(client: Client) -> Callable[[Role, str], str]:
     return read
 
 
+@pytest.mark.long
 def test_pages_show_only_the_buttons_that_may_be_used(page: Callable[[Role, str], str]) -> None:
     operator = factories.make_user("operator", Role.OPERATOR)
     own = factories.make_study(blocks=1, names=factories.NAMES[:2], created_by=operator)

@@ -51,6 +51,7 @@ def error(answer: Any, status: int) -> dict[str, Any]:
     return dict(body["error"])
 
 
+@pytest.mark.long
 def test_no_operation_takes_a_token_that_is_none() -> None:
     """Whatever its address, all of the description."""
     user = factories.make_user("dba", Role.ADMINISTRATOR)
@@ -108,6 +109,7 @@ def test_a_wrong_token_is_401(client: Client) -> None:
     assert error(answer, 401)["code"] == "authentication_failed"
 
 
+@pytest.mark.long
 def test_with_a_token_everything_is_read(api: Client) -> None:
     study = factories.measured_study(blocks=1)
     for address in addresses(study):

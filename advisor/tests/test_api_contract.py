@@ -61,6 +61,7 @@ def check(document: dict[str, Any], name: str, value: Any) -> None:
     assert set(value) <= set(described)
 
 
+@pytest.mark.long
 def test_the_committed_document_has_not_drifted(tmp_path: Path) -> None:
     fresh = tmp_path / "openapi.yaml"
     call_command("spectacular", file=str(fresh), validate=True, fail_on_warn=True)
@@ -81,6 +82,7 @@ def test_the_guide_names_every_path_and_every_error(document: dict[str, Any]) ->
         assert f"`{code}`" in guide, code
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_answers_are_as_the_document_says(
     client: Client, admin_user: User, document: dict[str, Any]

@@ -81,6 +81,7 @@ def validate(value: Any, schema: dict[str, Any], closed: dict[str, Any], where: 
         pytest.fail(f"{where}: {list(error.path)}: {error.message[:300]}; {HOW}")
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_what_the_examples_ask_is_taken_and_answered_as_described(
     document: dict[str, Any],

@@ -124,6 +124,7 @@ def comparable(document: Any) -> Any:
     return [comparable(one) for one in document] if isinstance(document, list) else document
 
 
+@pytest.mark.long
 def test_a_study_says_elsewhere_what_it_says_here(api: Client) -> None:
     study = measured()
     data = exported(api, study)
@@ -190,6 +191,7 @@ def test_the_request_that_repeats_a_search_asks_for_the_same() -> None:
         assert (found.takes_apart, found.recovery) == (apart, recovery)
 
 
+@pytest.mark.long
 def test_what_comes_from_elsewhere_is_only_looked_at(api: Client, client: Client) -> None:
     pk = imported(api, OLD.read_bytes()).json()["id"]
     study = Study.objects.get(pk=pk)
@@ -270,6 +272,7 @@ def test_an_old_bundle_is_still_read(api: Client) -> None:
     assert ranking[0]["tpmP"] == pytest.approx(8500, rel=0.1)
 
 
+@pytest.mark.long
 def test_the_load_hosts_of_a_study_go_with_it(api: Client) -> None:
     """Also that of a bundle from before there could be several."""
     study = measured()
@@ -329,6 +332,7 @@ DAMAGED: dict[str, Callable[[Files], bytes]] = {
 }
 
 
+@pytest.mark.long
 def test_whatever_is_wrong_nothing_is_stored(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     files = parts(OLD.read_bytes())
     before = stored()

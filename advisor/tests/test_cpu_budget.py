@@ -175,6 +175,7 @@ def test_programs_are_refused_when_it_is_used_up_and_what_ends_a_measurement_is_
         assert done.status_code == 200, done.content
 
 
+@pytest.mark.long
 def test_real_requests_use_it_up_while_something_is_measured_here_and_never_else(
     measured: Run, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

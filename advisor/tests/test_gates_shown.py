@@ -111,6 +111,7 @@ def test_a_gate_is_asked_for_waited_for_and_read_through_the_api() -> None:
     assert (cancelled["verdict"], cancelled["result"]) == ("error", None)
 
 
+@pytest.mark.long
 def test_of_two_gates_at_once_one_waits_for_the_other() -> None:
     first, second = (post(client_of(name)).json()["id"] for name in ("one", "two"))
     rows = Study.objects.order_by("pk")

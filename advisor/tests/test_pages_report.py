@@ -43,6 +43,7 @@ def test_a_report_has_question_verdict_ranking_conditions_command_and_file(
     assert f"/studies/{study.pk}/" in text
 
 
+@pytest.mark.long
 def test_a_report_is_cut_to_what_fits_and_says_so(admin_client: Client) -> None:
     names = ["server-default", *(f"config-{number:02}-" + "x" * 80 for number in range(24))]
     devices = [factories.make_device(data_dir=f"/srv/{number}") for number in range(10)]

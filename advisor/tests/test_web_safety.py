@@ -75,6 +75,7 @@ def tried(client: Client, name: str, password: str, **more: Any) -> int:
 # --- log-in --------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_burst_of_wrong_log_ins_hashes_hardly_anything(hashed: list[str]) -> None:
     User.objects.create_user("dba", password=RIGHT)
     hashed.clear()

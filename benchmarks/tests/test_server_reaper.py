@@ -319,6 +319,7 @@ def test_reapers_may_meet(registry: Path, server_tmp: Path) -> None:
     assert sorted(done) == sorted(f"deleted {run}" for run in runs)
 
 
+@pytest.mark.long
 def test_a_process_is_found_even_while_it_changes_programs(server_tmp: Path) -> None:
     argument = defaults_argument(server_tmp)
     command = [*launcher(None), "/bin/sh", "-c", "read line", argument]

@@ -198,6 +198,7 @@ VALUES = st.none() | st.text(
 )
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(NAMES, VALUES), max_size=12))
 def test_parse_render_parse(settings: list[tuple[str, str | None]]) -> None:
     text = "[mysqld]\n" + "\n".join(option_line(name, value) for name, value in settings)

@@ -201,6 +201,7 @@ def test_figures_that_are_missing_are_not_invented() -> None:
     assert "no figure against server-default" in text
 
 
+@pytest.mark.long
 @given(st.text(max_size=300))
 def test_no_text_from_outside_becomes_an_option(text: str) -> None:
     rendered = render(

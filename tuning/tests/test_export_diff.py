@@ -166,6 +166,7 @@ LINES = st.sampled_from(
 )
 
 
+@pytest.mark.long
 @given(st.lists(LINES, max_size=12), st.booleans(), st.text(max_size=60))
 def test_any_file_ends_up_with_exactly_these_values(
     lines: list[bytes], ended: bool, text: str

@@ -351,6 +351,7 @@ def test_the_last_guard_lets_through_what_is_tuned_and_nothing_that_the_advisor_
         assert is_forbidden(knob.name) == (knob.set_by is not None), knob.name
 
 
+@pytest.mark.long
 @given(valid_knobs())
 def test_what_passed_the_gate_passes_again_unchanged(
     case: tuple[ServerTraits, dict[str, str]],

@@ -130,6 +130,7 @@ def test_a_third_baseline_in_a_block_is_refused() -> None:
         analyse([ok(BASE, 1, tpmP=1, replicate=2)], BASE)
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(
