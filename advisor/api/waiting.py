@@ -36,7 +36,6 @@ WAIT = OpenApiParameter(
 VERSION = OpenApiParameter(
     "version", str, description="The version of the study that you know, for wait."
 )
-TOO_MANY = "`too_many_waiting`"
 
 
 class Waiting:
