@@ -161,6 +161,7 @@ def _earlier_names(name: str) -> str:
     machine = machine_id()
     if not machine:
         return ""
-    before = silent_hosts().filter(machine=machine, retired_at=None).exclude(name=name)
+    gone = Q(worker="") | Q(pk__in=silent_hosts().values("pk"))
+    before = Host.objects.filter(gone, machine=machine, retired_at=None).exclude(name=name)
     host = before.order_by("-worker_seen_at").first()
     return host.name if host else ""

@@ -148,11 +148,14 @@ def test_a_worker_whose_host_was_renamed_while_it_was_cut_off_ends_and_says_so()
         stay(gone, "db-1")
 
 
-def test_a_new_name_on_a_known_machine_says_how_the_history_is_kept() -> None:
+@pytest.mark.parametrize("left", [True, False])
+def test_a_new_name_on_a_known_machine_says_how_the_history_is_kept(left: bool) -> None:
     host, _ = join()
     if not host.machine:
         Host.objects.update(machine="m")
-    leave_host(host.pk)
-    Host.objects.update(worker_seen_at=Now() - timedelta(hours=1))
+    if left:
+        leave_host(host.pk)
+    else:
+        Host.objects.update(worker_seen_at=Now() - timedelta(hours=1))
     _, said = join("renamed")
     assert bool(machine_id()) == any("host rename db-1 renamed" in line for line in said)
