@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import re
 import subprocess
 import sys
@@ -56,6 +58,18 @@ def test_the_commands_own_help_and_errors_are_shown(
     shown = capsys.readouterr()
     assert "Print the version" in shown.out
     assert "unrecognized arguments: --unknown" in shown.err
+
+
+def test_no_command_looks_for_garbage_in_what_it_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    thresholds: list[int] = []
+    at_the_end: list[object] = []
+    monkeypatch.setattr(gc, "set_threshold", thresholds.append)
+    monkeypatch.setattr(atexit, "register", at_the_end.append)
+    monkeypatch.setattr(sys, "argv", ["manage.py", "version", "--help"])
+    with pytest.raises(SystemExit):
+        manage.main()
+    assert min(thresholds) > 10_000
+    assert gc.freeze in at_the_end
 
 
 @pytest.mark.parametrize(("commit", "said"), [("0123456789ab", " 0123456789ab"), ("", "")])

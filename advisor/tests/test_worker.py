@@ -87,12 +87,13 @@ STARTED = """
 import sys
 import django
 django.setup()
-from advisor.management.commands import worker
+from advisor.management.commands import advise, worker
 worker.join = worker.leave = lambda: None
 worker.app.worker_main = lambda _: worker.app.loader.import_default_modules()
 worker.Command().run_from_argv(["manage.py", "worker"])
 assert "tuning.tasks" in sys.modules
-print([name for name in sys.modules if name.startswith(("advisor.pages", "advisor.urls"))])
+unused = ("advisor.pages", "advisor.urls", "advisor.api.serializers", "rest_framework.serializers")
+print([name for name in sys.modules if name.startswith(unused)])
 """
 
 
@@ -114,7 +115,7 @@ def test_a_worker_whose_host_was_renamed_while_it_was_cut_off_makes_no_other_hos
     assert [host.name for host in Host.objects.all()] == ["db-2"]
 
 
-def test_a_worker_starts_without_the_pages(tmp_path: Path) -> None:
+def test_worker_and_advise_start_without_pages_and_api(tmp_path: Path) -> None:
     environment = os.environ | {
         "ADVISOR_HOME": str(tmp_path),
         "DJANGO_SETTINGS_MODULE": "advisor.settings",
