@@ -20,6 +20,7 @@ from tuning.results.boards import Board
 from tuning.results.history import RunLine
 from tuning.results.run_series import (
     MAX_CONFIGS,
+    Seconds,
     latencies_of,
     middle_run,
     ok_runs,
@@ -60,7 +61,8 @@ def run_figures(board: Board) -> dict[str, Figure]:
     runs = {name: found for name, found in ok_runs(board, names).items() if found}
     figures: dict[str, Figure] = {}
     figures |= latency_figures(config_latencies(runs))
-    lines = runs_over_time({name: middle_run(found) for name, found in runs.items()})
+    middle = {name: middle_run(found) for name, found in runs.items()}
+    lines = runs_over_time(middle, seconds_of(run.pk for run in middle.values()))
     if lines:
         figures["over-time"] = over_time_figure(lines)
     if blocks := blocks_series(board, names):
@@ -80,10 +82,13 @@ def config_latencies(runs: Mapping[str, Sequence[Run | RunRow]]) -> list[ConfigL
 
 
 def runs_over_time(
-    runs: Mapping[str, Run | RunRow], figure_name: str = "new_orders"
+    runs: Mapping[str, Run | RunRow],
+    found: Mapping[int, Seconds],
+    figure_name: str = "new_orders",
 ) -> list[RunOverTime]:
-    """A line per run that still has its seconds; `figure_name` of `over_time.FIGURES`."""
-    found = seconds_of(run.pk for run in runs.values())
+    """A line per run that still has its seconds, which `found` has by its id; `figure_name` of
+    `over_time.FIGURES`.
+    """
     return [
         RunOverTime(name, run_url(run.pk), there.second, getattr(there, figure_name))
         for name, run in runs.items()

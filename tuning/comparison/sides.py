@@ -22,6 +22,14 @@ _TOKEN = re.compile(r"(run|candidate|config|study)-(\d{1,18})(?:-(\d{1,18})-(\d{
 # Of a config that was measured for years the newest runs speak.
 _MAX_RUNS = 200
 
+# Long columns that nothing is compared by.
+_HEAVY = (
+    *(f"run__{name}" for name in (*BULKY, "live", "disturbances", "load_side")),
+    *(f"run__host__{name}" for name in ("inventory", "datasets", "imported")),
+    *(f"candidate__{name}" for name in ("notes", "lines", "checks", "source")),
+    *("study__log_tail", "study__search"),
+)
+
 Place = tuple[int, int]  # ids of a device and a workload
 
 
@@ -81,7 +89,6 @@ def find_sides(tokens: Iterable[str]) -> Found:
 
 
 def _slots() -> QuerySet[Slot]:
-    heavy = (f"run__{name}" for name in BULKY)
     return (
         Slot.objects.filter(run__state=RunState.OK, run__tpmP__gt=0)
         .select_related(
@@ -93,7 +100,7 @@ def _slots() -> QuerySet[Slot]:
             "candidate__config",
             "study",
         )
-        .defer(*heavy)
+        .defer(*_HEAVY)
         .order_by("-run_id")
     )
 

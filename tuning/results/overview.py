@@ -26,6 +26,11 @@ _MAX_SEEN = 40
 _MAX_TROUBLED = 6
 _FAILED_WITHIN = timedelta(days=7)
 _TROUBLE_WITHIN = timedelta(days=1)
+# What is said of a study that has ended.
+_SHOWN = (
+    *("name", "state", "finished_at", "paused_at", "concluded_at", "reason", "reason_code"),
+    *("gate", "gate_verdict__verdict", "host__name"),
+)
 # Outcomes that nobody wanted. A run that was cut short or cancelled did what was asked of it.
 _TROUBLE = tuple(
     state
@@ -181,7 +186,7 @@ def _ended() -> tuple[list[Study], list[Study]]:
     newest = list(
         rows.order_by("-finished_at", "-pk")
         .select_related("host", "gate_verdict")
-        .defer("log_tail")[:_MAX_SEEN]
+        .only(*_SHOWN)[:_MAX_SEEN]
     )
     failed = [
         study
