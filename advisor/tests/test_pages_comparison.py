@@ -157,6 +157,14 @@ def test_one_config_can_stand_for_all_devices(admin_client: Client, three: None)
     assert "recommended" not in text
 
 
+def test_a_config_with_its_redo_log_beside_the_data_is_told_apart(admin_client: Client) -> None:
+    measured_on(SATA, [8])
+    Run.objects.filter(slot__candidate__name="whitepaper-a").update(logs_with_data=True)
+    text = plain(page(admin_client))
+    assert "whitepaper-a, logs with the data, measured on 1 device" in text
+    assert "server-default, measured on 1 device" in text
+
+
 def test_another_run_set_is_chosen_by_its_key(admin_client: Client, three: None) -> None:
     device = factories.make_device(kind="tmpfs", data_dir="/dev/shm")
     workload = factories.make_workload(connections=8, measure_s=600)
