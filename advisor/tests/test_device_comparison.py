@@ -246,6 +246,31 @@ def test_of_a_device_that_was_set_up_anew_only_one_set_up_counts() -> None:
     assert comparison.left_out == again.count() > 0
 
 
+def test_each_device_counts_with_its_own_set_up() -> None:
+    sata, nvme = measured_on(SATA, [8], blocks=3), measured_on(NVME, [8], blocks=3)
+    other = {
+        "comparability_key": "b2" * 32,
+        "fingerprint": factories.FINGERPRINT | {"data_scheduler": "none"},
+    }
+    runs_of(sata, slot__block=1).update(**other)
+    runs_of(nvme).exclude(slot__block=1).update(**other)
+    comparison = the_comparison()
+    assert [cell(comparison, device).tpmP.runs for device in (sata, nvme)] == [2, 2]
+    assert comparison.left_out == 6
+
+
+def test_what_has_gone_since_the_run_sets_were_read_is_left_out() -> None:
+    names = ("server-default", "whitepaper-1", "whitepaper-a")
+    sata, nvme = measured_on(SATA, names=names), measured_on(NVME, names=names)
+    [run_set] = run_sets()
+    runs_of(nvme).update(state=RunState.LOST)
+    comparison = compare(run_set)
+    assert comparison.devices == [sata]
+    sweep = io_capacity_sweep(comparison, 8)
+    assert sweep is not None
+    assert set(sweep.tpmP) == {sata.pk}
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -394,8 +419,8 @@ def test_a_sweep_of_io_capacity_holds_everything_else_equal() -> None:
     sata = measured_on(SATA, names=names)
     nvme = measured_on(NVME, names=names[:3], connections=[8])
     alone = measured_on(HDD, names=names[:2])
-    measured = the_comparison().measured
-    sweep = io_capacity_sweep(measured, 8)
+    comparison = the_comparison()
+    sweep = io_capacity_sweep(comparison, 8)
     assert sweep is not None
     assert sweep.connections == 8
     assert {device: list(line) for device, line in sweep.tpmP.items()} == {
@@ -404,13 +429,13 @@ def test_a_sweep_of_io_capacity_holds_everything_else_equal() -> None:
     }
     assert alone.pk not in sweep.tpmP, "one value is no sweep"
     assert sweep.tpmP[sata.pk][3000].runs == 2
-    other = io_capacity_sweep(measured, 7)
+    other = io_capacity_sweep(comparison, 7)
     assert other is not None
     assert other.connections == 8, "where most was measured"
     config = Candidate.objects.filter(name="whitepaper-2").latest("pk").config
     config.knobs = config.knobs | {"innodb_flush_method": "fsync"}
     config.save()
-    sweep = io_capacity_sweep(the_comparison().measured, 16)
+    sweep = io_capacity_sweep(the_comparison(), 16)
     assert sweep is not None
     assert list(sweep.tpmP[sata.pk]) == [1000, 3000]
     assert nvme.pk not in sweep.tpmP

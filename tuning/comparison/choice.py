@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import NamedTuple
 
 from django.db.models import Exists, OuterRef
 
 from benchmarks.models import Config, Run
-from tuning.comparison.comparable_runs import RunSet
+from tuning.comparison.comparable_runs import RunGroup, RunSet
 from tuning.models import DurabilityClass, Recommendation, StudyState
-from tuning.statistics.ratios import Spread, spread
 from tuning.strategy.racing import FAULTS
 
 _WITH_DATA = ".logs-with-data"
 
-Row = Mapping[str, Any]
 Place = tuple[int, int]  # device's id, connections
 
 
@@ -26,6 +25,10 @@ class ConfigKey(NamedTuple):
 
     config_id: int
     logs_with_data: bool
+
+
+#: By place and config the runs that count, oldest first.
+Measured = Mapping[Place, Mapping[ConfigKey, Sequence[RunGroup]]]
 
 
 @dataclass(frozen=True)
@@ -39,42 +42,57 @@ class ConfigChoice:
     devices: int
 
 
-def place_of(row: Row) -> Place:
-    """The device and the number of connections of a run."""
-    return row["device_id"], row["workload__connections"]
+def by_config(groups: Iterable[RunGroup]) -> Measured:
+    """These by the device and number of connections, and the config that they measured."""
+    found: dict[Place, dict[ConfigKey, list[RunGroup]]] = defaultdict(lambda: defaultdict(list))
+    for group in groups:
+        found[group.device_id, group.workload.connections][_config_key(group)].append(group)
+    return found
 
 
-def config_key_of(row: Row) -> ConfigKey:
-    """The config that a run measured."""
-    return ConfigKey(row["config_id"], row["logs_with_data"])
+def _config_key(group: RunGroup) -> ConfigKey:
+    return ConfigKey(group.config_id, group.logs_with_data)
 
 
-def config_choices(rows: Sequence[Row]) -> list[ConfigChoice]:
+def count_of(groups: Iterable[RunGroup]) -> int:
+    """How many runs they are."""
+    return sum(group.count for group in groups)
+
+
+def durability_of(groups: Iterable[RunGroup]) -> DurabilityClass:
+    """The class of a config, as its newest run has it."""
+    return DurabilityClass(max(groups, key=attrgetter("newest")).durability)
+
+
+def config_choices(groups: Sequence[RunGroup]) -> list[ConfigChoice]:
     """The measured configs, those on the most devices first."""
-    names = config_names(rows)
-    newest = {config_key_of(row): row for row in rows}
-    devices = Counter(key for key, _ in {(config_key_of(row), row["device_id"]) for row in rows})
+    of_config: dict[ConfigKey, list[RunGroup]] = defaultdict(list)
+    for group in groups:
+        of_config[_config_key(group)].append(group)
+    names = config_names(groups)
     hashes = dict(
-        Config.objects.filter(pk__in={key.config_id for key in newest}).values_list("pk", "hash")
+        Config.objects.filter(pk__in={key.config_id for key in of_config}).values_list(
+            "pk", "hash"
+        )
     )
     found = [
         ConfigChoice(
             config_key=key,
             token=hashes[key.config_id][:12] + (_WITH_DATA if key.logs_with_data else ""),
             name=names[key],
-            durability=DurabilityClass(row["slot__candidate__durability"]),
-            devices=devices[key],
+            durability=durability_of(there),
+            devices=len({group.device_id for group in there}),
         )
-        for key, row in newest.items()
+        for key, there in of_config.items()
     ]
     return sorted(found, key=lambda one: (-one.devices, one.durability, one.name))
 
 
-def config_names(rows: Iterable[Row]) -> dict[ConfigKey, str]:
+def config_names(groups: Iterable[RunGroup]) -> dict[ConfigKey, str]:
     """A name per config: the one with the most runs, in a tie the shortest."""
     names: dict[ConfigKey, Counter[str]] = defaultdict(Counter)
-    for row in rows:
-        names[config_key_of(row)][row["slot__candidate__name"]] += 1
+    for group in groups:
+        names[_config_key(group)][group.name] += group.count
     return {
         key: min(count, key=lambda name: (-count[name], len(name), name))
         for key, count in names.items()
@@ -90,7 +108,7 @@ def recommended_configs(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
         device=OuterRef("device"),
         workload=OuterRef("workload"),
     )
-    for device, connections, config, with_data in Recommendation.objects.filter(
+    advised = Recommendation.objects.filter(
         Exists(there),
         device__in=run_set.device_ids,
         study__state=StudyState.FINISHED,
@@ -101,7 +119,8 @@ def recommended_configs(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
         "workload__connections",
         "candidate__config_id",
         "candidate__logs_with_data",
-    ):
+    )
+    for device, connections, config, with_data in advised.order_by():
         found[device, connections].add(ConfigKey(config, with_data))
     return found
 
@@ -112,54 +131,34 @@ def failed_configs(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
     One that was measured again, because the disk was full, is not.
     """
     found: dict[Place, set[ConfigKey]] = defaultdict(set)
-    for device, connections, config, with_data in (
-        Run.objects.filter(
-            host__in=run_set.hosts,
-            server__digest__in=run_set.digests,
-            device__in=run_set.device_ids,
-            workload__driver=run_set.driver,
-            workload__warehouses=run_set.warehouses,
-            state__in=FAULTS,
-            retries=None,
-        )
-        .values_list("device_id", "workload__connections", "config_id", "logs_with_data")
-        .distinct()
-    ):
-        found[device, connections].add(ConfigKey(config, with_data))
+    # Asked for by nothing but host and state, which have an index: there are few.
+    faults = Run.objects.filter(host__in=run_set.hosts, state__in=FAULTS, retries=None)
+    failed = faults.values_list(
+        *("device_id", "workload__connections", "config_id", "logs_with_data"),
+        *("server__digest", "workload__driver", "workload__warehouses"),
+    )
+    for device, connections, config, with_data, digest, *load in failed:
+        if digest in run_set.digests and load == [run_set.driver, run_set.warehouses]:
+            found[device, connections].add(ConfigKey(config, with_data))
     return found
 
 
-def best_configs(
-    measured: Mapping[Place, Mapping[ConfigKey, list[Row]]],
-    recommended: Mapping[Place, set[ConfigKey]],
-    failed: Mapping[Place, set[ConfigKey]],
-) -> dict[Place, ConfigKey]:
-    """The best so far, as `comparison.compare` defines it; places without one are left out."""
-    best = {
-        place: _best(there, recommended.get(place, set()), failed.get(place, set()))
-        for place, there in measured.items()
-    }
-    return {place: key for place, key in best.items() if key is not None}
-
-
-def _best(
-    there: Mapping[ConfigKey, list[Row]], recommended: set[ConfigKey], failed: set[ConfigKey]
-) -> ConfigKey | None:
-    """The best of one place; None if no D0 config ran without failure."""
-    fit = {
-        key: rows
-        for key, rows in there.items()
-        if key not in failed and rows[-1]["slot__candidate__durability"] == DurabilityClass.D0
-    }
-    among = (
+def best_among(
+    there: Mapping[ConfigKey, Sequence[RunGroup]],
+    recommended: Collection[ConfigKey],
+    failed: Collection[ConfigKey],
+) -> list[ConfigKey]:
+    """The configs of one place that may be its best, as `comparison.compare` defines it; none if
+    no D0 config ran without failure.
+    """
+    fit = [
+        key
+        for key, groups in there.items()
+        if key not in failed and durability_of(groups) == DurabilityClass.D0
+    ]
+    return (
         [key for key in fit if key in recommended]
         # A single run may be lucky, and the best of many single runs probably is.
-        or [key for key, rows in fit.items() if len(rows) > 1]
-        or list(fit)
+        or [key for key in fit if count_of(there[key]) > 1]
+        or fit
     )
-    medians = {key: spread(row["tpmP"] for row in fit[key]) for key in among}
-    return max(among, key=lambda key: _tpmp(medians[key]), default=None)
-
-
-def _tpmp(found: Spread | None) -> float:
-    return found.median if found else 0.0

@@ -13,10 +13,9 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-from django.db.models import Count, F, Max, QuerySet
+from django.db.models import Count, F, Max, Min, QuerySet
 from django.db.models.fields.json import KT
 
 from benchmarks.measurement.fingerprint import OF_THE_HOST, comparable_facts
@@ -26,20 +25,37 @@ from tuning.models import SlotPurpose
 # Prefixes of the parts of a run's fingerprint that are about its devices and their limits.
 OF_THE_DEVICE = ("data_", "log_", "emulation")
 
-# Fields of Run that are the same in all runs of a run_set.
-_SHARED = (
-    "host_id",
-    "server__digest",
-    "workload__driver",
-    "workload__warehouses",
-    "workload__warmup_s",
-    "workload__measure_s",
-    "driver_version",
+# What the database groups the runs by, and joins no more tables for than it must: it does so for
+# years of runs.
+_ALIKE = (
+    *("host_id", "server_id", "workload_id", "driver_version", "device_id", "comparability_key"),
+    *("config_id", "logs_with_data", "slot__candidate__name", "slot__candidate__durability"),
 )
-_OF_ONE_HOST = frozenset(("host_id", "server__digest"))
 
 # Selected from the server's variables, some 20 KB per run; as text, whatever their JSON type.
 _OF_THE_VARIABLES = {name: KT(f"variables__{name}") for name in ("log_bin", "innodb_page_size")}
+
+
+@dataclass(frozen=True)
+class RunGroup:
+    """Runs of one config under one name, on one device in one configuration of it.
+
+    count: how many; oldest, newest: ids of runs.
+    """
+
+    host_id: int
+    server: Server
+    workload: Workload
+    driver_version: str
+    device_id: int
+    comparability_key: str
+    config_id: int
+    logs_with_data: bool
+    name: str
+    durability: str
+    count: int
+    oldest: int
+    newest: int
 
 
 @dataclass(frozen=True)
@@ -48,8 +64,7 @@ class RunSet:
 
     key: its name in URLs. hosts: by name, mostly one. load_hosts: the names of those that run the
     driver; "" beside the server. facts: the hosts' fingerprint, the binary log and the page size,
-    as far as they agree; differing: by host, where they do not.
-    shared: fields of Run and their values; they and `comparability_keys` select its runs.
+    as far as they agree; differing: by host, where they do not. groups: its runs, oldest first.
     """
 
     key: str
@@ -63,43 +78,53 @@ class RunSet:
     measure_s: int
     facts: Mapping[str, str]
     differing: Mapping[str, Mapping[str, str]]
-    shared: Mapping[str, Any]
-    comparability_keys: frozenset[str]
     device_ids: frozenset[int]
     run_count: int
     newest_run: int
+    groups: Sequence[RunGroup] = field(repr=False)
 
     def ok_runs(self) -> QuerySet[Run]:
         """Its successful runs, without those that were replaced by a newer run."""
         return _of_blocks_and_pairs().filter(
-            **self.shared, comparability_key__in=self.comparability_keys
+            server__in={group.server.pk for group in self.groups},
+            workload__in={group.workload.pk for group in self.groups},
+            driver_version=self.groups[0].driver_version,
+            comparability_key__in={group.comparability_key for group in self.groups},
         )
 
 
 def run_sets() -> list[RunSet]:
     """All run sets, newest first."""
-    groups = list(
-        _of_blocks_and_pairs()
-        .values(*_SHARED, "device_id", "comparability_key")
-        .annotate(count=Count("pk"), newest=Max("pk"))
-        .order_by()
-    )
+    groups = _groups()
     facts = _facts_by_key(groups)
     together = defaultdict(list)
     for group in groups:
-        shared = [group[name] for name in _SHARED]
-        text = json.dumps([shared, facts[group["comparability_key"]]], sort_keys=True)
+        shared = [group.host_id, group.server.digest, *_load(group.workload), group.driver_version]
+        text = json.dumps([shared, facts[group.comparability_key]], sort_keys=True)
         together[hashlib.sha256(text.encode()).hexdigest()[:12]].append(group)
-    newest = (
-        Run.objects.select_related("host", "server", "workload")
-        .only("host", "server", "workload")
-        .in_bulk([max(group["newest"] for group in parts) for parts in together.values()])
-    )
-    Workload.objects.fetch_load_hosts(run.workload for run in newest.values())
-    found = [_run_set(key, parts, newest, facts) for key, parts in together.items()]
+    there = Host.objects.only("name").in_bulk({group.host_id for group in groups})
+    found = [_run_set(key, parts, there, facts) for key, parts in together.items()]
     # Of two with the same newest run that of one host goes first.
     found += _over_several_hosts(found)
     return sorted(found, key=lambda one: (-one.newest_run, len(one.hosts)))
+
+
+def _groups() -> list[RunGroup]:
+    """All runs that can be compared, those that began first before others."""
+    counted = {"count": Count("pk"), "oldest": Min("pk"), "newest": Max("pk")}
+    rows = list(_of_blocks_and_pairs().order_by().values_list(*_ALIKE).annotate(**counted))
+    servers = Server.objects.in_bulk({row[1] for row in rows})
+    workloads = Workload.objects.in_bulk({row[2] for row in rows})
+    Workload.objects.fetch_load_hosts(workloads.values())
+    found = [
+        RunGroup(host, servers[server], workloads[workload], *others)
+        for host, server, workload, *others in rows
+    ]
+    return sorted(found, key=lambda group: group.oldest)
+
+
+def _load(workload: Workload) -> tuple[str, int, int, int]:
+    return workload.driver, workload.warehouses, workload.warmup_s, workload.measure_s
 
 
 def _over_several_hosts(found: Iterable[RunSet]) -> list[RunSet]:
@@ -133,7 +158,6 @@ def _joined(key: str, parts: Sequence[RunSet]) -> RunSet:
         if len({one.facts.get(name) for one in parts}) > 1
     }
     digests = frozenset[str]().union(*(one.digests for one in parts))
-    same = {name: text for name, text in last.shared.items() if name not in _OF_ONE_HOST}
     return replace(
         last,
         key=hashlib.sha256(key.encode()).hexdigest()[:12],
@@ -141,10 +165,9 @@ def _joined(key: str, parts: Sequence[RunSet]) -> RunSet:
         digests=digests,
         facts={name: text for name, text in last.facts.items() if name not in differing},
         differing=differing,
-        shared=same | {"host__in": hosts, "server__digest__in": sorted(digests)},
-        comparability_keys=frozenset().union(*(one.comparability_keys for one in parts)),
         device_ids=frozenset().union(*(one.device_ids for one in parts)),
         run_count=sum(one.run_count for one in parts),
+        groups=sorted((group for one in parts for group in one.groups), key=lambda g: g.oldest),
     )
 
 
@@ -199,7 +222,7 @@ def _of_blocks_and_pairs() -> QuerySet[Run]:
         state=RunState.OK,
         tpmP__gt=0,
         workload=F("slot__workload"),
-        host__imported__isnull=True,
+        host__in=Host.objects.filter(imported__isnull=True),
     )
     return found.exclude(slot__purpose__in=(SlotPurpose.SEARCH, SlotPurpose.APART))
 
@@ -217,35 +240,34 @@ def _text(run_set: RunSet) -> str:
 
 def _run_set(
     key: str,
-    groups: list[dict[str, Any]],
-    newest: Mapping[int, Run],
+    groups: list[RunGroup],
+    hosts: Mapping[int, Host],
     facts: Mapping[str, Mapping[str, str]],
 ) -> RunSet:
-    last = max(groups, key=lambda group: group["newest"])
-    run = newest[last["newest"]]
+    last = max(groups, key=lambda group: group.newest)
+    driver, warehouses, warmup_s, measure_s = _load(last.workload)
     return RunSet(
         key=key,
-        hosts=(run.host,),
-        server=run.server,
-        digests=frozenset((last["server__digest"],)),
-        driver=last["workload__driver"],
-        load_hosts=run.workload.load_hosts_text,
-        warehouses=last["workload__warehouses"],
-        warmup_s=last["workload__warmup_s"],
-        measure_s=last["workload__measure_s"],
-        facts={**facts[last["comparability_key"]], "driver_version": last["driver_version"]},
+        hosts=(hosts[last.host_id],),
+        server=last.server,
+        digests=frozenset((last.server.digest,)),
+        driver=driver,
+        load_hosts=last.workload.load_hosts_text,
+        warehouses=warehouses,
+        warmup_s=warmup_s,
+        measure_s=measure_s,
+        facts={**facts[last.comparability_key], "driver_version": last.driver_version},
         differing={},
-        shared={name: last[name] for name in _SHARED},
-        comparability_keys=frozenset(group["comparability_key"] for group in groups),
-        device_ids=frozenset(group["device_id"] for group in groups),
-        run_count=sum(group["count"] for group in groups),
-        newest_run=run.pk,
+        device_ids=frozenset(group.device_id for group in groups),
+        run_count=sum(group.count for group in groups),
+        newest_run=last.newest,
+        groups=groups,
     )
 
 
-def _facts_by_key(groups: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+def _facts_by_key(groups: Iterable[RunGroup]) -> dict[str, dict[str, str]]:
     """By comparability key what its runs share besides the device, taken from one of them."""
-    examples = {group["comparability_key"]: group["newest"] for group in groups}
+    examples = {group.comparability_key: group.newest for group in groups}
     return {
         key: _facts(fingerprint, variables)
         for key, fingerprint, *variables in Run.objects.filter(

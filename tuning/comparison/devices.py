@@ -9,26 +9,33 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
+from statistics import median
+from typing import Any
+
+from django.db.models import ExpressionWrapper, F, IntegerField
 
 from benchmarks.models import Device
 from tuning.comparison.choice import (
     ConfigChoice,
     ConfigKey,
+    Measured,
     Place,
-    Row,
-    best_configs,
+    best_among,
+    by_config,
     config_choices,
-    config_key_of,
     config_names,
+    count_of,
+    durability_of,
     failed_configs,
-    place_of,
     recommended_configs,
 )
-from tuning.comparison.comparable_runs import RunSet
+from tuning.comparison.comparable_runs import RunGroup, RunSet
 from tuning.models import DurabilityClass
 from tuning.statistics.ratios import Ratio, Spread, ladder, ratio, spread
 
 BEST = "best"
+Columns = Mapping[str, Sequence[Any]]
 _KINDS = ("hdd", "sata-ssd", "sas-ssd", "nvme", "tmpfs")
 
 
@@ -62,7 +69,7 @@ class DeviceComparison:
 
     names: short and unique, by id of the device. left_out: number of runs that do not count
     because the device was configured differently (scheduler, file system or mount options).
-    measured: the runs that count, oldest first.
+    measured: the runs that count.
     """
 
     run_set: RunSet
@@ -73,7 +80,7 @@ class DeviceComparison:
     choice: ConfigChoice | None
     choices: list[ConfigChoice]
     left_out: int
-    measured: Mapping[Place, Mapping[ConfigKey, list[Row]]] = field(repr=False)
+    measured: Measured = field(repr=False)
 
     @property
     def pairs(self) -> list[tuple[Device, Device]]:
@@ -106,12 +113,12 @@ class DeviceComparison:
 
 @dataclass(frozen=True)
 class MeasuredRuns:
-    """All that is compared of a run_set, whichever config is looked at.
+    """What was measured of a run_set, whichever config is looked at.
 
-    by_config: the runs that count, oldest first; left_out: as in DeviceComparison.
+    by_config: the runs that count; left_out: as in DeviceComparison.
     """
 
-    by_config: Mapping[Place, Mapping[ConfigKey, list[Row]]]
+    by_config: Measured
     names: Mapping[ConfigKey, str]
     choices: list[ConfigChoice]
     recommended: Mapping[Place, set[ConfigKey]]
@@ -120,19 +127,15 @@ class MeasuredRuns:
 
 
 def measured_runs(run_set: RunSet) -> MeasuredRuns:
-    """Reads every successful run of the run_set."""
-    found = list(run_set.ok_runs().order_by("pk").values(*_FIELDS))
-    rows = _of_one_setup(found)
-    by_config: dict[Place, dict[ConfigKey, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows:
-        by_config[place_of(row)][config_key_of(row)].append(row)
+    """Reads no run's figures."""
+    groups = _of_one_setup(run_set.groups)
     return MeasuredRuns(
-        by_config=by_config,
-        names=config_names(rows),
-        choices=config_choices(rows),
+        by_config=by_config(groups),
+        names=config_names(groups),
+        choices=config_choices(groups),
         recommended=recommended_configs(run_set),
         failed=failed_configs(run_set),
-        left_out=len(found) - len(rows),
+        left_out=run_set.run_count - count_of(groups),
     )
 
 
@@ -141,29 +144,35 @@ def compare(
 ) -> DeviceComparison:
     """The run_set's devices with their best configs, or with the config that the token names.
 
-    `measured`: its runs, if already read.
+    `measured`: its runs, if already known.
 
     "Best" is, for each device and number of connections, the config with the highest median tpmP
     among those that a study recommends; if there are none, among those with at least two runs;
     else among all. Only configs of durability D0 that never failed there.
     """
     measured = measured or measured_runs(run_set)
-    by_config, recommended = measured.by_config, measured.recommended
+    recommended, failed = measured.recommended, measured.failed
     choice = next((one for one in measured.choices if one.token == token), None)
-    if choice is None:
-        picked = best_configs(by_config, recommended, measured.failed)
-    else:
-        picked = {
-            place: choice.config_key
-            for place, there in by_config.items()
-            if choice.config_key in there
-        }
-    cells = {
-        place: _cell(by_config[place][key], measured.names[key], key in recommended.get(place, ()))
-        for place, key in picked.items()
+    asked = {
+        place: best_among(there, recommended.get(place, ()), failed.get(place, ()))
+        if choice is None
+        else [choice.config_key]
+        for place, there in measured.by_config.items()
+        if choice is None or choice.config_key in there
     }
-    there = Device.objects.filter(pk__in={device for device, _ in cells})
-    devices = list(there.select_related("host"))
+    cells = {}
+    for place, there in read_figures(run_set, measured.by_config, asked, _FIGURES).items():
+        key = max(there, key=lambda key: median(there[key]["tpmP"]))
+        cells[place] = _cell(
+            there[key],
+            config_key=key,
+            config=measured.names[key],
+            durability=durability_of(measured.by_config[place][key]),
+            is_recommended=key in recommended.get(place, ()),
+        )
+    compared = Device.objects.filter(pk__in={device for device, _ in cells})
+    unused = "host__inventory", "host__datasets", "host__imported"
+    devices = list(compared.select_related("host").defer(*unused))
     connections = sorted({number for _, number in cells})
     return DeviceComparison(
         run_set=run_set,
@@ -174,11 +183,12 @@ def compare(
         choice=choice,
         choices=measured.choices,
         left_out=measured.left_out,
-        measured=by_config,
+        measured=measured.by_config,
     )
 
 
 _FIGURES = (
+    "pk",
     "tpmP",
     "p95_ms",
     "max_ms",
@@ -191,63 +201,95 @@ _FIGURES = (
     "log_read_iops",
     "log_write_iops",
 )
-_FIELDS = (
-    "pk",
-    "device_id",
-    "config_id",
-    "logs_with_data",
-    "comparability_key",
-    "workload__connections",
-    "slot__candidate__name",
-    "slot__candidate__durability",
-    *_FIGURES,
-)
 
 
-def _of_one_setup(rows: Iterable[Row]) -> list[Row]:
+def read_figures(
+    run_set: RunSet,
+    measured: Measured,
+    asked: Mapping[Place, Sequence[ConfigKey]],
+    names: Sequence[str],
+) -> dict[Place, dict[ConfigKey, Columns]]:
+    """Of each place that was asked for the configs' runs, by name a column of figures.
+
+    Without what has gone meanwhile.
+    """
+    groups = [g for place, keys in asked.items() for key in keys for g in measured[place][key]]
+    setups = {group.device_id: group.comparability_key for group in groups}
+    numbers = {group.workload.pk: group.workload.connections for group in groups}
+    rows: dict[tuple[Place, tuple[int, bool]], list[Sequence[Any]]] = defaultdict(list)
+    there = run_set.ok_runs().filter(
+        device__in=setups, config__in={group.config_id for group in groups}
+    )
+    # A number, which nothing is made of in every row: it is as good as a truth value.
+    with_data = ExpressionWrapper(F("logs_with_data"), IntegerField())
+    of_the_run = "device_id", "workload_id", "comparability_key", "config_id", with_data
+    for device, workload, setup, config, has_logs, *figures in there.values_list(
+        *of_the_run, *names
+    ):
+        if setups[device] == setup and workload in numbers:
+            rows[(device, numbers[workload]), (config, has_logs)].append(figures)
+    found: dict[Place, dict[ConfigKey, Columns]] = {
+        place: {
+            key: dict(zip(names, zip(*rows[place, key], strict=True), strict=True))
+            for key in keys
+            if (place, key) in rows
+        }
+        for place, keys in asked.items()
+    }
+    return {place: columns for place, columns in found.items() if columns}
+
+
+def _of_one_setup(groups: Iterable[RunGroup]) -> list[RunGroup]:
     """For each device the runs with its most frequent configuration; in a tie the newest one."""
-    by_device: dict[int, list[Row]] = defaultdict(list)
-    for row in rows:
-        by_device[row["device_id"]].append(row)
-    kept = []
-    for there in by_device.values():
-        count = Counter(row["comparability_key"] for row in there)
-        last = {row["comparability_key"]: row["pk"] for row in there}
-        key = max(count, key=lambda key: (count[key], last[key]))
-        kept += [row for row in there if row["comparability_key"] == key]
-    return kept
+    count: dict[int, Counter[str]] = defaultdict(Counter)
+    newest: dict[tuple[int, str], int] = defaultdict(int)
+    for group in groups:
+        device, setup = group.device_id, group.comparability_key
+        count[device][setup] += group.count
+        newest[device, setup] = max(newest[device, setup], group.newest)
+    kept = {
+        device: max(there, key=lambda setup: (there[setup], newest[device, setup]))
+        for device, there in count.items()
+    }
+    return [group for group in groups if kept[group.device_id] == group.comparability_key]
 
 
-def _cell(rows: Sequence[Row], name: str, is_recommended: bool) -> Cell:
-    tpmp = spread(row["tpmP"] for row in rows)
+def _cell(
+    columns: Columns,
+    *,
+    config_key: ConfigKey,
+    config: str,
+    durability: DurabilityClass,
+    is_recommended: bool,
+) -> Cell:
+    tpmp = spread(columns["tpmP"])
     if tpmp is None:
         raise ValueError("a successful run has a tpmP")
-    newest = rows[-1]
+    runs = zip(columns["pk"], columns["tpmP"], strict=True)
     return Cell(
-        config_key=config_key_of(newest),
-        config=name,
-        durability=DurabilityClass(newest["slot__candidate__durability"]),
+        config_key=config_key,
+        config=config,
+        durability=durability,
         is_recommended=is_recommended,
-        middle_run=min(rows, key=lambda row: abs(row["tpmP"] - tpmp.median))["pk"],
+        middle_run=min(runs, key=lambda run: (abs(run[1] - tpmp.median), run[0]))[0],
         tpmP=tpmp,
-        p95_ms=_spread(rows, "p95_ms"),
-        max_ms=_spread(rows, "max_ms"),
-        busy_pct=_spread(rows, "cpu_user_pct", "cpu_sys_pct"),
-        iowait_pct=_spread(rows, "cpu_iowait_pct"),
-        server_path_length=_spread(rows, "server_path_length"),
-        read_iops=_spread(rows, "data_read_iops", optional="log_read_iops"),
-        write_iops=_spread(rows, "data_write_iops", optional="log_write_iops"),
+        p95_ms=spread(columns["p95_ms"]),
+        max_ms=spread(columns["max_ms"]),
+        busy_pct=_spread_of_sum(columns, "cpu_user_pct", "cpu_sys_pct"),
+        iowait_pct=spread(columns["cpu_iowait_pct"]),
+        server_path_length=spread(columns["server_path_length"]),
+        read_iops=_spread_of_sum(columns, "data_read_iops", optional="log_read_iops"),
+        write_iops=_spread_of_sum(columns, "data_write_iops", optional="log_write_iops"),
     )
 
 
-def _spread(rows: Sequence[Row], *names: str, optional: str = "") -> Spread | None:
+def _spread_of_sum(columns: Columns, *names: str, optional: str = "") -> Spread | None:
     """The spread of a sum of columns, over the runs that have all of them but the optional one."""
-    sums = []
-    for row in rows:
-        parts = [row[name] for name in names]
-        if None not in parts:
-            sums.append(sum(parts) + ((row[optional] or 0.0) if optional else 0.0))
-    return spread(sums)
+    others = columns[optional] if optional else repeat(None)
+    return spread(
+        None if None in parts else sum(parts) + (other or 0.0)
+        for *parts, other in zip(*(columns[name] for name in names), others, strict=False)
+    )
 
 
 def _slowest_first(

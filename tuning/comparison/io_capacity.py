@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.models import Config
-from tuning.comparison.choice import ConfigKey, Place, Row
+from tuning.comparison.choice import ConfigKey, Measured, count_of
+from tuning.comparison.devices import DeviceComparison, read_figures
 from tuning.statistics.ratios import Spread, spread
 
 KNOB = "innodb_io_capacity"
@@ -24,23 +25,25 @@ class IoCapacitySweep:
 
 
 def io_capacity_sweep(
-    measured: Mapping[Place, Mapping[ConfigKey, list[Row]]], connections: int | None
+    comparison: DeviceComparison, connections: int | None
 ) -> IoCapacitySweep | None:
     """The sweep with the most figures, preferably with `connections`.
 
     None if no device has runs of configs that differ only in innodb_io_capacity.
     """
+    measured = comparison.measured
     values, rest = _configs(measured)
-    found: dict[tuple[int, object], dict[int, dict[int, list[Row]]]] = defaultdict(
+    found: dict[tuple[int, object], dict[int, dict[int, ConfigKey]]] = defaultdict(
         lambda: defaultdict(dict)
     )
-    for (device, number), by_config in measured.items():
-        for key, rows in by_config.items():
+    for (device, number), there in measured.items():
+        for key, groups in there.items():
             if key.config_id in values:
                 line = found[number, (rest[key.config_id], key.logs_with_data)][device]
-                value = values[key.config_id]
+                known = line.get(values[key.config_id])
                 # Of two that differ only in the maximum, the one that was measured more often.
-                line[value] = max(line.get(value, []), rows, key=len)
+                if known is None or count_of(groups) > count_of(there[known]):
+                    line[values[key.config_id]] = key
     sweeps = {
         key: {device: line for device, line in lines.items() if len(line) > 1}
         for key, lines in found.items()
@@ -49,13 +52,11 @@ def io_capacity_sweep(
     if not size:
         return None
     best = max(size, key=lambda key: (key[0] == connections, size[key], key[0]))
-    return IoCapacitySweep(
-        best[0], {device: _spreads(line) for device, line in sweeps[best].items()}
-    )
+    return IoCapacitySweep(best[0], _spreads(comparison, best[0], sweeps[best]))
 
 
 def _configs(
-    measured: Mapping[Place, Mapping[ConfigKey, list[Row]]],
+    measured: Measured,
 ) -> tuple[dict[int, int], dict[int, frozenset[tuple[str, str]]]]:
     """For each config that sets it: innodb_io_capacity, and all other knobs."""
     ids = {key.config_id for by_config in measured.values() for key in by_config}
@@ -67,6 +68,15 @@ def _configs(
     return values, rest
 
 
-def _spreads(line: Mapping[int, list[Row]]) -> dict[int, Spread]:
-    found = {value: spread(row["tpmP"] for row in rows) for value, rows in sorted(line.items())}
-    return {value: one for value, one in found.items() if one}
+def _spreads(
+    comparison: DeviceComparison, number: int, lines: Mapping[int, Mapping[int, ConfigKey]]
+) -> dict[int, dict[int, Spread]]:
+    asked = {(device, number): list(line.values()) for device, line in lines.items()}
+    figures = read_figures(comparison.run_set, comparison.measured, asked, ["tpmP"])
+    found: dict[int, dict[int, Spread]] = defaultdict(dict)
+    for device, line in lines.items():
+        columns = figures.get((device, number), {})
+        for value, key in sorted(line.items()):
+            if key in columns and (one := spread(columns[key]["tpmP"])):
+                found[device][value] = one
+    return found

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from django.db.models import F
 from django.db.models.functions import Coalesce
@@ -96,7 +97,7 @@ def _by_connections(
 def _by_io_capacity(
     comparison: DeviceComparison, words: ChartWords, connections: int | None
 ) -> BySetting | None:
-    sweep = io_capacity_sweep(comparison.measured, connections)
+    sweep = io_capacity_sweep(comparison, connections)
     if sweep is None:
         return None
     lines = [
@@ -123,17 +124,19 @@ def _layer(key: str) -> tuple[Mapping[str, Mapping[int, float | None]], str]:
     return {}, ""
 
 
-Samples = Mapping[int, list[Mapping[str, Any]]]
+# By run and name a figure for each measured second.
+Samples = Mapping[int, Mapping[str, Sequence[float | None]]]
+_OF_A_SECOND = ("new_orders", "p95_ms", "read_iops", "write_iops")
 
 
 def _samples(comparison: DeviceComparison, connections: int | None) -> Samples:
-    """By run, the measured seconds of each device's median run."""
+    """The measured seconds of each device's median run."""
     runs = [
         cell.middle_run
         for device in comparison.devices
         if connections is not None and (cell := comparison.cell(device, connections))
     ]
-    found: dict[int, list[Mapping[str, Any]]] = {run: [] for run in runs}
+    found: dict[int, list[list[float | None]]] = defaultdict(list)
     rows = (
         Sample.objects.filter(run__in=runs, second__gte=0)
         .order_by("run", "second")
@@ -141,11 +144,14 @@ def _samples(comparison: DeviceComparison, connections: int | None) -> Samples:
             read_iops=F("data_read_iops") + Coalesce("log_read_iops", 0.0),
             write_iops=F("data_write_iops") + Coalesce("log_write_iops", 0.0),
         )
-        .values("run_id", "new_orders", "p95_ms", "read_iops", "write_iops")
+        .values_list("run_id", *_OF_A_SECOND)
     )
-    for row in rows:
-        found[row["run_id"]].append(row)
-    return found
+    for run, *figures in rows:
+        found[run].append(figures)
+    return {
+        run: dict(zip(_OF_A_SECOND, zip(*seconds, strict=True), strict=True))
+        for run, seconds in found.items()
+    }
 
 
 def _over_seconds(
@@ -154,7 +160,7 @@ def _over_seconds(
     lines = []
     for place, device in enumerate(comparison.devices):
         cell = None if connections is None else comparison.cell(device, connections)
-        values = [row[field] for row in samples[cell.middle_run]] if cell else []
+        values = samples.get(cell.middle_run, {}).get(field, ()) if cell else ()
         if any(value is not None for value in values):
             name = comparison.names[device.pk]
             lines.append(SecondsLine(name, device_style(place), values))
