@@ -57,6 +57,15 @@ def test_the_list_shows_the_newest_study_first_with_what_it_found(admin_client: 
     assert "0 so far" in text  # a block is queued when the one before it has ended
 
 
+def test_a_study_that_waits_says_nothing_of_what_could_not_be_compared(
+    admin_client: Client,
+) -> None:
+    text = page(admin_client, factories.make_study(blocks=1))
+    assert "No run has a result yet." in text
+    assert "Answer so far" not in text
+    assert "could be compared" not in text
+
+
 def test_the_list_is_paged(admin_client: Client) -> None:
     for number in range(26):
         factories.make_study(name=f"Study number {number}", blocks=1, names=["server-default"])

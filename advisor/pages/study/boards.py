@@ -194,7 +194,8 @@ def verdict_of_study(result: StudyResult, views: Sequence[BoardSection]) -> list
             ("", answer_sentence(one, names.get(one.device_id, ""), _conditions(one, result)))
             for one in result.recommendations
         ]
-    return [(view.title, view.board.for_advice.verdict.sentence) for view in views]
+    begun = [view for view in views if view.has_figures]
+    return [(view.title, view.board.for_advice.verdict.sentence) for view in begun]
 
 
 def _conditions(found: Recommendation, result: StudyResult) -> str:
