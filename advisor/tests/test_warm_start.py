@@ -407,6 +407,7 @@ def test_pages_terminal_and_api_say_what_a_search_begins_with(
     before = earlier()
     said = warm_start_text(WarmStart((before.pk,), 3, 3))
     assert f"3 configs (3 runs) of study {before.pk} on" in said
+    assert "the best of 1 config (1 run) of" in warm_start_text(WarmStart((before.pk,), 1, 1))
     call_command("advise", "--show-space", "--knobs", f"{POOL},{CAPACITY}")
     assert said in " ".join(capsys.readouterr().out.split())
     call_command("advise", "--show-space", "--knobs", f"{POOL},{CAPACITY}", "--no-warm-start")

@@ -77,6 +77,16 @@ def test_a_winner_with_long_enough_pairs_is_said_to_have_settled(study: Study) -
     assert "not measured long enough" not in recommendation.verdict
 
 
+def test_a_baseline_that_is_kept_has_no_lead_that_may_shrink() -> None:
+    study = factories.measured_study(fails=factories.NAMES[1:])
+    owe(study, factories.NAMES[0], 90 * MB)
+    store_recommendations(study)
+    [recommendation] = study.recommendations.all()
+    assert recommendation.candidate.is_baseline
+    assert SAID in recommendation.verdict
+    assert "not measured long enough" not in recommendation.verdict
+
+
 def test_without_debt_nothing_is_said() -> None:
     study = factories.raced_study()
     store_recommendations(study)

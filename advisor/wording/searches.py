@@ -17,11 +17,12 @@ def warm_start_text(found: WarmStart | None) -> str:
     if found is None:
         return ""
     runs = "1 run" if found.runs == 1 else f"{found.runs} runs"
+    configs = "1 config" if found.configs == 1 else f"{found.configs} configs"
     *first, last = map(str, found.studies)
     studies = f"studies {', '.join(first)} and {last}" if first else f"study {last}"
     return (
-        f"Starts with the best of {found.configs} configs ({runs}) of {studies} on this kind of "
-        "device, if any look better than the baseline; their figures are in no ranking."
+        f"Starts with the best of {configs} ({runs}) of {studies} on this kind of device, if any "
+        "look better than the baseline; their figures are in no ranking."
     )
 
 

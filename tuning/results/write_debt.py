@@ -80,9 +80,12 @@ def debt_sentence(debtors: Sequence[Debtor]) -> str:
 
 
 def advice_sentence(debtors: Iterable[Debtor], advised: Candidate) -> str:
-    """Whether the recommended config was measured long enough; "" if it owes nothing."""
+    """Whether the recommended config was measured long enough; "" if it owes nothing.
+
+    Of a baseline that is kept nothing either: it has no lead that could shrink.
+    """
     mine = next((one for one in debtors if one.candidate == advised), None)
-    if mine is None:
+    if mine is None or advised.is_baseline:
         return ""
     if mine.is_settled:
         return (
