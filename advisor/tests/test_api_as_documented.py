@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import hypothesis
@@ -67,8 +68,9 @@ def world(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     hook.deliveries.create(event="webhook.test", message_id="msg_1")
 
 
+@lru_cache
 def api() -> Any:
-    """The document as the API serves it."""
+    """The document as the API serves it, read once: so is worked out once what may be asked."""
     reader = create_token(factories.make_user("reader", Role.VIEWER), "reader", Scope.READ)
     checks = {"positive_data_acceptance": {"expected-statuses": MAY_ANSWER}}
     found = schemathesis.openapi.from_wsgi(
