@@ -136,16 +136,23 @@ def test_commands_migrate_a_database_of_this_home_and_never_a_shared_one(
 ) -> None:
     calls: list[str] = []
     monkeypatch.setattr(database, "call_command", lambda name, **_: calls.append(name))
+    Release.objects.all().delete()
     prepare_database()
     assert calls == []
     prepare_database(runs_a_worker=True)
     assert calls == ["migrate"]
     released("0.0.1")
+    prepare_database(runs_a_worker=True)
+    assert calls == ["migrate", "migrate"]
+    released(code_version())
+    prepare_database(runs_a_worker=True)
+    assert calls == ["migrate", "migrate"]
+    released("0.0.1")
     monkeypatch.setattr(connection, "vendor", "postgresql")
     for runs_a_worker in (False, True):
         with pytest.raises(VersionDiffers, match=r"0\.0\.1"):
             prepare_database(runs_a_worker=runs_a_worker)
-    assert calls == ["migrate"]
+    assert calls == ["migrate", "migrate"]
 
 
 def test_migrate_says_which_version_did_it() -> None:

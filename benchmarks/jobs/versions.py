@@ -39,6 +39,11 @@ def write_release() -> None:
     )
 
 
+def is_released() -> bool:
+    """Whether it was this very version that brought the tables up to date last."""
+    return Release.objects.filter(version=code_version()).exists()
+
+
 def say_version(host_id: int) -> str:
     """Why the host's worker, this process, takes no work; "" if it does. Stored with the host.
 
