@@ -211,10 +211,10 @@ def _pool(
     if high >= _FEW_UNITS * unit and not (is_requested and low < unit):
         return max(low, unit), high // unit * unit, float(unit), ()
     # One unit of all instances may be most of the range; smaller pools have one instance.
-    for step in (chunk, MIB):
+    for step, least in ((chunk, _FEW_UNITS), (MIB, 2)):
         first = -(-max(math.ceil(low), step) // step) * step
         sizes = [size for size in range(first, int(high) + 1, step) if rounded(size) == size]
-        if len(sizes) > 1:
+        if len(sizes) >= least:
             return sizes[0], sizes[-1], float(step), tuple(str(size) for size in _thinned(sizes))
     return low, min(low, high), 0.0, ()
 

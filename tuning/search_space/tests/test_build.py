@@ -144,6 +144,17 @@ def test_in_a_memory_that_barely_suffices_the_pool_reaches_what_the_server_has_b
     assert int(sizes[-1]) >= 128 * MIB
 
 
+def test_a_server_that_does_not_round_has_more_than_two_pools_in_a_small_memory() -> None:
+    """MariaDB's other caches leave 300 MiB: between one and three chunks of 128 MiB."""
+    here = situation("mariadb 10.11.19", data=400_000_000)
+    memory = 604_000_000
+    facts = replace(here.host, memory_budget_bytes=memory)
+    small = replace(here, host=facts, resources=HostResources(400_000_000, 2, 400_000_000))
+    pools = [int(one) for one in dimension(build_space(SpaceRequest(), small), POOL)]
+    assert len(pools) > 10
+    assert pools[-1] > 256 * MIB
+
+
 def test_costs_are_searched_only_where_they_are_allowed() -> None:
     here = situation()
     free = replace(here, allowed=frozenset({CostKind.OBSERVABILITY, CostKind.RECOVERY_TIME}))
