@@ -60,6 +60,7 @@ def test_a_board_says_verdict_noise_ties_race_and_confirmation(admin_client: Cli
     assert ranks[:2] == [1, 1], "the made-up figures of the best two lie within the noise"
     assert "measurably better" in text
     assert "+33.8 to +44.3 %" in text, "the interval of whitepaper-3"
+    assert text.count("tied with whitepaper-a on the Pareto front") == 1
 
 
 def test_during_the_confirmation_only_the_number_of_pairs_is_shown(admin_client: Client) -> None:
@@ -83,6 +84,7 @@ def test_six_names_of_one_config_are_no_difference(admin_client: Client) -> None
     text = shown(admin_client, study)
     assert "No measurable difference: keep server-default" in text
     assert "and 2 others" in text, "a large group is counted, not listed"
+    assert "others on the Pareto front" not in text, "where all are, none is named so"
     assert study.recommendations.get().candidate.is_baseline
 
 

@@ -226,6 +226,9 @@ def _rows(
     choice: BoardChoice,
 ) -> list[BoardRow]:
     rows = board.rows_by(choice.metric)
+    # Said of all of them, or of one, it tells nothing.
+    ranked = sum(row.ranked.rank is not None for row in rows)
+    front = board.pareto if 1 < len(board.pareto) < ranked else ()
     if choice.p95_ms is not None:
         fitting = most_tpmP_within([row.ranked for row in rows], choice.p95_ms)
         by_name = {row.ranked.candidate: row for row in rows}
@@ -244,7 +247,7 @@ def _rows(
             row=row,
             duplicates=[one for one in candidates if one.merged_into_id == row.candidate.pk],
             tie=_tie(ranks, at),
-            is_on_front=len(board.pareto) > 1 and row.candidate.name in board.pareto,
+            is_on_front=row.candidate.name in front,
             disturbed=disturbed[row.candidate.pk, board.device.pk, board.workload.pk],
             warming=warming[row.candidate.pk],
             owing=owing.get(row.candidate.pk, 0),
