@@ -101,7 +101,7 @@ SPACE = Space(
 
 #: One more surface is one more file and one more line here.
 NATIVE = Surface("native-mysql97-w10c8", "MySQL 9.7 on a virtio disk, all data in the page cache")
-# Recorded on a host that did other work as well, in some blocks more than in others.
+# Recorded on two days, on the first of which the host did other work as well.
 SATA_SSD = Surface(
     "sata-ssd-1gb-mysql97-w10c8",
     "MySQL 9.7 on an emulated SATA SSD with 1 GB of memory",
