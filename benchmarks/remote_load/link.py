@@ -102,7 +102,12 @@ class Link:
         return row[0]
 
     def look(self) -> None:
-        """Ask now; `broken` says what came of it."""
+        """Ask now; `broken` says what came of it. A server that hangs is not waited for."""
+        asking = threading.Thread(target=self._look, name="look", daemon=True)
+        asking.start()
+        asking.join(_CONNECT_S)
+
+    def _look(self) -> None:
         try:
             with self._lock:
                 self._ask()
@@ -112,7 +117,7 @@ class Link:
 
     def _watch(self) -> None:
         while not self._broken and not self._ended.wait(_EVERY_S):
-            self.look()
+            self._look()
 
 
 def _blame(error: pymysql.Error | OSError) -> Outcome:

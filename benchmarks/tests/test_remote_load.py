@@ -27,6 +27,7 @@ from benchmarks.measurement.conclusion import weigh_conditions
 from benchmarks.measurement.drive import Driven
 from benchmarks.outcomes import Outcome
 from benchmarks.remote_load import driver as driver_module
+from benchmarks.remote_load import link as link_module
 from benchmarks.remote_load import load_side, several
 from benchmarks.remote_load.announcer import Announcer
 from benchmarks.remote_load.clock import ClockReading, read_clock, time_of_day_less_monotonic
@@ -546,6 +547,19 @@ def test_a_login_that_breaks_is_not_held_against_the_config_and_one_that_is_refu
         with pytest.raises(RunFailed, match="cannot be used from here") as failed, Link(target):
             pass
     assert failed.value.outcome is outcome
+
+
+def test_a_server_that_hangs_is_not_taken_for_one_that_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(link_module, "_CONNECT_S", 0.1)
+    ended = threading.Event()
+    monkeypatch.setattr(Link, "_ask", lambda _: ended.wait(5))
+    link, began = Link(TARGET), time.monotonic()
+    link.look()
+    assert time.monotonic() - began < 3
+    assert link.broken == ""
+    ended.set()
 
 
 def test_a_load_host_whose_result_does_not_come_loses_the_run(
