@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benchmarks.models import Run, RunState
+from benchmarks.models import Run
 from tuning.models import Slot
 from tuning.results.slot_rows import RunRow, SlotRow
 
@@ -37,15 +37,6 @@ def slot_of(run: Run) -> Slot | None:
             return slot
         newest = newest.retries.first()
     return None
-
-
-def times_ended(run: Run | None, state: RunState) -> int:
-    """How many runs in the chain of retries that ends with `run` ended in `state`."""
-    count = 0
-    while run is not None:
-        count += run.state == state
-        run = run.retry_of
-    return count
 
 
 def run_history(slots: Iterable[SlotRow]) -> list[RunLine]:

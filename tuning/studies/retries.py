@@ -6,10 +6,9 @@ from django.conf import settings
 from django.db import transaction
 
 from benchmarks.jobs.heartbeat import CANCELLED
-from benchmarks.models import Run, RunState
+from benchmarks.models import LoadJob, Run, RunState
 from benchmarks.outcomes import Outcome
 from tuning.models import Slot, Study
-from tuning.results.history import times_ended
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER
 from tuning.studies.forecast import Forecast
@@ -41,8 +40,8 @@ def retry_interrupted(study: Study) -> None:
         return
     for slot in interrupted.select_related("run", "run__retry_of"):
         state = RunState(slot.run.state)
-        bound = None if _filled_elsewhere(slot.run) else bounds[state]
-        if bound is not None and times_ended(slot.run, state) > bound:
+        bound = bounds[state]
+        if bound is not None and _times_ended_so(slot.run) > bound:
             continue
         if state == RunState.DISTURBED and (_is_never_quiet(study) or not _has_time(study, slot)):
             continue
@@ -66,8 +65,19 @@ def retry_bounds() -> dict[RunState, int | None]:
     }
 
 
-def _filled_elsewhere(run: Run) -> bool:
-    return run.load_jobs.filter(reason_code=Outcome.DISK_FULL).exists()
+def _times_ended_so(run: Run) -> int:
+    """How many runs in the chain of retries that ends with `run` ended in its state.
+
+    One that found the disk of a load host full counts for nothing.
+    """
+    chain = [run]
+    while (older := chain[-1].retry_of) is not None:
+        chain.append(older)
+    alike = [one for one in chain if one.state == run.state]
+    if run.state != RunState.DISK_FULL:
+        return len(alike)
+    elsewhere = LoadJob.objects.filter(run__in=alike, reason_code=Outcome.DISK_FULL)
+    return len(alike) - elsewhere.values("run").distinct().count()
 
 
 def _is_never_quiet(study: Study) -> bool:

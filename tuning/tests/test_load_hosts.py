@@ -338,7 +338,16 @@ def test_a_load_host_whose_disk_is_full_pauses_its_study_and_blames_no_config(
         study.refresh_from_db()
         assert (study.is_paused, study.pause_reason) == (True, run.reason)
         resume_study(study)
-    assert first_run(study).state == RunState.QUEUED
+    for is_again in (True, False):  # of its own host's disk it is the first time only now
+        run = first_run(study)
+        assert run.state == RunState.QUEUED
+        Run.objects.filter(pk=run.pk).update(state=RunState.DISK_FULL)
+        advance_host(study.host_id)
+        assert run.retries.exists() is is_again
+        study.refresh_from_db()
+        assert study.is_paused is is_again
+        if is_again:
+            resume_study(study)
 
 
 @pytest.fixture
