@@ -20,7 +20,8 @@ from benchmarks.ownership.ours import check_ours
 
 @dataclass(frozen=True)
 class Shelved:
-    """A golden copy, or the empty data directory that trial starts copy: then `warehouses` is 0.
+    """A golden copy, or the empty data directory, which trial starts and loads copy: then
+    `warehouses` is 0.
 
     `used_at`: when a job last asked for it. `bytes`: what it takes on the disk.
     """
