@@ -9,7 +9,8 @@ from typing import Any, TypedDict
 
 import psutil
 from django.core.management.base import BaseCommand
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
+from django.db.models import Model
 
 from advisor.errors import AdvisorError
 from advisor.processes.unavailable import is_unavailable
@@ -32,6 +33,20 @@ def by_and_reason(options: dict[str, Any]) -> ByAndReason:
     if len(options["reason"]) > MAX_PAUSE_REASON:
         raise BadRequest(f"--reason has more than {MAX_PAUSE_REASON} characters")
     return {"by": caller(), "reason": options["reason"]}
+
+
+def check_may_change(row: Model) -> None:
+    """Raises TuningError, not_permitted, for a row that is not this host's login's to change.
+
+    PostgreSQL does not say so: it changes no row, as if that were not in the state to be changed.
+    """
+    with transaction.atomic():
+        rows = type(row)._default_manager.select_for_update().filter(pk=row.pk)
+        if rows.values_list("pk").first() is None:
+            what = f"{row._meta.verbose_name} {row}"
+            raise TuningError(
+                "not_permitted", f"run this where the dashboard runs: {what} is not of this host"
+            )
 
 
 def caller() -> str:

@@ -401,10 +401,11 @@ def test_a_host_reads_no_accounts_and_changes_no_rows_of_others(centre: Centre) 
         list_paths(Host.objects.get(name="db1"), ListedPath.Subject.SERVER, ["/opt/mysqld"])
         call_command("server", "remove", "/opt/mysqld", stdout=StringIO())
         assert not ListedPath.objects.filter(path="/opt/mysqld").exists()
-        for words in (["host", "rename", "db1", "db9"], ["token", "list"]):
+        of_db2 = ["host drain db2", "host rename db2 db9", f"study pause {theirs.pk}"]
+        for words in ("host rename db1 db9", "token list", *of_db2):
             said = StringIO()
             try:
-                call_command(*words, stderr=said)
+                call_command(*words.split(), stderr=said)
             except SystemExit:
                 pass
             assert said.getvalue().startswith("not_permitted: run this where"), said.getvalue()

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 
 from advisor.api.documents import hosts_document
-from advisor.management.refusals import by_and_reason, ends_when_refused
+from advisor.management.refusals import by_and_reason, check_may_change, ends_when_refused
 from advisor.processes.database import prepare_database
 from advisor.terminal.tables import print_hosts
 from benchmarks.models import Host
@@ -47,6 +47,7 @@ class Command(BaseCommand):
                 _list(as_json=options["json"])
                 return
             host = _host(options["name"])
+            check_may_change(host)
             self.stdout.write(f"Host {options['name']} {_act(host, options)}.")
 
 

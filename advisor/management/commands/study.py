@@ -10,7 +10,12 @@ from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 
 from advisor.api.documents import studies_document
-from advisor.management.refusals import by_and_reason, caller, ends_when_refused
+from advisor.management.refusals import (
+    by_and_reason,
+    caller,
+    check_may_change,
+    ends_when_refused,
+)
 from advisor.processes.database import prepare_database
 from advisor.terminal.tables import print_studies
 from tuning.errors import TuningError
@@ -63,6 +68,7 @@ class Command(BaseCommand):
             study = Study.objects.filter(pk=pk).first()
             if study is None:
                 raise TuningError("not_found", f"there is no study {pk}")
+            check_may_change(study)
             self.stdout.write(f"Study {pk} {_act(study, options)}.")
 
 
