@@ -17,6 +17,7 @@ from advisor.tests.fleet import centre, scene
 from advisor.tests.fleet.centre import Fleet
 from advisor.tests.harness import wait_for
 from benchmarks.drivers.tpcc_mysql import find_tpcc_start
+from benchmarks.measurement.fingerprint import LOAD_ROUND_TRIP
 from benchmarks.remote_load.announcer import MAX_APART_S
 from benchmarks.servers.binary import ServerBinary
 
@@ -158,7 +159,9 @@ def _check_runs(runs: list[dict[str, Any]], drivers: list[str]) -> set[str]:
             # One kernel has both clocks: they do not differ at all.
             assert abs(side["clock_drift_ms"]) <= 2 * side["clock_error_ms"] + 0.5
             assert 0 <= side["after_first_ms"] <= 1000 * MAX_APART_S
-        assert _json(run["fingerprint"])["load_host"].count("host ") == len(drivers)
+        fingerprint = _json(run["fingerprint"])
+        assert fingerprint["load_host"].count("host ") == len(drivers)
+        assert len(fingerprint[LOAD_ROUND_TRIP].split(", ")) == len(drivers)
         keys.add(run["comparability_key"])
     assert keys
     return keys

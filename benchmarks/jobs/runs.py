@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.db.models import QuerySet
+from django.db.models.fields.json import KT
 
 from benchmarks.drivers.protocol import Driver, Load
 from benchmarks.drivers.select import find_driver
@@ -19,7 +20,7 @@ from benchmarks.jobs.leftovers import RUN_PREFIX
 from benchmarks.jobs.load_desk import LoadDesk, LoadHostFailed, load_desks
 from benchmarks.jobs.run_values import run_values
 from benchmarks.measurement.early_stop import CutRule
-from benchmarks.measurement.fingerprint import UNKNOWN
+from benchmarks.measurement.fingerprint import LOAD_ROUND_TRIP, UNKNOWN
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import CutShort, Disturbed, Ended, Measurement
@@ -129,6 +130,7 @@ def planned(
             plan_for(job.row, name, RemoteDriver(desks, take)),
             reach=reach,
             load_facts=_facts(desks) | facts,
+            earlier_distances=_earlier_distances(job.row),
         )
 
 
@@ -154,6 +156,17 @@ def _facts(desks: Sequence[LoadDesk]) -> dict[str, str]:
         said = [desk.hello.facts.get(name, UNKNOWN) for desk in desks]
         found[name] = said[0] if len(set(said)) == 1 else "; ".join(said)
     return found
+
+
+def _earlier_distances(row: Run | CrashTest) -> list[str]:
+    """Of the load hosts in the newest runs of this host with the same ones, newest first."""
+    runs = Run.objects.filter(
+        host=row.host_id,
+        workload__load_key=row.workload.load_key,
+        fingerprint__has_key=LOAD_ROUND_TRIP,
+    )
+    texts = runs.order_by("-pk").values_list(KT(f"fingerprint__{LOAD_ROUND_TRIP}"), flat=True)
+    return list(texts[:50])
 
 
 def plan_for(run: Run | CrashTest, name: str, driver: Driver | None = None) -> Plan:

@@ -14,7 +14,11 @@ from benchmarks.emulation.device import emulated_device
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.conclusion import conclude, samples_of, weigh_conditions
 from benchmarks.measurement.drive import drive
-from benchmarks.measurement.fingerprint import comparability_key, comparable_facts
+from benchmarks.measurement.fingerprint import (
+    comparability_key,
+    comparable_facts,
+    load_distance,
+)
 from benchmarks.measurement.folders import find_dataset, run_folders
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Ended, Evidence, Measurement
@@ -81,6 +85,8 @@ def measure(
         conditions, disturbances = weigh_conditions(plan.limits, sampler, driven)
         if changed := host_changed(comparable_facts(before), comparable_facts(fingerprint)):
             disturbances.append(changed)
+        round_trips_ms = [side.round_trip_ms for side in driven.load_sides]
+        fingerprint |= load_distance(round_trips_ms, plan.earlier_distances)
         evidence = Evidence(
             samples=samples_of(sampler, driven),
             variables=variables,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
@@ -32,7 +32,8 @@ class Plan:
     of a slower device. `logs_with_data` leaves the redo log with the data although the layout has
     a directory for it, whose device is still monitored. `expected` are the devices that must still
     store the data and the redo log, None for any. With load hosts, `reach` is how they reach
-    the server and `load_facts` what they add to the fingerprint; then `driver` is a RemoteDriver.
+    the server, `load_facts` what they add to the fingerprint and `earlier_distances` what earlier
+    runs have in theirs of `load_distance`; then `driver` is a RemoteDriver.
     `tell_live` is given the last minute about once a second while the run is driven.
     """
 
@@ -50,6 +51,7 @@ class Plan:
     expected: tuple[DeviceIdentity | None, DeviceIdentity | None] = (None, None)
     reach: Reach | None = None
     load_facts: Mapping[str, str] = field(default_factory=dict)
+    earlier_distances: Sequence[str] = ()
     tell_live: Callable[[list[LiveSecond]], None] = nobody_watches
 
     @property

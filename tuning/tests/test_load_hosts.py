@@ -26,6 +26,7 @@ from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs import engine, load_desk
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.loads import LoadKind, step_of
+from benchmarks.measurement.fingerprint import LOAD_ROUND_TRIP, load_distance
 from benchmarks.measurement.plan import Plan
 from benchmarks.models import Host, JobState, LoadJob, Run, RunState, Workload
 from benchmarks.outcomes import Outcome
@@ -230,7 +231,9 @@ def drive_by_the_driver(plan: Plan, **hooks: Any) -> Any:
     assert plan.load_facts["load_host"] == ", ".join(
         f"host {pk}" for pk in driving.order_by("pk").values_list("pk", flat=True)
     )
-    return replace(measurement(), load_sides=result.load_sides)
+    round_trips_ms = [side.round_trip_ms for side in result.load_sides]
+    fingerprint = load_distance(round_trips_ms, plan.earlier_distances)
+    return replace(measurement(), load_sides=result.load_sides, fingerprint=fingerprint)
 
 
 class LoadHost:
@@ -289,6 +292,19 @@ def test_a_run_is_driven_through_the_rows_and_no_row_has_the_password(
     assert [one.connections for one in driver.loads] == [run.workload.connections]
     assert (load.state, load.sealed_order, load.result) == (JobState.OK, "", None)
     assert SECRET not in serializers.serialize("json", [load, run])
+
+
+def test_a_load_host_stays_as_far_away_as_in_earlier_runs(
+    study: Study, through_rows: Callable[[Run, FakeDriver], LoadJob]
+) -> None:
+    run = first_run(study)
+    through_rows(run, FakeDriver())
+    assert run.fingerprint == {LOAD_ROUND_TRIP: "1"}
+    Run.objects.filter(pk=run.pk).update(fingerprint={LOAD_ROUND_TRIP: "0.9"})
+    advance_host(study.host_id)
+    following = Run.objects.filter(state=RunState.QUEUED).earliest("pk")
+    through_rows(following, FakeDriver())
+    assert following.fingerprint == {LOAD_ROUND_TRIP: "0.9"}
 
 
 @pytest.mark.parametrize(
