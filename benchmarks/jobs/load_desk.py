@@ -27,7 +27,10 @@ from benchmarks.servers.reach import NotReachable, check_own_address
 _STOP_PATIENCE_S = 5.0
 _POLL_S = 0.2
 _CHECK_EVERY_S = 1.0
-_COLUMNS = ("state", "hello", "phases", "result", "reason_code", "reason", "log_tail")
+_COLUMNS = (
+    *("state", "hello", "phases", "result", "reason_code", "reason", "log_tail"),
+    "crash_test",
+)
 
 
 class LoadHostFailed(BenchmarkError, code="load_host_failed"):
@@ -157,8 +160,9 @@ def _failure(host: str, row: dict[str, Any]) -> RunFailed | None:
         return RunFailed(Outcome.LOST, f"load host {host} is no longer heard of")
     if state == JobState.FAILED:
         outcome = Outcome(row["reason_code"])
-        if outcome is Outcome.OUT_OF_MEMORY:  # of the load host's, which no config has filled
-            outcome = Outcome.LOST
+        # The load host's own, which no config has filled; a run's disk pauses its study.
+        full = {Outcome.OUT_OF_MEMORY} | ({Outcome.DISK_FULL} if row["crash_test"] else set())
+        outcome = Outcome.LOST if outcome in full else outcome
         return RunFailed(outcome, f"load host {host}: {reason}", log_tail=row["log_tail"])
     if state == JobState.LOST:
         return RunFailed(Outcome.LOST, f"load host {host}: {reason}")

@@ -28,7 +28,7 @@ from benchmarks.jobs.engine import execute
 from benchmarks.jobs.loads import LoadKind, step_of
 from benchmarks.measurement.fingerprint import LOAD_ROUND_TRIP, load_distance
 from benchmarks.measurement.plan import Plan
-from benchmarks.models import Host, JobState, LoadJob, Run, RunState, Workload
+from benchmarks.models import CrashTest, Host, JobState, LoadJob, Run, RunState, Workload
 from benchmarks.outcomes import Outcome
 from benchmarks.remote_load import driver as driver_module
 from benchmarks.remote_load import load_side
@@ -364,6 +364,21 @@ def test_a_load_host_whose_disk_is_full_pauses_its_study_and_blames_no_config(
         assert study.is_paused is is_again
         if is_again:
             resume_study(study)
+
+
+def test_a_crash_test_is_lost_that_finds_the_disk_of_its_load_host_full(
+    study: Study, load_host: Host
+) -> None:
+    run = first_run(study)
+    same = {name: getattr(run, name) for name in ("host", "device", "server", "workload")}
+    test = CrashTest.objects.create(**same, config=run.config, seed=1, load_s=30)
+    ended = {"state": JobState.FAILED, "reason_code": Outcome.DISK_FULL, "reason": "/: full"}
+    load = LoadJob.objects.create(crash_test=test, host=load_host, address="127.0.0.1", **ended)
+    row = load_desk._exchange(load.pk)({})
+    assert row is not None
+    failure = load_desk._failure("driver-1", row)
+    assert failure is not None
+    assert (failure.outcome, str(failure)) == (Outcome.LOST, "load host driver-1: /: full")
 
 
 @pytest.fixture
