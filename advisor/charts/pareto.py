@@ -10,8 +10,10 @@ from advisor.charts.text import plain
 from advisor.wording.formatting import shortened
 from tuning.results.boards import Board
 
-# The size of a name, as shares of the range of the points.
-NAME_WIDTH, NAME_HEIGHT = 0.35, 0.06
+# The size of a name, as shares of the range of the points; more on paper than on the screen.
+NAME_WIDTH, NAME_HEIGHT = 0.6, 0.1
+# Of more candidates only the baseline, the best and others on the front have a name.
+MAX_NAMED = 8
 # A longer one is cut: it would reach beyond the chart.
 MAX_NAME = 22
 HALF = 0.5
@@ -101,6 +103,7 @@ def pareto_figure(series: ParetoSeries) -> Figure:
         textfont={"size": 11},
         cliponaxis=False,
         marker=marker,
+        ids=[plain(point.candidate) for point in points],
         customdata=[[_hover_text(point)] for point in points],
         hovertemplate="%{customdata[0]}<extra></extra>",
     )
@@ -123,14 +126,22 @@ def _sides(points: list[ParetoPoint]) -> list[str]:
     """The position of each name: towards the middle of the chart, so that none is cut off, and
     beside, above or below its point, wherever there is room; "" if there is none.
 
-    Points on the front come first. The hover text has the names of all points.
+    The best and the baseline come first, then the front. The hover text has the names of all.
     """
     low, high = min(p.p95_ms for p in points), max(p.p95_ms for p in points)
     least = min(p.tpmP for p in points)
     wide, tall = high - low or 1.0, max(p.tpmP for p in points) - least or 1.0
     taken: list[tuple[float, float]] = []
     sides = [""] * len(points)
-    first = sorted(range(len(points)), key=lambda at: (not points[at].is_front, -points[at].tpmP))
+    best = max(points, key=lambda point: point.tpmP)
+
+    def turn(at: int) -> tuple[bool, bool, float]:
+        p = points[at]
+        return not (p is best or p.is_baseline), not p.is_front, -p.tpmP
+
+    first = sorted(range(len(points)), key=turn)
+    if len(points) > MAX_NAMED:
+        first = [at for at in first if not all(turn(at)[:2])][:MAX_NAMED]
     for at in first:
         p = points[at]
         is_left = (p.p95_ms - low) / wide <= HALF

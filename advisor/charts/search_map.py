@@ -173,6 +173,7 @@ def front_figure(found: SearchResult) -> Figure | None:
             line={"color": GREEN, "width": 1.5, "shape": "vh"},
             hoverinfo="skip",
             name="Pareto front",
+            ids=[plain(one.candidate.name) for one in front],
             visible=place == 0,
         )
         figure.add_scatter(
@@ -188,6 +189,7 @@ def front_figure(found: SearchResult) -> Figure | None:
                 },
             },
             name="one config",
+            ids=[plain(one.candidate.name) for one in points],
             customdata=[[plain(one.candidate.name), run_url(one.last.run.pk)] for one in points],
             hovertemplate=(
                 "%{customdata[0]}<br>tpmP %{y:+.1f} %, "

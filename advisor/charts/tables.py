@@ -22,7 +22,11 @@ class ChartTable:
 
 
 def chart_tables(charts: Mapping[str, Mapping[str, Any]]) -> list[ChartTable]:
-    """One for each of the `charts` of `charts_payload` that has points."""
+    """One for each of the `charts` of `charts_payload` that has points.
+
+    Of what is chosen from a list in a chart it has what is shown first. The `ids` of points are
+    the names of configs.
+    """
     return [table for key, figure in charts.items() if (table := _table(key, figure)).rows]
 
 
@@ -32,7 +36,9 @@ def _table(key: str, figure: Mapping[str, Any]) -> ChartTable:
     x_titles, y_titles = (_titles(layout, traces, letter) for letter in "xy")
     has_ends = any(_bars(one) for one in traces)
     has_series = len(traces) > 1
+    has_names = any("ids" in one for one in traces)
     columns = [
+        *(["Config"] if has_names else []),
         *(["Series"] if has_series else []),
         x_titles[0] if x_titles else "Name",
         "Value" if len(y_titles) > 1 else y_titles[0] if y_titles else "Name",
@@ -48,6 +54,7 @@ def _table(key: str, figure: Mapping[str, Any]) -> ChartTable:
                 continue
             rows.append(
                 [
+                    *([_plain(trace["ids"][at]) if "ids" in trace else ""] if has_names else []),
                     *([name] if has_series else []),
                     _label(_axis(layout, trace, "x"), x),
                     _label(_axis(layout, trace, "y"), y),
@@ -58,7 +65,8 @@ def _table(key: str, figure: Mapping[str, Any]) -> ChartTable:
 
 
 def _is_drawn(trace: Mapping[str, Any]) -> bool:
-    return bool(trace.get("y")) and any(x is not None for x in trace.get("x") or ())
+    is_shown = trace.get("visible", True) and trace.get("y")
+    return bool(is_shown) and any(x is not None for x in trace.get("x") or ())
 
 
 def _axis(layout: Mapping[str, Any], trace: Mapping[str, Any], letter: str) -> Mapping[str, Any]:

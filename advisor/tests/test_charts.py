@@ -203,6 +203,9 @@ def test_a_browser_that_opens_the_data_of_a_chart_gets_its_figures_as_tables(
     [effects] = [table for key, table in tables.items() if key.endswith("-intervals")]
     assert effects.columns[-2:] == ["Interval from", "to"]
     [best] = [row for row in effects.rows if "whitepaper-a" in row]
+    [front] = [table for key, table in tables.items() if key.endswith("-pareto")]
+    assert front.columns[0] == "Config"
+    assert [row[0] for row in front.rows].count("whitepaper-a") == 1
     change, low, high = (one for one in best if isinstance(one, float))
     assert low < change < high
     elsewhere = admin_client.get(url, headers=browser | {"Referer": "https://example.org/"})
@@ -224,6 +227,7 @@ def test_tables_name_series_axes_and_words_beside_an_axis() -> None:
         {"name": "one", "x": [1.23456789, None, 3], "y": [0, 1, 1]},
         {"name": "two", "x": [1], "y": [7], "yaxis": "y2", "error_x": {"array": [0.5]}},
         {"name": "nothing", "x": [None], "y": [None]},
+        {"name": "another choice", "x": [1], "y": [1], "visible": False},
         {"type": "parcoords"},
     ]
     [table] = chart_tables({"key": {"data": traces, "layout": layout}})

@@ -13,7 +13,13 @@ from django.urls import reverse
 
 from advisor.charts.drift import PAIR, REPLICATE, drift_figure, drift_series
 from advisor.charts.intervals import intervals_figure, intervals_series
-from advisor.charts.pareto import pareto_figure, pareto_series
+from advisor.charts.pareto import (
+    MAX_NAMED,
+    ParetoPoint,
+    ParetoSeries,
+    pareto_figure,
+    pareto_series,
+)
 from advisor.charts.payload import charts_json
 from advisor.pages.study.run_rows import run_rows
 from advisor.tests import factories
@@ -232,6 +238,19 @@ def test_the_pareto_chart_marks_front_baseline_and_limit() -> None:
     assert "ms" in figure.layout.xaxis.title.text
     assert [shape.x0 for shape in figure.layout.shapes] == [100.0]
     assert set(figure.data[0].marker.symbol) == {"circle", "square"}
+
+
+def test_of_many_candidates_the_pareto_chart_names_a_few_that_do_not_touch() -> None:
+    points = [
+        ParetoPoint(f"c{at}", 6000 - 20 * at, 140 + at, None, at % 2 > 0, at == 20)
+        for at in range(24)
+    ]
+    [trace] = drawn(pareto_figure(ParetoSeries(points))).data
+    named = [point for point, text in zip(points, trace.text, strict=True) if text]
+    assert {"c0", "c20"} <= {point.candidate for point in named}, "the best and the baseline"
+    assert 2 < len(named) <= MAX_NAMED
+    assert all(point.is_front for point in named if point.candidate not in {"c0", "c20"})
+    assert len(trace.ids) == 24, "all are in its table"
 
 
 def test_the_drift_chart_has_both_baselines_the_pairs_and_what_is_void() -> None:

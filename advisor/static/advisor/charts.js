@@ -108,6 +108,7 @@
         const url = Array.isArray(data) ? data[1] : null; // a run's dot carries its page
         if (typeof url === "string" && url.startsWith("/")) window.location.assign(url);
       });
+      element.on("plotly_update", () => offer(element)); // another one was chosen from its list
     }
     offer(element);
   }
@@ -164,15 +165,22 @@
 
   const rounded = (value) => (typeof value === "number" ? Number(value.toPrecision(6)) : value);
 
-  function tableOf({ data, layout }) {
-    const shown = data.filter((trace) => trace.x && trace.y && trace.x.some((x) => x !== null));
+  // Of what is chosen from a list in the chart, what is shown now.
+  function tableOf(element) {
+    const { data, layout: first } = drawn.get(element);
+    const layout = first.updatemenus ? element.layout : first;
+    const isShown = (trace, at) => element.data[at].visible !== false
+      && trace.x && trace.y && trace.x.some((x) => x !== null);
+    const shown = data.filter(isShown);
     const titles = (letter) => [
       ...new Set(shown.map((trace) => plainText(axisOf(layout, trace, letter).title?.text))),
     ].filter(Boolean);
     const yTitles = titles("y");
     const hasEnds = shown.some((trace) => trace.error_x?.array || trace.error_y?.array);
     const hasSeries = shown.length > 1;
+    const hasNames = shown.some((trace) => trace.ids); // of configs
     const columns = [
+      ...(hasNames ? ["Config"] : []),
       ...(hasSeries ? ["Series"] : []),
       titles("x")[0] || "Name",
       yTitles.length > 1 ? "Value" : yTitles[0] || "Name",
@@ -196,6 +204,7 @@
           }
         }
         rows.push([
+          ...(hasNames ? [plainText(trace.ids?.[at])] : []),
           ...(hasSeries ? [series] : []),
           rounded(label(xAxis, x)),
           rounded(label(yAxis, trace.y[at])),
@@ -225,7 +234,7 @@
       window.location.assign(element.dataset.chartCsv); // all seconds, not only those drawn
       return;
     }
-    const { columns, rows } = tableOf(drawn.get(element));
+    const { columns, rows } = tableOf(element);
     const text = [columns, ...rows].map((row) => row.map(cell).join(",")).join("\r\n");
     save(`${text}\r\n`, "text/csv", `${element.dataset.chart}.csv`);
   }
@@ -241,7 +250,7 @@
   }
 
   function fillTable(element, details) {
-    const { columns, rows } = tableOf(drawn.get(element));
+    const { columns, rows } = tableOf(element);
     const table = document.createElement("table");
     table.className = "values";
     const head = table.createTHead().insertRow();
