@@ -353,7 +353,9 @@ def test_each_class_has_a_board_that_says_what_it_may_cost(admin_client: Client)
     text = page(admin_client, factories.unsafe_study(blocks=1))
     assert "Use whitepaper-3 with durability D1: " in text
     boards = text.partition('id="study-extend"')[0].split('<details class="card board-fold')[1:]
-    assert [" open>" in one.partition("<summary>")[0] for one in boards] == [True, False, False]
+    heads = [one.partition("<summary>")[0] for one in boards]
+    assert [" open>" in head for head in heads] == [True, False, False]
+    assert all("data-open-if-wide" in head for head in heads), "they are short"
     for given, cost in (
         ("D0", "Loses nothing"),
         ("D1", "may lose about the last second"),

@@ -42,6 +42,8 @@ from tuning.studies.scheduler import is_under_way
 from tuning.studies.slot_states import SlotState, states_now, states_of
 from tuning.studies.taking_apart import can_be_taken_apart
 
+# With more lines in all, of several rankings only the first is open, also in a wide window.
+MAX_OPEN_ROWS = 40
 # States with a result or a bound, whose log is not shown.
 _HAVE_A_FIGURE = (RunState.OK, RunState.CUT_SHORT)
 
@@ -159,6 +161,7 @@ def _results(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
         views = [view for view in views if view.board.slots]
     return {
         "boards": views,
+        "long_boards": sum(len(view.rows) for view in views) > MAX_OPEN_ROWS,
         "search": search,
         "search_metric": FULL_NAMES[result.aim.objective],
         "findings": source_findings(result),
