@@ -134,8 +134,13 @@ def test_states_follow_from_the_rows() -> None:
     Study.objects.update(state=StudyState.PREPARING, claimed_by="a process")
     assert state_of(host) == HostState.PREPARING
     Study.objects.update(state=StudyState.CANCELLED)
-    Probe.objects.create(device=study.devices.get(), seconds=50, state=JobState.RUNNING)
+    Probe.objects.create(
+        device=study.devices.get(), seconds=50, state=JobState.RUNNING, fraction=0.4
+    )
     assert state_of(host) == HostState.PROBING
+    [known] = known_hosts(hosts())
+    assert known.job is not None
+    assert known.job.step == "40 %"
     Host.objects.update(worker_seen_at=Now() - timedelta(seconds=31))
     assert state_of(host) == HostState.SILENT
     Host.objects.update(worker_seen_at=None)

@@ -91,7 +91,7 @@ def current_jobs(rows: list[Host]) -> dict[int, CurrentJob]:
         found[probe["device__host"]] = CurrentJob(
             HostState.PROBING,
             f"probe of {probe['device__data_dir']}",
-            f"{probe['fraction']:.0%}",
+            f"{100 * probe['fraction']:.0f} %",
             probe["started_at"],
             device=probe["device"],
         )
@@ -116,7 +116,7 @@ def current_jobs(rows: list[Host]) -> dict[int, CurrentJob]:
         found[study["host"]] = CurrentJob(
             HostState.PREPARING,
             text or "loading the dataset",
-            f"{share:.0%}" if share else "",
+            f"{100 * share:.0f} %" if share else "",
             study["started_at"],
             study["pk"],
             study["name"],

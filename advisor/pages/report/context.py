@@ -58,7 +58,9 @@ def report_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
         ],
         "more_recommendations": max(len(cards) - MAX_RECOMMENDATIONS, 0),
         "charted": board_key(boards[0]) if boards else "",
-        "charted_title": _title(boards[0], result) if boards and len(result.boards) > 1 else "",
+        "charted_place": (
+            _place(boards[0], result) or "durability D0" if len(result.boards) > 1 else ""
+        ),
         "quality": result.data_quality,
         "facts": _facts(result)[:MAX_FACTS],
         "devices": list(result.devices.values()),
@@ -87,13 +89,19 @@ def _board(board: Board, result: StudyResult, most: int) -> ReportBoard:
 
 
 def _title(board: Board, result: StudyResult) -> str:
+    place = _place(board, result)
+    by = "" if result.aim.objective is Metric.TPMP else f" by {result.aim.objective.value}"
+    return f"Ranking{by}" + (f": {place}" if place else "")
+
+
+def _place(board: Board, result: StudyResult) -> str:
+    """What tells it from the study's other boards."""
     words = [str(board.device)] if devices_to_name(result.devices.values()) else []
     if len(result.workloads) > 1:
         words.append(f"{board.workload.connections} connections")
     if board.durability != "D0":
         words.append(f"durability {board.durability}")
-    by = "" if result.aim.objective is Metric.TPMP else f" by {result.aim.objective.value}"
-    return f"Ranking{by}" + (f": {', '.join(words)}" if words else "")
+    return ", ".join(words)
 
 
 def _facts(result: StudyResult) -> list[tuple[str, str]]:
