@@ -22,11 +22,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.servers.startup import free_port
+
 if TYPE_CHECKING:
     from advisor.tests.dashboard_shots import Shot
 
 ROOT = Path(__file__).resolve().parents[2]
-PORT = 8791
+#: Nothing answers there, such as the web server of a run that was killed.
+PORT = free_port()
 HEIGHT = 900
 PAPER_WIDTH = 1280
 DRAWN = """() => ![...document.querySelectorAll(".chart .placeholder")].some(
@@ -47,7 +50,8 @@ def main() -> None:
         import django
 
         django.setup()
-        serve = [*manage, "runserver", "--noreload", "--insecure", f"127.0.0.1:{PORT}"]
+        serve = ["setpriv", "--pdeathsig", "KILL", "--", *manage, "runserver"]
+        serve += ["--noreload", "--insecure", f"127.0.0.1:{PORT}"]
         with subprocess.Popen(serve, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as web:
             try:
                 _wait()
