@@ -64,16 +64,20 @@ def server(
     return Server(any_server, pristine_data_dir(any_server), server_session_tmp)
 
 
-@pytest.mark.parametrize(
-    ("pool", "instances"), [(1100, 8), (1900, 16), (300, 1), (40, None), (1025, None)]
-)
-def test_the_buffer_pool_is_rounded_as_we_say(
-    server: Server, pool: int, instances: int | None
-) -> None:
-    knobs = {POOL: f"{pool * MIB}"}
-    if instances and not server.target.mariadb:
-        knobs[INSTANCES] = f"{instances}"
-    variables = server.attempt(knobs).variables
+def pool_of(server: Server, size: int, instances: int) -> dict[str, str]:
+    """Knobs of a buffer pool of `size` bytes, in so many parts where the server knows any."""
+    parts = {} if server.target.mariadb else {INSTANCES: f"{instances}"}
+    return {POOL: f"{size}"} | parts
+
+
+# Others are in the starts of the tests below.
+@pytest.mark.parametrize(("pool", "instances"), [(1100, 8), (1900, 16)])
+def test_the_buffer_pool_is_rounded_as_we_say(server: Server, pool: int, instances: int) -> None:
+    knobs = pool_of(server, pool * MIB, instances)
+    check_pool(server, knobs, server.attempt(knobs).variables)
+
+
+def check_pool(server: Server, knobs: dict[str, str], variables: dict[str, str]) -> None:
     cpus = HostFacts(logical_cpus=2)  # with 2 or 7 of them it is one instance
     expected = Expected(knobs, server.target, cpus)
     assert int(variables[POOL]) == expected.pool()
@@ -83,18 +87,14 @@ def test_the_buffer_pool_is_rounded_as_we_say(
     assert bool(noted) == (variables[POOL] != knobs[POOL])
 
 
-def test_the_redo_log_has_the_size_we_say(server: Server) -> None:
-    for knobs in ({}, {SIZE: f"{64 * MIB}"}):
-        if SIZE in knobs and not (server.target.mariadb or server.target.version < (9, 0, 0)):
-            continue
-        shown = server.attempt(knobs).variables
-        redo = Expected(knobs, server.target).redo()
-        if has_capacity(server.target):
-            # SHOW has the variable's own default where the old pair decides.
-            assert SIZE in knobs or int(shown[CAPACITY]) == redo
-        else:
-            files = int(shown.get("innodb_log_files_in_group", "1"))
-            assert int(shown[SIZE]) * files == redo
+def check_redo(server: Server, knobs: dict[str, str], shown: dict[str, str]) -> None:
+    redo = Expected(knobs, server.target).redo()
+    if has_capacity(server.target):
+        # SHOW has the variable's own default where the old pair decides.
+        assert SIZE in knobs or int(shown[CAPACITY]) == redo
+    else:
+        files = int(shown.get("innodb_log_files_in_group", "1"))
+        assert int(shown[SIZE]) * files == redo
 
 
 def test_a_rule_that_says_no_start_is_right(server: Server) -> None:
@@ -110,13 +110,15 @@ def test_a_rule_that_says_no_start_is_right(server: Server) -> None:
 
 def test_defaults_we_count_on_are_the_servers(server: Server) -> None:
     """io_capacity_max below the default of io_capacity is lowered in silence, as the rule says."""
-    variables = server.attempt({"innodb_io_capacity_max": "150"}).variables
-    assert variables["innodb_io_capacity"] == "150"
-    assert broken_rules(Expected({"innodb_io_capacity_max": "150"}, server.target))
-    host = HostFacts(host_memory_bytes=host_memory(), open_files=open_files())
-    knobs = {"table_open_cache": "500000"}
-    [note] = remarks(Expected(knobs, server.target, host))
+    low, many = {"innodb_io_capacity_max": "150"}, {"table_open_cache": "500000"}
+    knobs = {POOL: f"{1025 * MIB}"} | low | many  # none of them changes another
     variables = server.attempt(knobs).variables
+    check_pool(server, knobs, variables)
+    check_redo(server, knobs, variables)
+    assert variables["innodb_io_capacity"] == "150"
+    assert broken_rules(Expected(low, server.target))
+    host = HostFacts(host_memory_bytes=host_memory(), open_files=open_files())
+    [note] = remarks(Expected(many, server.target, host))
     said = re.search(r"effective (\d+)", note.detail)
     assert said is not None
     assert abs(int(variables["table_open_cache"]) - int(said[1])) <= 200  # a few of its own files
@@ -124,9 +126,10 @@ def test_defaults_we_count_on_are_the_servers(server: Server) -> None:
 
 def test_equal_effects_have_equal_signatures(server: Server) -> None:
     target = server.target
-    low, high = f"{200 * MIB + 1}", f"{200 * MIB + 1000}"
-    one, two = (server.attempt({POOL: pool}).variables for pool in (low, high))
-    other = server.attempt({POOL: low, "back_log": "77"}).variables
+    low, high = (pool_of(server, 300 * MIB + more, 1) for more in (1, 1000))
+    one, two = (server.attempt(knobs).variables for knobs in (low, high))
+    check_pool(server, low, one)
+    other = server.attempt(low | {"back_log": "77"}).variables
     assert signature(one, target) == signature(two, target)
     assert signature(one, target) != signature(other, target)
 
@@ -146,7 +149,7 @@ def test_a_redo_log_of_the_old_variables_is_no_default_one(server: Server) -> No
 
 OLD = """\
 [mysqld]
-innodb_buffer_pool_size = 64M
+innodb_buffer_pool_size = 40M
 innodb_log_file_size = 32M
 innodb_log_files_in_group = 2
 query_cache_type = 0
@@ -176,6 +179,8 @@ def test_a_translated_file_starts_and_reads_back_as_translated(server: Server) -
     assert report.problems == ()
     trial = server.attempt(report.knobs)
     assert differences(report.knobs, trial.variables, server.target) == []
+    check_pool(server, report.knobs, trial.variables)
+    check_redo(server, report.knobs, trial.variables)
     asked = server_stages("old.cnf", report.knobs, server.target, trial, {})
     assert all(stage.passed for stage in (*static_stages(report), *asked))
 
