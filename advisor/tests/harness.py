@@ -158,16 +158,26 @@ def wait_for(what: Callable[[], Any], seconds: float = 60, text: str = "") -> An
     raise AssertionError(text or f"not within {seconds} s")
 
 
-_IN_A_HOME = """
-import sys, django
+# What Python is to run first in a process of its own; of garbage see manage.py.
+SET_UP = """
+import atexit, gc
+gc.set_threshold(20_000)
+atexit.register(gc.freeze)
+import django
+django.setup()
+"""
+_IN_A_HOME = (
+    SET_UP
+    + """
+import sys
 from importlib import import_module
 from pathlib import Path
-django.setup()
 for name in sys.argv[2:]:
     module, _, function = name.partition(":")
     getattr(import_module(module), function)(Path(sys.argv[1]))
 print("all of it")
 """
+)
 
 
 def in_a_home(folder: Path, *functions: Callable[[Path], None], **environment: str) -> None:

@@ -25,7 +25,7 @@ from kombu.exceptions import OperationalError
 
 from advisor.env import read_broker
 from advisor.tests import postgres
-from advisor.tests.harness import ROOT, wait_for
+from advisor.tests.harness import ROOT, SET_UP, wait_for
 from benchmarks.servers.startup import free_port
 
 PROGRAMS = ("openssl", "redis-server", "redis-cli", "setpriv")
@@ -103,9 +103,9 @@ class Centre:
         )
 
 
-PRELUDE = """
-import django
-django.setup()
+PRELUDE = (
+    SET_UP
+    + """
 from celery import current_app
 from django.db import connection
 from advisor.tests import factories
@@ -113,6 +113,7 @@ from benchmarks.jobs import runs
 from benchmarks.models import Host, ListedPath, LoadJob, Run, RunState, Sample
 from tuning.models import Study, StudyState
 """
+)
 _MAKE_GATE = """
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import GatePlan, Limit

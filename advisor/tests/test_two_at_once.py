@@ -13,24 +13,24 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 
+from advisor.tests.harness import ROOT, SET_UP
+
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
 POSTGRES = os.environ.get("ADVISOR_TEST_POSTGRES", "")
 
 # What every script begins with: the project, no Redis, and `at_once`, which forks a process for
 # each function, that wait for each other's words.
-PRELUDE = """
+PRELUDE = (
+    SET_UP
+    + """
 import os, sys, time, traceback
 from pathlib import Path
 from typing import Any
-import django
-django.setup()
 from celery import current_app
 from django.db import connections, transaction
 from django.db.models.functions import Now
@@ -72,6 +72,7 @@ def fork(function):
             os._exit(99)
     return child
 """
+)
 
 
 @dataclass(frozen=True)
@@ -104,17 +105,20 @@ MIGRATE = "from django.core.management import call_command; call_command('migrat
 
 
 @pytest.fixture(scope="module", params=["sqlite", *(["postgresql"] if POSTGRES else [])])
-def migrated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def migrated(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    migrated_database: Path,
+) -> Iterator[str]:
     """The URL of a database to be copied."""
-    home = tmp_path_factory.mktemp("home")
-    url, name = f"sqlite:///{home}/db.sqlite3", f"advisor_test_{secrets.token_hex(4)}"
-    if request.param == "postgresql":
-        _on_postgres(f"create database {name}")
-        url = f"{POSTGRES}{name}"
-    Place(home, url).run(MIGRATE)
-    yield url
-    if request.param == "postgresql":
-        _on_postgres(f"drop database {name}")
+    if request.param == "sqlite":
+        yield f"sqlite:///{migrated_database}"
+        return
+    name = f"advisor_test_{secrets.token_hex(4)}"
+    _on_postgres(f"create database {name}")
+    Place(tmp_path_factory.mktemp("home"), f"{POSTGRES}{name}").run(MIGRATE)
+    yield f"{POSTGRES}{name}"
+    _on_postgres(f"drop database {name}")
 
 
 @pytest.fixture

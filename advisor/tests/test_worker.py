@@ -19,7 +19,7 @@ from kombu.transport.redis import Channel
 from pytest_django import Settings
 
 from advisor import worker
-from advisor.tests.harness import ROOT, wait_for
+from advisor.tests.harness import ROOT, SET_UP, wait_for
 from benchmarks.jobs import versions
 from benchmarks.models import Host
 
@@ -83,10 +83,10 @@ def test_sweeps_go_on_when_celery_has_lost_its_connection_and_one_of_them_fails(
     assert closed_after == [1]
 
 
-STARTED = """
+STARTED = (
+    SET_UP
+    + """
 import sys
-import django
-django.setup()
 from advisor.management.commands import advise, worker
 worker.join = worker.leave = lambda: None
 worker.app.worker_main = lambda _: worker.app.loader.import_default_modules()
@@ -95,6 +95,7 @@ assert "tuning.tasks" in sys.modules
 unused = ("advisor.pages", "advisor.urls", "advisor.api.serializers", "rest_framework.serializers")
 print([name for name in sys.modules if name.startswith(unused)])
 """
+)
 
 
 @pytest.mark.django_db
