@@ -6,6 +6,7 @@ only; a thread for each would soon be all there are.
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 wsgi_app = "advisor.wsgi"
@@ -21,6 +22,11 @@ graceful_timeout = 10
 control_socket_disable = True
 # What proxies say is advisor.access.proxies' business.
 forwarded_allow_ips = ""
+
+
+def on_starting(_: Any) -> None:
+    """gunicorn's hook before its workers import the application."""
+    gc.set_threshold(20_000)  # why: see manage.py
 
 
 def post_worker_init(worker: Any) -> None:
