@@ -47,18 +47,24 @@ def released(version: str) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a checkout to somebody else")
-def test_the_commit_of_a_checkout_that_belongs_to_somebody_else_is_known(
+def test_the_commit_of_a_checkout_that_belongs_to_somebody_else_is_known_and_nothing_written(
     tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org"]
     subprocess.run([*git, "init", "--quiet"], check=True)
-    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=x"], check=True)
+    (tmp_path / "file").touch()
+    subprocess.run([*git, "add", "file"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "--message=x"], check=True)
     for path in (tmp_path, *tmp_path.rglob("*")):
         os.chown(path, 65534, 65534)
     settings.BASE_DIR = tmp_path
-    assert len(provenance.head_commit.__wrapped__()) == 12
+    commit = provenance.head_commit.__wrapped__()
+    assert len(commit) == 12
+    monkeypatch.setattr(provenance, "head_commit", lambda: commit)
+    assert provenance.code_commit.__wrapped__() == commit
+    assert (tmp_path / ".git" / "index").stat().st_uid == 65534
 
 
 @pytest.mark.usefixtures("applied")

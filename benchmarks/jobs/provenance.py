@@ -27,10 +27,11 @@ def _git(*arguments: str) -> str:
     git = shutil.which("git")
     if git is None:
         return ""
-    # Whoever runs the code of a checkout trusts it, as its worker does that is root.
-    trusted = "-c", f"safe.directory={settings.BASE_DIR}"
+    # Whoever runs the code of a checkout trusts it, as its worker does that is root; it only reads
+    # there: an index that root wrote may be closed to the checkout's owner.
+    options = "--no-optional-locks", "-c", f"safe.directory={settings.BASE_DIR}"
     try:
-        return _run(git, *trusted, *arguments)
+        return _run(git, *options, *arguments)
     except subprocess.SubprocessError:
         return ""
 
