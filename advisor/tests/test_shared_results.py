@@ -152,5 +152,13 @@ def test_devices_are_compared_once_for_all_who_ask(
     Run.objects.filter(pk=one.pk).update(state=RunState.LOST)
     asked(admin_client, *OF_DEVICES)
     assert len(read) == 2, "one run less counts"
+    Run.objects.filter(pk=one.pk).update(state=RunState.DISK_FULL)
+    asked(admin_client, *OF_DEVICES)
+    assert len(read) == 3, "it counts against its config"
+    again = Run.objects.get(pk=one.pk)
+    again.pk, again.retry_of, again.state = None, one, RunState.QUEUED
+    again.save(force_insert=True)
+    asked(admin_client, *OF_DEVICES)
+    assert len(read) == 4, "until it is to be measured again"
     Device.objects.filter(studies=study).update(data_dir="/srv/moved")
     assert "/srv/moved" in asked(admin_client, OF_DEVICES[2])[0]

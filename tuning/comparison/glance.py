@@ -16,13 +16,14 @@ def comparison_glance() -> tuple[Any, ...]:
 
     Runs that have ended never change.
     """
-    counted = RunState.OK, *FAULTS
     hosts = Host.objects.order_by("pk").values_list("pk", "name", "imported__isnull")
     devices = Device.objects.order_by("pk").values_list(
         *("pk", "kind", "model", "data_dir", "log_dir", "emulation_label")
     )
     return (
-        *_rows(Run.objects.filter(state__in=counted)),
+        *_rows(Run.objects.filter(state=RunState.OK)),
+        # One that is to be measured again counts no longer.
+        *_rows(Run.objects.filter(host__in=Host.objects.all(), state__in=FAULTS, retries=None)),
         *_rows(Slot.objects.all()),
         *_rows(Recommendation.objects.all()),
         *_rows(Study.objects.filter(state=StudyState.FINISHED), "created_at"),
