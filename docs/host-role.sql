@@ -16,11 +16,12 @@ DO $$ BEGIN
   END IF;
 END $$;
 
--- The host whose worker this is, by the name of its login. What the names in it mean is decided here: in a
--- text it would be decided by the search path of the session, in which temporary tables come first.
+-- The host whose worker this is, by the name of its login, not of a role that it has taken: after SET ROLE
+-- advisor_host it would be a host named "host". What the names in it mean is decided here: in a text it would
+-- be decided by the search path of the session, in which temporary tables come first.
 CREATE OR REPLACE FUNCTION advisor_this_host() RETURNS bigint LANGUAGE sql STABLE
   BEGIN ATOMIC
-    SELECT id FROM benchmarks_host WHERE 'advisor_' || name = current_user;
+    SELECT id FROM benchmarks_host WHERE 'advisor_' || name = session_user;
   END;
 
 DO $$
@@ -41,7 +42,7 @@ BEGIN
       ('benchmarks_workload',             'SELECT, INSERT', ''),
       ('benchmarks_workload_load_hosts',  'SELECT, INSERT', ''),
       ('benchmarks_config',               'SELECT, INSERT', ''),
-      ('benchmarks_host',                 'SELECT, INSERT, UPDATE', '''advisor_'' || name = current_user'),
+      ('benchmarks_host',                 'SELECT, INSERT, UPDATE', '''advisor_'' || name = session_user'),
       ('benchmarks_listedpath',           'SELECT, INSERT, DELETE', 'host_id = (SELECT advisor_this_host())'),
       ('benchmarks_device',               'SELECT, INSERT, UPDATE', 'host_id = (SELECT advisor_this_host())'),
       ('benchmarks_server',               'SELECT, INSERT, UPDATE', 'host_id = (SELECT advisor_this_host())'),

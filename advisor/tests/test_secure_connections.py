@@ -125,7 +125,7 @@ Study.objects.filter(pk=gate.pk).update(blocks=plan.max_pairs)
 """
 _MAKE_HOSTS = """
 from advisor.tests.factories import make_device, make_host, make_study
-for name in ("db1", "db2"):
+for name in ("db1", "db2", "host"):
     device = make_device(host=make_host(name), data_dir=f"/srv/{name}")
     names = factories.NAMES[:2]
     make_study(names=names, blocks=2, state=StudyState.RUNNING, device=device)
@@ -386,6 +386,14 @@ def test_a_host_reads_no_accounts_and_changes_no_rows_of_others(centre: Centre) 
         assert Study.objects.filter(host=other).update(name="mine") == 0
         assert Host.objects.filter(pk=other.pk).update(inventory={}) == 0
         assert Study.objects.filter(host=other).exists()
+
+        # Nor as the role that all hosts have, which is called like the login of a host "host".
+        with connection.cursor() as cursor:
+            cursor.execute("set role advisor_host")
+            named = Host.objects.get(name="host")
+            assert Study.objects.filter(host=named).update(name="mine") == 0
+            assert Host.objects.filter(pk=named.pk).update(inventory={}) == 0
+            cursor.execute("reset role")
 
         # Nor by taking another host's key in a table of its own, which hides the real one.
         with connection.cursor() as cursor:
