@@ -59,6 +59,12 @@ def test_a_report_is_cut_to_what_fits_and_says_so(admin_client: Client) -> None:
     assert text.count("baseline") > 6, "the baseline is in each ranking, whatever its rank"
 
 
+def test_a_report_before_the_first_result_says_so(admin_client: Client) -> None:
+    text = words(admin_client, factories.make_study(state=StudyState.RUNNING, blocks=1))
+    assert "No run has a result yet." in text
+    assert "could be compared" not in text
+
+
 def test_reports_without_a_result_say_why_and_unsafe_files_are_not_printed(
     admin_client: Client,
 ) -> None:

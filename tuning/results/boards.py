@@ -63,6 +63,11 @@ class Board:
     crash_tests: Mapping[str, CrashTest] = field(default_factory=dict)
 
     @property
+    def has_figures(self) -> bool:
+        """Whether any run succeeded."""
+        return any(run.counts for run in self.observations)
+
+    @property
     def judgement(self) -> Judgement:
         """By tpmP, the metric that decides a study."""
         return self.judgement_by(Metric.TPMP)

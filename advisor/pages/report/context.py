@@ -79,9 +79,10 @@ def _board(board: Board, result: StudyResult, most: int) -> ReportBoard:
     if not any(row.candidate.is_baseline for row in kept):
         kept = [*kept[:-1], *(row for row in rows if row.candidate.is_baseline)]
     judgement = board.judgement_by(result.aim.objective)
+    is_begun = board.has_figures or result.study.is_finished
     return ReportBoard(
         title=_title(board, result),
-        verdict=board.for_advice.verdict.sentence,
+        verdict=board.for_advice.verdict.sentence if is_begun else "No run has a result yet.",
         rows=kept,
         left=len(rows) - len(kept),
         floor=judgement.analysis.floor,

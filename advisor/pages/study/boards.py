@@ -104,11 +104,6 @@ class BoardSection:
         )
 
     @property
-    def has_figures(self) -> bool:
-        """Whether any run of the board succeeded."""
-        return any(run.counts for run in self.board.observations)
-
-    @property
     def judgement(self) -> Judgement:
         """By the chosen metric; for tpmP that of the recommendation, without failed candidates."""
         if self.choice.metric is Metric.TPMP:
@@ -194,7 +189,7 @@ def verdict_of_study(result: StudyResult, views: Sequence[BoardSection]) -> list
             ("", answer_sentence(one, names.get(one.device_id, ""), _conditions(one, result)))
             for one in result.recommendations
         ]
-    begun = [view for view in views if view.has_figures]
+    begun = [view for view in views if view.board.has_figures]
     return [(view.title, view.board.for_advice.verdict.sentence) for view in begun]
 
 
