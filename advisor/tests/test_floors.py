@@ -55,7 +55,7 @@ def lint_imports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lint]:
     """
     place = tmp_path_factory.mktemp("linter")
     said = place / "said"
-    words = [said, "--no-logo", "--no-cache", "--config", PYPROJECT]
+    words = [str(said), "--no-logo", "--no-cache", "--config", str(PYPROJECT)]
     with subprocess.Popen(
         [sys.executable, "-c", LINTER, *words], cwd=place, stdin=-1, stdout=-1, text=True
     ) as linter:
