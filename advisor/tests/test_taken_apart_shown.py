@@ -13,7 +13,7 @@ from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.tests.test_search_rows import step, to_the_end
 from tuning.tests.test_study_lifecycle import host_of_fakes, sent
-from tuning.tests.test_taken_apart import measuring, started
+from tuning.tests.test_taken_apart import ended, measuring, started
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
@@ -27,9 +27,16 @@ def page(client: Client, study: Study) -> str:
     return " ".join(client.get(f"/studies/{study.pk}/").content.decode().split())
 
 
-def test_every_way_to_show_a_study_says_which_lines_matter(admin_client: Client) -> None:
+@pytest.fixture
+def study() -> Study:
+    """To be asked for before any user."""
+    return ended()
+
+
+def test_every_way_to_show_a_study_says_which_lines_matter(
+    study: Study, admin_client: Client
+) -> None:
     client = admin_client
-    study = to_the_end(started(), measuring())
     shown = page(client, study)
     assert "Which lines of fast matter" in shown
     assert "no measurable effect" in shown

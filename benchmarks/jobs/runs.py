@@ -60,7 +60,7 @@ class RunKind(JobKind[Run]):
 
     @property
     def rows(self) -> QuerySet[Run]:
-        return Run.objects.all()
+        return Run.objects.select_related("device", "server", "workload", "config")
 
     def work(self, job: Job[Run]) -> Ending:
         try:

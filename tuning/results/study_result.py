@@ -115,10 +115,14 @@ class StudyResult:
     @cached_property
     def boards(self) -> list[Board]:
         """One per device, workload and durability class with a slot; each is judged once."""
-        eliminations: list[Elimination] = self._read("eliminations")
         refused = [one for one in self.candidates.values() if one.refusal]
         alpha = conclusion_alpha(self.study.conclusions)
-        return boards_of(self.slots, eliminations, alpha, refused, self.aim, self.crash_slots)
+        return boards_of(self.slots, self.eliminations, alpha, refused, self.aim, self.crash_slots)
+
+    @cached_property
+    def eliminations(self) -> list[Elimination]:
+        """Who left a race, where and why."""
+        return self._read("eliminations")
 
     @cached_property
     def crash_slots(self) -> list[CrashSlot]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from django.db.models import Max
+from django.db.models import Max, prefetch_related_objects
 
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import ACTIVE_JOB_STATES, RunState
@@ -80,6 +80,7 @@ def think_ahead(study: Study) -> Thought | None:
     # Asked every few seconds: it would take CPU time from the server whose recovery is timed.
     if study.crash_slots.filter(test__state__in=ACTIVE_JOB_STATES).exists():
         return None
+    _read_places(study)
     place = places(study)[0]  # a search has one
     history = history_of(study, place)
     return Thought(history, strategy_of(study).propose(history))
@@ -95,6 +96,7 @@ def continue_study(study: Study, thought: Thought | None = None) -> tuple[Done, 
     """
     if study.runs_to_queue and _queue_tried(study):
         return ()
+    _read_places(study)
     strategy = strategy_of(study)
     ends: list[Done] = []
     for place in places(study):
@@ -103,6 +105,11 @@ def continue_study(study: Study, thought: Thought | None = None) -> tuple[Done, 
             return ()
         ends.append(end)
     return tuple(ends)
+
+
+def _read_places(study: Study) -> None:
+    """Devices and workloads, for all who ask `study` for them from now on."""
+    prefetch_related_objects([study], "devices", "workloads")
 
 
 def _continue(
@@ -161,12 +168,12 @@ def _queue(study: Study, place: Place, runs: Sequence[PlannedRun]) -> bool:
 
     A round of a reduced config is of no use without that.
     """
-    known = set(study.candidates.values_list("name", flat=True))
-    if unknown := {run.candidate for run in runs} - known:
+    candidates = list(study.candidates.select_related("config"))
+    if unknown := {run.candidate for run in runs} - {one.name for one in candidates}:
         raise ValueError(
             f"a proposal with runs of unknown candidates: {', '.join(sorted(unknown))}"
         )
-    by_name = {candidate.name: candidate for candidate in measurable(study)}
+    by_name = {candidate.name: candidate for candidate in measurable(candidates)}
     left = [run for run in runs if run.candidate in by_name]
     is_short = len(left) < len(runs) and any(run.purpose is Purpose.REDUCED for run in runs)
     if is_short or len({run.candidate for run in left}) < 2:

@@ -46,6 +46,8 @@ def next_crash_test(study: Study) -> CrashTest | None:
 
 def waiting_crash_test(study: Study) -> CrashTest | None:
     """One that is queued already."""
+    if not study.crash_tests:
+        return None
     queued = CrashTest.objects.filter(slot__study=study, state=JobState.QUEUED)
     return queued.order_by("pk").first()
 
@@ -58,6 +60,8 @@ def running_crash_test(study: Study) -> CrashTest | None:
 
 def close_crash_tests(study: Study, reason: str) -> None:
     """The study has ended: queued ones never start, and a lost one stays without a figure."""
+    if not study.crash_tests:
+        return
     there = CrashTest.objects.filter(slot__study=study)
     cancel_waiting(there, reason)
     there.filter(state=JobState.LOST).update(claimed_by="")

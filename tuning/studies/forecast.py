@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import floor
@@ -57,9 +57,9 @@ def places(study: Study) -> list[Place]:
     return [Place(number, *pair) for number, pair in enumerate(pairs)]
 
 
-def measurable(study: Study) -> list[Candidate]:
-    """The candidates that passed the gate, the baseline first."""
-    found = _measurable(study).select_related("config")
+def measurable(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Those that passed the gate and are measured themselves, the baseline first."""
+    found = (one for one in candidates if not one.refusal and one.merged_into_id is None)
     return sorted(found, key=lambda candidate: not candidate.is_baseline)
 
 

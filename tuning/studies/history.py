@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tuning.models import Elimination, SlotPurpose, Study
+from tuning.models import SlotPurpose, Study
 from tuning.results.boards import Board
 from tuning.results.gates import gate_seen
 from tuning.results.study_result import StudyResult
@@ -14,7 +14,7 @@ from tuning.strategy.protocol import FreshPair, Group, History
 from tuning.strategy.racing import conclusion_alpha
 from tuning.strategy.whole import Whole
 from tuning.studies.forecast import Forecast, Place, measurable
-from tuning.studies.slot_states import SlotState, slot_states
+from tuning.studies.slot_states import SlotState, states_of
 
 
 def history_of(study: Study, place: Place) -> History:
@@ -22,17 +22,17 @@ def history_of(study: Study, place: Place) -> History:
     result = StudyResult(study)
     if study.gate is not None:
         return _of_gate(study, place, result)
-    candidates = [one for one in measurable(study) if one.taken_from_id is None]
+    all_there = result.candidates
+    candidates = [one for one in measurable(all_there.values()) if one.taken_from_id is None]
     there = result.boards_at(place.device, place.workload)
     found: dict[str, Board] = {board.durability: board for board in there}
-    forecast = Forecast(study, slot_states(study))
+    forecast = Forecast(study, states_of(result.slots))
     slots = forecast.slots(place)
     baseline = candidates[0].name
     classes = sorted({one.durability for one in candidates[1:]} | set(found))
     in_blocks = [slot for slot in slots if slot.purpose == SlotPurpose.BLOCK]
     raced = {slot.name for slot in in_blocks}
-    all_there = result.candidates.values()
-    left = Elimination.objects.filter(study=study, device=place.device, workload=place.workload)
+    left = [one for one in result.eliminations if (one.device_id, one.workload_id) == place.key]
     return History(
         seed=study.seed + place.number,
         baseline=baseline,
@@ -48,15 +48,17 @@ def history_of(study: Study, place: Place) -> History:
         ),
         planned_blocks=study.blocks,
         budget=forecast.budget(place),
-        dropped=dict(left.values_list("candidate__name", "reason")),
+        dropped={all_there[one.candidate_id].name: one.reason for one in left},
         blocks=len({slot.block for slot in in_blocks}),
         last_block=max((slot.block for slot in slots), default=0),
         owed_blocks=forecast.owed_blocks(place),
         concludes=study.concluded_at is not None,
         alpha=conclusion_alpha(study.conclusions),
-        knobs={one.name: one.config.knobs for one in all_there},
-        refused={one.name: one.refusal for one in all_there if one.refusal},
-        duplicates={one.name: one.merged_into.name for one in all_there if one.merged_into},
+        knobs={one.name: one.config.knobs for one in all_there.values()},
+        refused={one.name: one.refusal for one in all_there.values() if one.refusal},
+        duplicates={
+            one.name: one.merged_into.name for one in all_there.values() if one.merged_into
+        },
         screened=tuple(result.screened_at(place.device, place.workload)),
         settle_s={
             one.candidate.name: one.seconds_to_settle
@@ -71,8 +73,8 @@ def history_of(study: Study, place: Place) -> History:
 
 
 def _of_gate(study: Study, place: Place, result: StudyResult) -> History:
-    candidates = measurable(study)
-    forecast = Forecast(study, slot_states(study))
+    candidates = measurable(result.candidates.values())
+    forecast = Forecast(study, states_of(result.slots))
     return History(
         seed=study.seed + place.number,
         baseline=candidates[0].name,

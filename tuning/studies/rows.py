@@ -118,9 +118,8 @@ def add_slots(
     here = study.slots.filter(device=device, workload=workload, block__in=blocks)
     there = set(here.values_list("block", "candidate__name", "replicate"))
     missing = [run for run in runs if (run.block, run.candidate, run.replicate) not in there]
-    for place, planned in enumerate(missing, start=last_order(study) + 1):
-        candidate = candidates[planned.candidate]
-        Slot.objects.create(
+    slots = [
+        Slot(
             study=study,
             candidate=candidate,
             device=device,
@@ -129,7 +128,7 @@ def add_slots(
             purpose=SlotPurpose(planned.purpose.value),
             replicate=planned.replicate,
             order=place,
-            run=Run.objects.create(
+            run=Run(
                 host=study.host,
                 device=device,
                 server=candidate.measured_on,
@@ -140,3 +139,8 @@ def add_slots(
                 binary_log=study.binary_log,
             ),
         )
+        for place, planned in enumerate(missing, start=last_order(study) + 1)
+        for candidate in [candidates[planned.candidate]]
+    ]
+    Run.objects.bulk_create(slot.run for slot in slots)
+    Slot.objects.bulk_create(slots)

@@ -44,7 +44,7 @@ from tuning.studies.crash_tests import (
     next_crash_test,
     waiting_crash_test,
 )
-from tuning.studies.load_hosts import has_load_host_away, load_hosts_of
+from tuning.studies.load_hosts import has_load_host_away
 from tuning.studies.next_jobs import next_inspection, next_load, next_probe
 from tuning.studies.preparation import PreparationKind
 from tuning.studies.retries import retry_interrupted
@@ -163,10 +163,12 @@ def _next_study(host_id: int) -> Study | None:
     active = (
         Study.objects.filter(host_id=host_id, state__in=ACTIVE_STUDY_STATES)
         .select_related("host")
+        .defer("host__inventory")  # long, and read only where a search proposes something
         .order_by(*in_turn())
     )
-    first = active.first()
-    if first is None or (first.paused_at is None and not load_hosts_of(first)):
+    # The same hosts drive all workloads of a study.
+    first = active.annotate(load_key=F("workloads__load_key")).first()
+    if first is None or (first.paused_at is None and not first.load_key):
         return first  # as nearly always: to ask for one that may go on takes five times as long
     running = Run.objects.filter(slot__study=OuterRef("pk"), state=RunState.RUNNING)
     crashing = CrashTest.objects.filter(slot__study=OuterRef("pk"), state=JobState.RUNNING)
@@ -186,7 +188,7 @@ def _take_turn(study: Study) -> _Turn:
     (`transaction_mode` in the settings). What takes long is thought over before, by one process:
     a second one would still be at it when the next run is measured.
     """
-    if is_under_way(study):  # as at nearly every call: no reason to take the study's row
+    if _is_tried_or_killed(study):  # no reason to take its row; nor is a run measured
         return _Turn()
     try:
         with _thinking_alone(study) as is_ours:
@@ -284,11 +286,20 @@ def _decide(study: Study, thought: Thought | None) -> _Turn:
 
 def is_under_way(study: Study) -> bool:
     """Whether a job of the study is running right now; a pause waits for it."""
+    return (
+        _is_tried_or_killed(study)
+        or Run.objects.filter(slot__study=study, state=RunState.RUNNING).exists()
+    )
+
+
+def _is_tried_or_killed(study: Study) -> bool:
+    """Whether it is being prepared, or a server of it is killed under load."""
     if study.state == StudyState.PREPARING:
         return bool(study.claimed_by)
-    if Run.objects.filter(slot__study=study, state=RunState.RUNNING).exists():
-        return True
-    return CrashTest.objects.filter(slot__study=study, state=JobState.RUNNING).exists()
+    return (
+        study.crash_tests
+        and CrashTest.objects.filter(slot__study=study, state=JobState.RUNNING).exists()
+    )
 
 
 def _next_slot(study: Study) -> Slot | None:

@@ -29,10 +29,11 @@ from tuning.studies.request import SearchRequest
 from tuning.studies.scheduler import advance_host
 from tuning.studies.slot_states import slot_states
 from tuning.studies.taking_apart import can_be_taken_apart, take_apart_study
+from tuning.tests.kept import kept
 from tuning.tests.test_concluding import until
 from tuning.tests.test_search_rows import step, to_the_end
 from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, sent
-from tuning.tests.test_taken_apart import FAST, measuring, purposes, started, taken_apart
+from tuning.tests.test_taken_apart import FAST, before, measuring, purposes, started, taken_apart
 from tuning.tests.work import execute_crash_test, purpose_of
 
 __all__ = ["host_of_fakes", "sent"]
@@ -44,7 +45,7 @@ pytestmark = [
 
 
 def test_a_disturbed_run_of_a_variant_is_not_measured_again_after_an_early_conclusion() -> None:
-    study = started()
+    study = before(SlotPurpose.APART)
     apart = study.slots.filter(purpose=SlotPurpose.APART)
     until(study, lambda: apart.filter(run__state=RunState.OK).count() == 2, measuring())
     first, second = apart.filter(run__state=RunState.OK)
@@ -196,6 +197,14 @@ def test_lines_of_which_one_suffices_are_kept_and_it_is_said_why() -> None:
     assert not can_be_taken_apart(StudyResult(study))
 
 
+def waiting_for_crash_tests() -> Study:
+    """All of its runs are done."""
+    return kept(
+        "taken apart, waits for crash tests",
+        lambda: to_the_end(started(blocks=3, recovery=True), QUIET),
+    )
+
+
 def crash_tested(study: Study, slow: str) -> list[str]:
     """Whose recovery was timed by the study's end; configs without the line `slow` need longer."""
 
@@ -203,7 +212,6 @@ def crash_tested(study: Study, slow: str) -> list[str]:
         seconds = 2.0 if slow in plan.options or not plan.options else 9.0
         return [Recovered(seconds, 31_000_000, 5, 100_000_000)] * 3
 
-    to_the_end(study, QUIET)
     waiting = CrashTest.objects.filter(slot__study=study, state=JobState.QUEUED)
     while test := waiting.first():
         assert execute_crash_test(test.pk, kill)
@@ -215,7 +223,7 @@ def crash_tested(study: Study, slow: str) -> list[str]:
 
 
 def test_the_config_that_is_recommended_is_the_one_whose_recovery_was_timed() -> None:
-    study = started(blocks=3, recovery=True)
+    study = waiting_for_crash_tests()
     assert crash_tested(study, "innodb_io_capacity") == ["server-default", "fast reduced"]
     result = StudyResult(study)
     (found,) = result.recommendations
@@ -229,8 +237,8 @@ def test_the_config_that_is_recommended_is_the_one_whose_recovery_was_timed() ->
 def test_a_reduced_config_that_misses_the_limit_on_recovery_leaves_the_winner_as_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    study = waiting_for_crash_tests()
     monkeypatch.setattr(StudyResult, "aim", Aim(max_recovery_s=5.0))
-    study = started(blocks=3, recovery=True)
     tested = crash_tested(study, "table_open_cache")
     assert tested == ["server-default", "fast reduced", "fast"]
     found = study.recommendations.get()

@@ -22,6 +22,7 @@ from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
+from tuning.tests.kept import kept
 from tuning.tests.test_search_rows import CAPACITY, search, step, to_the_end
 from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 from tuning.tests.test_study_race import noisy, started
@@ -34,13 +35,13 @@ pytestmark = [
 ]
 SPACE = Space((Dimension(CAPACITY, "number", 200, 20_000, is_log=True, default="10000"),))
 GIVEN_IS_BEST = noisy({"5000": 1.3})
+STRATEGY = strategy_for(races=True, confirms=True, search=SearchPlan(SPACE))
 
 
 @pytest.fixture
 def begun(search: Callable[..., Study]) -> Study:
     """The real search, asked for and not begun, with more runs than the tests will need."""
-    strategy = strategy_for(races=True, confirms=True, search=SearchPlan(SPACE))
-    study = search(strategy, seed=3, blocks=60)
+    study = search(STRATEGY, seed=3, blocks=60)
     stored = Aim().as_json() | {"space": SPACE.as_json()}
     Study.objects.filter(pk=study.pk).update(search=stored)
     return study
@@ -70,22 +71,32 @@ def in_round(study: Study, number: int) -> Callable[[], bool]:
     )
 
 
+@pytest.fixture
+def screening(begun: Study) -> Study:
+    """The same in its second round."""
+
+    def make() -> Study:
+        until(begun, in_round(begun, 2))
+        return begun
+
+    return kept("a search in its second round", make)
+
+
 def raced_blocks(study: Study) -> int:
     blocks = study.slots.filter(purpose=SlotPurpose.BLOCK)
     return blocks.values("block").distinct().count()
 
 
-def test_a_search_stops_screening_races_its_best_and_confirms_them(begun: Study) -> None:
-    until(begun, in_round(begun, 2))
-    before = study_progress(begun).runs_total
-    conclude_study(begun)
-    assert begun.is_concluding
-    assert begun.shown_state == "Concluding"
-    looked = screened(begun)
-    progress = study_progress(begun)
-    most = 5 * CONCLUDING_BLOCKS + 2 * most_pairs(begun.blocks)
+def test_a_search_stops_screening_races_its_best_and_confirms_them(screening: Study) -> None:
+    before = study_progress(screening).runs_total
+    conclude_study(screening)
+    assert screening.is_concluding
+    assert screening.shown_state == "Concluding"
+    looked = screened(screening)
+    progress = study_progress(screening)
+    most = 5 * CONCLUDING_BLOCKS + 2 * most_pairs(screening.blocks)
     assert progress.runs_total <= progress.runs_done + most < before
-    study = to_the_end(begun, GIVEN_IS_BEST)
+    study = to_the_end(screening, GIVEN_IS_BEST)
     assert study.state == StudyState.FINISHED, study.reason
     assert screened(study) == looked
     assert 1 <= raced_blocks(study) <= CONCLUDING_BLOCKS
@@ -131,40 +142,38 @@ def test_a_search_that_found_nothing_by_then_says_so(begun: Study) -> None:
     assert "concluded early on request" in answer.verdict
 
 
-def test_concluding_is_safe_to_repeat_and_to_crash(begun: Study) -> None:
-    until(begun, in_round(begun, 2))
-    conclude_study(begun)
-    asked, rows = begun.concluded_at, begun.slots.count()
-    conclude_study(begun)
-    assert (begun.concluded_at, begun.slots.count()) == (asked, rows)
+def test_concluding_is_safe_to_repeat_and_to_crash(screening: Study) -> None:
+    conclude_study(screening)
+    asked, rows = screening.concluded_at, screening.slots.count()
+    conclude_study(screening)
+    assert (screening.concluded_at, screening.slots.count()) == (asked, rows)
     # A worker that died takes its run with it; what it screened is not looked at again.
-    last = begun.slots.filter(purpose=SlotPurpose.SEARCH).last()
+    last = screening.slots.filter(purpose=SlotPurpose.SEARCH).last()
     assert last is not None
     Run.objects.filter(pk=last.run_id).update(state=RunState.LOST, tpmP=None)
-    advance_host(begun.host_id)
+    advance_host(screening.host_id)
     last.refresh_from_db()
     assert last.run.state == RunState.LOST
-    assert to_the_end(begun, GIVEN_IS_BEST).state == StudyState.FINISHED
+    assert to_the_end(screening, GIVEN_IS_BEST).state == StudyState.FINISHED
     with pytest.raises(TuningError) as refused:
-        conclude_study(begun)
+        conclude_study(screening)
     assert refused.value.code == "already_ended"
 
 
-def test_a_screening_run_that_waits_to_be_measured_again_stays_void(begun: Study) -> None:
-    until(begun, in_round(begun, 2))
-    slot = begun.slots.filter(run__state=RunState.OK, block=2).first()
+def test_a_screening_run_that_waits_to_be_measured_again_stays_void(screening: Study) -> None:
+    slot = screening.slots.filter(run__state=RunState.OK, block=2).first()
     assert slot is not None
     Run.objects.filter(pk=slot.run_id).update(state=RunState.DISTURBED, tpmP=None)
-    advance_host(begun.host_id)
+    advance_host(screening.host_id)
     disturbed = slot.run_id
     slot.refresh_from_db()
     assert slot.run.retry_of_id == disturbed
-    conclude_study(begun)
+    conclude_study(screening)
     slot.refresh_from_db()
     assert slot.run_id == disturbed
     assert (
-        screened(begun)
-        == begun.slots.exclude(run__state=RunState.QUEUED)
+        screened(screening)
+        == screening.slots.exclude(run__state=RunState.QUEUED)
         .filter(purpose=SlotPurpose.SEARCH)
         .count()
     )
@@ -240,20 +249,18 @@ def test_without_anything_to_compare_it_is_refused(result_of: str, code: str) ->
     assert study.concluded_at is None
 
 
-def test_what_is_being_cancelled_is_not_concluded(begun: Study) -> None:
-    until(begun, in_round(begun, 2))
-    Study.objects.filter(pk=begun.pk).update(stop_request="cancelled")
+def test_what_is_being_cancelled_is_not_concluded(screening: Study) -> None:
+    Study.objects.filter(pk=screening.pk).update(stop_request="cancelled")
     with pytest.raises(TuningError) as refused:
-        conclude_study(begun)
+        conclude_study(screening)
     assert refused.value.code == "being_cancelled"
-    cancel_study(begun)
+    cancel_study(screening)
 
 
-def test_a_paused_study_concludes_when_it_is_resumed(begun: Study) -> None:
-    until(begun, in_round(begun, 2))
-    pause_study(begun)
-    conclude_study(begun)
-    assert begun.is_paused
-    assert queued(begun) == 0
-    resume_study(begun)
-    assert to_the_end(begun, GIVEN_IS_BEST).state == StudyState.FINISHED
+def test_a_paused_study_concludes_when_it_is_resumed(screening: Study) -> None:
+    pause_study(screening)
+    conclude_study(screening)
+    assert screening.is_paused
+    assert queued(screening) == 0
+    resume_study(screening)
+    assert to_the_end(screening, GIVEN_IS_BEST).state == StudyState.FINISHED

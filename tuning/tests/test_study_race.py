@@ -22,8 +22,16 @@ from tuning.studies.forecast import APART_SHARE, Forecast, places
 from tuning.studies.lifecycle import create_study, extend_study
 from tuning.studies.progress import study_progress
 from tuning.studies.request import BadRequest, StudyRequest
-from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, run_to_the_end, sent
-from tuning.tests.work import purpose_of
+from tuning.studies.scheduler import advance_host
+from tuning.tests.kept import kept
+from tuning.tests.test_study_lifecycle import (
+    begin,
+    host_of_fakes,
+    measurement,
+    run_to_the_end,
+    sent,
+)
+from tuning.tests.work import execute_run, next_run, purpose_of
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
@@ -86,8 +94,22 @@ def test_of_tied_winners_the_one_with_fewer_lines_is_confirmed_and_recommended()
     assert "chosen because it changes fewer variables than long" in advice.verdict
 
 
+def to_be_confirmed() -> Study:
+    """A study whose race has a winner, before the first of its fresh pairs."""
+
+    def make() -> Study:
+        study = started()
+        begin(study)
+        while not study.slots.filter(purpose=SlotPurpose.CONFIRMATION).exists():
+            assert execute_run(next_run(study) or 0, measure=noisy(EFFECTS))
+            advance_host(study.host_id)
+        return study
+
+    return kept("to be confirmed", make)
+
+
 def test_a_candidate_that_is_behind_leaves_and_the_winner_is_confirmed_in_fresh_pairs() -> None:
-    study = run_to_the_end(started(), noisy(EFFECTS))
+    study = run_to_the_end(to_be_confirmed(), noisy(EFFECTS))
     assert study.state == StudyState.FINISHED, study.reason
     left = {one.candidate.name: one for one in study.eliminations.all()}
     assert set(left) == {"slow", "same"}
@@ -121,7 +143,7 @@ def test_a_candidate_that_is_behind_leaves_and_the_winner_is_confirmed_in_fresh_
 
 
 def test_a_lead_that_does_not_repeat_is_withdrawn() -> None:
-    study = run_to_the_end(started(), noisy(EFFECTS, fresh={"5000": 1.0}))
+    study = run_to_the_end(to_be_confirmed(), noisy(EFFECTS, fresh={"5000": 1.0}))
     found = study.recommendations.get()
     assert (found.candidate.name, found.confirmation) == ("server-default", "withdrawn")
     assert found.ratio_to_baseline == 1.0

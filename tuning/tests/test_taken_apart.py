@@ -88,9 +88,27 @@ def started(**values: Any) -> Study:
     return create_study(StudyRequest(**(facts | values)))
 
 
+#: In this order; each goes on from the one before it.
+_STAGES = (SlotPurpose.CONFIRMATION, SlotPurpose.APART, SlotPurpose.REDUCED)
+
+
+def before(purpose: SlotPurpose) -> Study:
+    """A study whose first runs for that purpose are queued."""
+
+    def make() -> Study:
+        at = _STAGES.index(purpose)
+        study = before(_STAGES[at - 1]) if at else started()
+        while purpose not in purposes(study):
+            assert step(study, measuring())
+        study.refresh_from_db()
+        return study
+
+    return kept(f"taken apart, before {purpose}", make)
+
+
 def ended() -> Study:
     """A study whose winner was taken apart, and reduced to what matters."""
-    return kept("taken apart", lambda: to_the_end(started(), measuring()))
+    return kept("taken apart", lambda: to_the_end(before(SlotPurpose.REDUCED), measuring()))
 
 
 def taken_apart(study: Study) -> TakenApart:
@@ -156,7 +174,8 @@ def test_what_brings_nothing_is_left_out_and_what_is_recommended_was_measured_as
 
 def test_a_reduced_config_that_loses_after_all_is_not_recommended() -> None:
     alone = {"innodb_io_capacity": 0.2}
-    study = to_the_end(started(), measuring(alone, reduced=alone | {"table_open_cache": 0.1}))
+    study = before(SlotPurpose.REDUCED)
+    study = to_the_end(study, measuring(alone, reduced=alone | {"table_open_cache": 0.1}))
     found = study.recommendations.get()
     assert (found.candidate.name, found.whole) == ("fast", None)
     assert "kept, because without, more than 5.0 % may be lost" in found.verdict
@@ -181,9 +200,7 @@ def test_a_winner_that_was_not_confirmed_is_not_taken_apart() -> None:
 
 
 def test_minutes_that_do_not_suffice_are_said_with_the_lines_that_were_not_tested() -> None:
-    study = started()
-    while SlotPurpose.CONFIRMATION not in purposes(study):
-        step(study, measuring())
+    study = before(SlotPurpose.CONFIRMATION)
     Study.objects.filter(pk=study.pk).update(minutes=1)
     study = to_the_end(study, measuring())
     assert SlotPurpose.APART not in purposes(study)
@@ -207,18 +224,17 @@ def test_minutes_that_do_not_suffice_are_said_with_the_lines_that_were_not_teste
 
 def test_it_goes_on_where_it_was_whatever_happens_in_between() -> None:
     """Paused, resumed, without messages and asked twice: the same study as one in one go."""
-    whole, parts = ended(), started()
-    while SlotPurpose.APART not in purposes(parts):
-        step(parts, measuring())
+    whole = purposes(ended())
+    parts = before(SlotPurpose.APART)
     pause_study(parts, by="somebody", reason="lunch")
     step(parts, measuring())
     assert study_progress(parts).text.startswith("paused")
-    before = purposes(parts)
+    there = purposes(parts)
     advance_host(parts.host_id)
-    assert purposes(parts) == before
+    assert purposes(parts) == there
     resume_study(parts)
     to_the_end(parts, measuring())
-    assert purposes(parts) == purposes(whole)
+    assert purposes(parts) == whole
     assert parts.recommendations.get().candidate.name == "fast reduced"
 
 
@@ -226,9 +242,7 @@ def test_progress_names_what_is_left_out_and_the_forecast_counts_it() -> None:
     study = started()
     first = Forecast(study, slot_states(study)).runs
     assert first == 5 * 3 + 20 + MAX_APART_RUNS
-    while SlotPurpose.APART not in purposes(study) or study.state == StudyState.PREPARING:
-        step(study, measuring())
-        study.refresh_from_db()
+    study = before(SlotPurpose.APART)
     slot = study.slots.filter(purpose=SlotPurpose.APART).first()
     assert slot is not None
     Run.objects.filter(pk=slot.run_id).update(state=RunState.RUNNING, started_at=timezone.now())
@@ -245,10 +259,10 @@ def test_progress_names_what_is_left_out_and_the_forecast_counts_it() -> None:
 
 def test_an_extension_does_not_take_the_same_winner_apart_again() -> None:
     study = ended()
-    before = purposes(study)
+    there = purposes(study)
     extend_study(study, 1)
     to_the_end(study, measuring())
-    assert set(purposes(study)[len(before) :]) == {SlotPurpose.BLOCK}
+    assert set(purposes(study)[len(there) :]) == {SlotPurpose.BLOCK}
     assert study.recommendations.get().candidate.name == "fast reduced"
 
 
