@@ -53,10 +53,7 @@ def fill(*, in_full: bool = True, with_user: bool = True) -> Scene:
     """Rows of every kind; without `in_full` none that take long to store."""
     if with_user:
         set_role(User.objects.create_user(USER, password=PASSWORD), Role.ADMINISTRATOR)
-    raced = factories.raced_study()
-    for one in raced.slots.filter(run__state="ok").select_related("run__workload")[:12]:
-        Sample.objects.bulk_create(factories.make_samples(one.run))
-    factories.disturb(raced.slots.all()[3])
+    raced = raced_study()
     probed = factories.probed_device(data_dir="/srv/probed")
     failed = factories.make_study(
         state=StudyState.FAILED,
@@ -87,23 +84,37 @@ def fill(*, in_full: bool = True, with_user: bool = True) -> Scene:
     watched = _months()
     wide = large = None
     if in_full:
-        names = ["server-default", *(LONG_NAME.format(number) for number in range(1, 25))]
-        devices = [
-            factories.make_device(kind=kind, data_dir=f"/srv/{kind}-" + "long-mount-point/" * 3)
-            for kind in ("hdd", "sata-ssd", "nvme", "raid")
-        ]
-        wide = factories.measured_study(
-            name="Four devices, twenty-five candidates and a name as long as it may be " * 2,
-            names=names,
-            device=devices[0],
-            others=devices[1:],
-            blocks=2,
-            samples=False,
-        )
+        wide = wide_study()
         large = factories.measured_study(
             name="Five hundred runs", names=factories.NAMES, blocks=83
         )
     return Scene(raced, wide, large, failed, empty, running, probed, watched)
+
+
+def raced_study() -> Study:
+    """A race with the seconds of some of its runs, one of which was disturbed."""
+    raced = factories.raced_study()
+    for one in raced.slots.filter(run__state="ok").select_related("run__workload")[:12]:
+        Sample.objects.bulk_create(factories.make_samples(one.run))
+    factories.disturb(raced.slots.all()[3])
+    return raced
+
+
+def wide_study() -> Study:
+    """Long names, many candidates."""
+    names = ["server-default", *(LONG_NAME.format(number) for number in range(1, 25))]
+    devices = [
+        factories.make_device(kind=kind, data_dir=f"/srv/{kind}-" + "long-mount-point/" * 3)
+        for kind in ("hdd", "sata-ssd", "nvme", "raid")
+    ]
+    return factories.measured_study(
+        name="Four devices, twenty-five candidates and a name as long as it may be " * 2,
+        names=names,
+        device=devices[0],
+        others=devices[1:],
+        blocks=2,
+        samples=False,
+    )
 
 
 def _months() -> Device:

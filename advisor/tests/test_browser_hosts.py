@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from advisor.tests.test_browser import (
     Visitor,
     browser,
+    context,
     in_browser,
     unfold,
     visitor,
@@ -23,7 +24,7 @@ from benchmarks.jobs.inspections import InspectionKind
 from benchmarks.models import Inspection
 from tuning.study_templates.loader import load_template
 
-__all__ = ["browser", "quiet_broker", "visitor", "wait_until_unasked"]
+__all__ = ["browser", "context", "quiet_broker", "visitor", "wait_until_unasked"]
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LONG = "measurement-box-with-an-unusually-long-name.dc-2.example.com"
 

@@ -15,6 +15,7 @@ from advisor.tests import dashboard_scene, factories
 from advisor.tests.test_browser import (
     Visitor,
     browser,
+    context,
     enter,
     in_browser,
     visitor,
@@ -23,7 +24,7 @@ from advisor.tests.test_browser import (
 from advisor.webhooks.destinations import parse_destinations
 from tuning.models import Study, StudyState
 
-__all__ = ["browser", "visitor", "wait_until_unasked"]
+__all__ = ["browser", "context", "visitor", "wait_until_unasked"]
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.django_db(transaction=True)]
 
 # What a theme changes is colours: all else is seen in one of the two.
@@ -307,14 +308,13 @@ def test_nothing_moves_while_a_page_polls(visitor: Visitor) -> None:
 
 @pytest.mark.timeout(600)
 def test_a_report_is_printed_on_four_sheets_at_most(visitor: Visitor) -> None:
-    scene = dashboard_scene.fill(in_full=True, with_user=False)
-    wide = scene.wide
-    assert wide is not None
+    raced, wide = dashboard_scene.raced_study(), dashboard_scene.wide_study()
+    empty = factories.make_study(name="Waits for its host", blocks=1)
     sheets: dict[str, int] = {}
 
     def look() -> None:
         page = visitor.page
-        for name, study in (("raced", scene.raced), ("wide", wide), ("empty", scene.empty)):
+        for name, study in (("raced", raced), ("wide", wide), ("empty", empty)):
             visitor.open(reverse("study-report", args=[study.pk]))
             page.wait_for_load_state("networkidle")
             if name == "raced":

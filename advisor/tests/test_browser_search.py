@@ -11,6 +11,7 @@ from advisor.tests.search_study import queued_slot, searching_study
 from advisor.tests.test_browser import (
     Visitor,
     browser,
+    context,
     in_browser,
     unfold,
     visitor,
@@ -21,7 +22,7 @@ from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.recommendation import store_recommendations
 
-__all__ = ["browser", "host", "host_of_fakes", "sent", "visitor", "wait_until_unasked"]
+__all__ = ["browser", "context", "host", "host_of_fakes", "sent", "visitor", "wait_until_unasked"]
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 CHARTS = ("search-best", "search-front", "search-slices", "search-parallel")

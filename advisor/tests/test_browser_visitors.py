@@ -14,6 +14,7 @@ from advisor.tests.test_browser import (
     Visitor,
     begin_to_measure,
     browser,
+    context,
     enter,
     in_browser,
     log_in,
@@ -27,7 +28,7 @@ from benchmarks.tests.made_up_host import this_host
 from tuning.models import Study, StudyState
 from tuning.studies.scheduler import advance_host
 
-__all__ = ["browser", "visitor", "wait_until_unasked"]
+__all__ = ["browser", "context", "visitor", "wait_until_unasked"]
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 MINE = "[mysqld]\nback_log = 90"
@@ -91,6 +92,7 @@ def test_from_the_guided_start_to_an_answer_and_on(
     page = visitor.page
 
     def start() -> None:
+        visitor.open(reverse("home"))
         page.get_by_role("link", name="Start the first study").click()
         page.get_by_role("link", name="Compare my files").click()
         type_in(page)
