@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
+from advisor.pages.new_study import views
 from advisor.tests import factories
 from advisor.tests.test_browser import (
     Visitor,
@@ -59,10 +63,17 @@ def see_what_was_typed(page: Page) -> None:
 
 
 def test_fields_are_checked_while_they_are_typed_and_outlive_the_session(
-    visitor: Visitor, tmp_path: Path
+    visitor: Visitor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     this_host(driver="sysbench", directories=[tmp_path])
     page = visitor.page
+    look_ahead, is_slow = views._look_ahead, threading.Event()
+
+    def look_ahead_slowly(*given: Any) -> None:
+        time.sleep(1.5 * is_slow.is_set())
+        look_ahead(*given)
+
+    monkeypatch.setattr(views, "_look_ahead", look_ahead_slowly)
 
     def look() -> None:
         visitor.open("/studies/new/")
@@ -71,9 +82,14 @@ def test_fields_are_checked_while_they_are_typed_and_outlive_the_session(
         unfold(page)
         page.get_by_label("Connections").fill("many")
         expect(page.locator("#id_connections_error")).to_contain_text("Enter whole numbers")
+        # What is typed before an answer has come is checked after it; nothing is given up.
+        is_slow.set()
+        with page.expect_request(lambda request: request.method == "POST"):
+            page.get_by_label("Connections").fill("4")
         page.get_by_label("Connections").fill("4, 8")
         expect(page.locator("#outlook")).to_contain_text("2 rankings")
         expect(page.locator("#id_connections_error")).to_have_count(0)
+        is_slow.clear()
         expect(page.get_by_label("Connections")).to_be_focused()
         type_in(page)
         expect(page.locator("#outlook")).to_contain_text("Candidates2")
