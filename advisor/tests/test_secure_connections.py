@@ -133,6 +133,10 @@ theirs = Run.objects.filter(host__name="db2").first()
 LoadJob.objects.create(
     run=theirs, host=Host.objects.get(name="db1"), address="10.0.0.12", state="cancelled"
 )
+race = factories.raced_study(most=6, device=make_device(host=make_host("db3")))
+run = race.slots.filter(run__state="ok").first().run
+Run.objects.filter(pk=run.pk).update(finished_at="2020-01-01T00:00Z")
+Sample.objects.get_or_create(run=run, second=0)
 """
 
 
@@ -253,16 +257,6 @@ def test_who_is_not_the_centre_is_not_talked_to(
 
 def test_a_worker_measures_a_study_with_the_rights_of_its_host(centre: Centre) -> None:
     """It writes all its rows without a refusal; the server itself is made up."""
-    centre.run(
-        PRELUDE
-        + textwrap.dedent("""
-        from advisor.tests.factories import make_device, make_host
-        race = factories.raced_study(most=6, device=make_device(host=make_host("db3")))
-        run = race.slots.filter(run__state="ok").first().run
-        Run.objects.filter(pk=run.pk).update(finished_at="2020-01-01T00:00Z")
-        Sample.objects.get_or_create(run=run, second=0)
-    """)
-    )
     worker = centre.start(
         *("manage.py", "worker"),
         host="db1",
