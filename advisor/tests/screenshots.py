@@ -22,12 +22,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from advisor.tests.harness import ROOT, find_browser
 from benchmarks.servers.startup import free_port
 
 if TYPE_CHECKING:
     from advisor.tests.dashboard_shots import Shot
 
-ROOT = Path(__file__).resolve().parents[2]
 #: Nothing answers there, such as the web server of a run that was killed.
 PORT = free_port()
 HEIGHT = 900
@@ -106,7 +106,7 @@ def _take_for_docs(folder: Path) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_program(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
         context = browser.new_context(
             viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light"
         )
@@ -126,10 +126,6 @@ def _take_for_docs(folder: Path) -> None:
         browser.close()
 
 
-def _program() -> str | None:
-    return shutil.which("chromium") or shutil.which("google-chrome")
-
-
 def _take(asked: argparse.Namespace) -> None:
     from playwright.sync_api import sync_playwright
 
@@ -137,7 +133,7 @@ def _take(asked: argparse.Namespace) -> None:
 
     asked.folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_program(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
         for stage in stages(in_full=not asked.quick):
             shots = [shot for shot in stage if _is_wanted(shot.name, asked.pages)]
             for theme in asked.themes.split(","):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +31,7 @@ from pytest_django.live_server_helper import LiveServer
 from advisor.access.roles import Role, set_role
 from advisor.tests import claimed, factories, probes
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
+from advisor.tests.harness import find_browser
 from advisor.tests.test_api_contract import committed
 from benchmarks.models import JobState, Probe
 from benchmarks.tests.made_up_host import this_host
@@ -39,7 +39,6 @@ from tuning.models import Study, StudyState
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-BROWSERS = ("chromium", "google-chrome")
 WIDTHS = (390, 1280, 2560)
 # Of the charts of a board the one with every run.
 RUNS_CHART = ".chart[data-chart$='-D0']"
@@ -107,11 +106,11 @@ def unfold(page: Page) -> None:
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
 
 
-def find_browser() -> str:
-    """A browser on PATH. Ubuntu packages none that can be driven from outside a snap; anywhere
-    else `make setup` installs one, so its absence is an error.
+def installed_browser() -> str:
+    """Ubuntu packages none that can be driven from outside a snap; anywhere else `make setup`
+    installs one, so its absence is an error.
     """
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    found = find_browser()
     if found is None and platform.freedesktop_os_release().get("ID") == "ubuntu":
         pytest.skip("no chromium or google-chrome on PATH (Ubuntu has Chromium as a snap only)")
     if found is None:
@@ -121,7 +120,7 @@ def find_browser() -> str:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    program = find_browser()
+    program = installed_browser()
 
     def start() -> tuple[Any, Browser]:
         playwright = sync_playwright().start()

@@ -5,7 +5,6 @@ that is pulled for 40 s, and a browser that asks for the studies and looks at th
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 import tempfile
 import time
@@ -17,7 +16,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from advisor.tests.fleet import scene
 from advisor.tests.fleet.centre import PASSWORD, WEB_PORT, Fleet, fleet
-from advisor.tests.harness import ROOT
+from advisor.tests.harness import ROOT, find_browser
 from benchmarks.servers.binary import ServerBinary, identify
 from tuning.tests.tables import markdown
 
@@ -88,10 +87,10 @@ def _play(place: Fleet, mysql: ServerBinary, mariadb: ServerBinary) -> None:
 
 def _chromium_on_desk(place: Fleet, folder: Path) -> str:
     """A program that starts the browser on the desk's machine."""
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    assert chromium, "no browser on PATH"
+    found = find_browser()
+    assert found, "no browser on PATH"
     program = folder / "chromium"
-    words = " ".join(place.hosts["desk"].words(chromium))
+    words = " ".join(place.hosts["desk"].words(found))
     program.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
     program.chmod(0o755)
     return str(program)
