@@ -37,7 +37,7 @@ def plan(mariadb_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]) 
     """A short run on the golden dataset that the tests of this session share, on the server that
     starts and ends soonest.
     """
-    load = Load(GOLDEN_WAREHOUSES, 4, warmup_s=1, measure_s=4, seed=1)
+    load = Load(GOLDEN_WAREHOUSES, 1, warmup_s=1, measure_s=3, seed=1)
     return replace(plan_on(mariadb_binary), load=load)
 
 
@@ -128,7 +128,7 @@ plan = Plan(
     name="run-stopped",
     binary=identify(binary),
     driver=find_driver("sysbench"),
-    load=Load({GOLDEN_WAREHOUSES}, 4, warmup_s=1, measure_s=6, seed=1),
+    load=Load({GOLDEN_WAREHOUSES}, 1, warmup_s=0, measure_s=5, seed=1),
     options={{}},
     layout=DeviceLayout(device),
     registry=registry,

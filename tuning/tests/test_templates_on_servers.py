@@ -25,6 +25,8 @@ RESOURCES = HostResources(8 * 1024**3, 2, data_bytes=1000 * 1024**2)
 # Lowered by the server where it may not open enough files, as in many containers.
 NEED_OPEN_FILES = {"table_open_cache", "table_open_cache_instances"}
 ENOUGH_OPEN_FILES = 1_100_000
+# A fourth of what a start of MySQL costs, and no template is about it.
+QUICK = {"performance_schema": "OFF"}
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -36,7 +38,11 @@ def check_start(
     few_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1] < ENOUGH_OPEN_FILES
     excused = NEED_OPEN_FILES if few_files else set()
     with running_server(
-        server, data_dir=data_dir, run_dir=run_dir, registry=registry, options=plan.knobs
+        server,
+        data_dir=data_dir,
+        run_dir=run_dir,
+        registry=registry,
+        options={**QUICK, **plan.knobs},
     ) as running:
         differing = differences(plan.knobs, running.variables(), ServerTraits.of(server))
     assert [found for found in differing if found.name not in excused] == [], plan.name
