@@ -10,28 +10,28 @@ from advisor.charts.figure import Figure
 from advisor.charts.latency import LEGEND
 from advisor.charts.palette import series_style
 from advisor.charts.text import plain
-from tuning.comparison.config_history import Stay
+from tuning.comparison.config_history import ConfigResult
 
 
-def history_figure(stays: Sequence[Stay], names: Mapping[int, str]) -> Figure:
+def history_figure(results: Sequence[ConfigResult], names: Mapping[int, str]) -> Figure:
     """The end of the last run on x, the median tpmP on y; a click opens the study."""
     figure = Figure()
-    series: dict[tuple[int, int], list[Stay]] = {}
-    for stay in sorted(stays, key=lambda one: one.study.pk):
-        if stay.last is not None:
-            series.setdefault((stay.device.pk, stay.workload.connections), []).append(stay)
+    series: dict[tuple[int, int], list[ConfigResult]] = {}
+    for one in sorted(results, key=lambda one: one.study.pk):
+        if one.last is not None:
+            series.setdefault((one.device.pk, one.workload.connections), []).append(one)
     for place, ((device, connections), there) in enumerate(series.items()):
         style = series_style(place)
         name = plain(f"{names[device]}, {connections} connections")
         figure.add_scatter(
-            x=[stay.last for stay in there],
-            y=[round(stay.tpmP, 1) for stay in there],
+            x=[one.last for one in there],
+            y=[round(one.tpmP, 1) for one in there],
             name=name,
             mode="lines+markers",
             line={"color": style.colour, "dash": style.dash, "width": 1},
             marker={"color": style.colour, "symbol": style.symbol, "size": 9},
             customdata=[
-                [f"{plain(stay.study.name)}, {stay.runs} runs", _study_url(stay)] for stay in there
+                [f"{plain(one.study.name)}, {one.runs} runs", _study_url(one)] for one in there
             ],
             hovertemplate=(
                 f"{name}<br>%{{customdata[0]}}<br>%{{y:,.0f}} tpmP, %{{x|%Y-%m-%d}}<extra></extra>"
@@ -45,5 +45,5 @@ def history_figure(stays: Sequence[Stay], names: Mapping[int, str]) -> Figure:
     return figure
 
 
-def _study_url(stay: Stay) -> str:
-    return reverse("study-detail", args=[stay.study.pk])
+def _study_url(one: ConfigResult) -> str:
+    return reverse("study-detail", args=[one.study.pk])

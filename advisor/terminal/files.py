@@ -66,7 +66,7 @@ def write_files(
     for found, text in ready:
         suffix = suffixes[found.pk]
         path = (
-            with_suffix(output, suffix) if output and found in wanted else _place_of(found, suffix)
+            with_suffix(output, suffix) if output and found in wanted else _path_for(found, suffix)
         )
         _write(path, text)
         words = _words(found, rows)
@@ -117,7 +117,7 @@ def with_suffix(path: Path, suffix: str) -> Path:
     return path.with_name(f"{path.stem}{suffix}{path.suffix}")
 
 
-def _place_of(found: Recommendation, suffix: str) -> Path:
+def _path_for(found: Recommendation, suffix: str) -> Path:
     folder = settings.HOME / "recommended"
     folder.mkdir(exist_ok=True)
     tail = "" if found.durability == DurabilityClass.D0 else f"-{found.durability}"

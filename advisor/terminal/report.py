@@ -26,7 +26,7 @@ from tuning.results.boards import Board, Row
 from tuning.results.knob_importance import knob_importance
 from tuning.results.proportion import proportion_text
 from tuning.results.searched import SearchResult, search_result
-from tuning.results.study_result import StudyResult, place_of
+from tuning.results.study_result import StudyResult, board_key_of
 from tuning.results.write_debt import debt_sentence, debtors_of
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
@@ -85,7 +85,7 @@ def print_ranking(result: StudyResult, console: Console) -> None:
         words += [recommendation.durability] if shows_class else []
         head = f"{', '.join(words)}: " if words else ""
         console.print(f"{head}{recommendation.verdict}", markup=False, style="bold")
-        if apart := result.taken_apart(place_of(recommendation)):
+        if apart := result.taken_apart(board_key_of(recommendation)):
             _print_lines(apart, console)
         for recommended in lines_of(result.evidence(recommendation)):
             if recommended.in_model:

@@ -203,7 +203,7 @@ def test_of_more_studies_than_are_looked_at_the_newest_are_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tuning.comparison.baseline_history.MAX_STUDIES", 4)
-    monkeypatch.setattr("tuning.comparison.config_history.MAX_PLACES", 4)
+    monkeypatch.setattr("tuning.comparison.config_history.MAX_RESULTS", 4)
     device = factories.make_device()
     studies = weekly(device, JANUARY, [6000.0] * 6)
     newest = [study.pk for study in studies[2:]]
@@ -211,4 +211,4 @@ def test_of_more_studies_than_are_looked_at_the_newest_are_shown(
     assert [point.study for point in history.points] == newest
     assert history.left_out == 2
     config = studies[0].candidates.get().config
-    assert [stay.study.pk for stay in config_history(config)] == newest[::-1]
+    assert [one.study.pk for one in config_history(config)] == newest[::-1]

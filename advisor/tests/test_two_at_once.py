@@ -76,7 +76,7 @@ def fork(function):
 
 
 @dataclass(frozen=True)
-class Place:
+class Installation:
     """A home and its database, migrated."""
 
     home: Path
@@ -116,20 +116,20 @@ def migrated(
         return
     name = f"advisor_test_{secrets.token_hex(4)}"
     _on_postgres(f"create database {name}")
-    Place(tmp_path_factory.mktemp("home"), f"{POSTGRES}{name}").run(MIGRATE)
+    Installation(tmp_path_factory.mktemp("home"), f"{POSTGRES}{name}").run(MIGRATE)
     yield f"{POSTGRES}{name}"
     _on_postgres(f"drop database {name}")
 
 
 @pytest.fixture
-def place(migrated: str, tmp_path: Path) -> Iterator[Place]:
+def installation(migrated: str, tmp_path: Path) -> Iterator[Installation]:
     if migrated.startswith("sqlite"):
         copied = shutil.copy(migrated.removeprefix("sqlite:///"), tmp_path / "db.sqlite3")
-        yield Place(tmp_path, f"sqlite:///{copied}")
+        yield Installation(tmp_path, f"sqlite:///{copied}")
         return
     template = migrated.rpartition("/")[2]
     _on_postgres(f"create database {template}_copy template {template}")
-    yield Place(tmp_path, f"{migrated}_copy")
+    yield Installation(tmp_path, f"{migrated}_copy")
     _on_postgres(f"drop database {template}_copy with (force)")
 
 
@@ -138,9 +138,9 @@ def _on_postgres(statement: str) -> None:
         server.execute(statement.encode())
 
 
-def test_two_that_decide_at_once_do_not_end_a_study_early(place: Place) -> None:
+def test_two_that_decide_at_once_do_not_end_a_study_early(installation: Installation) -> None:
     """One sees that nothing is queued, the other queues a block, the first continues."""
-    place.run("""
+    installation.run("""
         study = factories.make_study(
             names=factories.NAMES[:2], blocks=1, state=StudyState.RUNNING
         )
@@ -170,9 +170,9 @@ def test_two_that_decide_at_once_do_not_end_a_study_early(place: Place) -> None:
     """)
 
 
-def test_a_heartbeat_that_had_to_wait_says_when_it_was_stored(place: Place) -> None:
+def test_a_heartbeat_that_had_to_wait_says_when_it_was_stored(installation: Installation) -> None:
     """The row is held over the moment of a beat, which then comes late and still counts."""
-    place.run("""
+    installation.run("""
         run = factories.make_study(names=factories.NAMES[:2], blocks=1).slots.first().run
 
         def measure(plan, *, should_stop, **_):
@@ -197,8 +197,8 @@ def test_a_heartbeat_that_had_to_wait_says_when_it_was_stored(place: Place) -> N
     """)
 
 
-def test_two_messages_about_one_run_measure_it_once(place: Place) -> None:
-    place.run("""
+def test_two_messages_about_one_run_measure_it_once(installation: Installation) -> None:
+    installation.run("""
         run = factories.make_study(names=factories.NAMES[:2], blocks=1).slots.first().run
 
         def measure(plan, **_):
@@ -212,9 +212,11 @@ def test_two_messages_about_one_run_measure_it_once(place: Place) -> None:
     """)
 
 
-def test_a_worker_that_finds_the_host_taken_does_not_wait_for_it(place: Place) -> None:
+def test_a_worker_that_finds_the_host_taken_does_not_wait_for_it(
+    installation: Installation,
+) -> None:
     """A worker that waited would not notice that it is to end."""
-    place.run("""
+    installation.run("""
         run = factories.make_study(names=factories.NAMES[:2], blocks=1).slots.first().run
 
         def other():
@@ -235,9 +237,9 @@ def test_a_worker_that_finds_the_host_taken_does_not_wait_for_it(place: Place) -
     """)
 
 
-def test_a_log_that_was_cut_off_loses_no_result(place: Place) -> None:
+def test_a_log_that_was_cut_off_loses_no_result(installation: Installation) -> None:
     """It may hold NUL, which PostgreSQL does not take as text."""
-    place.run("""
+    installation.run("""
         run = factories.make_study(names=factories.NAMES[:2], blocks=1).slots.first().run
 
         def measure(plan, **_):
@@ -253,9 +255,9 @@ def test_a_log_that_was_cut_off_loses_no_result(place: Place) -> None:
     """)
 
 
-def test_the_same_key_in_two_processes_makes_one_study(place: Place) -> None:
+def test_the_same_key_in_two_processes_makes_one_study(installation: Installation) -> None:
     """Both have planned before either writes."""
-    place.run("""
+    installation.run("""
         from django.test import Client
         from advisor.access.roles import Role
         from advisor.api import views

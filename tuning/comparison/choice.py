@@ -17,7 +17,7 @@ from tuning.strategy.racing import FAULTS
 
 _WITH_DATA = ".logs-with-data"
 
-Place = tuple[int, int]  # device's id, connections
+CellKey = tuple[int, int]  # device's id, connections
 
 
 class ConfigKey(NamedTuple):
@@ -28,7 +28,7 @@ class ConfigKey(NamedTuple):
 
 
 #: By place and config the runs that count, oldest first.
-Measured = Mapping[Place, Mapping[ConfigKey, Sequence[RunGroup]]]
+Measured = Mapping[CellKey, Mapping[ConfigKey, Sequence[RunGroup]]]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class ConfigChoice:
 
 def by_config(groups: Iterable[RunGroup]) -> Measured:
     """These by the device and number of connections, and the config that they measured."""
-    found: dict[Place, dict[ConfigKey, list[RunGroup]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[CellKey, dict[ConfigKey, list[RunGroup]]] = defaultdict(lambda: defaultdict(list))
     for group in groups:
         found[group.device_id, group.workload.connections][_config_key(group)].append(group)
     return found
@@ -99,9 +99,9 @@ def config_names(groups: Iterable[RunGroup]) -> dict[ConfigKey, str]:
     }
 
 
-def recommended_configs(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
+def recommended_configs(run_set: RunSet) -> Mapping[CellKey, set[ConfigKey]]:
     """The D0 configs that finished studies recommend on the basis of runs of the run_set."""
-    found: dict[Place, set[ConfigKey]] = defaultdict(set)
+    found: dict[CellKey, set[ConfigKey]] = defaultdict(set)
     there = run_set.ok_runs().filter(
         slot__study=OuterRef("study"),
         slot__candidate=OuterRef("candidate"),
@@ -125,12 +125,12 @@ def recommended_configs(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
     return found
 
 
-def failed_configs(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
+def failed_configs(run_set: RunSet) -> Mapping[CellKey, set[ConfigKey]]:
     """Configs with a failed run that may be their fault: never the best, however fast.
 
     One that was measured again, because the disk was full, is not.
     """
-    found: dict[Place, set[ConfigKey]] = defaultdict(set)
+    found: dict[CellKey, set[ConfigKey]] = defaultdict(set)
     # Asked for by nothing but host and state, which have an index: there are few.
     faults = Run.objects.filter(host__in=run_set.hosts, state__in=FAULTS, retries=None)
     failed = faults.values_list(

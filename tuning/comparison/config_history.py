@@ -17,14 +17,14 @@ from tuning.models import RANKED_PURPOSES, Slot, Study
 from tuning.statistics.analysis import Interval
 from tuning.statistics.side_by_side import ratio_of
 
-#: The newest places of a config that was measured for years.
-MAX_PLACES = 100
+#: The newest of a config that was measured for years.
+MAX_RESULTS = 100
 
-Place = tuple[int, int, int]  # ids of a study, a device and a workload
+_Key = tuple[int, int, int]  # ids of a study, a device and a workload
 
 
 @dataclass(frozen=True)
-class Stay:
+class ConfigResult:
     """A config in one study, on one device with one workload; its figures are medians.
 
     `ratio`: of tpmP to the study's baseline within the blocks; None for the baseline itself and
@@ -52,33 +52,31 @@ class Stay:
         return line_token(self.config, self.workload.pk, self.study.server.flavour)
 
 
-def config_history(config: Config) -> list[Stay]:
-    """Newest first, at most MAX_PLACES; in four queries whatever the number of runs."""
+def config_history(config: Config) -> list[ConfigResult]:
+    """Newest first, at most MAX_RESULTS; in four queries whatever the number of runs."""
     newest = (
         _measured()
         .filter(candidate__config=config)
         .values_list("study", "device", "workload")
         .distinct()
-        .order_by("-study_id", "device", "workload")[:MAX_PLACES]
+        .order_by("-study_id", "device", "workload")[:MAX_RESULTS]
     )
-    places: set[Place] = {(study, device, workload) for study, device, workload in newest}
-    studies = {study for study, _, _ in places}
-    rows: dict[Place, list[Mapping[str, Any]]] = defaultdict(list)
-    baseline: dict[Place, list[Mapping[str, Any]]] = defaultdict(list)
+    keys: set[_Key] = {(study, device, workload) for study, device, workload in newest}
+    studies = {study for study, _, _ in keys}
+    rows: dict[_Key, list[Mapping[str, Any]]] = defaultdict(list)
+    baseline: dict[_Key, list[Mapping[str, Any]]] = defaultdict(list)
     for row in _measured().filter(study__in=studies).filter(_of(config)).values(*_COLUMNS):
-        place = row["study"], row["device"], row["workload"]
-        if row["candidate__config"] == config.pk and place in places:
-            rows[place].append(row)
+        key = row["study"], row["device"], row["workload"]
+        if row["candidate__config"] == config.pk and key in keys:
+            rows[key].append(row)
         if row["candidate__is_baseline"]:
-            baseline[place].append(row)
+            baseline[key].append(row)
     named = Study.objects.select_related("host", "server").in_bulk(studies)
-    devices = Device.objects.in_bulk({device for _, device, _ in places})
-    workloads = Workload.objects.in_bulk({workload for _, _, workload in places})
+    devices = Device.objects.in_bulk({device for _, device, _ in keys})
+    workloads = Workload.objects.in_bulk({workload for _, _, workload in keys})
     return [
-        _stay(
-            named[place[0]], devices[place[1]], workloads[place[2]], rows[place], baseline[place]
-        )
-        for place in sorted(rows, key=lambda one: (-one[0], one[1], one[2]))
+        _result(named[key[0]], devices[key[1]], workloads[key[2]], rows[key], baseline[key])
+        for key in sorted(rows, key=lambda one: (-one[0], one[1], one[2]))
     ]
 
 
@@ -112,19 +110,19 @@ def _of(config: Config) -> Q:
     return Q(candidate__config=config) | Q(candidate__is_baseline=True)
 
 
-def _stay(
+def _result(
     study: Study,
     device: Device,
     workload: Workload,
     rows: list[Mapping[str, Any]],
     baseline: list[Mapping[str, Any]],
-) -> Stay:
+) -> ConfigResult:
     is_baseline = all(row["candidate__is_baseline"] for row in rows)
     compared = None if is_baseline else ratio_of(_blocks(baseline), _blocks(rows))
     keys = {row["run__comparability_key"] for row in (*rows, *baseline)}
     ratio, interval = compared if compared and len(keys) == 1 else (None, None)
     ended = [row["run__finished_at"] for row in rows if row["run__finished_at"]]
-    return Stay(
+    return ConfigResult(
         study=study,
         device=device,
         workload=workload,

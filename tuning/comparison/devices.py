@@ -17,10 +17,10 @@ from django.db.models import ExpressionWrapper, F, IntegerField
 
 from benchmarks.models import Device
 from tuning.comparison.choice import (
+    CellKey,
     ConfigChoice,
     ConfigKey,
     Measured,
-    Place,
     best_among,
     by_config,
     config_choices,
@@ -76,7 +76,7 @@ class DeviceComparison:
     devices: list[Device]
     names: Mapping[int, str]
     connections: list[int]
-    cells: Mapping[Place, Cell]
+    cells: Mapping[CellKey, Cell]
     choice: ConfigChoice | None
     choices: list[ConfigChoice]
     left_out: int
@@ -121,8 +121,8 @@ class MeasuredRuns:
     by_config: Measured
     names: Mapping[ConfigKey, str]
     choices: list[ConfigChoice]
-    recommended: Mapping[Place, set[ConfigKey]]
-    failed: Mapping[Place, set[ConfigKey]]
+    recommended: Mapping[CellKey, set[ConfigKey]]
+    failed: Mapping[CellKey, set[ConfigKey]]
     left_out: int
 
 
@@ -154,21 +154,21 @@ def compare(
     recommended, failed = measured.recommended, measured.failed
     choice = next((one for one in measured.choices if one.token == token), None)
     asked = {
-        place: best_among(there, recommended.get(place, ()), failed.get(place, ()))
+        at: best_among(there, recommended.get(at, ()), failed.get(at, ()))
         if choice is None
         else [choice.config_key]
-        for place, there in measured.by_config.items()
+        for at, there in measured.by_config.items()
         if choice is None or choice.config_key in there
     }
     cells = {}
-    for place, there in read_figures(run_set, measured.by_config, asked, _FIGURES).items():
+    for at, there in read_figures(run_set, measured.by_config, asked, _FIGURES).items():
         key = max(there, key=lambda key: median(there[key]["tpmP"]))
-        cells[place] = _cell(
+        cells[at] = _cell(
             there[key],
             config_key=key,
             config=measured.names[key],
-            durability=durability_of(measured.by_config[place][key]),
-            is_recommended=key in recommended.get(place, ()),
+            durability=durability_of(measured.by_config[at][key]),
+            is_recommended=key in recommended.get(at, ()),
         )
     compared = Device.objects.filter(pk__in={device for device, _ in cells})
     unused = "host__inventory", "host__datasets", "host__imported"
@@ -206,17 +206,17 @@ _FIGURES = (
 def read_figures(
     run_set: RunSet,
     measured: Measured,
-    asked: Mapping[Place, Sequence[ConfigKey]],
+    asked: Mapping[CellKey, Sequence[ConfigKey]],
     names: Sequence[str],
-) -> dict[Place, dict[ConfigKey, Columns]]:
+) -> dict[CellKey, dict[ConfigKey, Columns]]:
     """Of each place that was asked for the configs' runs, by name a column of figures.
 
     Without what has gone meanwhile.
     """
-    groups = [g for place, keys in asked.items() for key in keys for g in measured[place][key]]
+    groups = [g for at, keys in asked.items() for key in keys for g in measured[at][key]]
     setups = {group.device_id: group.comparability_key for group in groups}
     numbers = {group.workload.pk: group.workload.connections for group in groups}
-    rows: dict[tuple[Place, tuple[int, bool]], list[Sequence[Any]]] = defaultdict(list)
+    rows: dict[tuple[CellKey, tuple[int, bool]], list[Sequence[Any]]] = defaultdict(list)
     there = run_set.ok_runs().filter(
         device__in=setups, config__in={group.config_id for group in groups}
     )
@@ -228,15 +228,15 @@ def read_figures(
     ):
         if setups[device] == setup and workload in numbers:
             rows[(device, numbers[workload]), (config, has_logs)].append(figures)
-    found: dict[Place, dict[ConfigKey, Columns]] = {
-        place: {
-            key: dict(zip(names, zip(*rows[place, key], strict=True), strict=True))
+    found: dict[CellKey, dict[ConfigKey, Columns]] = {
+        at: {
+            key: dict(zip(names, zip(*rows[at, key], strict=True), strict=True))
             for key in keys
-            if (place, key) in rows
+            if (at, key) in rows
         }
-        for place, keys in asked.items()
+        for at, keys in asked.items()
     }
-    return {place: columns for place, columns in found.items() if columns}
+    return {at: columns for at, columns in found.items() if columns}
 
 
 def _of_one_setup(groups: Iterable[RunGroup]) -> list[RunGroup]:
@@ -293,7 +293,7 @@ def _spread_of_sum(columns: Columns, *names: str, optional: str = "") -> Spread 
 
 
 def _slowest_first(
-    devices: list[Device], connections: Sequence[int], cells: Mapping[Place, Cell]
+    devices: list[Device], connections: Sequence[int], cells: Mapping[CellKey, Cell]
 ) -> list[Device]:
     """By tpmP with the fewest connections that all devices were measured with, else by kind."""
     for number in connections:

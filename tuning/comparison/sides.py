@@ -30,8 +30,6 @@ _HEAVY = (
     *("study__log_tail", "study__search"),
 )
 
-Place = tuple[int, int]  # ids of a device and a workload
-
 
 @dataclass(frozen=True)
 class Side:
@@ -147,10 +145,10 @@ _FINDERS = {
 
 
 def _places(slots: Iterable[Slot]) -> list[list[Slot]]:
-    found: dict[Place, list[Slot]] = {}
+    found: dict[tuple[int, int], list[Slot]] = {}
     for slot in slots:
         found.setdefault((slot.device_id, slot.workload_id), []).append(slot)
-    return [found[place] for place in sorted(found)]
+    return [found[key] for key in sorted(found)]
 
 
 def _side(token: str, name: str, slots: Sequence[Slot]) -> Side:
@@ -162,12 +160,12 @@ def _side(token: str, name: str, slots: Sequence[Slot]) -> Side:
     last = kept[0]
     run, study = last.run, last.study
     several = token.startswith(("candidate", "config"))
-    place = f"-{run.device_id}-{run.workload_id}" if several else ""
+    where = f"-{run.device_id}-{run.workload_id}" if several else ""
     about = f"{study.name}; {run.device}; {run.workload.connections} connections"
     if token.startswith("config"):
         about = f"{run.device}; {run.workload.connections} connections"
     return Side(
-        token=token + place,
+        token=token + where,
         name=name,
         about=about,
         runs=[slot.run for slot in reversed(kept)],

@@ -135,7 +135,7 @@ class Board:
         return not_recovered(self.crash_tests, self.aim.max_recovery_s)
 
     @property
-    def place(self) -> tuple[Device, Workload, str]:
+    def key(self) -> tuple[Device, Workload, str]:
         """What identifies a board of a study."""
         return self.device, self.workload, str(self.durability)
 
@@ -229,7 +229,7 @@ def boards_of(
     tested = [one for one in crash_slots if one.test.is_finished]
     found: dict[tuple[int, int], list[SlotRow]] = {}
     for slot in slots:
-        found.setdefault(_place_of(slot), []).append(slot)
+        found.setdefault(_ids_of(slot), []).append(slot)
     return [
         _board(
             [slot for slot in ranked if _belongs(slot.candidate, durability)],
@@ -238,7 +238,7 @@ def boards_of(
             left,
             alpha,
             aim,
-            {one.candidate.name: one.test for one in tested if _place_of(one) == at},
+            {one.candidate.name: one.test for one in tested if _ids_of(one) == at},
             [slot for slot in there if SlotPurpose(slot.purpose).is_of_variants],
         )
         for at, there in sorted(found.items())
@@ -247,7 +247,7 @@ def boards_of(
     ]
 
 
-def _place_of(row: SlotRow | CrashSlot) -> tuple[int, int]:
+def _ids_of(row: SlotRow | CrashSlot) -> tuple[int, int]:
     return row.device_id, row.workload_id
 
 

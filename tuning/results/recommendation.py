@@ -51,7 +51,7 @@ def store_recommendations(study: Study, *, had_finalists: bool = False) -> None:
         if study.search is not None and not board.slots:
             _store_nothing_found(result, board, had_finalists=had_finalists)
         else:
-            apart = result.taken_apart(board.place)
+            apart = result.taken_apart(board.key)
             _store_judged(study, board, quality, replace(apart, is_over=True) if apart else None)
 
 
@@ -198,7 +198,7 @@ def _store(
 
 def advised_on(result: StudyResult, board: Board) -> Candidate:
     """The config that would be recommended now."""
-    return _advise(result.study, board, result.taken_apart(board.place)).candidate
+    return _advise(result.study, board, result.taken_apart(board.key)).candidate
 
 
 def _advise(study: Study, board: Board, apart: TakenApart | None) -> _Advice:

@@ -34,7 +34,8 @@ from tuning.strategy.racing import conclusion_alpha
 from tuning.study_templates.evaluation import Finding, evaluate_all
 from tuning.study_templates.loader import StudyTemplate, load_template
 
-Place = tuple[Device, Workload, str]
+#: Device, workload and durability class.
+BoardKey = tuple[Device, Workload, str]
 
 
 # What results are made of beside the slots; each row has its study.
@@ -55,8 +56,8 @@ def results_of(studies: Sequence[Study]) -> list[StudyResult]:
     return [StudyResult(study, read[study.pk]) for study in studies]
 
 
-def place_of(recommendation: Recommendation) -> Place:
-    """The board that a recommendation is for, as in `Board.place`."""
+def board_key_of(recommendation: Recommendation) -> BoardKey:
+    """The board that a recommendation is for, as in `Board.key`."""
     return recommendation.device, recommendation.workload, recommendation.durability
 
 
@@ -140,7 +141,7 @@ class StudyResult:
 
     def boards_at(self, device: Device, workload: Workload) -> list[Board]:
         """The boards of one device and workload, safest class first."""
-        return [board for board in self.boards if board.place[:2] == (device, workload)]
+        return [board for board in self.boards if board.key[:2] == (device, workload)]
 
     @cached_property
     def dismantling(self) -> Dismantling:
@@ -154,15 +155,15 @@ class StudyResult:
         )
 
     @cached_property
-    def _apart(self) -> dict[Place, TakenApart]:
+    def _apart(self) -> dict[BoardKey, TakenApart]:
         if not self.study.takes_apart:
             return {}
-        found = {board.place: self.dismantling.taken_apart(board) for board in self.boards}
-        return {place: apart for place, apart in found.items() if apart is not None}
+        found = {board.key: self.dismantling.taken_apart(board) for board in self.boards}
+        return {key: apart for key, apart in found.items() if apart is not None}
 
-    def taken_apart(self, place: Place) -> TakenApart | None:
+    def taken_apart(self, key: BoardKey) -> TakenApart | None:
         """What the lines of a board's winner bring; None if it is not taken apart."""
-        return self._apart.get(place)
+        return self._apart.get(key)
 
     def screened_at(self, device: Device, workload: Workload) -> list[Observation]:
         """The ended runs of a search on one device with one workload."""
@@ -224,8 +225,8 @@ class StudyResult:
     def evidence(self, recommendation: Recommendation) -> ExportFacts:
         """The evidence that the files of one of the study's recommendations show."""
         if recommendation.pk not in self._evidence:
-            board = next(one for one in self.boards if one.place == place_of(recommendation))
-            apart = self.taken_apart(board.place)
+            board = next(one for one in self.boards if one.key == board_key_of(recommendation))
+            apart = self.taken_apart(board.key)
             facts = export_facts(recommendation, board, self._variables, apart)
             self._evidence[recommendation.pk] = facts
         return self._evidence[recommendation.pk]

@@ -13,7 +13,7 @@ from benchmarks.servers.binary import ServerBinary
 from tuning.configs.situation import Situation
 from tuning.scale_model.model import ScaleModel
 from tuning.studies.devices import find_devices
-from tuning.studies.earlier_studies import SearchPlace
+from tuning.studies.earlier_studies import SearchConditions
 from tuning.studies.load_hosts import driver_for, load_hosts_for
 from tuning.studies.modelling import check_direct_io, model_of
 from tuning.studies.request import Sizes, StudyRequest
@@ -50,9 +50,9 @@ class Arrangement:
             ),
         )
 
-    def search_place(self, baseline: Mapping[str, str]) -> SearchPlace:
+    def search_conditions(self, baseline: Mapping[str, str]) -> SearchConditions:
         """Where a search would measure, whose baseline sets those knobs."""
-        return SearchPlace(
+        return SearchConditions(
             self.inventory,
             self.devices[0],
             self.situation.target,

@@ -54,7 +54,7 @@ _CPUS = KeyTextTransform("logical_cpus", "run__fingerprint")
 
 
 @dataclass(frozen=True)
-class SearchPlace:
+class SearchConditions:
     """Where a search is going to measure. `baseline`: what its baseline sets, `load_hosts`: where
     the driver runs, "" beside the server.
     """
@@ -107,14 +107,14 @@ class MissedBefore:
     limits: tuple[str, ...] = ()
 
 
-def missed_before(place: SearchPlace, aim: Aim) -> MissedBefore:
+def missed_before(conditions: SearchConditions, aim: Aim) -> MissedBefore:
     """By the newest study in the same situation that has figures of the baseline.
 
     A limit on crash recovery by the kills of that study; without another limit by the newest with
     kills.
     """
-    for study, places in _studies(place) if aim.limits else ():
-        seen = _baseline_runs(study, places, str(place.host.host_cpus))
+    for study, places in _studies(conditions) if aim.limits else ():
+        seen = _baseline_runs(study, places, str(conditions.host.host_cpus))
         killed = _slowest_to_recover(study, places)
         if seen if aim.keep else killed is not None:
             late = not_recovered({"": killed} if killed else {}, aim.max_recovery_s)
@@ -128,11 +128,11 @@ def stored_missed_before(search: Mapping[str, Any]) -> MissedBefore:
     return MissedBefore(found.get("study", 0), tuple(found.get("limits", ())))
 
 
-def earlier_measured(place: SearchPlace, space: Space, metric: Metric) -> list[Earlier]:
+def earlier_measured(conditions: SearchConditions, space: Space, metric: Metric) -> list[Earlier]:
     """What earlier studies measured of the space, of the newest study first."""
     found: list[Earlier] = []
-    for study, places in _studies(place):
-        found += _measured(study, places, space, metric, place.host.host_cpus)
+    for study, places in _studies(conditions):
+        found += _measured(study, places, space, metric, conditions.host.host_cpus)
         if len(found) >= MAX_CONFIGS:
             break
     return found[:MAX_CONFIGS]
@@ -165,16 +165,16 @@ def read_earlier(search: Mapping[str, Any]) -> tuple[EarlierConfig, ...]:
     )
 
 
-def _studies(place: SearchPlace) -> list[tuple[Study, set[tuple[int, int]]]]:
+def _studies(conditions: SearchConditions) -> list[tuple[Study, set[tuple[int, int]]]]:
     """The newest finished studies in the same situation, each with where it was in it."""
     there = (
         Study.objects.filter(
             state=StudyState.FINISHED,
-            host__name=place.host.name,
-            server__flavour=place.target.flavour.value,
-            scale_model__isnull=not place.is_scale_model,
+            host__name=conditions.host.name,
+            server__flavour=conditions.target.flavour.value,
+            scale_model__isnull=not conditions.is_scale_model,
             candidates__is_baseline=True,
-            candidates__config__hash=config_hash(place.baseline),
+            candidates__config__hash=config_hash(conditions.baseline),
         )
         .select_related("server")
         .prefetch_related("devices", "workloads")
@@ -183,20 +183,20 @@ def _studies(place: SearchPlace) -> list[tuple[Study, set[tuple[int, int]]]]:
     found = []
     for study in there.iterator(chunk_size=MAX_STUDIES):
         series = traits_of(study.server).version[:2]
-        if series == place.target.version[:2] and (places := _places(study, place)):
+        if series == conditions.target.version[:2] and (places := _places(study, conditions)):
             found.append((study, places))
         if len(found) == MAX_STUDIES:
             break
     return found
 
 
-def _places(study: Study, place: SearchPlace) -> set[tuple[int, int]]:
+def _places(study: Study, conditions: SearchConditions) -> set[tuple[int, int]]:
     """Its devices and workloads that are like the search's."""
     return {
         (device.pk, workload.pk)
         for device in study.devices.all()
         for workload in study.workloads.all()
-        if _is_like(device, place.device) and _loads_like(study, device, workload, place)
+        if _is_like(device, conditions.device) and _loads_like(study, device, workload, conditions)
     }
 
 
@@ -222,13 +222,18 @@ def _same(one: DeviceIdentity | None, other: DeviceIdentity | None) -> bool:
     return one.is_same_device(other)
 
 
-def _loads_like(study: Study, device: Device, workload: Workload, place: SearchPlace) -> bool:
+def _loads_like(
+    study: Study, device: Device, workload: Workload, conditions: SearchConditions
+) -> bool:
     limit = device.memory_limit_bytes
     memory = study.memory_bytes if limit is None else limit
     driven_by = tuple(host.name for host in workload.load_hosts_in_order)
-    if memory is None or (workload.driver, driven_by) != (place.driver, place.load_hosts):
+    if memory is None or (workload.driver, driven_by) != (
+        conditions.driver,
+        conditions.load_hosts,
+    ):
         return False
-    sizes, here = place.sizes, place.memory_bytes
+    sizes, here = conditions.sizes, conditions.memory_bytes
     return (
         _near(workload.warehouses, sizes.warehouses, _SIZE)
         and _near(memory, here, _SIZE)

@@ -22,7 +22,7 @@ from tuning.strategy.search.space import Space
 from tuning.studies.arrangement import Arrangement, arrange
 from tuning.studies.earlier_studies import (
     MissedBefore,
-    SearchPlace,
+    SearchConditions,
     WarmStart,
     earlier_measured,
     missed_before,
@@ -72,12 +72,12 @@ def plan_search(
     share = 0.0 if request.takes_apart is False else APART_SHARE
     _check_minutes(minutes, arranged.sizes, len(measured), share)
     space = _space_for(search, arranged.situation, measured[0], arranged.model)
-    place = arranged.search_place(measured[0].knobs)
+    conditions = arranged.search_conditions(measured[0].knobs)
     asked = asdict(search)
     del asked["aim"]
     document = {**search.aim.as_json(), "asked": asked, "space": space.as_json()}
-    document["earlier"] = _earlier(search, place, space)
-    document["missed_before"] = asdict(missed_before(place, search.aim))
+    document["earlier"] = _earlier(search, conditions, space)
+    document["missed_before"] = asdict(missed_before(conditions, search.aim))
     return PlannedSearch(minutes, document, search, space)
 
 
@@ -117,9 +117,9 @@ def search_here(request: StudyRequest) -> SearchHere:
     )
     first = fitted(baseline, model, situation)
     space = _space_for(search, situation, first, model)
-    place = arranged.search_place(first.knobs)
-    begins = warm_start({"earlier": _earlier(search, place, space)})
-    return SearchHere(space, begins, model, missed_before(place, search.aim))
+    conditions = arranged.search_conditions(first.knobs)
+    begins = warm_start({"earlier": _earlier(search, conditions, space)})
+    return SearchHere(space, begins, model, missed_before(conditions, search.aim))
 
 
 def plan_of(stored: Mapping[str, Any]) -> SearchPlan:
@@ -129,11 +129,13 @@ def plan_of(stored: Mapping[str, Any]) -> SearchPlan:
     )
 
 
-def _earlier(search: SearchRequest, place: SearchPlace, space: Space) -> list[dict[str, Any]]:
+def _earlier(
+    search: SearchRequest, conditions: SearchConditions, space: Space
+) -> list[dict[str, Any]]:
     """What the search begins with, as it is stored."""
     if not search.warm_start:
         return []
-    return stored_earlier(earlier_measured(place, space, search.aim.objective))
+    return stored_earlier(earlier_measured(conditions, space, search.aim.objective))
 
 
 def _search_of(request: StudyRequest, template: StudyTemplate) -> SearchRequest | None:

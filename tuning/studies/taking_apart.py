@@ -64,7 +64,7 @@ def _check(result: StudyResult) -> None:
             "concluded early",
         )
     found = (
-        result.taken_apart(board.place) or result.dismantling.taken_apart(board)
+        result.taken_apart(board.key) or result.dismantling.taken_apart(board)
         for board in result.boards
     )
     if not any(apart.is_left for apart in found if apart is not None):

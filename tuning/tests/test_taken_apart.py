@@ -113,7 +113,7 @@ def ended() -> Study:
 
 def taken_apart(study: Study) -> TakenApart:
     result = StudyResult(study)
-    found = result.taken_apart(result.boards[0].place)
+    found = result.taken_apart(result.boards[0].key)
     assert found is not None
     return found
 

@@ -17,13 +17,13 @@ from tuning.comparison.devices import device_names
 @require_GET
 def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
     config = get_object_or_404(Config, pk=pk)
-    stays = config_history(config)
-    names = device_names({stay.device.pk: stay.device for stay in stays}.values())
+    results = config_history(config)
+    names = device_names({one.device.pk: one.device for one in results}.values())
     context = {
         "config": config,
         "knobs": sorted(config.knobs.items()),
-        "stays": [(stay, names[stay.device.pk]) for stay in stays],
-        "names": list(dict.fromkeys(stay.name for stay in stays)),
+        "results": [(one, names[one.device.pk]) for one in results],
+        "names": list(dict.fromkeys(one.name for one in results)),
         "devices": len(names),
     }
     return render(request, "config/detail.html", context)
@@ -32,7 +32,7 @@ def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @also_as_tables
 def config_charts(request: HttpRequest, pk: int) -> HttpResponse:
-    stays = config_history(get_object_or_404(Config, pk=pk))
-    names = device_names({stay.device.pk: stay.device for stay in stays}.values())
-    figures = {"history": history_figure(stays, names)} if stays else {}
+    results = config_history(get_object_or_404(Config, pk=pk))
+    names = device_names({one.device.pk: one.device for one in results}.values())
+    figures = {"history": history_figure(results, names)} if results else {}
     return charts_answer(figures)

@@ -175,7 +175,7 @@ def board_sections(result: StudyResult, choice: BoardChoice) -> list[BoardSectio
                 rows,
                 shows_class,
                 left=len(board.candidates) - len(rows),
-                apart=result.taken_apart(board.place),
+                apart=result.taken_apart(board.key),
             )
         )
     return views
@@ -203,10 +203,8 @@ def _conditions(found: Recommendation, result: StudyResult) -> str:
     return " and ".join(words)
 
 
-Place = tuple[int, int, int]
-
-
-def _disturbed(history: Iterable[RunLine]) -> Counter[Place]:
+def _disturbed(history: Iterable[RunLine]) -> Counter[tuple[int, int, int]]:
+    """How many runs were, by the ids of candidate, device and workload."""
     return Counter(
         (line.slot.candidate_id, line.slot.device_id, line.slot.workload_id)
         for line in history
@@ -217,7 +215,7 @@ def _disturbed(history: Iterable[RunLine]) -> Counter[Place]:
 def _rows(
     board: Board,
     candidates: Sequence[Candidate],
-    disturbed: Counter[Place],
+    disturbed: Counter[tuple[int, int, int]],
     choice: BoardChoice,
 ) -> list[BoardRow]:
     rows = board.rows_by(choice.metric)

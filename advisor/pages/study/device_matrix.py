@@ -72,7 +72,7 @@ def device_matrices(*results: StudyResult) -> list[DeviceMatrix]:
         for one in result.recommendations
     }
     boards = [board for result in results for board in result.boards]
-    at = {board.place: board for board in boards}
+    at = {board.key: board for board in boards}
     # Until the first board has started, only the class of the baseline is known.
     classes = sorted({board.durability for board in boards}) or [DurabilityClass.D0]
     names = _names(results)
@@ -83,8 +83,8 @@ def device_matrices(*results: StudyResult) -> list[DeviceMatrix]:
         for durability in classes:
             rows = []
             for result, device in devices:
-                place = device, workload, str(durability)
-                rows.append(_row(result.study, device, at.get(place), advised.get(place)))
+                key = device, workload, str(durability)
+                rows.append(_row(result.study, device, at.get(key), advised.get(key)))
             rows = _compared(rows)
             summary = _summary(rows, names)
             matrices.append(

@@ -145,7 +145,7 @@ def _charts(result: StudyResult, choice: BoardChoice) -> bytes:
     for board in result.boards:
         key = board_key(board)
         charts = board_figures(board, result.history, choice.metric, choice.p95_ms)
-        apart = result.taken_apart(board.place)
+        apart = result.taken_apart(board.key)
         if apart is not None and (lines := lines_figure(apart)) is not None:
             charts["lines"] = lines
         for name, figure in charts.items():

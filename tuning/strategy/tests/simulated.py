@@ -1,4 +1,4 @@
-"""A made-up place that measures what a strategy proposes: histories without a server or a row."""
+"""A made-up study that measures what a strategy proposes: histories without a server or a row."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LEVEL = 6000.0
 
 
 @dataclass
-class Place:
+class SimulatedStudy:
     """Measures what is proposed, and keeps what a study's rows would.
 
     gains: log ratios to the baseline by candidate. groups: durability class to candidates.
@@ -223,32 +223,34 @@ class Place:
         return self._gain(variant.of) - sum(self.line_gains.get(n, 0.0) for n in variant.without)
 
 
-def to_the_end(place: Place, strategy: Strategy, limit: int = 200) -> tuple[list[Proposal], Done]:
+def to_the_end(
+    study: SimulatedStudy, strategy: Strategy, limit: int = 200
+) -> tuple[list[Proposal], Done]:
     """Ask and measure until the strategy is done; fails where it is not after `limit` answers."""
     proposals: list[Proposal] = []
     for _ in range(limit):
-        answer = strategy.propose(place.history())
+        answer = strategy.propose(study.history())
         if isinstance(answer, Done):
-            place.dropped |= answer.dropped
+            study.dropped |= answer.dropped
             return proposals, answer
         proposals.append(answer)
-        place.measure(answer)
+        study.measure(answer)
     raise AssertionError(f"no end after {limit} proposals")
 
 
-def copy_of(place: Place) -> Place:
+def copy_of(study: SimulatedStudy) -> SimulatedStudy:
     """As it is now; what is measured there afterwards is not known here."""
     return replace(
-        place,
-        groups=dict(place.groups),
-        measured=list(place.measured),
-        observations=list(place.observations),
-        screened=list(place.screened),
-        knobs=dict(place.knobs),
-        dropped=dict(place.dropped),
-        pairs={block: dict(figures) for block, figures in place.pairs.items()},
-        variants=dict(place.variants),
-        apart=list(place.apart),
-        rounds=list(place.rounds),
-        gate={block: dict(figures) for block, figures in place.gate.items()},
+        study,
+        groups=dict(study.groups),
+        measured=list(study.measured),
+        observations=list(study.observations),
+        screened=list(study.screened),
+        knobs=dict(study.knobs),
+        dropped=dict(study.dropped),
+        pairs={block: dict(figures) for block, figures in study.pairs.items()},
+        variants=dict(study.variants),
+        apart=list(study.apart),
+        rounds=list(study.rounds),
+        gate={block: dict(figures) for block, figures in study.gate.items()},
     )

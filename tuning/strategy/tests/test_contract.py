@@ -1,4 +1,4 @@
-"""The contract of every strategy, on made-up places; a new one is added to `STRATEGIES`."""
+"""The contract of every strategy, on made-up studies; a new one is added to `STRATEGIES`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tuning.strategy.protocol import (
 from tuning.strategy.racing import Race
 from tuning.strategy.search.plan import EarlierConfig, SearchPlan
 from tuning.strategy.search.space import Dimension, Space
-from tuning.strategy.tests.simulated import BASE, Place, to_the_end
+from tuning.strategy.tests.simulated import BASE, SimulatedStudy, to_the_end
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ PLAN = SearchPlan(
 EARLIER = tuple(
     EarlierConfig(7, {"innodb_io_capacity": str(200 * n)}, 0.1 * n, runs=n) for n in (1, 2, 3)
 )
-# Each fits models or looks again at every step, so fewer places have to do.
+# Each fits models or looks again at every step, so fewer studies have to do.
 SLOW: dict[str, Strategy] = {
     "search, race, confirmed": strategy_for(races=True, confirms=True, search=PLAN),
     "race, confirmed, taken apart": strategy_for(races=True, confirms=True, takes_apart=True),
@@ -123,7 +123,7 @@ ENDINGS = st.sampled_from(["ok"] * 6 + ["crashed", "no_start", "cut_short", "dis
 
 
 @st.composite
-def places(draw: st.DrawFn) -> Place:
+def studies(draw: st.DrawFn) -> SimulatedStudy:
     names = [f"c{n}" for n in range(draw(st.integers(1, 5)))]
     risky = draw(st.integers(0, len(names) - 1))
     gains = {name: draw(st.sampled_from([-0.7, -0.1, 0.0, 0.05, 0.3])) for name in names}
@@ -141,7 +141,7 @@ def places(draw: st.DrawFn) -> Place:
     refused |= draw(st.sets(st.sampled_from(taken), max_size=2))
     same = draw(st.sets(st.sampled_from(guesses), max_size=2)) - refused
     groups = {"D0": tuple(names[risky:]), "D1": tuple(names[:risky])}
-    return Place(
+    return SimulatedStudy(
         gains,
         {group: there for group, there in groups.items() if there},
         seed=draw(st.integers(0, 2**31)),
@@ -164,24 +164,24 @@ def places(draw: st.DrawFn) -> Place:
 
 @pytest.mark.parametrize("name", STRATEGIES)
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(place=places())
-def test_every_strategy_keeps_the_contract(name: str, place: Place) -> None:
-    _keeps_the_contract(STRATEGIES[name], place)
+@given(study=studies())
+def test_every_strategy_keeps_the_contract(name: str, study: SimulatedStudy) -> None:
+    _keeps_the_contract(STRATEGIES[name], study)
 
 
 @pytest.mark.parametrize("name", SLOW)
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(place=places())
-def test_a_slow_strategy_keeps_the_contract(name: str, place: Place) -> None:
-    _keeps_the_contract(SLOW[name], place)
+@given(study=studies())
+def test_a_slow_strategy_keeps_the_contract(name: str, study: SimulatedStudy) -> None:
+    _keeps_the_contract(SLOW[name], study)
 
 
-def _keeps_the_contract(strategy: Strategy, place: Place) -> None:
+def _keeps_the_contract(strategy: Strategy, study: SimulatedStudy) -> None:
     for _ in range(200):
-        history = place.history()
+        history = study.history()
         answer = strategy.propose(history)
         # The same history gives the same answer: one that a crash swallowed is asked for again.
-        assert strategy.propose(place.history()) == answer
+        assert strategy.propose(study.history()) == answer
         assert not set(answer.dropped) - set(history.left[1:])
         if isinstance(answer, Done):
             assert answer.reasons
@@ -189,25 +189,27 @@ def _keeps_the_contract(strategy: Strategy, place: Place) -> None:
             assert set(answer.unraced) <= set(history.left[1:])
             break
         _check(history, answer)
-        place.measure(answer)
+        study.measure(answer)
     else:
         pytest.fail("it never ends")
     # Having ended it stays at its end.
-    place.dropped |= answer.dropped
-    assert isinstance(strategy.propose(place.history()), Done)
+    study.dropped |= answer.dropped
+    assert isinstance(strategy.propose(study.history()), Done)
 
 
 def _check(history: History, proposal: Proposal) -> None:
     assert proposal.runs
+    purposes = {run.purpose for run in proposal.runs}
+    assert len(purposes) == 1
     known = {*history.candidates, *(one.name for one in proposal.new)}
+    if purposes <= {Purpose.APART, Purpose.REDUCED}:  # variants never race
+        known.update(name for one in history.groups if one.whole for name in one.whole.variants)
     assert {run.candidate for run in proposal.runs} <= known  # refused ones are not among them
     assert len(set(proposal.runs)) == len(proposal.runs)
     assert min(run.block for run in proposal.runs) > history.last_block
     names = [one.name for one in proposal.new]
     assert len(set(names)) == len(names)
     assert not set(names) & history.knobs.keys()
-    purposes = {run.purpose for run in proposal.runs}
-    assert len(purposes) == 1
     if purposes == {Purpose.CONFIRMATION}:
         _check_pairs(history, proposal)
         return
@@ -274,6 +276,7 @@ def _check_apart(history: History, proposal: Proposal) -> None:
     for block in {run.block for run in proposal.runs}:
         there = [run for run in proposal.runs if run.block == block]
         names = {run.candidate for run in there}
+        assert not names & {*history.refused, *history.duplicates}
         (whole,) = (one for one in wholes if one.name in names)
         if there[0].purpose is Purpose.REDUCED:
             assert len(there) == 3
@@ -288,10 +291,10 @@ def _check_apart(history: History, proposal: Proposal) -> None:
         assert not new.without & set(whole.kept)
 
 
-def race_of_three(**values: object) -> Place:
+def race_of_three(**values: object) -> SimulatedStudy:
     groups: dict[str, tuple[str, ...]] = {"D0": ("fast", "slow", "same")}
-    place = Place({"fast": 0.3, "slow": -0.5, "same": 0.0}, groups, noise=0.01)
-    return replace(place, **values)  # type: ignore[arg-type]
+    study = SimulatedStudy({"fast": 0.3, "slow": -0.5, "same": 0.0}, groups, noise=0.01)
+    return replace(study, **values)  # type: ignore[arg-type]
 
 
 def test_another_seed_gives_another_order() -> None:
@@ -304,10 +307,10 @@ def test_another_seed_gives_another_order() -> None:
 
 
 def test_a_race_is_followed_by_its_confirmation() -> None:
-    place = race_of_three()
-    proposals, done = to_the_end(place, strategy_for(races=True, confirms=True))
+    study = race_of_three()
+    proposals, done = to_the_end(study, strategy_for(races=True, confirms=True))
     assert done.reasons == (StopReason.DECIDED, StopReason.CONFIRMED)
-    assert set(place.dropped) == {"slow", "same"}
+    assert set(study.dropped) == {"slow", "same"}
     assert [answer.runs[0].purpose for answer in proposals].count(Purpose.CONFIRMATION) == 1
     assert proposals[-1].runs[0].purpose is Purpose.CONFIRMATION
     assert strategy_for(races=True, confirms=True).cuts_short
@@ -315,16 +318,16 @@ def test_a_race_is_followed_by_its_confirmation() -> None:
 
 
 def test_a_sweep_measures_all_to_the_end() -> None:
-    place = race_of_three(planned_blocks=4)
-    proposals, done = to_the_end(place, strategy_for(races=False, confirms=False))
+    study = race_of_three(planned_blocks=4)
+    proposals, done = to_the_end(study, strategy_for(races=False, confirms=False))
     assert [len(answer.runs) for answer in proposals] == [5] * 4
     assert done == Done((StopReason.BUDGET,))
 
 
 def test_an_extension_is_measured_although_all_is_decided_and_the_budget_is_spent() -> None:
-    place = race_of_three()
-    to_the_end(place, Race())
-    before = place.history()
+    study = race_of_three()
+    to_the_end(study, Race())
+    before = study.history()
     assert Race().propose(before) == Done((StopReason.DECIDED,))
     extended = replace(before, owed_blocks=2, budget=replace(before.budget, runs_left=0))
     answer = Race().propose(extended)
@@ -333,8 +336,8 @@ def test_an_extension_is_measured_although_all_is_decided_and_the_budget_is_spen
 
 
 def test_every_class_has_its_own_winner_confirmed() -> None:
-    place = Place({"a": 0.2, "b": 0.6}, {"D0": ("a",), "D1": ("b",)}, noise=0.01)
-    proposals, _ = to_the_end(place, strategy_for(races=True, confirms=True))
+    study = SimulatedStudy({"a": 0.2, "b": 0.6}, {"D0": ("a",), "D1": ("b",)}, noise=0.01)
+    proposals, _ = to_the_end(study, strategy_for(races=True, confirms=True))
     confirmed = [
         {run.candidate for run in answer.runs} - {BASE}
         for answer in proposals
@@ -344,14 +347,14 @@ def test_every_class_has_its_own_winner_confirmed() -> None:
 
 
 def test_a_search_brings_candidates_of_its_own_which_race_and_are_confirmed() -> None:
-    place = Place({"guess-4": 0.3}, {"D0": ("given",)}, noise=0.01, runs=60)
-    place.refused, place.duplicates = frozenset({"guess-3"}), {"guess-5": "given"}
-    proposals, done = to_the_end(place, RandomSearch())
+    study = SimulatedStudy({"guess-4": 0.3}, {"D0": ("given",)}, noise=0.01, runs=60)
+    study.refused, study.duplicates = frozenset({"guess-3"}), {"guess-5": "given"}
+    proposals, done = to_the_end(study, RandomSearch())
     assert [one.name for answer in proposals for one in answer.new] == [
         f"guess-{number}" for number in range(2, 10)
     ]
-    history = place.history()
-    assert len({run.block for run in history.screened}) == place.planned_blocks
+    history = study.history()
+    assert len({run.block for run in history.screened}) == study.planned_blocks
     assert not {"guess-3", "guess-5"} & {run.candidate for run in history.screened}
     assert len(history.finalists) == 2
     assert "guess-4" in history.finalists
@@ -360,30 +363,32 @@ def test_a_search_brings_candidates_of_its_own_which_race_and_are_confirmed() ->
 
 
 def test_a_history_among_the_finalists_knows_nothing_of_the_others() -> None:
-    place = race_of_three()
-    to_the_end(place, strategy_for(races=True, confirms=True))
-    narrowed = place.history().among(["fast"])
+    study = race_of_three()
+    to_the_end(study, strategy_for(races=True, confirms=True))
+    narrowed = study.history().among(["fast"])
     assert narrowed.candidates == (BASE, "fast")
     (group,) = narrowed.groups
     assert {run.candidate for run in group.observations} == {BASE, "fast"}
     assert narrowed.among(["fast"]) == narrowed
     assert {pair.candidate for pair in group.pairs} == {"fast"}
-    assert narrowed.screened == place.history().screened
+    assert narrowed.screened == study.history().screened
 
 
 def test_a_gate_measures_pairs_in_random_order_until_it_is_decided() -> None:
     strategy = strategy_for(races=False, confirms=False, gate=GATE)
-    place = Place({"same": 0.0}, {"D0": ("same",)}, noise=0.005, planned_blocks=8)
-    proposals, done = to_the_end(place, strategy)
+    study = SimulatedStudy({"same": 0.0}, {"D0": ("same",)}, noise=0.005, planned_blocks=8)
+    proposals, done = to_the_end(study, strategy)
     assert done.reasons == (StopReason.DECIDED,)
     assert 4 <= len(proposals) < GATE.max_pairs
     assert {answer.runs[0].candidate for answer in proposals} == {BASE, "same"}
     assert not strategy.cuts_short
-    near = Place({"near": -0.05}, {"D0": ("near",)}, noise=0.05, planned_blocks=8)
+    near = SimulatedStudy({"near": -0.05}, {"D0": ("near",)}, noise=0.05, planned_blocks=8)
     proposals, done = to_the_end(near, strategy)
     assert (len(proposals), done.reasons) == (GATE.max_pairs, (StopReason.BUDGET,))
-    concluded = replace(Place({"near": -0.05}, {"D0": ("near",)}).history(), concludes=True)
+    concluded = replace(
+        SimulatedStudy({"near": -0.05}, {"D0": ("near",)}).history(), concludes=True
+    )
     assert strategy.propose(concluded) == Done((StopReason.NONE_LEFT,))
-    fails = Place({"bad": 0.0}, {"D0": ("bad",)}, endings={("bad", 2): "crashed"})
+    fails = SimulatedStudy({"bad": 0.0}, {"D0": ("bad",)}, endings={("bad", 2): "crashed"})
     proposals, done = to_the_end(fails, strategy)
     assert (len(proposals), done.reasons) == (2, (StopReason.NONE_LEFT,))

@@ -106,26 +106,26 @@ def test_what_was_given_already_is_not_measured_as_an_earlier_one_too() -> None:
 
 
 def test_figures_of_earlier_studies_are_in_no_model_of_this_one() -> None:
-    place = hill()
+    study = hill()
     strategy = Search(replace(PLAN, earlier=history()), strategy_for(races=True, confirms=True))
     plain = replace(strategy, plan=PLAN)
     for _ in range(3):
-        answer = strategy.propose(place.history())
+        answer = strategy.propose(study.history())
         assert isinstance(answer, Proposal)
-        place.measure(answer)
-    mine, other = strategy.learn(place.history()), plain.learn(place.history())
+        study.measure(answer)
+    mine, other = strategy.learn(study.history()), plain.learn(study.history())
     assert mine is not None
     assert other is not None
     assert mine.standings == other.standings
-    assert {one.name for one in mine.standings} == {run.candidate for run in place.screened}
+    assert {one.name for one in mine.standings} == {run.candidate for run in study.screened}
 
 
 @pytest.mark.parametrize("misleads", [False, True])
 def test_a_search_finds_what_is_there_whatever_it_begins_with(misleads: bool) -> None:
-    place = hill(seed=2)
-    searched(place, replace(PLAN, earlier=history(misleads=misleads)))
-    (pair, *_) = place.history().among(place.history().finalists).groups[0].pairs
-    assert place.worth(place.knobs[pair.candidate]) > 0.3
+    study = hill(seed=2)
+    searched(study, replace(PLAN, earlier=history(misleads=misleads)))
+    (pair, *_) = study.history().among(study.history().finalists).groups[0].pairs
+    assert study.worth(study.knobs[pair.candidate]) > 0.3
 
 
 def test_where_the_gate_refuses_all_that_it_begins_with_the_search_goes_on() -> None:
@@ -135,7 +135,7 @@ def test_where_the_gate_refuses_all_that_it_begins_with_the_search_goes_on() -> 
             super().measure(proposal)
 
     plain = hill()
-    place = Gate({}, dict(plain.groups), runs=45, worth=worth, knobs=dict(plain.knobs))
+    study = Gate({}, dict(plain.groups), runs=45, worth=worth, knobs=dict(plain.knobs))
     strategy = strategy_for(races=True, confirms=True, search=replace(PLAN, earlier=history()))
-    to_the_end(place, strategy)
-    assert len([run for run in place.screened if run.candidate.startswith(PREFIX)]) > 10
+    to_the_end(study, strategy)
+    assert len([run for run in study.screened if run.candidate.startswith(PREFIX)]) > 10

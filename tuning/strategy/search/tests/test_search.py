@@ -1,4 +1,4 @@
-"""Whole searches on made-up places: what they find, what they refuse to crown, what they keep."""
+"""Whole searches on made-up studies: what they find, what they refuse to crown, what they keep."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tuning.strategy.search.plan import PREFIX, SearchPlan
 from tuning.strategy.search.search import Effort, Search
 from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.search.tests.choice import choice
-from tuning.strategy.tests.simulated import BASE, Place, copy_of, to_the_end
+from tuning.strategy.tests.simulated import BASE, SimulatedStudy, copy_of, to_the_end
 
 SPACE = Space(
     (
@@ -34,7 +34,7 @@ PLAN = SearchPlan(SPACE)
 
 
 @dataclass
-class Hill(Place):
+class Hill(SimulatedStudy):
     """A candidate's figure follows from its knobs."""
 
     worth: Callable[[Mapping[str, str]], float] = lambda knobs: 0.0
@@ -54,45 +54,45 @@ def worth(knobs: Mapping[str, str]) -> float:
 
 def hill(**values: object) -> Hill:
     groups: dict[str, tuple[str, ...]] = {"D0": ("given",)}
-    place = Hill({}, groups, runs=45, worth=worth, noise=0.02)
-    place.knobs["given"] = {"idle": "ON"}
-    return replace(place, **values)  # type: ignore[arg-type]
+    study = Hill({}, groups, runs=45, worth=worth, noise=0.02)
+    study.knobs["given"] = {"idle": "ON"}
+    return replace(study, **values)  # type: ignore[arg-type]
 
 
-def searched(place: Place, plan: SearchPlan = PLAN) -> list[Proposal]:
-    return to_the_end(place, strategy_for(races=True, confirms=True, search=plan))[0]
+def searched(study: SimulatedStudy, plan: SearchPlan = PLAN) -> list[Proposal]:
+    return to_the_end(study, strategy_for(races=True, confirms=True, search=plan))[0]
 
 
 def test_what_was_given_is_looked_at_first_and_beside_the_baseline() -> None:
-    place = hill()
-    (first, *_) = searched(place)
+    study = hill()
+    (first, *_) = searched(study)
     assert {run.candidate for run in first.runs} == {BASE, "given"}
     assert {run.purpose for run in first.runs} == {Purpose.SEARCH}
 
 
 def test_the_winner_of_a_concluded_search_is_not_taken_apart() -> None:
-    place = hill()
-    searched(place)
+    study = hill()
+    searched(study)
     asked = strategy_for(races=True, confirms=True, takes_apart=True, search=PLAN)
-    would_be = asked.propose(place.history())
+    would_be = asked.propose(study.history())
     assert isinstance(would_be, Proposal)
     assert {run.purpose for run in would_be.runs} == {Purpose.APART}
-    answer = asked.propose(replace(place.history(), concludes=True))
+    answer = asked.propose(replace(study.history(), concludes=True))
     assert isinstance(answer, Done)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_given_config_races_by_what_its_lines_beside_the_space_bring(seed: int) -> None:
     """In the space it is the baseline, whose runs say that there is nothing to be had."""
-    place = hill(seed=seed, worth=lambda knobs: worth(knobs) + 0.6 * ("other" in knobs))
-    place.knobs["given"] = {"other": "1"}
-    searched(place)
-    history = place.history().among(place.history().finalists)
+    study = hill(seed=seed, worth=lambda knobs: worth(knobs) + 0.6 * ("other" in knobs))
+    study.knobs["given"] = {"other": "1"}
+    searched(study)
+    history = study.history().among(study.history().finalists)
     assert "given" in history.finalists
     (pair, *_) = history.groups[0].pairs
     assert pair.candidate == "given"
     # What the values of the space bring is found nevertheless.
-    known = Search(PLAN, strategy_for(races=True, confirms=True)).learn(place.history())
+    known = Search(PLAN, strategy_for(races=True, confirms=True)).learn(study.history())
     assert known is not None
     ours = max(one.mean for one in known.standings if one.name.startswith(PREFIX))
     assert ours - known.baseline.mean > 0.2
@@ -100,32 +100,32 @@ def test_a_given_config_races_by_what_its_lines_beside_the_space_bring(seed: int
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_search_finds_what_is_there_and_has_it_confirmed(seed: int) -> None:
-    place = hill(seed=seed)
-    proposals = searched(place)
-    (pair, *_) = place.history().among(place.history().finalists).groups[0].pairs
-    assert place.worth(place.knobs[pair.candidate]) > 0.3
+    study = hill(seed=seed)
+    proposals = searched(study)
+    (pair, *_) = study.history().among(study.history().finalists).groups[0].pairs
+    assert study.worth(study.knobs[pair.candidate]) > 0.3
     purposes = [proposal.runs[0].purpose for proposal in proposals]
     assert purposes == sorted(
         purposes, key=[Purpose.SEARCH, Purpose.BLOCK, Purpose.CONFIRMATION].index
     )
-    assert 1 <= len(place.history().finalists) <= 3
+    assert 1 <= len(study.history().finalists) <= 3
 
 
 @pytest.mark.long
 def test_where_nothing_is_to_be_found_nothing_is_crowned() -> None:
     crowned = 0
     for seed in range(8):
-        place = hill(seed=seed, worth=lambda knobs: 0.0, noise=0.05, runs=32)
-        searched(place)
-        crowned += any(group.pairs for group in place.history().groups)
+        study = hill(seed=seed, worth=lambda knobs: 0.0, noise=0.05, runs=32)
+        searched(study)
+        crowned += any(group.pairs for group in study.history().groups)
     # The race may name one in twenty; its pairs would have to confirm that.
     assert crowned <= 1
 
 
 def test_where_everything_is_worse_nothing_wins() -> None:
-    place = hill(worth=lambda knobs: -0.2 if set(knobs) - {"idle"} else 0.0)
-    searched(place)
-    assert not any(group.pairs for group in place.history().groups)
+    study = hill(worth=lambda knobs: -0.2 if set(knobs) - {"idle"} else 0.0)
+    searched(study)
+    assert not any(group.pairs for group in study.history().groups)
 
 
 def test_what_was_refused_is_not_tried_again() -> None:
@@ -136,9 +136,9 @@ def test_what_was_refused_is_not_tried_again() -> None:
             super().measure(proposal)
 
     plain = hill()
-    place = Gate({}, dict(plain.groups), runs=45, worth=worth, knobs=dict(plain.knobs))
-    searched(place)
-    ours = [knobs for name, knobs in place.knobs.items() if name.startswith(PREFIX)]
+    study = Gate({}, dict(plain.groups), runs=45, worth=worth, knobs=dict(plain.knobs))
+    searched(study)
+    ours = [knobs for name, knobs in study.knobs.items() if name.startswith(PREFIX)]
     assert len({tuple(sorted(knobs.items())) for knobs in ours}) == len(ours)
     late = ours[len(ours) // 2 :]
     # By chance it would be half of them.
@@ -151,36 +151,36 @@ def test_a_gate_that_refuses_everything_ends_the_search() -> None:
             self.refused |= {one.name for one in proposal.new}
             super().measure(proposal)
 
-    place = Shut({}, {"D0": ("given",)}, runs=45, worth=worth)
-    searched(place)
-    assert not any(name.startswith(PREFIX) for name in place.history().finalists)
+    study = Shut({}, {"D0": ("given",)}, runs=45, worth=worth)
+    searched(study)
+    assert not any(name.startswith(PREFIX) for name in study.history().finalists)
 
 
 def test_a_run_that_failed_is_no_finalist() -> None:
-    place = hill()
+    study = hill()
     strategy = strategy_for(races=True, confirms=True, search=PLAN)
-    while len(place.screened) < 20:
-        answer = strategy.propose(place.history())
+    while len(study.screened) < 20:
+        answer = strategy.propose(study.history())
         assert isinstance(answer, Proposal)
-        place.endings = {(run.candidate, run.block): "crashed" for run in answer.runs[:1]}
-        place.endings.pop((BASE, answer.runs[0].block), None)
-        place.measure(answer)
-    crashed = {run.candidate for run in place.screened if run.outcome == Outcome.CRASHED}
+        study.endings = {(run.candidate, run.block): "crashed" for run in answer.runs[:1]}
+        study.endings.pop((BASE, answer.runs[0].block), None)
+        study.measure(answer)
+    crashed = {run.candidate for run in study.screened if run.outcome == Outcome.CRASHED}
     assert crashed
-    to_the_end(place, strategy)
-    assert not crashed & set(place.history().finalists)
+    to_the_end(study, strategy)
+    assert not crashed & set(study.history().finalists)
 
 
 def test_the_same_history_and_seed_give_the_same_proposal() -> None:
-    place = hill()
+    study = hill()
     strategy = Search(PLAN, strategy_for(races=True, confirms=True))
     for _ in range(4):
-        answer = strategy.propose(place.history())
-        assert answer == strategy.propose(copy_of(place).history())
+        answer = strategy.propose(study.history())
+        assert answer == strategy.propose(copy_of(study).history())
         assert isinstance(answer, Proposal)
-        place.measure(answer)
-    other = replace(place.history(), seed=99)
-    assert strategy.propose(other) != strategy.propose(place.history())
+        study.measure(answer)
+    other = replace(study.history(), seed=99)
+    assert strategy.propose(other) != strategy.propose(study.history())
 
 
 def history_of(
@@ -256,8 +256,8 @@ def test_a_proposal_after_a_hundred_runs_takes_less_than_two_seconds() -> None:
 
 
 def test_every_new_candidate_says_why_it_is_tried() -> None:
-    place = hill()
-    proposals = searched(place)
+    study = hill()
+    proposals = searched(study)
     sources = [one.source for proposal in proposals for one in proposal.new]
     assert any("spread over the space" in source for source in sources)
     assert any("settings differ from" in source for source in sources)
@@ -267,11 +267,11 @@ def test_every_new_candidate_says_why_it_is_tried() -> None:
 @pytest.mark.long
 def test_a_space_that_has_been_tried_whole_ends_the_search() -> None:
     tiny = Space((SPACE.dimensions[3], SPACE.dimensions[4]))
-    place = hill()
-    searched(place, SearchPlan(tiny))
-    tried = {tuple(sorted(place.knobs.get(run.candidate, {}).items())) for run in place.screened}
+    study = hill()
+    searched(study, SearchPlan(tiny))
+    tried = {tuple(sorted(study.knobs.get(run.candidate, {}).items())) for run in study.screened}
     assert len(tried) == 4
-    assert place.history().finalists
+    assert study.history().finalists
 
 
 def test_a_search_looks_at_so_many_configs_at_most_however_long_it_may_take() -> None:
