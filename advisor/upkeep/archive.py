@@ -30,7 +30,7 @@ _FORMAT: Final = 1
 _KEY: Final = "home/private/secret-key"
 _RECOMMENDED: Final = "home/recommended/"
 #: Of what is read into memory; ours are far smaller.
-_MOST_BYTES: Final = 16 << 20
+_MAX_BYTES: Final = 16 << 20
 #: Of a name in a folder, in bytes.
 _MAX_NAME: Final = 255
 #: What a file raises that is no zip, or one that was changed: also encrypted or packed otherwise.
@@ -121,7 +121,7 @@ def _check_sizes(archive: zipfile.ZipFile) -> None:
     """
     for part in archive.infolist():
         name = part.filename
-        if part.file_size > _MOST_BYTES and (name == _MANIFEST or name.startswith("home/")):
+        if part.file_size > _MAX_BYTES and (name == _MANIFEST or name.startswith("home/")):
             raise BackupFailed(
                 "damaged", f"{name[:_MAX_NAME]} has {part.file_size:,} bytes in the backup"
             )

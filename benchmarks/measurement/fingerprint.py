@@ -37,7 +37,7 @@ MEMORY_STEP = 256 * 1024 * 1024
 # Round trips to a load host vary from run to run: those that differ by less than this factor are
 # one distance. What is faster than the least, in ms, is on one machine or in one rack.
 _FARTHER = 4.0
-_LEAST_ROUND_TRIP_MS = 0.1
+_MIN_ROUND_TRIP_MS = 0.1
 
 
 def host_fingerprint(
@@ -89,7 +89,7 @@ def load_distance(round_trips_ms: Sequence[float], earlier: Iterable[str]) -> di
     near enough is kept, so that no distance lies on the border between two. Of a run that was
     ended before its round trips were known it is the most frequent.
     """
-    now = [max(ms, _LEAST_ROUND_TRIP_MS) for ms in round_trips_ms]
+    now = [max(ms, _MIN_ROUND_TRIP_MS) for ms in round_trips_ms]
     for text, _ in Counter(earlier).most_common():
         then = [float(ms) for ms in text.split(", ")]
         if all(a < b * _FARTHER and b < a * _FARTHER for a, b in zip(now, then, strict=False)):

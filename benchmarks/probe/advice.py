@@ -6,7 +6,7 @@ from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.result import ProbeResult
 
 #: innodb_io_capacity's own lower limit.
-_LEAST = 100
+_MIN_LOW = 100
 #: MySQL's default up to 8.0: no device is so slow that a lower value would be worth trying.
 _MIN_HIGH = 200
 
@@ -35,7 +35,7 @@ def suggested_io_capacity(result: ProbeResult) -> tuple[int, int]:
     if not writes:
         raise ValueError("the probe has no random writes")
     high = max(_MIN_HIGH, _round(writes / 2))
-    low = min(max(_LEAST, _round(writes / 40)), high // 2)
+    low = min(max(_MIN_LOW, _round(writes / 40)), high // 2)
     return low, high
 
 

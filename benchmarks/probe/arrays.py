@@ -28,7 +28,7 @@ class RaidLevel(StrEnum):
 
 #: Fewer disks than this make no such array. (md builds RAID 10 from two disks on; the paper's
 #: "stripe of mirrors" has four.)
-_FEWEST = {
+_MIN_DISKS = {
     RaidLevel.RAID0: 2,
     RaidLevel.RAID1: 2,
     RaidLevel.RAID5: 3,
@@ -128,7 +128,7 @@ def array_of(device: DeviceIdentity) -> tuple[RaidLevel, int] | None:
     if device.raid_level not in set(RaidLevel):
         return None
     level = RaidLevel(device.raid_level)
-    return (level, device.raid_disks) if device.raid_disks >= _FEWEST[level] else None
+    return (level, device.raid_disks) if device.raid_disks >= _MIN_DISKS[level] else None
 
 
 def _data_disks(level: RaidLevel, disks: int) -> float:
@@ -142,5 +142,5 @@ def _data_disks(level: RaidLevel, disks: int) -> float:
 
 
 def _check(level: RaidLevel, disks: int) -> None:
-    if disks < _FEWEST[level]:
-        raise ValueError(f"{level} takes at least {_FEWEST[level]} disks, not {disks}")
+    if disks < _MIN_DISKS[level]:
+        raise ValueError(f"{level} takes at least {_MIN_DISKS[level]} disks, not {disks}")

@@ -10,7 +10,7 @@ from benchmarks.probe.result import JobResult, LatencySplit
 from benchmarks.storage.host import read_text
 
 #: Fewer milliseconds than this in a counter of whole milliseconds are too coarse to divide.
-_FEWEST_TICKS = 10
+_MIN_TICKS = 10
 #: The disk may count this much more or less than fio did before the two are not the same thing:
 #: requests of others, or several of ours merged into one.
 _TOLERANCE = 0.2
@@ -102,6 +102,6 @@ def _time_in_block_layer(
             f"The disk counted {requests} requests, but fio made {result.requests}: they were "
             "merged or split, or others used the disk."
         )
-    if ticks_ms < _FEWEST_TICKS:
+    if ticks_ms < _MIN_TICKS:
         return f"{ticks_ms} ms in all are too few for the disk's counters of whole milliseconds."
     return ticks_ms * 1000 / requests

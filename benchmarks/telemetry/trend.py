@@ -15,7 +15,7 @@ _MAX_CHANCE = 0.01
 # Neighbouring seconds are alike (checkpoints, flushing), which the test takes for a trend: it
 # uses this many stretches at most. With fewer seconds than the minimum nothing can be said.
 _MAX_STRETCHES = 20
-_FEWEST = 8
+_MIN_VALUES = 8
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def find_trend(per_second: Sequence[int]) -> Trend | None:
     """The trend of the New-Orders of each measured second; None where they are too few."""
     values = _stretches(np.asarray(per_second, dtype=np.float64))
     middle = float(np.median(values)) if values.size else 0.0
-    if values.size < _FEWEST or middle <= 0:
+    if values.size < _MIN_VALUES or middle <= 0:
         return None
     first, second = np.triu_indices(values.size, k=1)
     differences = values[second] - values[first]

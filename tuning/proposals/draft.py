@@ -24,7 +24,7 @@ from tuning.configs.values import BadValue, normalise, same
 # A redo log takes at most this part of what is free on the device.
 _MAX_PART_OF_FREE = 4
 _MAX_REDO = 128 * GIB
-_SMALLEST_REDO = 8 * MIB
+_MIN_REDO = 8 * MIB
 _STEP = 0.97
 
 
@@ -131,7 +131,7 @@ class Draft:
             reason += f"; limited to {in_words(int(limit))}, because more costs recovery-time"
         size = int(min(wanted, limit))
         unit = 2 * MIB if size < GIB else 256 * MIB
-        size = max(size // unit * unit, _SMALLEST_REDO)
+        size = max(size // unit * unit, _MIN_REDO)
         target = self.situation.target
         if limit < wanted and size < (Expected({}, target).redo() or 0):
             return  # what the server has by itself is more

@@ -19,7 +19,7 @@ WAREHOUSE_BYTES = GB // 10
 #: Every server begins with a buffer pool of 128 MiB, which the baseline has to find room for.
 MIN_MEMORY_BYTES = int(DEFAULT_CHUNK / MAX_SHARE)
 # A pool grows in chunks: with fewer of them than this in all memory its sizes would be too coarse.
-_LEAST_CHUNKS = 128
+_MIN_CHUNKS = 128
 
 
 @dataclass(frozen=True)
@@ -112,10 +112,10 @@ class ScaleModel:
     def chunk_bytes(self, target: ServerTraits) -> int | None:
         """The unit in which a pool grows here; None where the server's own is fine enough."""
         has_chunks = not target.mariadb or target.version < FIXED_CHUNKS_UNTIL
-        if not has_chunks or self.model_memory_bytes >= _LEAST_CHUNKS * DEFAULT_CHUNK:
+        if not has_chunks or self.model_memory_bytes >= _MIN_CHUNKS * DEFAULT_CHUNK:
             return None
         chunk = MIB
-        while chunk * 2 * _LEAST_CHUNKS <= self.model_memory_bytes:
+        while chunk * 2 * _MIN_CHUNKS <= self.model_memory_bytes:
             chunk *= 2
         return chunk
 

@@ -15,7 +15,7 @@ from tuning.strategy.racing import FAULTS
 from tuning.studies.slot_states import SlotState
 
 # One block alone shows no noise.
-_LEAST_BLOCKS = 2
+_MIN_BLOCKS = 2
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def leader_of(slots: Sequence[SlotState], aim: Aim) -> Leader | None:
     means = {
         name: mean_ratio(found)
         for name, found in ratios.items()
-        if len(found) >= _LEAST_BLOCKS and name not in out
+        if len(found) >= _MIN_BLOCKS and name not in out
     }
     since = takewhile(lambda one: one.purpose != SlotPurpose.BLOCK, reversed(here))
     confirmed = [s for s in since if s.purpose == SlotPurpose.CONFIRMATION and not s.is_baseline]

@@ -17,7 +17,7 @@ from tuning.studies.request import BadRequest
 DEFAULTS = "default"
 _HASH = re.compile(r"[0-9a-f]{8,64}")
 _STUDY = re.compile(r"study:([0-9]{1,18})")
-_LONGEST = 40
+_MAX_NAME = 40
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def named_config(stored: str, host: str, device: Path | None, *, about: str) -> 
         )
     chosen = rows[0]
     return NamedConfig(
-        f"{chosen.candidate.name[:_LONGEST]} of study {newest}",
+        f"{chosen.candidate.name[:_MAX_NAME]} of study {newest}",
         knobs=chosen.candidate.config.knobs,
         origin=traits_of(chosen.study.server),
         source=f"recommended by study {newest}",

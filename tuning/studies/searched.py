@@ -14,7 +14,7 @@ from tuning.statistics.rounds import Short, mean_ratio, round_ratios
 from tuning.studies.slot_states import SlotState
 
 # Before so many runs of the baseline nothing is said of its limits.
-_LEAST_BASELINES = 2
+_MIN_BASELINES = 2
 
 
 @dataclass(frozen=True)
@@ -60,4 +60,4 @@ def _missed_by_the_baseline(slots: Sequence[SlotState], aim: Aim) -> tuple[str, 
     if not aim.keep:
         return ()
     seen = [s.observation for s in slots if s.is_baseline and s.state == RunState.OK]
-    return missed_texts(aim, seen) if len(seen) >= _LEAST_BASELINES else ()
+    return missed_texts(aim, seen) if len(seen) >= _MIN_BASELINES else ()

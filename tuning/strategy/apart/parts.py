@@ -27,7 +27,7 @@ PAIRS = (
     (GTID_MODE, GTID_CONSISTENCY),
 )
 # So many are tried one by one; more begin in groups.
-FEW = 4
+MAX_SINGLE = 4
 # Parts in a block at most: with more, a block takes too long for the host to stay as it is.
 MAX_PARTS = 6
 
@@ -56,7 +56,7 @@ class Part:
 
     def split(self) -> list[Part]:
         """Its units one by one, or its halves where they are many."""
-        if len(self.units) <= FEW:
+        if len(self.units) <= MAX_SINGLE:
             return [Part((unit,)) for unit in self.units]
         middle = (len(self.units) + 1) // 2
         return [Part(self.units[:middle]), Part(self.units[middle:])]
@@ -80,7 +80,7 @@ def first_parts(whole: Whole) -> list[Part]:
     differing = {n for n, value in whole.knobs.items() if whole.baseline_knobs.get(n) != value}
     if not units or differing == set(units[0]):
         return []
-    if len(units) <= FEW:
+    if len(units) <= MAX_SINGLE:
         return [Part((unit,)) for unit in units]
     areas: dict[str, list[tuple[str, ...]]] = {}
     for unit in units:

@@ -23,7 +23,7 @@ _STEPS = 50
 _FARTHEST = 4.0
 # Runs that are so many standard deviations from what all others say are known as less sure.
 _ODD = 3.0
-_FEWEST = 8
+_MIN_RUNS = 8
 # How far along its scale a knob's own effect bends, and how much the level may be off.
 _BEND = 0.8
 _LEVEL = 0.5
@@ -132,7 +132,7 @@ def fit_robust(x: Floats, y: Floats, batch: Ints, extra_noise: Floats) -> Surrog
     found = fit(x, y, batch, extra_noise)
     gap = found.left_out()
     odd = np.abs(gap[0]) > _ODD * gap[1]
-    if not odd.any() or len(y) < _FEWEST:
+    if not odd.any() or len(y) < _MIN_RUNS:
         return found
     less_sure = np.where(odd, np.maximum(extra_noise, np.abs(gap[0])), extra_noise)
     return fit(x, y, batch, less_sure, begin=found)
