@@ -40,6 +40,7 @@ from django.db import connection
 from django.db.models.signals import post_migrate
 from filelock import FileLock
 
+from advisor.processes.garbage import collect_seldom
 from advisor.tests.harness import without_services
 from advisor.tests.seen_lines import watch
 from benchmarks.datasets.pristine import ensure_pristine
@@ -108,7 +109,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     gc.enable()
     gc.collect()
     gc.freeze()  # spares a tenth of the time of all tests
-    gc.set_threshold(20_000)  # and looking less often for what they leave, a fiftieth
+    collect_seldom()  # a fiftieth
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
 import sys
 
@@ -12,15 +10,11 @@ import django
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line, load_command_class
 
-#: That many more containers than were freed, until it is looked for garbage among the newest.
-_NEW_OBJECTS = 20_000
+from advisor.processes.garbage import collect_seldom
 
 
 def main() -> None:
-    # To look for garbage in two thousand modules, again and again while they are imported and once
-    # more at the end, takes a fourth of a short command's processor time, beside what is measured.
-    gc.set_threshold(_NEW_OBJECTS)
-    atexit.register(gc.freeze)
+    collect_seldom()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "advisor.settings")
     try:
         if sys.argv[1:] == ["--version"] or sys.argv[1:2] == ["version"]:

@@ -6,8 +6,9 @@ only; a thread for each would soon be all there are.
 
 from __future__ import annotations
 
-import gc
 from typing import Any
+
+from advisor.processes.garbage import collect_seldom, preload
 
 wsgi_app = "advisor.wsgi"
 worker_class = "gevent"
@@ -26,7 +27,7 @@ forwarded_allow_ips = ""
 
 def on_starting(_: Any) -> None:
     """gunicorn's hook before its workers import the application."""
-    gc.set_threshold(20_000)  # why: see manage.py
+    collect_seldom()
 
 
 def post_worker_init(worker: Any) -> None:
@@ -36,11 +37,10 @@ def post_worker_init(worker: Any) -> None:
     from advisor.api.waiting import WAITING
     from advisor.processes.attending import attend
     from advisor.processes.patience import wait_patiently
-    from advisor.processes.settled import settle
 
     wait_patiently()
     # Long polls end at once when the server is to stop.
     WAITING.stays_open = lambda: worker.alive
     BUDGET.processes = worker.cfg.workers
     attend()
-    settle()
+    preload()

@@ -167,11 +167,10 @@ def wait_for(what: Callable[[], Any], seconds: float = 60, text: str = "") -> An
     raise AssertionError(text or f"not within {seconds} s")
 
 
-# What Python is to run first in a process of its own; of garbage see manage.py.
+# What Python is to run first in a process of its own.
 SET_UP = """
-import atexit, gc
-gc.set_threshold(20_000)
-atexit.register(gc.freeze)
+from advisor.processes.garbage import collect_seldom
+collect_seldom()
 import django
 django.setup()
 """
