@@ -486,29 +486,30 @@ def test_a_stop_here_ends_the_driver_there(
     assert failed.value.outcome is Outcome.CANCELLED
 
 
+class Cut(FakeLink):
+    """Breaks while the driver runs."""
+
+    def begin_watching(self) -> None:
+        self.broken = "timed out"
+
+
+class Reset(FakeLink):
+    """Is found broken when the driver has failed."""
+
+    def look(self) -> None:
+        self.broken = "Lost connection to MySQL server during query"
+
+
+@pytest.mark.parametrize(
+    ("link", "driver"),
+    [(Cut, FakeDriver(second_s=60)), (Reset, FakeDriver(fail=Outcome.DRIVER_FAILED))],
+    ids=["the watch notices first", "the driver notices first"],
+)
 def test_a_load_host_that_is_cut_off_loses_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    link: type[FakeLink], driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Cut(FakeLink):
-        def begin_watching(self) -> None:
-            self.broken = "timed out"
-
-    with driven(FakeDriver(second_s=60), tmp_path, monkeypatch) as run:
-        monkeypatch.setattr(load_side, "Link", Cut)
-        with pytest.raises(RunFailed, match="cut off from the measured server") as failed:
-            run()
-    assert failed.value.outcome is Outcome.LOST
-
-
-def test_a_driver_that_notices_first_that_it_is_cut_off_is_not_blamed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Reset(FakeLink):
-        def look(self) -> None:
-            self.broken = "Lost connection to MySQL server during query"
-
-    with driven(FakeDriver(fail=Outcome.DRIVER_FAILED), tmp_path, monkeypatch) as run:
-        monkeypatch.setattr(load_side, "Link", Reset)
+    with driven(driver, tmp_path, monkeypatch) as run:
+        monkeypatch.setattr(load_side, "Link", link)
         with pytest.raises(RunFailed, match="cut off from the measured server") as failed:
             run()
     assert failed.value.outcome is Outcome.LOST
