@@ -113,7 +113,7 @@ def _baseline_best(analysis: Analysis) -> str:
 def _nothing(analysis: Analysis) -> str:
     if not _others(analysis):
         return (
-            f"Nothing could be compared with {analysis.baseline}: "
+            f"Nothing to compare with {analysis.baseline}: "
             "no other candidate has a figure in a block with it."
         )
     return (

@@ -253,7 +253,7 @@ def test_a_failed_run_keeps_its_reason_and_the_study_continues(study: Study) -> 
         ("refused", "[ERROR] unknown variable", None)
     }
     verdict = study.recommendations.get().verdict
-    assert verdict.startswith("Nothing could be compared with server-default")
+    assert verdict.startswith("Nothing to compare with server-default")
 
 
 @pytest.mark.long

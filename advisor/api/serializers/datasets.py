@@ -20,7 +20,8 @@ class DatasetSerializer(serializers.Serializer[Any]):
     server_version = serializers.CharField(source="dataset.server_version")
     server_digest = serializers.CharField(source="dataset.server_digest")
     warehouses = serializers.IntegerField(
-        source="dataset.warehouses", help_text="0: the empty data directory for trial starts."
+        source="dataset.warehouses",
+        help_text="0: an empty data directory, which trial starts and loads copy.",
     )
     bytes = serializers.IntegerField(source="dataset.bytes", help_text="On the disk.")
     used_at = TimeField(source="dataset.used_at", help_text="When a job last asked for it.")
