@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import permutations
 
 from tuning.catalogue.knob import Knob
 from tuning.catalogue.loader import load_catalogue
@@ -103,7 +104,7 @@ def _pinned(request: SpaceRequest, situation: Situation) -> dict[str, str]:
         return {}
     try:
         report = check_knobs(
-            dict(request.pinned),
+            _searched_partners(request) | request.pinned,
             situation.target,
             source="pinned",
             durability=situation.durability,
@@ -121,6 +122,19 @@ def _pinned(request: SpaceRequest, situation: Situation) -> dict[str, str]:
             message = f"{redo.name}: {redo.reason}"
             raise BadSpace("bad_pin", message, field=f"search.pinned.{redo.name}")
     return pinned
+
+
+def _searched_partners(request: SpaceRequest) -> dict[str, str]:
+    """Of two that go together, the one that is searched: it keeps to the pin (`within_rules`),
+    with which its default may conflict.
+    """
+    searched = {*request.bounds, *request.names, *request.free}
+    pairs = [pair for rule in RULES for pair in permutations((rule.lower, rule.upper))]
+    return {
+        partner: request.pinned[name]
+        for name, partner in pairs
+        if name in request.pinned and partner in searched
+    }
 
 
 def _known(name: str, situation: Situation, field: str) -> Knob:

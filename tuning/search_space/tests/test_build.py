@@ -370,6 +370,14 @@ def test_bounds_of_a_small_pool_are_searched_as_they_are(server: str) -> None:
         SpaceRequest(bounds={"innodb_io_capacity_max": ("100", "150")}),
         SpaceRequest(bounds={"innodb_max_dirty_pages_pct_lwm": ("80", "95")}, count=MAX_COUNT),
         SpaceRequest(bounds={"innodb_max_dirty_pages_pct": ("5", "50")}, count=MAX_COUNT),
+        SpaceRequest(
+            pinned={"innodb_io_capacity_max": "400"}, bounds={"innodb_io_capacity": ("100", "300")}
+        ),
+        SpaceRequest(pinned={"innodb_io_capacity_max": "2500"}, free=("innodb_io_capacity",)),
+        SpaceRequest(
+            pinned={"innodb_max_dirty_pages_pct": "5"},
+            bounds={"innodb_max_dirty_pages_pct_lwm": ("1", "4")},
+        ),
     ],
 )
 def test_ranges_give_way_to_the_request(server: str, requested: SpaceRequest) -> None:
