@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 from django.core.cache import cache
+from django.template import Context, Engine, Template
+from django.test.signals import template_rendered
+from django.utils.safestring import SafeString
 from filelock import FileLock
 from pytest_django import Settings
 
@@ -47,6 +50,22 @@ def charts_are_checked() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Figure, "to_json", checked)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def only_pages_are_noted(django_test_environment: None) -> Iterator[None]:
+    """Django's test client keeps a copy of the context of each of the hundreds of templates that
+    a page includes, which takes a sixth of the page's time: that of the page suffices.
+    """
+
+    def render(template: Template, context: Context) -> SafeString:
+        if context.template is template and template.engine is Engine.get_default():
+            template_rendered.send(sender=template, template=template, context=context)
+        return template.nodelist.render(context)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Template, "_render", render)
         yield
 
 

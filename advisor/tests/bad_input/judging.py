@@ -30,11 +30,14 @@ class Said:
 
 @dataclass(frozen=True)
 class Case:
-    """A bad request. `names`: one of these must be in the answer, which says what was wrong."""
+    """A bad request. `names`: one of these must be in the answer, which says what was wrong; and
+    so must be all of `places`.
+    """
 
     what: str
     names: tuple[str, ...]
     send: Callable[[], Said]
+    places: tuple[str, ...] = ()
 
 
 @dataclass
@@ -56,23 +59,24 @@ def judge_all(cases: Iterable[Case], refreshed: Collection[str] = ()) -> tuple[T
     refreshed: tables whose rows the first look of all brings up to date, whatever comes then.
     """
     tally, faults = Tally(), []
-    first, before = _contents(), rows_by_table()
+    first, before, written = _contents(), rows_by_table(), _rows_written()
     for case in cases:
         began = time.thread_time()
         try:
             said = case.send()
         except Exception as error:
             faults.append(f"{case.what}: raised {error!r}"[: 4 * _SHOWN])
-            before = rows_by_table()
+            before, written = rows_by_table(), _rows_written()
             continue
         took = time.thread_time() - began
         tally.number += 1
         if took > tally.slowest_s:
             tally.slowest_s, tally.slowest = took, case.what
-        after = rows_by_table()
+        is_same = written is not None and written == _rows_written()
+        after = before if is_same else rows_by_table()
         stored = [name for name in after if after[name] != before[name]]
         faults += [f"{case.what}: {why}" for why in _faults(case, said, took, stored)]
-        before = after
+        before, written = after, _rows_written()
     if not faults:  # what was added has been found already, and with whose request
         last = _contents()
         changed = {name for name in last if last[name] != first[name]} - {*refreshed}
@@ -86,6 +90,8 @@ def _faults(case: Case, said: Said, took: float, stored: list[str]) -> Iterable[
         yield f"was not refused ({said.status}): {shown}"
     if not any(name in said.text for name in case.names):
         yield f"the answer ({said.status}) names none of {case.names}: {shown}"
+    if missing := [place for place in case.places if place not in said.text]:
+        yield f"the answer ({said.status}) does not name {missing}: {shown}"
     if "Traceback" in said.text:
         yield f"the answer has a traceback: {shown}"
     if len(said.text) > MAX_TEXT:
@@ -102,6 +108,16 @@ def rows_by_table() -> dict[str, int]:
     with connection.cursor() as cursor:
         cursor.execute(counts)
         return dict(cursor.fetchall())
+
+
+def _rows_written() -> int | None:
+    """How many rows were ever added, changed and deleted, also in vain; None where that is not
+    known. To ask SQLite costs nothing, and as long as it is the same, so are the tables.
+    """
+    if connection.vendor != "sqlite":
+        return None
+    written: int = connection.connection.total_changes
+    return written
 
 
 def _contents() -> dict[str, list[str]]:

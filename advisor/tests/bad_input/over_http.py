@@ -311,10 +311,14 @@ def page_cases(client: Client, study: Study, place: Path, dice: random.Random) -
         "config_name": "mine",
         "config_text": "[mysqld]\ninnodb_io_capacity = 300\n",
     }
-    numbers = (drawn, "1.5", "-1", number, "9" * 30, "0x10", "\u0664\0", "NaN", "1e5")
+    numbers = ("warehouses", "warmup_s", "measure_s", "blocks", "budget_minutes", "memory_mb")
+    # Each field is refused by itself, so all may be wrong at once.
+    for text in (drawn, "1.5", "-1", "0x10", "\u0664\0", "NaN", "1e5"):
+        send = partial(_posted, client, "/studies/new/", new | dict.fromkeys(numbers, text))
+        places = tuple(f"{field}_error" for field in numbers)
+        yield Case(f"POST /studies/new/ {numbers}={text!r}", places, send, places)
     bad: dict[str, tuple[str, ...]] = {
-        **dict.fromkeys(("warehouses", "warmup_s", "measure_s", "blocks"), numbers),
-        **dict.fromkeys(("budget_minutes", "memory_mb"), numbers),
+        **dict.fromkeys(numbers, (number, "9" * 30)),
         "connections": (drawn, "1,x", "0", number, "1,1", ",", "1 2 x"),
         "template": (drawn, "", "../quick", "x" * 500),
         "host": (drawn, "x" * 500),
@@ -334,11 +338,11 @@ def page_cases(client: Client, study: Study, place: Path, dice: random.Random) -
         "memory": (drawn, "5"),
         "allow": (drawn,),
     }
-    places = {"config_text": ("mine", "nonsense_knob", "include")}
+    said = {"config_text": ("mine", "nonsense_knob", "include")}
     for field, values in bad.items():
         for value in values:
             yield _form(
-                client, "/studies/new/", new | {field: value}, field, value, *places.get(field, ())
+                client, "/studies/new/", new | {field: value}, field, value, *said.get(field, ())
             )
     device = f"/devices/{study.devices.get().pk}/"
     for value in (drawn, "", "1", number, "-5"):
