@@ -34,6 +34,9 @@ _STEP = 0.025
 _LIMITS = np.arange(-_STEP, 10, _STEP)
 # With more degrees of freedom than this the variance counts as known.
 _NEARLY_NORMAL = 500.0
+# Of the logarithm of the error rate. Rates of 0.2 to 1e-8 take ten steps at most.
+_TOLERANCE = 1e-7
+_MAX_STEPS = 30
 
 
 def against_baseline(count: int, alpha: float, df: Floats, correlation: Floats) -> Floats:
@@ -129,17 +132,21 @@ def _solve(normal: Floats, alpha: float, looks: int) -> Floats:
         inside = (weights * _at(normal, np.exp(log)[:, None] * scales)).sum(axis=1)
         return np.asarray(np.log((1 - inside) / alpha))
 
-    first, last = (np.log(special.stdtrit(_DFS, 1 - alpha / 2 / count)) for count in (1, looks))
+    one_test, bonferroni = (special.stdtrit(_DFS, 1 - alpha / 2 / count) for count in (1, looks))
     if looks == 1:
-        return np.asarray(np.exp(first))
+        return np.asarray(one_test)
     # The secant method, in logarithms, in which the tails of all df are nearly straight.
+    first, last = np.log(one_test), np.log(bonferroni)
     before, now = excess(first), excess(last)
-    while np.abs(now).max() > 1e-7:
+    for _ in range(_MAX_STEPS):
+        if np.abs(now).max() <= _TOLERANCE:
+            break
         step = np.zeros_like(now)
         np.divide(now * (first - last), now - before, out=step, where=now != before)
         first, before, last = last, now, last + step
         now = excess(last)
-    return np.asarray(np.exp(last))
+    # A tiny error rate is less than the probabilities are exact: then Bonferroni's.
+    return np.where(np.abs(now) <= _TOLERANCE, np.exp(last), bonferroni)
 
 
 def _at(values: Floats, limit: Floats) -> Floats:

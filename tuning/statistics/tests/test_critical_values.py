@@ -43,3 +43,11 @@ def test_stricter_and_more_means_larger() -> None:
     assert (against_baseline(5, 0.01, df, correlation) > usual).all()
     assert (against_baseline(9, 0.05, df, correlation) > usual).all()
     assert (among_all(6, 0.05, df) > usual).all()
+
+
+@pytest.mark.parametrize("alpha", [1e-8, 1e-10])
+def test_an_error_rate_below_what_can_be_computed_has_a_value(alpha: float) -> None:
+    df = np.array([7.0, 1e4])
+    for found in (against_baseline(3, alpha, df, np.array(1 / 3)), among_all(3, alpha, df)):
+        assert (found >= single(alpha, df)).all()
+        assert (found <= 1.01 * single(alpha / 3, df)).all()
