@@ -107,6 +107,9 @@ class Study(JobRow):
     extended_by = models.PositiveIntegerField(
         default=0, help_text="blocks of its last extension, for every device and workload"
     )
+    added_blocks = models.PositiveIntegerField(
+        default=0, help_text="blocks of all its extensions, part of `blocks`"
+    )
     extended_after = models.PositiveIntegerField(
         default=0, help_text="the order of its last slot when it was last concluded and went on"
     )

@@ -32,6 +32,7 @@ from tuning.bundles.write import write_bundle
 from tuning.models import Candidate, Slot, Study, StudyState
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
+from tuning.studies.lifecycle import extend_study
 from tuning.studies.request import SearchRequest
 
 pytestmark = pytest.mark.django_db
@@ -167,6 +168,16 @@ def test_the_request_that_repeats_a_study_is_one(make: Callable[[], Study]) -> N
     body = StudyRequestSerializer(data=repeat_request(make()))
     assert body.is_valid(), body.errors
     body.study_request()
+
+
+def test_the_request_that_repeats_an_extended_study_asks_for_its_first_blocks() -> None:
+    study = factories.measured_study()
+    asked = study.blocks
+    for blocks in (2, 3):
+        Study.objects.update(state=StudyState.FINISHED)
+        extend_study(study, blocks)
+    assert study.blocks == asked + 5
+    assert repeat_request(study)["blocks"] == asked
 
 
 def test_the_request_that_repeats_a_search_asks_for_the_same() -> None:

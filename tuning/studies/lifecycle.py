@@ -171,6 +171,7 @@ def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
             state=StudyState.RUNNING,
             finished_at=None,
             blocks=F("blocks") + blocks,
+            added_blocks=F("added_blocks") + blocks,
             concluded_at=None,
             extended_by=blocks,
             extended_after=last_order(study),
