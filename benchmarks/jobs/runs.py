@@ -126,8 +126,9 @@ def planned(
             "load_host": ", ".join(f"host {host.pk}" for host in load_hosts),
             "load_encrypted": "yes" if reach.encrypted else "no",
         }
+        driver = RemoteDriver(desks, take, watches_stalls=bool(settings.STALL_LIMIT_PCT))
         yield replace(
-            plan_for(job.row, name, RemoteDriver(desks, take)),
+            plan_for(job.row, name, driver),
             reach=reach,
             load_facts=_facts(desks) | facts,
             earlier_distances=_earlier_distances(job.row),

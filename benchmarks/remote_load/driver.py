@@ -86,16 +86,20 @@ class RemoteDriver:
     both ends of the measured interval are known, and the clocks' offsets say when they are here.
 
     The first run is that of `desks`, each further one (of a crash test) takes the load hosts anew
-    with `take_again`. All desks have the same driver in the same version.
+    with `take_again`. All desks have the same driver in the same version. `watches_stalls`: as in
+    `Order`.
     """
 
     def __init__(
         self,
         desks: Sequence[Desk],
         take_again: Callable[[], AbstractContextManager[Sequence[Desk]]],
+        *,
+        watches_stalls: bool = True,
     ) -> None:
         self._first: Sequence[Desk] | None = desks
         self._take_again = take_again
+        self._watches_stalls = watches_stalls
         self.name = desks[0].hello.driver
         self.version = desks[0].hello.driver_version
         self.encrypts = all(desk.hello.encrypts for desk in desks)
@@ -115,24 +119,30 @@ class RemoteDriver:
         """
         first, self._first = self._first, None
         with nullcontext(first) if first is not None else self._take_again() as desks:
-            return _run(desks, target, load, on_phase, should_stop)
+            order = Order(
+                target=target,
+                load=load,
+                waits=len(desks) > 1,
+                watches_stalls=self._watches_stalls,
+            )
+            return _run(desks, order, on_phase, should_stop)
 
 
 def _run(
     desks: Sequence[Desk],
-    target: Target,
-    load: Load,
+    order: Order,
     on_phase: Callable[[Phase], None],
     should_stop: Callable[[], bool],
 ) -> DriverResult:
+    """`order` is that of all desks together."""
+    load = order.load
     parts = split(load, len(desks), seed_step=HOST_SEED_STEP)
-    waits = len(desks) > 1
     for desk, part in zip(desks, parts, strict=True):
-        desk.send(Order(target=target, load=part, waits=waits))
+        desk.send(order.model_copy(update={"load": part}))
     announcer = Announcer([desk.host for desk in desks], load, on_phase)
     patience_s = load.warmup_s + load.measure_s + GRACE_S + _SPARE_S
     sent = time.monotonic()
-    begins = None if waits else sent
+    begins = None if order.waits else sent
     asked = float("-inf")
     try:
         while True:
@@ -171,7 +181,9 @@ def _run(
             desk.wait_until_ended()
         raise
     announcer.finish()
-    sides = announcer.load_sides(reported, results, parts, encrypted=bool(target.certificate))
+    sides = announcer.load_sides(
+        reported, results, parts, encrypted=bool(order.target.certificate)
+    )
     return replace(
         merged([one.driver_result() for one in results], load.measure_s), load_sides=sides
     )

@@ -67,8 +67,9 @@ def drive_for(
                 link.look()  # the driver may have noticed first
             if link.broken and not should_stop():
                 raise _cut_off(link) from failure
-            if failure.outcome in DRIVERS_OWN and cpu.stalled_s() > MIN_STALL_S:
-                raise _stood_still(cpu.stalled_s(), failure) from failure
+            stalled_s = cpu.stalled_s() if order.watches_stalls else 0.0
+            if failure.outcome in DRIVERS_OWN and stalled_s > MIN_STALL_S:
+                raise _stood_still(stalled_s, failure) from failure
             raise
         last = clock
         with suppress(RunFailed):  # it has been driven; only the second reading is missing

@@ -52,11 +52,13 @@ class Order(Message):
     """What to do; it has the password, and is only ever sent sealed.
 
     `waits`: the driver begins at an instant that is given when all load hosts are ready.
+    `watches_stalls`: a run during which the load host stands still is disturbed.
     """
 
     target: Target
     load: Load
     waits: bool = False
+    watches_stalls: bool = True
 
 
 class Phases(Message):

@@ -166,7 +166,11 @@ Announced = list[tuple[Phase, float]]
 
 @contextmanager
 def driven(
-    driver: FakeDriver, folder: Path, monkeypatch: pytest.MonkeyPatch
+    driver: FakeDriver,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    watches_stalls: bool = True,
 ) -> Iterator[Callable[..., tuple[DriverResult, Announced]]]:
     monkeypatch.setattr(load_side, "Link", FakeLink)
     desk = FakeDesk(driver, folder)
@@ -176,7 +180,7 @@ def driven(
 
     def run(**values: Any) -> tuple[DriverResult, Announced]:
         seen: Announced = []
-        result = RemoteDriver([desk], again).run(
+        result = RemoteDriver([desk], again, watches_stalls=watches_stalls).run(
             TARGET,
             LOAD,
             folder,
@@ -515,16 +519,29 @@ def test_a_load_host_that_is_cut_off_loses_the_run(
     assert failed.value.outcome is Outcome.LOST
 
 
+@pytest.mark.parametrize(
+    ("watches_stalls", "said", "outcome"),
+    [
+        (True, r"^the load host stalled for 7\.0 s", Outcome.DISTURBED),
+        (False, r"^(?!.*stalled)", Outcome.ZERO_WORK),
+    ],
+)
 def test_no_work_of_a_load_host_that_stood_still_is_not_held_against_the_config(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    watches_stalls: bool,
+    said: str,
+    outcome: Outcome,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Unless the measured host does not judge stalls."""
     monkeypatch.setattr(CpuWatch, "stalled_s", lambda _: 7.0)
+    driver = FakeDriver(fail=Outcome.ZERO_WORK)
     with (
-        driven(FakeDriver(fail=Outcome.ZERO_WORK), tmp_path, monkeypatch) as run,
-        pytest.raises(RunFailed, match=r"the load host stalled for 7\.0 s") as failed,
+        driven(driver, tmp_path, monkeypatch, watches_stalls=watches_stalls) as run,
+        pytest.raises(RunFailed, match=said) as failed,
     ):
         run()
-    assert failed.value.outcome is Outcome.DISTURBED
+    assert failed.value.outcome is outcome
 
 
 @pytest.mark.parametrize(
