@@ -6,19 +6,21 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from celery.worker import state
+from django.core.management import call_command
 from django.db import connections
 from kombu.asynchronous.timer import Timer
 from kombu.transport.redis import Channel
 from pytest_django import Settings
 
 from advisor import worker
+from advisor.management.commands import worker as worker_command
 from advisor.tests.harness import ROOT, SET_UP, wait_for
 from benchmarks.jobs import versions
 from benchmarks.models import Host
@@ -114,6 +116,22 @@ def test_a_worker_whose_host_was_renamed_while_it_was_cut_off_makes_no_other_hos
         stops.append(state.should_stop)
     assert stops == [None, os.EX_UNAVAILABLE]
     assert [host.name for host in Host.objects.all()] == ["db-2"]
+
+
+def test_a_worker_that_lost_its_name_exits_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("join", "leave"):
+        monkeypatch.setattr(worker_command, name, lambda: None)
+    monkeypatch.setattr(worker_command, "share_in", lambda _: None)
+    monkeypatch.setattr(os, "umask", lambda _: None)
+    for stop, status in ((os.EX_OK, None), (os.EX_UNAVAILABLE, os.EX_UNAVAILABLE)):
+        monkeypatch.setattr(state, "should_stop", None)
+        monkeypatch.setattr(
+            worker_command.app, "worker_main", lambda _, to=stop: setattr(state, "should_stop", to)
+        )
+        ended = pytest.raises(SystemExit) if status else nullcontext()
+        with ended as found:
+            call_command("worker")
+        assert (found.value.code if found else None) == status
 
 
 def test_worker_and_advise_start_without_pages_and_api(tmp_path: Path) -> None:

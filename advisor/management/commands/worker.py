@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
+from celery.worker import state
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
@@ -51,3 +53,5 @@ class Command(BaseCommand):
             )
         finally:
             leave()
+        if state.should_stop == os.EX_UNAVAILABLE:  # which worker_main does not return
+            sys.exit(os.EX_UNAVAILABLE)
