@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -51,6 +52,23 @@ def test_a_second_set_up_installs_nothing(forbidden_programs: Path, arguments: l
     assert not called.exists()
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert finished.stdout == "Set-up: everything is in place.\n"
+
+
+@pytest.mark.parametrize(("status", "named"), [(0, "chromium-headless-shell"), (100, "chromium")])
+def test_the_plan_names_the_browser_that_is_installed(
+    tmp_path: Path, status: int, named: str
+) -> None:
+    programs = {"apt-get": "", "apt-cache": f"exit {status}"} | dict.fromkeys(
+        ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"), "# /snap/"
+    )
+    for name, line in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "os-release").write_text(DEBIAN)
+    path, release = f"{tmp_path}:{os.environ['PATH']}", f"{tmp_path}/os-release"
+    planned = run("scripts/setup", "--tests", "--dry-run", PATH=path, OS_RELEASE=release)
+    (packages,) = re.findall("with apt-get: (.*)", planned.stdout)
+    assert named in packages.split()
 
 
 @pytest.mark.parametrize(
