@@ -74,12 +74,22 @@ def new_device(
     return make
 
 
+#: A small table comes first: its rows are in soon, and then a large one is on its way.
+SMALL_FIRST = {**COST, "new_orders": 9.0}
+
+
+@pytest.fixture
+def small_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel_load, "COST", SMALL_FIRST)
+
+
 @pytest.mark.server
 def test_a_cancelled_load_leaves_nothing(
     mysql_binary: ServerBinary,
     new_device: Callable[[ServerBinary, Path], Path],
     server_tmp: Path,
     registry: Path,
+    small_first: None,
 ) -> None:
     device = new_device(mysql_binary, server_tmp / "device")
     heard: list[LoadProgress] = []
@@ -115,6 +125,7 @@ def test_a_server_that_dies_while_loading_has_its_own_outcome(
     new_device: Callable[[ServerBinary, Path], Path],
     server_tmp: Path,
     registry: Path,
+    small_first: None,
     sent: signal.Signals,
     outcome: Outcome,
     said: str,
@@ -141,28 +152,36 @@ def test_a_server_that_dies_while_loading_has_its_own_outcome(
 KILLED = """
 import sys
 from pathlib import Path
+from benchmarks.datasets import parallel_load
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.servers.binary import identify
 
+parallel_load.COST = SMALL_FIRST
 ensure_dataset(
     identify(Path(sys.argv[1])), device_dir=Path(sys.argv[2]), warehouses=1,
     registry=Path(sys.argv[3]), progress=lambda now: print(now.rows, flush=True),
 )
-"""
+""".replace("SMALL_FIRST", repr(SMALL_FIRST))
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["TERM", "KILL"])
+@pytest.mark.parametrize(
+    ("number", "flavour"),
+    [(signal.SIGTERM, "mysql"), (signal.SIGKILL, "mariadb")],
+    ids=["TERM", "KILL"],
+)
 def test_the_next_caller_removes_what_a_killed_loader_left(
-    mysql_binary: ServerBinary,
+    request: pytest.FixtureRequest,
     new_device: Callable[[ServerBinary, Path], Path],
     server_tmp: Path,
     registry: Path,
     number: signal.Signals,
+    flavour: str,
 ) -> None:
-    device = new_device(mysql_binary, server_tmp / "device")
+    binary: ServerBinary = request.getfixturevalue(f"{flavour}_binary")
+    device = new_device(binary, server_tmp / "device")
     process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(mysql_binary.path), str(device), str(registry)],
+        [sys.executable, "-c", KILLED, str(binary.path), str(device), str(registry)],
         stdout=subprocess.PIPE,
         text=True,
         cwd=REPOSITORY,
@@ -178,7 +197,7 @@ def test_the_next_caller_removes_what_a_killed_loader_left(
     assert f".loading-{process.pid}" in leftover
     with pytest.raises(RunFailed) as caught:  # a caller that ends at once cleans up all the same
         ensure_dataset(
-            mysql_binary,
+            binary,
             device_dir=device,
             warehouses=1,
             registry=registry,
@@ -251,7 +270,9 @@ def empty_server(
 
 
 @pytest.mark.server
-def test_lost_rows_and_a_dead_server_are_failures(empty_server: ServerInstance) -> None:
+def test_lost_rows_and_a_dead_server_are_failures(
+    empty_server: ServerInstance, small_first: None
+) -> None:
     create_tables(empty_server)
     connection = empty_server.connect(database="tpcc", local_infile=True)
     rows = np.frombuffer(b"1\t2\t3\n2\t2\t3\n", dtype=np.uint8)
