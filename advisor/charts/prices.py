@@ -88,7 +88,7 @@ def path_figure(prices: Sequence[ConfigPrice]) -> Figure:
     ):
         _bars(figure, prices, name, field, colour, pattern, "Mcycles")
     figure.update_layout(barmode="stack")
-    title = "host path length, 10⁶ cycles per New-Order (less is better)"
+    title = "host path length, Mcycles per New-Order (less is better)"
     return _laid_out(figure, prices, title, has_legend=True)
 
 

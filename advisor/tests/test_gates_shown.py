@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.template.defaultfilters import floatformat
+from django.template.defaultfilters import capfirst, floatformat
 from django.test import Client
 from django.urls import reverse
 from rich.console import Console
@@ -161,7 +161,7 @@ def test_durability_and_binary_log_of_both_sides_are_chosen_everywhere(
     sizes = ("--config", str(config), "--warmup", "1", "--measure", "5", "--json")
     with pytest.raises(SystemExit):
         call_command("gate", *sizes)
-    assert "class D1, but this study allows only D0" in capsys.readouterr().err
+    assert "class D1, but only D0 is allowed" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         call_command(
             *("gate", *sizes, "--durability", "D1", "--binlog", "off"),
@@ -209,6 +209,9 @@ def test_pages_show_the_verdict_the_limits_and_the_history(admin_client: Client)
     # It may be decided early.
     assert "At most" in admin_client.get(reverse("study-live", args=[running.pk])).text
     cancel_study(running)
+    running.refresh_from_db()
+    page = admin_client.get(reverse("gate-detail", args=[running.pk])).text
+    assert f"<p>{capfirst(running.reason)}</p>" in page
     study = run_to_the_end(gate(name="<b>release</b>"), measuring())
     page = admin_client.get(reverse("gate-detail", args=[study.pk])).text
     assert "tpmP at least -5 %" in page

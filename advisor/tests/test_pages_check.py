@@ -179,7 +179,7 @@ def test_a_class_below_what_is_allowed_is_refused_and_taken_when_asked_for(
     admin_client: Client,
 ) -> None:
     text = "[mysqld]\ninnodb_flush_log_at_trx_commit = 2\n"
-    assert "class D1, but this study allows only D0" in post(admin_client, text)[1]
+    assert "class D1, but only D0 is allowed" in post(admin_client, text)[1]
     assert "Accepted for" in post(admin_client, text, durability="D1")[1]
 
 

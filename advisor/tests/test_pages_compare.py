@@ -131,9 +131,16 @@ def test_links_that_name_nothing_say_so(admin_client: Client) -> None:
     assert "run-999999 has no successful run" in text
     assert "<b>config not a name of a run" in text
     assert "x" * 61 not in text
-    assert "Nothing is chosen yet" in shown(admin_client)
+    assert "Nothing is chosen yet. Add a study" in shown(admin_client)
     one = shown(admin_client, f"run-{study.slots.earliest('order').run_id}")
     assert "Add a second one" in one
+
+
+def test_without_a_result_it_leads_to_a_new_study(admin_client: Client) -> None:
+    text = admin_client.get(reverse("compare")).content.decode()
+    assert "Nothing to compare yet" in text
+    assert 'name="add"' not in text
+    assert f'<a href="{reverse("study-new")}">Start one</a>' in text
 
 
 def test_what_the_form_picks_becomes_part_of_the_address(admin_client: Client) -> None:

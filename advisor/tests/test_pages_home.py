@@ -84,6 +84,7 @@ def test_each_device_has_its_newest_answer_with_effect_interval_and_age(
     assert "The newer one" in answers
     assert "The older one" not in answers
     assert "on db-host-2" in answers
+    assert "; durability D0" in answers
     assert reverse("study-my-cnf", args=[study.pk, found.pk]) in (
         admin_client.get(HOME).content.decode()
     )

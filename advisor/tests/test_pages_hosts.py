@@ -112,6 +112,17 @@ def test_the_page_says_what_each_host_does_and_what_waits(admin_client: Client) 
     assert "Nothing waits." in text_of(admin_client, reverse("host-live", args=[quiet.pk]))
 
 
+def test_hosts_in_use_stand_first_and_an_imported_one_is_called_so(admin_client: Client) -> None:
+    for name, imported in (("db-1", None), ("db-2", {"host": "there", "made_by": "1.3.0"})):
+        host = a_host(name)
+        Host.objects.filter(pk=host.pk).update(retired_at=timezone.now(), imported=imported)
+    a_host("db-3")
+    text = text_of(admin_client, reverse("host-list"))
+    assert "3 hosts: 1 retired, 1 idle, 1 imported." in text
+    assert "Measured in another installation, as host there." in text
+    assert text.index(">db-3<") < text.index(">db-1<") < text.index(">db-2<")
+
+
 def test_states_follow_from_the_rows() -> None:
     host = a_host()
     assert state_of(host) == HostState.IDLE
@@ -173,7 +184,7 @@ def test_the_page_says_what_a_host_has_and_lacks(admin_client: Client, tmp_path:
         load_needs_tls=True,
     )
     text = text_of(admin_client, reverse("host-detail", args=[host.pk]))
-    for words in ("MySQL 9.7.4", "/usr/sbin/mysqld", "24.0 GB", "2,000 MHz"):
+    for words in ("MySQL 9.7.4", "/usr/sbin/mysqld", "24.0 GB", "2.00 GHz"):
         assert words in text
     assert "tpcc-mysql 1 (no TLS), sysbench 1.0.20<" in text
     assert "<dd>10.0.0.11, with TLS</dd>" in text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from advisor.wording.formatting import change_range, percent_change
+from advisor.wording.formatting import NARROW, change_range, percent_change
 from advisor.wording.words import certainty, names_beside_figures
 from tuning.models import Recommendation, Study
 from tuning.statistics.aim import FULL_NAMES
@@ -34,4 +34,4 @@ def _effect(found: Recommendation) -> str:
 
 
 def _within(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f" (95 %: {change_range(low, high)})"
+    return "" if low is None or high is None else f" (95{NARROW}%: {change_range(low, high)})"

@@ -67,6 +67,11 @@ def megacycles(cycles: float | None) -> str:
     return ABSENT if cycles is None else significant(cycles / 1e6)
 
 
+def gigahertz(hertz: float | None) -> str:
+    """A clock rate without the unit: 2450000000 -> 2.45."""
+    return decimals(None if hertz is None else hertz / 1e9, 2)
+
+
 def duration(seconds: float | None) -> str:
     """Seconds in words: 45 s, 3 min 20 s, 2 h 5 min."""
     if seconds is None:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from advisor.wording.formatting import (
+    NARROW,
     change_range,
     decimals,
     megacycles,
@@ -32,7 +33,7 @@ _WEEK = timedelta(days=7)
 UNITS = {
     Metric.TPMP: "New-Orders per minute",
     Metric.P95: "ms",
-    Metric.SERVER_PATH_LENGTH: "million cycles per New-Order",
+    Metric.SERVER_PATH_LENGTH: "Mcycles per New-Order",
 }
 
 
@@ -93,7 +94,7 @@ def shift_text(shift: Shift) -> str:
 def level_text(level: Level) -> str:
     """The change to a level, with its interval where there is one."""
     bounds = level.interval
-    interval = f" (95 %: {change_range(bounds.low, bounds.high)})" if bounds else ""
+    interval = f" (95{NARROW}%: {change_range(bounds.low, bounds.high)})" if bounds else ""
     return f"{percent_change(level.ratio)}{interval}"
 
 

@@ -20,6 +20,7 @@ STATE_WORDS = {
     HostState.WAITING: "Between two jobs",
     HostState.IDLE: "Idle",
 }
+IMPORTED = "Imported"
 PROBLEM_WORDS = {
     "idle_worker": "takes no work",
     "no_worker": "no worker",

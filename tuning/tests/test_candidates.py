@@ -101,7 +101,7 @@ def test_files_that_are_no_candidate(name: str, data: bytes, reason: str) -> Non
 
 def test_the_studys_durability_decides() -> None:
     data = b"[mysqld]\nsync_binlog=0\n"
-    with pytest.raises(InvalidConfig, match="class D1, but this study allows only D0"):
+    with pytest.raises(InvalidConfig, match="class D1, but only D0 is allowed"):
         plan_file("mine", data, MYSQL)
     assert plan_file("mine", data, MYSQL, durability=Durability.D1).knobs == {"sync_binlog": "0"}
 

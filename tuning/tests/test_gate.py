@@ -238,7 +238,7 @@ def test_a_d0_study_refuses_what_loses_data_and_says_what(
     line: str, target: ServerTraits, admitted: Durability
 ) -> None:
     [problem] = refused(line, target)
-    assert f"class {admitted}, but this study allows only D0" in problem.reason
+    assert f"class {admitted}, but only D0 is allowed" in problem.reason
     assert "may lose" in problem.reason
     knobs = gate(line, target, admitted).knobs
     assert durability_of(knobs) is admitted
@@ -386,10 +386,7 @@ def test_a_server_that_would_leave_out_the_fsync_by_itself_is_d2(target: ServerT
     """MySQL 8.0 takes O_DIRECT_NO_FSYNC beside innodb_dedicated_server, unless it is set."""
     [problem] = refused("innodb_dedicated_server = ON", target)
     assert problem.line == 2
-    assert (
-        "class D2, but this study allows only D0; set innodb_flush_method = O_DIRECT"
-        in problem.reason
-    )
+    assert "class D2, but only D0 is allowed; set innodb_flush_method = O_DIRECT" in problem.reason
     knobs = gate("innodb_dedicated_server = ON", target, Durability.D2).knobs
     assert durability_of(knobs, target) is Durability.D2
     safe = gate("innodb_dedicated_server = ON\ninnodb_flush_method = O_DIRECT", target).knobs

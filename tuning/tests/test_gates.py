@@ -373,7 +373,7 @@ def test_a_config_that_says_how_it_logs_keeps_that_where_it_is_allowed() -> None
 
 def test_a_config_that_may_lose_commits_is_refused_or_named_where_it_was_allowed() -> None:
     lossy = GateSide(("lossy", b"[mysqld]\ninnodb_flush_log_at_trx_commit = 2\n"))
-    with pytest.raises(InvalidConfig, match="class D1, but this study allows only D0"):
+    with pytest.raises(InvalidConfig, match="class D1, but only D0 is allowed"):
         gate(lossy)
 
     def measure(plan: Plan, **_: Any) -> Measurement:

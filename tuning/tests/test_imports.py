@@ -251,7 +251,7 @@ def test_what_translation_makes_of_a_line(
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("innodb_flush_log_at_trx_commit = 2", "class D1, but this study allows only D0"),
+        ("innodb_flush_log_at_trx_commit = 2", "class D1, but only D0 is allowed"),
         ("innodb_doublewrite = OFF", "class D2"),
         ("innodb_checksums = 0", "class D2"),
         ("innodb_checksum_algorithm = none", "class D2"),

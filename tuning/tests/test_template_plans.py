@@ -211,7 +211,7 @@ def test_a_templates_class_is_not_that_of_the_users_files() -> None:
         "nothing-safe": "D2",
     }
     files = (("mine", b"[mysqld]\nsync_binlog=0\n"),)
-    with pytest.raises(InvalidConfig, match="class D1, but this study allows only D0"):
+    with pytest.raises(InvalidConfig, match="class D1, but only D0 is allowed"):
         plan(template, files=files)
     assert plan(template, durability=Durability.D1, files=files)[-1].name == "mine"
 

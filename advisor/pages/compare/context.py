@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from advisor.pages.compare.choice import query_of
 from advisor.wording.formatting import byte_size, decimals, megacycles, significant
 from advisor.wording.hosts import compared_memory
+from advisor.wording.spaces import knob_text
 from tuning.comparison.side_by_side import Figure, SideBySide
 from tuning.comparison.sides import Side
 from tuning.statistics.analysis import Interval
@@ -20,12 +21,12 @@ _WORDS: dict[str, tuple[str, str, Format, str]] = {
     "p99_ms": ("p99 response time", "ms", significant, "p95"),
     "max_ms": ("Slowest New-Order", "ms", significant, "p95"),
     "server_path_length": (
-        "Path length, server",
+        "Server path length",
         "Mcycles per New-Order",
         megacycles,
         "path-length",
     ),
-    "host_path_length": ("Path length, host", "Mcycles per New-Order", megacycles, "path-length"),
+    "host_path_length": ("Host path length", "Mcycles per New-Order", megacycles, "path-length"),
     "bytes_written_per_new_order": ("Written", "per New-Order", byte_size, "bytes-written"),
     "cpu_user_pct": ("CPU, user", "% of all CPUs", decimals, "cpu-shares"),
     "cpu_sys_pct": ("CPU, system", "% of all CPUs", decimals, "cpu-shares"),
@@ -111,3 +112,19 @@ def _cell(figure: Figure, form: Format) -> Cell:
 
 def _range(interval: Interval | None, form: Format) -> str:
     return f"{form(interval.low)} to {form(interval.high)}" if interval else ""
+
+
+def knob_rows(laid: SideBySide) -> list[tuple[str, list[tuple[str | None, bool]]]]:
+    """The knobs that differ: each one's name, then for each side its value and whether the side
+    sets it.
+    """
+    return [
+        (
+            knob.name,
+            [
+                (None if value is None else knob_text(knob.name, value), is_set)
+                for value, is_set in zip(knob.values, knob.is_set, strict=True)
+            ],
+        )
+        for knob in laid.knobs
+    ]

@@ -21,6 +21,7 @@ from advisor.pages.compare.context import (
     columns_of,
     differing_conditions,
     figure_lines,
+    knob_rows,
 )
 from advisor.shared_results import shared_comparisons
 from tuning.comparison.side_by_side import lay_side_by_side
@@ -45,9 +46,7 @@ def compare(request: HttpRequest) -> HttpResponse:
             "laid": laid,
             "differs": differing_conditions(laid),
             "lines": figure_lines(laid),
-            "knob_rows": [
-                (knob, list(zip(knob.values, knob.is_set, strict=True))) for knob in laid.knobs
-            ],
+            "knob_rows": knob_rows(laid),
             "charts": charts_shown(),
             "charts_url": reverse("compare-charts")
             + query_of([side.token for side in found.sides]),

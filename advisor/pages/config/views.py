@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 from advisor.charts.config_history import history_figure
 from advisor.charts.payload import charts_answer
 from advisor.pages.chart_tables import also_as_tables
+from advisor.wording.spaces import knob_text
 from benchmarks.models import Config
 from tuning.comparison.config_history import config_history
 from tuning.comparison.devices import device_names
@@ -21,7 +22,7 @@ def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
     names = device_names({one.device.pk: one.device for one in results}.values())
     context = {
         "config": config,
-        "knobs": sorted(config.knobs.items()),
+        "knobs": [(name, knob_text(name, value)) for name, value in sorted(config.knobs.items())],
         "results": [(one, names[one.device.pk]) for one in results],
         "names": list(dict.fromkeys(one.name for one in results)),
         "devices": len(names),

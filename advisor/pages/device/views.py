@@ -164,6 +164,7 @@ def _live_context(device: Device) -> dict[str, Any]:
     active = newest if newest and not newest.is_finished else None
     return {
         "device": device,
+        "is_in_use": device.retired_at is None and not device.host.is_retired,
         "newest": newest,
         "active": active,
         "step": step_words(active.step) if active else "",

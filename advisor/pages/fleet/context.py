@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
-from advisor.wording.hosts import STATE_WORDS, TONES
+from advisor.wording.hosts import IMPORTED, STATE_WORDS, TONES
 from advisor.wording.words import certainty
 from benchmarks.inventory.host import FoundDirectory
 from benchmarks.models import Device
 from tuning.comparison.devices import device_names
 from tuning.models import Recommendation
-from tuning.results.host_jobs import HostState
 from tuning.results.known_hosts import HostProblem, KnownHost
 from tuning.studies.draining import drain_text
 from tuning.studies.retired import retire_text
@@ -47,11 +47,11 @@ class HostView:
 
     @property
     def label(self) -> str:
-        return STATE_WORDS[self.known.state]
+        return IMPORTED if self.known.host.imported else STATE_WORDS[self.known.state]
 
     @property
     def tone(self) -> str:
-        return TONES[self.known.state]
+        return "" if self.known.host.imported else TONES[self.known.state]
 
     @property
     def drain(self) -> str:
@@ -60,8 +60,8 @@ class HostView:
 
     @property
     def retirement(self) -> str:
-        """When, by whom and why it was retired; "" unless it is."""
-        return retire_text(self.known.host)
+        """When, by whom and why it was retired; "" unless it was in use here."""
+        return "" if self.known.host.imported else retire_text(self.known.host)
 
     @property
     def problems(self) -> list[HostProblem]:
@@ -85,7 +85,11 @@ def host_view(known: KnownHost) -> HostView:
     return HostView(known, devices)
 
 
-def summary(states: list[HostState]) -> list[tuple[int, str]]:
+def summary(views: list[HostView]) -> list[tuple[int, str]]:
     """How many hosts are in each state, as (2, "measuring"), in the order of the states."""
-    counted = [(states.count(state), STATE_WORDS[state].lower()) for state in HostState]
-    return [(number, words) for number, words in counted if number]
+    counted = Counter(view.label for view in views)
+    return [
+        (counted[word], word.lower())
+        for word in (*STATE_WORDS.values(), IMPORTED)
+        if counted[word]
+    ]

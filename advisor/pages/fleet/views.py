@@ -8,6 +8,8 @@ from typing import Any
 from zlib import crc32
 
 from django.core.paginator import Paginator
+from django.db.models import F
+from django.db.models.lookups import IsNull
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
@@ -25,16 +27,14 @@ HOSTS_PER_PAGE = 50
 
 @require_GET
 def host_list(request: HttpRequest) -> HttpResponse:
-    """All hosts by name; where there is one, its page."""
-    page = Paginator(hosts(), HOSTS_PER_PAGE).get_page(request.GET.get("page"))
+    """All hosts by name, those in use first; where there is one, its page."""
+    in_use_first = hosts().order_by(IsNull(F("retired_at"), False), "name")
+    page = Paginator(in_use_first, HOSTS_PER_PAGE).get_page(request.GET.get("page"))
     known = known_hosts(page.object_list)
     if page.paginator.count == 1:
         return render(request, "hosts/detail.html", _host_context(known[0], is_only=True))
-    context = {
-        "page": page,
-        "views": [host_view(one) for one in known],
-        "summary": summary([one.state for one in known]),
-    }
+    views = [host_view(one) for one in known]
+    context = {"page": page, "views": views, "summary": summary(views)}
     return render(request, "hosts/list.html", context)
 
 

@@ -17,7 +17,7 @@ _MIN_RUNS = 3
 Y_TITLES = {
     Metric.TPMP: f"tpmP, {UNITS[Metric.TPMP]}",
     Metric.P95: f"p95, {UNITS[Metric.P95]}",
-    Metric.SERVER_PATH_LENGTH: f"path length,<br>{UNITS[Metric.SERVER_PATH_LENGTH]}",
+    Metric.SERVER_PATH_LENGTH: f"path length, {UNITS[Metric.SERVER_PATH_LENGTH]}",
 }
 X_TITLE = "day on which the study's last run ended, UTC"
 

@@ -105,7 +105,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         required=False,
         min_value=1,
         max_value=MAX_MINUTES,
-        help_text="Limits the blocks by time instead of by number. Optional.",
+        help_text="Measures until it is used up, however many blocks that makes. Optional.",
     )
     data_size = SizeField(
         label="Data of the real server",

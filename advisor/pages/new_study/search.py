@@ -69,9 +69,9 @@ class SearchFields(forms.Form):
         read_keep,
         mark=",",
         label="Limits",
-        help_text="Separated by commas: p95<=50 (ms), path-length<=3 (million cycles per "
-        "New-Order), tpmP>=5000, recovery<=60 (s to serve again after a kill under load). A "
-        "config that violates a limit is not recommended.",
+        help_text="Separated by commas: p95<=50 (ms), path-length<=3 (Mcycles per New-Order), "
+        "tpmP>=5000, recovery<=60 (s to serve again after a kill under load). A config that "
+        "violates a limit is not recommended.",
     )
     search_pinned = ReadField(
         read_pinned,

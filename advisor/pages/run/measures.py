@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from advisor.wording.formatting import byte_size, decimals, megacycles, significant
+from advisor.wording.formatting import byte_size, decimals, gigahertz, megacycles, significant
 from benchmarks.models import Run
 
 
@@ -26,10 +26,6 @@ class MeasureGroup:
 
 
 Format = Callable[[float | None], str]
-
-
-def _gigahertz(value: float | None) -> str:
-    return decimals(None if value is None else value / 1e9, 2)
 
 
 def _whole(value: float | None) -> str:
@@ -53,14 +49,14 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, Format, str], ...]], ...] = (
     (
         "CPU",
         (
-            ("Path length, server", "server_path_length", megacycles, "Mcycles/New-Order"),
-            ("Path length, host", "host_path_length", megacycles, "Mcycles/New-Order"),
+            ("Server path length", "server_path_length", megacycles, "Mcycles/New-Order"),
+            ("Host path length", "host_path_length", megacycles, "Mcycles/New-Order"),
             ("CPU used by the server", "server_cores", significant, "cores"),
             ("User", "cpu_user_pct", decimals, "% of all CPUs"),
             ("System", "cpu_sys_pct", decimals, "% of all CPUs"),
             ("I/O wait", "cpu_iowait_pct", decimals, "% of all CPUs"),
             ("Steal", "cpu_steal_pct", decimals, "% of all CPUs"),
-            ("Clock rate used for path lengths", "cpu_hz", _gigahertz, "GHz"),
+            ("Clock rate used for path lengths", "cpu_hz", gigahertz, "GHz"),
             ("CPU used by the driver", "driver_cpu_ms_per_new_order", significant, "ms/New-Order"),
         ),
     ),

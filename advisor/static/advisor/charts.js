@@ -11,8 +11,9 @@
   const REDRAW_AFTER_MS = 250; // Plotly itself follows the window within 100 ms
   const NARROW = window.matchMedia("(max-width: 600px)");
   const MAX_IF_NARROW = 520; // pixels of height: a chart with many rows fits on a phone
-  // Characters of a name beside an axis or in a legend, by the width of the chart in pixels.
+  // Characters of a name beside an axis, and of one in a legend, by the width of the chart in pixels.
   const room = (element) => (element.clientWidth < 480 ? 18 : 40);
+  const legendRoom = (element) => (element.clientWidth < 480 ? 28 : 40);
   const drawn = new Map(); // chart element -> figure as fetched
   const known = new WeakSet(); // chart elements asked for at least once
 
@@ -88,7 +89,7 @@
 
   // A legend of long names would leave a narrow chart no room.
   const named = (data, place) =>
-    data.map((trace) => ({ ...trace, name: short(trace.name, room(place)) }));
+    data.map((trace) => ({ ...trace, name: short(trace.name, legendRoom(place)) }));
 
   function draw(element, figure) {
     const isFirst = !drawn.has(element);

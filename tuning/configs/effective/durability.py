@@ -27,7 +27,7 @@ def too_unsafe(
     return [
         (
             name,
-            f"{knobs[name]} may lose {loses}: class {given}, but this study allows only {allowed}"
+            f"{knobs[name]} may lose {loses}: class {given}, but only {allowed} is allowed"
             + (f"; set {FLUSH_METHOD} = O_DIRECT" if name == DEDICATED else ""),
         )
         for name, (given, loses) in losses(knobs, target).items()

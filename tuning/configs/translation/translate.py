@@ -60,7 +60,7 @@ def translate_knobs(
         notes = [note for note in notes if note.name != FLUSH_METHOD]
         detail = (
             f"set to O_DIRECT: with innodb_dedicated_server {target} would choose "
-            f"O_DIRECT_NO_FSYNC (class D2), but this study allows only {durability}"
+            f"O_DIRECT_NO_FSYNC (class D2), but only {durability} is allowed"
         )
         notes.append(Note(FLUSH_METHOD, Action.ADJUSTED, detail))
     if (
@@ -95,8 +95,8 @@ def _published(
         default = fixed_default(knob, target)
         at = "it" if default is None else f"the server's default ({default})"
         return SettingOutcome.held(
-            f"at {at}: {text} may lose {lost[1]} (class {lost[0]}), but this study allows only "
-            f"{durability}"
+            f"at {at}: {text} may lose {lost[1]} (class {lost[0]}), but only "
+            f"{durability} is allowed"
         )
     try:
         outcome = carry_over(knob, text, origin, target, number=paper_number)
