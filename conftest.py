@@ -369,8 +369,8 @@ def memory_tmp() -> Iterator[Path]:
     """A directory in memory, where there is a place for that: to sync a file takes no time there,
     and made-up studies do so for each of their runs.
     """
-    place = Path("/dev/shm")  # noqa: S108
-    with tempfile.TemporaryDirectory(dir=place if os.access(place, os.W_OK) else None) as path:
+    memory = Path("/dev/shm")  # noqa: S108
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as path:
         yield Path(path)
 
 

@@ -186,10 +186,10 @@ def _inspect(host_id: int) -> None:
 def _in_words(found: HostInventory) -> str:
     servers = ", ".join(f"{one.version_text} at {one.path}" for one in found.servers)
     drivers = ", ".join(one.name for one in found.drivers)
-    places = ", ".join(str(one.path) for one in found.directories)
+    directories = ", ".join(str(one.path) for one in found.directories)
     return (
         f"servers: {servers or 'none'}; drivers: {drivers or 'none'}; "
-        f"directories: {places or 'none'}; {found.logical_cpus} CPUs, "
+        f"directories: {directories or 'none'}; {found.logical_cpus} CPUs, "
         f"{found.memory_budget_bytes / 1e9:.1f} GB of memory for a server"
     )
 

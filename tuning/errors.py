@@ -35,8 +35,8 @@ class Problem:
     reason: str
 
     def __str__(self) -> str:
-        place = self.source if self.line is None else f"{self.source}, line {self.line}"
-        return f"{place}: {self.name}: {self.reason}" if self.name else f"{place}: {self.reason}"
+        where = self.source if self.line is None else f"{self.source}, line {self.line}"
+        return f"{where}: {self.name}: {self.reason}" if self.name else f"{where}: {self.reason}"
 
 
 class InvalidConfig(TuningError):

@@ -22,7 +22,7 @@ def parse(text: str) -> IPv4Address | IPv6Address | None:
     return mapped or address
 
 
-def place(text: str) -> str:
+def network_of(text: str) -> str:
     """What an address is counted as: itself, of IPv6 its network."""
     address = parse(text)
     if isinstance(address, IPv6Address):

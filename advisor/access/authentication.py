@@ -17,7 +17,7 @@ from rest_framework import authentication
 from rest_framework.exceptions import AuthenticationFailed, Throttled
 from rest_framework.request import Request
 
-from advisor.access.addresses import place
+from advisor.access.addresses import network_of
 from advisor.access.limits import WRONG_TOKENS
 from advisor.access.models import ApiToken
 
@@ -34,7 +34,7 @@ class TokenAuthentication(KnoxAuthentication):
             found: tuple[Any, ApiToken] | None = super().authenticate(request)
         except AuthenticationFailed as error:
             # After the look-up, which costs little: no neighbour shuts a valid token out.
-            address = place(request.META.get("REMOTE_ADDR", ""))
+            address = network_of(request.META.get("REMOTE_ADDR", ""))
             if wait := WRONG_TOKENS.wait(address):
                 raise Throttled(wait) from error
             WRONG_TOKENS.note(address)

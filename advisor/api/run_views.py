@@ -120,5 +120,5 @@ def word_of(run: Run) -> str | None:
     if not run.is_finished:
         return None
     device = run.device
-    place = [getattr(run, "slot", None), device.kind, device.emulation_label, run.host.name]
-    return repr([run.pk, run.state, run.finished_at, run.samples.count(), *place, str(device)])
+    where = [getattr(run, "slot", None), device.kind, device.emulation_label, run.host.name]
+    return repr([run.pk, run.state, run.finished_at, run.samples.count(), *where, str(device)])

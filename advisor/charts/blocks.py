@@ -39,8 +39,8 @@ def blocks_series(board: Board, names: list[str]) -> dict[str, list[BlockRun]]:
 def blocks_figure(series: dict[str, list[BlockRun]]) -> Figure:
     """tpmP on x, p95 on y: down and to the right is better."""
     figure = Figure()
-    for place, (name, runs) in enumerate(series.items()):
-        style = series_style(place)
+    for index, (name, runs) in enumerate(series.items()):
+        style = series_style(index)
         figure.add_scatter(
             x=[round(run.tpmP, 1) for run in runs],
             y=[round(run.p95_ms, 2) for run in runs],

@@ -87,7 +87,7 @@ def candidates_figure(series: CandidatesSeries) -> Figure:
     figure.update_layout(**_TWO_ROWS)
     names = [median.candidate for median in series.medians]
     shown = [plain(name) for name in names]
-    places = list(range(len(names)))
+    positions = list(range(len(names)))
     last = max((point.block for point in series.runs), default=1)
     dots = [names.index(point.candidate) + _offset(point.block, last) for point in series.runs]
     of_runs = [(plain(p.candidate), p.url, p.block) for p in series.runs]
@@ -95,7 +95,7 @@ def candidates_figure(series: CandidatesSeries) -> Figure:
     for field, unit, colour, form, axis in panels:
         axes = {"xaxis": f"x{axis}", "yaxis": f"y{axis}"}
         figure.add_bar(
-            x=places,
+            x=positions,
             y=[getattr(median, field) for median in series.medians],
             customdata=shown,
             name="median",
@@ -118,7 +118,7 @@ def candidates_figure(series: CandidatesSeries) -> Figure:
         )
     _mark_baseline(figure, series)
     figure.update_xaxes(
-        tickvals=places,
+        tickvals=positions,
         ticktext=shown,
         autotickangles=[0, -45, -90],
         ticklabeloverflow="allow",

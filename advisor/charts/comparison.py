@@ -70,9 +70,9 @@ class OverSeconds:
     lines: Sequence[SecondsLine]
 
 
-def device_style(place: int) -> SeriesStyle:
-    """The same in every chart, by the device's place among those compared."""
-    return STYLES[place % len(STYLES)]
+def device_style(index: int) -> SeriesStyle:
+    """The same in every chart, by the device's index among those compared."""
+    return STYLES[index % len(STYLES)]
 
 
 def by_setting_figure(series: BySetting) -> Figure:
@@ -127,7 +127,7 @@ def over_seconds_figure(series: OverSeconds) -> Figure:
     for line in series.lines:
         values = _means(line.values, width)
         figure.add_scatter(
-            x=[place * width for place in range(len(values))],
+            x=[index * width for index in range(len(values))],
             y=values,
             name=plain(line.name),
             mode="lines",

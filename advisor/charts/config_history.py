@@ -20,8 +20,8 @@ def history_figure(results: Sequence[ConfigResult], names: Mapping[int, str]) ->
     for one in sorted(results, key=lambda one: one.study.pk):
         if one.last is not None:
             series.setdefault((one.device.pk, one.workload.connections), []).append(one)
-    for place, ((device, connections), there) in enumerate(series.items()):
-        style = series_style(place)
+    for index, ((device, connections), there) in enumerate(series.items()):
+        style = series_style(index)
         name = plain(f"{names[device]}, {connections} connections")
         figure.add_scatter(
             x=[one.last for one in there],

@@ -48,15 +48,15 @@ def findings_series(result: StudyResult) -> list[FindingLine]:
         if one.ratio is None:
             continue
         low, high = one.claim.statement.claimed
-        place = [names[one.device_id]] if one.device_id in names else []
+        where = [names[one.device_id]] if one.device_id in names else []
         if several and one.connections is not None:
-            place.append(f"{one.connections} conn.")
+            where.append(f"{one.connections} conn.")
         lines.append(
             FindingLine(
                 label="<br>".join(
                     filter(
                         None,
-                        [f"Claim {numbers[one.claim]}", wrapped(", ".join(place), LABEL_WIDTH)],
+                        [f"Claim {numbers[one.claim]}", wrapped(", ".join(where), LABEL_WIDTH)],
                     )
                 ),
                 sentence=one.sentence,
@@ -80,8 +80,8 @@ def findings_figure(lines: Sequence[FindingLine]) -> Figure:
     ends = [end for line in lines for end in (line.low, line.high) if end is not None]
     low, high = drawn_range([*(line.change for line in lines), *thresholds], ends)
     figure.add_vline(x=0, line={"color": GREY, "width": 1})
-    for place, line in enumerate(lines):
-        _add_claimed(figure, place, line, low, high)
+    for index, line in enumerate(lines):
+        _add_claimed(figure, index, line, low, high)
     figure.add_scatter(
         x=[line.change for line in lines],
         y=list(range(len(lines))),

@@ -106,7 +106,7 @@ def intervals_figure(series: IntervalsSeries) -> Figure:
             x0=-ends, x1=series.floor, fillcolor=BAND, line_width=0, layer="below", name="floor"
         )
     figure.add_vline(x=0, line={"color": GREY, "width": 1})
-    places = {effect.candidate: at for at, effect in enumerate(series.effects)}
+    positions = {effect.candidate: at for at, effect in enumerate(series.effects)}
     for first, last in tied_groups(series.effects):
         _bracket(figure, first, last)
     colours = {"better": GREEN, "worse": RED, "unclear": BLUE}
@@ -114,13 +114,13 @@ def intervals_figure(series: IntervalsSeries) -> Figure:
         ("in the blocks", series.effects, 0.0, "circle", 10),
         ("fresh pairs", series.confirmed, -0.25, "diamond", 11),
     ):
-        shown = [effect for effect in effects if effect.candidate in places]
+        shown = [effect for effect in effects if effect.candidate in positions]
         if not shown:
             continue
         tones = [colours[effect.tone] for effect in shown]
         figure.add_scatter(
             x=[effect.change for effect in shown],
-            y=[places[effect.candidate] + lift for effect in shown],
+            y=[positions[effect.candidate] + lift for effect in shown],
             name=name,
             mode="markers",
             marker={
@@ -135,13 +135,13 @@ def intervals_figure(series: IntervalsSeries) -> Figure:
             customdata=[[plain(effect.candidate), _bounds(effect)] for effect in shown],
             hovertemplate=f"%{{customdata[0]}}, {name}<br>%{{customdata[1]}}<extra></extra>",
         )
-    name_rows(figure, [plain(name) for name in places])
+    name_rows(figure, [plain(name) for name in positions])
     figure.update_xaxes(title_text=TITLES[series.metric], range=[low, high], zeroline=False)
     figure.update_layout(
         showlegend=bool(series.confirmed),
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "right", "x": 1},
         margin={"l": 8, "r": 26, "t": 30, "b": 8},
-        height=110 + 44 * max(len(places), 3),
+        height=110 + 44 * max(len(positions), 3),
     )
     return figure
 
@@ -150,9 +150,9 @@ def tied_groups(effects: Sequence[Effect]) -> list[tuple[int, int]]:
     """First and last place of each group that shares its rank."""
     groups = []
     for rank, group in groupby(enumerate(effects), key=lambda pair: pair[1].rank):
-        places = [at for at, _ in group]
-        if rank is not None and len(places) > 1:
-            groups.append((places[0], places[-1]))
+        positions = [at for at, _ in group]
+        if rank is not None and len(positions) > 1:
+            groups.append((positions[0], positions[-1]))
     return groups
 
 

@@ -33,8 +33,8 @@ def latency_figures(configs: Sequence[ConfigLatency]) -> Mapping[str, Figure]:
 def latency_figure(configs: Sequence[ConfigLatency]) -> Figure:
     """Steps: the share of New-Orders in each bucket over its time in ms (logarithmic)."""
     figure = Figure()
-    for place, one in enumerate(configs):
-        style, found = series_style(place), one.histogram
+    for index, one in enumerate(configs):
+        style, found = series_style(index), one.histogram
         edges, total = found.edges_ms(), found.total
         # A bucket of twice the width has twice the New-Orders: shares per 10 % of the time.
         shares = [
@@ -61,8 +61,8 @@ def latency_figure(configs: Sequence[ConfigLatency]) -> Figure:
 def distribution_figure(configs: Sequence[ConfigLatency]) -> Figure:
     """The share of New-Orders that took no longer, over the time in ms (logarithmic)."""
     figure = Figure()
-    for place, one in enumerate(configs):
-        style, found = series_style(place), one.histogram
+    for index, one in enumerate(configs):
+        style, found = series_style(index), one.histogram
         total = found.total
         figure.add_scatter(
             x=_rounded(found.edges_ms()),

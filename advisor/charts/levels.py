@@ -50,8 +50,8 @@ def levels_figure(
 ) -> Figure:
     """Dates on x. The y axis does not begin at zero: a few percent are the question."""
     figure = Figure()
-    for place, one in enumerate(series):
-        style = series_style(place)
+    for index, one in enumerate(series):
+        style = series_style(index)
         _add_points(figure, one, style)
         _add_levels(figure, one, style)
     for mark in marks:

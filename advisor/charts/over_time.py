@@ -32,8 +32,8 @@ def over_time_figure(runs: Sequence[RunOverTime], figure_name: str = "new_orders
     """A line per run over the seconds since its measurement began; `figure_name` of FIGURES."""
     word, title = FIGURES[figure_name]
     figure = Figure()
-    for place, run in enumerate(runs):
-        style = series_style(place)
+    for index, run in enumerate(runs):
+        style = series_style(index)
         kept = kept_places(run.values)
         figure.add_scatter(
             x=[run.seconds[at] for at in kept],

@@ -15,7 +15,7 @@ BAND = "rgba(138, 148, 160, 0.18)"
 
 def faded(colour: str, opacity: float) -> str:
     """`#rrggbb` with an opacity, as plotly takes it."""
-    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    red, green, blue = (int(colour[index : index + 2], 16) for index in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
@@ -41,6 +41,6 @@ SERIES: tuple[SeriesStyle, ...] = (
 )
 
 
-def series_style(place: int) -> SeriesStyle:
-    """That of the series at a place, from 0; the styles begin again after the last."""
-    return SERIES[place % len(SERIES)]
+def series_style(index: int) -> SeriesStyle:
+    """That of a series by its index, from 0; the styles begin again after the last."""
+    return SERIES[index % len(SERIES)]

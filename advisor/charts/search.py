@@ -126,15 +126,15 @@ def _slices(
         points: _Points = []
         for look in found.looks:
             text = look.candidate.config.knobs.get(one.name) or one.default
-            place = _place(one, text)
-            if look.ratio is not None and place is not None:
-                points.append((place, knob_text(one.name, text), look))
+            x = _position(one, text)
+            if look.ratio is not None and x is not None:
+                points.append((x, knob_text(one.name, text), look))
         if points:
             slices.append((one, points))
     return slices
 
 
-def _place(one: Dimension, text: str) -> float | str | None:
+def _position(one: Dimension, text: str) -> float | str | None:
     if not one.is_number:
         return text or None
     try:
@@ -147,13 +147,13 @@ def _slice_figure(found: SearchResult, slices: list[tuple[Dimension, _Points]]) 
     """One knob at a time, chosen from a list; the other knobs vary."""
     figure = Figure()
     buttons = []
-    for place, (one, points) in enumerate(slices):
+    for index, (one, points) in enumerate(slices):
         figure.add_scatter(
             x=[value for value, _, _ in points],
             y=[_percent(look.ratio) for _, _, look in points],
             mode="markers",
             marker={"color": BLUE, "size": 8},
-            visible=place == 0,
+            visible=index == 0,
             name=one.name,
             customdata=[
                 [plain(f"{look.candidate.name}: {one.name} = {text}"), run_url(look.run.pk)]
@@ -161,7 +161,7 @@ def _slice_figure(found: SearchResult, slices: list[tuple[Dimension, _Points]]) 
             ],
             hovertemplate="%{customdata[0]}<br>%{y:+.1f} %<extra></extra>",
         )
-        shown = [number == place for number in range(len(slices))]
+        shown = [number == index for number in range(len(slices))]
         axes = _axis(one, points)
         buttons.append({"label": one.name, "method": "update", "args": [{"visible": shown}, axes]})
     first = _axis(*slices[0])

@@ -45,8 +45,8 @@ def parallel_figure(found: SearchResult, space: Space, order: Sequence[str]) -> 
         x: list[float | None] = []
         y: list[float | None] = []
         texts: list[list[str] | None] = []
-        for place, one in enumerate(ranked):  # the best first
-            if 4 - place * 5 // len(ranked) != fifth:
+        for index, one in enumerate(ranked):  # the best first
+            if 4 - index * 5 // len(ranked) != fifth:
                 continue
             for at, (height, text) in enumerate(_line(one, axes, low, high)):
                 x.append(at)
@@ -163,7 +163,7 @@ def front_figure(found: SearchResult) -> Figure | None:
     if not costs:
         return None
     figure = Figure()
-    for place, cost in enumerate(costs):
+    for index, cost in enumerate(costs):
         points, front = _points(found, cost), found.front(cost)
         names = {one.candidate.pk for one in front}
         figure.add_scatter(
@@ -174,7 +174,7 @@ def front_figure(found: SearchResult) -> Figure | None:
             hoverinfo="skip",
             name="Pareto front",
             ids=[plain(one.candidate.name) for one in front],
-            visible=place == 0,
+            visible=index == 0,
         )
         figure.add_scatter(
             x=[_percent(one.ratios[cost]) for one in points],
@@ -195,7 +195,7 @@ def front_figure(found: SearchResult) -> Figure | None:
                 "%{customdata[0]}<br>tpmP %{y:+.1f} %, "
                 f"{FULL_NAMES[cost]} %{{x:+.1f}} %<extra></extra>"
             ),
-            visible=place == 0,
+            visible=index == 0,
         )
     figure.add_scatter(
         x=[0],
@@ -215,8 +215,8 @@ def front_figure(found: SearchResult) -> Figure | None:
 
 def _menu(costs: Sequence[Metric]) -> dict[str, object]:
     buttons = []
-    for place, cost in enumerate(costs):
-        shown = [at // 2 == place for at in range(2 * len(costs))] + [True]
+    for index, cost in enumerate(costs):
+        shown = [at // 2 == index for at in range(2 * len(costs))] + [True]
         axis = {"xaxis.title": {"text": _COSTS[cost]}, "xaxis.autorange": True}
         label = f"against {FULL_NAMES[cost]}"
         buttons.append({"label": label, "method": "update", "args": [{"visible": shown}, axis]})

@@ -112,8 +112,8 @@ def _label(axis: Mapping[str, Any], value: Any) -> Cell:
     """The words at a place of an axis that has words; else the value itself."""
     words = axis.get("ticktext")
     if words and isinstance(value, int | float):
-        for place, text in zip(axis.get("tickvals") or (), words, strict=False):
-            if abs(place - value) <= 0.45:
+        for position, text in zip(axis.get("tickvals") or (), words, strict=False):
+            if abs(position - value) <= 0.45:
                 return _plain(text)
     return _rounded(value)
 

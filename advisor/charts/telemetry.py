@@ -153,7 +153,7 @@ def telemetry_figure(series: TelemetrySeries) -> Figure:
     """
     figure = Figure()
     together = kept_places(_sums(series.lines)) if series.stacked else []
-    for place, line in enumerate(series.lines):
+    for index, line in enumerate(series.lines):
         kept = together if series.stacked else kept_places(line.values)
         area = (
             {"stackgroup": "all", "fillcolor": faded(line.colour, 0.45)} if series.stacked else {}
@@ -163,7 +163,7 @@ def telemetry_figure(series: TelemetrySeries) -> Figure:
             y=[_rounded(line.values[at]) for at in kept],
             name=line.name,
             mode="lines",
-            line={"color": line.colour, "width": 1.5, "dash": series_style(place).dash},
+            line={"color": line.colour, "width": 1.5, "dash": series_style(index).dash},
             hovertemplate=f"%{{y:,.4~g}} {series.unit}<extra>{line.name}</extra>",
             **area,
         )

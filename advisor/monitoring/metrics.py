@@ -99,9 +99,9 @@ def _silent(hosts: list[Host]) -> Metric:
 
 
 def _disks(hosts: list[Host]) -> Iterator[Metric]:
-    place = ["host", "path"]
-    free = GaugeMetricFamily("advisor_disk_free_bytes", "Free for a server.", labels=place)
-    kept = GaugeMetricFamily("advisor_disk_reserve_bytes", "To be left free.", labels=place)
+    labels = ["host", "path"]
+    free = GaugeMetricFamily("advisor_disk_free_bytes", "Free for a server.", labels=labels)
+    kept = GaugeMetricFamily("advisor_disk_reserve_bytes", "To be left free.", labels=labels)
     for host in hosts:
         try:
             inventory = inventory_of(host)

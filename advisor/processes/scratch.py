@@ -14,16 +14,16 @@ from benchmarks.ownership.deleting import delete
 from benchmarks.storage.held import hold, is_free_for_long
 
 
-def share_in(place: Path) -> None:
-    """Have this process share memory in a folder of its own in `place`, for as long as it lives.
+def share_in(directory: Path) -> None:
+    """Have this process share memory in a folder of its own in `directory`, while it lives.
 
     Folders there of processes that have died are deleted. To be called before it shares any.
     """
-    place.mkdir(mode=0o700, exist_ok=True)
-    for left in place.iterdir():
+    directory.mkdir(mode=0o700, exist_ok=True)
+    for left in directory.iterdir():
         if is_free_for_long(left):
             delete(left)
-    usual, tempfile.tempdir = tempfile.tempdir, str(place)
+    usual, tempfile.tempdir = tempfile.tempdir, str(directory)
     try:
         hold(Path(get_temp_dir()))  # which is asked for once
     finally:

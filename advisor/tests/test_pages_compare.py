@@ -112,7 +112,7 @@ def test_runs_of_one_config_elsewhere_are_sides_of_their_own(admin_client: Clien
     }
     assert [one.token for one in find_sides([sides[1].token]).sides] == [sides[1].token]
     page = words(admin_client.get(reverse("config-detail", args=[config])).content.decode())
-    assert "2 places on 2 devices" in page
+    assert "2 results on 2 devices" in page
     assert "innodb_io_capacity" in page
     charts = admin_client.get(reverse("config-charts", args=[config])).json()["charts"]
     assert len(charts["history"]["data"]) == 2

@@ -27,7 +27,7 @@ from django.urls import reverse
 from knox.crypto import hash_token
 from pytest_django import Settings
 
-from advisor.access.addresses import place
+from advisor.access.addresses import network_of
 from advisor.access.limits import MAX_KEYS, Limit
 from advisor.access.models import Scope
 from advisor.access.roles import Role
@@ -151,12 +151,13 @@ def test_a_limit_counts_by_key_within_its_time_and_forgets_old_keys() -> None:
     for n in range(MAX_KEYS):
         limit.note(f"{n}")
     assert len(limit._tries) == MAX_KEYS
-    assert place("2001:db8::1") == place("2001:db8::ffff") != place("2001:db8:0:1::1")
-    assert place("10.0.0.1") != place("10.0.0.2")
+    one, other = network_of("2001:db8::1"), network_of("2001:db8::ffff")
+    assert one == other != network_of("2001:db8:0:1::1")
+    assert network_of("10.0.0.1") != network_of("10.0.0.2")
     # A socket for both protocols sees IPv4 like this.
-    assert place("::ffff:10.0.0.1") == place("10.0.0.1:4711") == "10.0.0.1"
-    assert place("[2001:db8::1]:443") == "2001:db8::/64"
-    assert place("no address") == "no address"
+    assert network_of("::ffff:10.0.0.1") == network_of("10.0.0.1:4711") == "10.0.0.1"
+    assert network_of("[2001:db8::1]:443") == "2001:db8::/64"
+    assert network_of("no address") == "no address"
 
 
 # --- the API -------------------------------------------------------------------------------------

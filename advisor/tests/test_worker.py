@@ -20,6 +20,7 @@ from kombu.transport.redis import Channel
 from pytest_django import Settings
 
 from advisor import worker
+from advisor.celery import app
 from advisor.management.commands import worker as worker_command
 from advisor.tests.harness import ROOT, SET_UP, wait_for
 from benchmarks.jobs import versions
@@ -126,7 +127,7 @@ def test_a_worker_that_lost_its_name_exits_with_an_error(monkeypatch: pytest.Mon
     for stop, status in ((os.EX_OK, None), (os.EX_UNAVAILABLE, os.EX_UNAVAILABLE)):
         monkeypatch.setattr(state, "should_stop", None)
         monkeypatch.setattr(
-            worker_command.app, "worker_main", lambda _, to=stop: setattr(state, "should_stop", to)
+            app, "worker_main", lambda _, to=stop: setattr(state, "should_stop", to)
         )
         ended = pytest.raises(SystemExit) if status else nullcontext()
         with ended as found:

@@ -49,7 +49,7 @@ def post(target: Target, allowed: Destinations, headers: Mapping[str, str], body
 def _addresses(target: Target, allowed: Destinations) -> list[str]:
     """Those of the host's that may be reached, one at least. Raises NoAnswer, OSError."""
     found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-    addresses = [str(place[0]) for *_, place in found]
+    addresses = [str(address[0]) for *_, address in found]
     if usable := [one for one in addresses if allowed.may_reach(one)]:
         return usable
     raise NoAnswer(

@@ -65,33 +65,33 @@ def clone(
     """
     start = time.monotonic()
     source = dataset.data_dir
-    places = [data_dir, *([log_dir] if log_dir is not None else [])]
-    for place in places:
-        if place.exists() and any(place.iterdir()):
-            raise FileExistsError(f"{place} is not empty")
+    directories = [data_dir, *([log_dir] if log_dir is not None else [])]
+    for directory in directories:
+        if directory.exists() and any(directory.iterdir()):
+            raise FileExistsError(f"{directory} is not empty")
     copier = _Copier(data_dir.parent, dataset.bytes, should_stop)
-    place = data_dir
+    directory = data_dir
     try:
-        for place in places:
-            copier.folder(place)
+        for directory in directories:
+            copier.folder(directory)
         for path in _walk(source):
             relative = path.relative_to(source)
             is_redo = _REDO.fullmatch(relative.parts[0]) is not None
-            place = log_dir if is_redo and log_dir is not None else data_dir
+            directory = log_dir if is_redo and log_dir is not None else data_dir
             if path.is_dir():
-                copier.folder(place / relative)
+                copier.folder(directory / relative)
             else:
-                copier.file(path, place / relative)
-        for place in places:
-            copier.settle(place)
+                copier.file(path, directory / relative)
+        for directory in directories:
+            copier.settle(directory)
     except BaseException as error:
-        for made in places:
+        for made in directories:
             delete(made)
         if isinstance(error, OSError) and error.errno in NO_SPACE_ERRNOS:
-            free = human_bytes(shutil.disk_usage(place.parent).free)
+            free = human_bytes(shutil.disk_usage(directory.parent).free)
             raise RunFailed(
                 Outcome.DISK_FULL,
-                f"{place.parent}: no room for a clone of the dataset, which takes "
+                f"{directory.parent}: no room for a clone of the dataset, which takes "
                 f"{human_bytes(dataset.bytes)}: {free} free",
             ) from error
         raise
@@ -118,8 +118,8 @@ class _Copier:
     Where it cannot, there must be room for all `needed` bytes before the first is copied.
     """
 
-    def __init__(self, place: Path, needed: int, should_stop: Callable[[], bool]) -> None:
-        self._place = place
+    def __init__(self, directory: Path, needed: int, should_stop: Callable[[], bool]) -> None:
+        self._directory = directory
         self._needed = needed
         self.method: Method = "reflink"
         self.bytes = 0
@@ -138,9 +138,9 @@ class _Copier:
                 self._copy(reading.fileno(), writing.fileno(), size)
         self.bytes += size
 
-    def settle(self, place: Path) -> None:
-        """Wait until everything below `place` is on the disk, then drop it from the page cache."""
-        for path in _walk(place):
+    def settle(self, directory: Path) -> None:
+        """Wait until all below `directory` is on the disk, then drop it from the page cache."""
+        for path in _walk(directory):
             if path.is_dir():
                 continue
             self._poll()
@@ -157,7 +157,7 @@ class _Copier:
             if error.errno not in _NO_REFLINK:
                 raise
             self.method = "copy"
-            require_room(self._place, self._needed, "a clone of the dataset")
+            require_room(self._directory, self._needed, "a clone of the dataset")
             return False
         return True
 

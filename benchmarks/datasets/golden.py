@@ -108,17 +108,17 @@ def ensure_dataset(
     with locked(datasets, key, progress, should_stop):
         reap(registry)
         sweep(datasets, key)
-        place = datasets / key
-        dataset = read_dataset(place, binary, warehouses, page_size)
+        folder = datasets / key
+        dataset = read_dataset(folder, binary, warehouses, page_size)
         if dataset is None:
-            if place.exists():
-                remove(place)
+            if folder.exists():
+                remove(folder)
             needed = int(rules.estimated_directory_bytes(warehouses) * _LOAD_SLACK)
             check_usable(datasets, needed)
             with ReserveWatch([datasets], should_stop) as watch:
                 dataset = _load(
                     binary,
-                    place,
+                    folder,
                     warehouses,
                     page_size,
                     registry,
@@ -147,18 +147,18 @@ def sweep_loads(device_dir: Path) -> list[Path]:
 
 
 def read_dataset(
-    place: Path, binary: ServerBinary, warehouses: int, page_size: int
+    folder: Path, binary: ServerBinary, warehouses: int, page_size: int
 ) -> Dataset | None:
-    """The golden copy in `place`, None unless it is whole and exactly what is requested."""
+    """The golden copy in `folder`, None unless it is whole and exactly what is requested."""
     try:
-        ready: Mapping[str, Any] = json.loads((place / READY).read_text())
+        ready: Mapping[str, Any] = json.loads((folder / READY).read_text())
         asked = _identity(binary, warehouses, page_size)
         if any(ready[name] != value for name, value in asked.items()):
             return None
-        take_data(place / "data")
-        if ready["bytes"] != directory_bytes(place / "data"):
+        take_data(folder / "data")
+        if ready["bytes"] != directory_bytes(folder / "data"):
             return None
-        return _dataset(place, ready)
+        return _dataset(folder, ready)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, LoadFailed):
         return None
 
@@ -177,7 +177,7 @@ def _identity(binary: ServerBinary, warehouses: int, page_size: int) -> dict[str
 
 def _load(
     binary: ServerBinary,
-    place: Path,
+    folder: Path,
     warehouses: int,
     page_size: int,
     registry: Path,
@@ -185,13 +185,13 @@ def _load(
     progress: ProgressCallback,
     should_stop: Callable[[], bool],
 ) -> Dataset:
-    loading = place.with_name(f"{place.name}{LOADING}{os.getpid()}")
+    loading = folder.with_name(f"{folder.name}{LOADING}{os.getpid()}")
     make_ours(loading)
     start = time.monotonic()
     try:
         report = fill(
             binary,
-            device_dir=place.parents[1],
+            device_dir=folder.parents[1],
             data_dir=loading / "data",
             run_dir=loading / "run",
             warehouses=warehouses,
@@ -211,21 +211,21 @@ def _load(
             "rows": dict(report.rows),
         }
         write_durably(loading / READY, json.dumps(ready, indent=2) + "\n")
-        loading.rename(place)
-        sync_directory(place.parent)
-        return _dataset(place, ready)
+        loading.rename(folder)
+        sync_directory(folder.parent)
+        return _dataset(folder, ready)
     except OSError as error:
         if error.errno not in NO_SPACE_ERRNOS:
-            raise LoadFailed(f"{place.parent}: {error}") from error
-        raise RunFailed(Outcome.DISK_FULL, f"{place.parent}: {error.strerror}") from error
+            raise LoadFailed(f"{folder.parent}: {error}") from error
+        raise RunFailed(Outcome.DISK_FULL, f"{folder.parent}: {error.strerror}") from error
     finally:
         if loading.exists():
             remove(loading)
 
 
-def _dataset(place: Path, ready: Mapping[str, Any]) -> Dataset:
+def _dataset(folder: Path, ready: Mapping[str, Any]) -> Dataset:
     return Dataset(
-        path=place,
+        path=folder,
         warehouses=ready["warehouses"],
         page_size=ready["page_size"],
         server_digest=ready["server_digest"],

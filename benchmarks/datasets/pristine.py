@@ -67,30 +67,30 @@ def ensure_pristine(
         raise ValueError(f"page_size must be one of {PAGE_SIZES}, not {page_size}")
     datasets = make_folders(device_dir.absolute())
     key = pristine_key(binary, page_size)
-    place = datasets / key
-    if _is_whole(place):
+    folder = datasets / key
+    if _is_whole(folder):
         touch_lock(datasets, key)
-        return place / "data"
+        return folder / "data"
     with locked(datasets, key, ignore, should_stop):
         reap(registry)
         sweep(datasets, key)
-        if not _is_whole(place):
-            if place.exists():
-                remove(place)
+        if not _is_whole(folder):
+            if folder.exists():
+                remove(folder)
             check_usable(datasets, _NEEDED_BYTES)
-            _make(binary, place, page_size)
-    return place / "data"
+            _make(binary, folder, page_size)
+    return folder / "data"
 
 
-def _is_whole(place: Path) -> bool:
+def _is_whole(folder: Path) -> bool:
     """Whether it is there, and the server that made it cannot change it any more."""
     with contextlib.suppress(OSError):
-        return (place / READY).is_file() and (place / "data").stat().st_uid == os.geteuid()
+        return (folder / READY).is_file() and (folder / "data").stat().st_uid == os.geteuid()
     return False
 
 
-def _make(binary: ServerBinary, place: Path, page_size: int) -> None:
-    making = place.with_name(f"{place.name}{LOADING}{os.getpid()}")
+def _make(binary: ServerBinary, folder: Path, page_size: int) -> None:
+    making = folder.with_name(f"{folder.name}{LOADING}{os.getpid()}")
     start = time.monotonic()
     try:
         make_ours(making)
@@ -103,12 +103,12 @@ def _make(binary: ServerBinary, place: Path, page_size: int) -> None:
             "seconds": round(time.monotonic() - start, 3),
         }
         write_durably(making / READY, json.dumps(ready, indent=2) + "\n")
-        making.rename(place)
-        sync_directory(place.parent)
+        making.rename(folder)
+        sync_directory(folder.parent)
     except OSError as error:
         if error.errno in NO_SPACE_ERRNOS:
-            raise RunFailed(Outcome.DISK_FULL, f"{place.parent}: {error.strerror}") from error
-        raise DeviceUnusable(f"{place.parent}: {error}") from error
+            raise RunFailed(Outcome.DISK_FULL, f"{folder.parent}: {error.strerror}") from error
+        raise DeviceUnusable(f"{folder.parent}: {error}") from error
     finally:
         if making.exists():
             remove(making)

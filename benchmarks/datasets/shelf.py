@@ -53,10 +53,10 @@ def shelved(device_dir: Path) -> list[Shelved]:
     datasets = device_dir / "datasets"
     try:
         check_ours(datasets)
-        places = sorted(path for path in datasets.iterdir() if not path.is_symlink())
+        folders = sorted(path for path in datasets.iterdir() if not path.is_symlink())
     except (OSError, DeviceUnusable):
         return []
-    return [found for place in places for found in _read(place)]
+    return [found for folder in folders for found in _read(folder)]
 
 
 def take_off(one: Shelved) -> None:
@@ -71,23 +71,23 @@ def take_off(one: Shelved) -> None:
             remove(one.path)
 
 
-def _read(place: Path) -> Iterator[Shelved]:
+def _read(folder: Path) -> Iterator[Shelved]:
     for name in (golden.READY, pristine.READY):
         with suppress(OSError, ValueError, KeyError, TypeError):
-            ready = json.loads((place / name).read_text())
+            ready = json.loads((folder / name).read_text())
             yield Shelved(
-                path=place,
+                path=folder,
                 server_digest=str(ready["server_digest"]),
                 server_version=str(ready["server_version"]),
                 warehouses=int(ready.get("warehouses", 0)),
-                bytes=int(ready.get("bytes") or directory_bytes(place / "data")),
-                used_at=_used_at(place, name),
+                bytes=int(ready.get("bytes") or directory_bytes(folder / "data")),
+                used_at=_used_at(folder, name),
             )
 
 
-def _used_at(place: Path, ready: str) -> datetime:
+def _used_at(folder: Path, ready: str) -> datetime:
     """Its lock is touched by every job that asks for it; older ones only have been made."""
-    times = [os.stat(place / ready).st_mtime]
+    times = [os.stat(folder / ready).st_mtime]
     with suppress(OSError):
-        times.append(os.stat(lock_file(place.parent, place.name)).st_mtime)
+        times.append(os.stat(lock_file(folder.parent, folder.name)).st_mtime)
     return datetime.fromtimestamp(max(times), UTC)

@@ -54,9 +54,9 @@ def digits(values: Ints, width: int) -> Column:
     """Non-negative integers below 10**width with leading zeros."""
     rest = values.astype(np.uint32)
     cells = np.empty((len(values), width), dtype=np.uint8)
-    for place in range(width - 1, -1, -1):
+    for position in range(width - 1, -1, -1):
         rest, digit = np.divmod(rest, np.uint32(10))
-        cells[:, place] = digit + ZERO
+        cells[:, position] = digit + ZERO
     return Column(cells)
 
 

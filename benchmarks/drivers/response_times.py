@@ -156,6 +156,6 @@ class ResponseTimes:
             raise ValueError("there are no response times")
         rank = -(-total * percent // 100)  # rounded up, in whole numbers
         bucket = int(np.searchsorted(up_to, rank))
-        power, place = divmod(bucket, 1 << bits)
-        middle = float(np.ldexp(1 + (place + 0.5) / (1 << bits), power + _LOWEST))
+        power, step = divmod(bucket, 1 << bits)
+        middle = float(np.ldexp(1 + (step + 0.5) / (1 << bits), power + _LOWEST))
         return min(middle, self._longest)

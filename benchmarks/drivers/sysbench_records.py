@@ -65,9 +65,9 @@ class RecordCounter:
         found = []
         for name in os.listdir(self._directory):
             prefix, _, rest = name.partition(".")
-            of_thread, _, place = rest.partition(".")
-            if prefix == PREFIX and of_thread.isdecimal() and place.isdecimal():
-                found.append((int(of_thread), int(place), name))
+            of_thread, _, text = rest.partition(".")
+            if prefix == PREFIX and of_thread.isdecimal() and text.isdecimal():
+                found.append((int(of_thread), int(text), name))
         for thread, number, name in sorted(found):
             if number != self._taken.get(thread, 0):
                 raise ValueError(f"{name} came before {PREFIX}.{thread}.{number - 1}")

@@ -110,20 +110,20 @@ def device_row(host: Host, found: FoundDevice) -> Device:
     with transaction.atomic():
         # Two that come with the same new device at once wait for each other here.
         Host.objects.select_for_update().get(pk=host.pk)
-        place = {
+        identity = {
             "host": host,
             "data_dir": str(found.data.path),
             "log_dir": str(found.log.path) if found.log else "",
             "emulation_label": found.emulation.label() if found.emulation else "",
             "retired_at": None,
         }
-        row = Device.objects.filter(**place).first()
+        row = Device.objects.filter(**identity).first()
         if row is not None and not _is_same(row, found.data, found.log):
             row.retired_at = timezone.now()
             row.save(update_fields=["retired_at"])
             row = None
         if row is None:
-            row = Device(**place, kind_correction=_known_correction(host, found))
+            row = Device(**identity, kind_correction=_known_correction(host, found))
             row.emulation = found.emulation.as_dict() if found.emulation else None
         _fill_in(row, found)
         row.save()

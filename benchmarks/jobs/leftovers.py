@@ -41,9 +41,11 @@ def clear_leftovers(host_id: int) -> list[str]:
         delete(folder)
         done.append(f"deleted {folder}")
     devices = Device.objects.filter(host_id=host_id)
-    places = {place for pair in devices.values_list("data_dir", "log_dir") for place in pair}
-    for place in sorted(places - {""}):
-        layout = DeviceLayout(Path(place))
+    directories = {
+        directory for pair in devices.values_list("data_dir", "log_dir") for directory in pair
+    }
+    for directory in sorted(directories - {""}):
+        layout = DeviceLayout(Path(directory))
         try:
             if layout.root.exists():  # what is deleted must be what stands there under its name
                 check_ours(layout.root)
@@ -53,7 +55,7 @@ def clear_leftovers(host_id: int) -> list[str]:
             found += sweep_trials(layout.trials_dir)
             found += sweep_probes(layout.root)
         except (OSError, DeviceUnusable) as error:  # a missing device must not stop the worker
-            logger.warning("%s could not be searched: %s", place, error)
+            logger.warning("%s could not be searched: %s", directory, error)
         else:
             done += [f"deleted {path}" for path in found]
     return done

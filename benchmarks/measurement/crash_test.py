@@ -114,11 +114,11 @@ def _started(
     should_stop: Callable[[], bool],
 ) -> Iterator[tuple[ServerInstance, float]]:
     """The server and the seconds until it took connections."""
-    places = [place for place in (run_dir, log_dir) if place]
-    for place in places:
-        forget_cached(place)
+    directories = [directory for directory in (run_dir, log_dir) if directory]
+    for directory in directories:
+        forget_cached(directory)
     # Anew for each start: stopping a server lifts its limits.
-    with emulated_device(plan.emulation, places, run=plan.name) as limits:
+    with emulated_device(plan.emulation, directories, run=plan.name) as limits:
         began = time.monotonic()
         with running_server(
             plan.binary,

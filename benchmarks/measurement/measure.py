@@ -57,9 +57,9 @@ def measure(
     ):
         should_stop = watch.should_stop
         dataset = find_dataset(plan, steps, should_stop)
-        places = [place for place in (run_dir, log_dir) if place]
+        directories = [directory for directory in (run_dir, log_dir) if directory]
         # Before the long part: limits that cannot be set cost no copy of the dataset.
-        limits = stack.enter_context(emulated_device(plan.emulation, places, run=plan.name))
+        limits = stack.enter_context(emulated_device(plan.emulation, directories, run=plan.name))
         steps.enter("cloning the dataset")
         clone(dataset, run_dir / "data", log_dir=log_dir, should_stop=should_stop)
         steps.enter("starting the server")

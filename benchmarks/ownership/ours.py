@@ -46,20 +46,20 @@ def check_ours(folder: Path) -> None:
         if name == "..":  # of a link; a path's own are taken as they are
             here = os.path.dirname(here)
             continue
-        place = os.path.join(here, name)
-        found = os.lstat(place)
+        path = os.path.join(here, name)
+        found = os.lstat(path)
         if stat.S_ISLNK(found.st_mode):
             links += 1
             if links > MAX_LINKS:
                 raise DeviceUnusable(f"{folder}: a loop of symbolic links")
             # In /tmp anybody can make a link that leads to a directory of ours.
-            _check_owner(place, found, f"rm {shlex.quote(place)}")
-            target = Path(os.readlink(place))
+            _check_owner(path, found, f"rm {shlex.quote(path)}")
+            target = Path(os.readlink(path))
             left += [part for part in reversed(target.parts) if part != "/"]
             here = "/" if target.is_absolute() else here
             continue
-        _check_directory(place, found, is_last=not left)
-        here = place
+        _check_directory(path, found, is_last=not left)
+        here = path
 
 
 def is_ours(found: os.stat_result) -> bool:
@@ -75,21 +75,21 @@ def others_may_write(found: os.stat_result) -> bool:
     return bool(found.st_mode & others)
 
 
-def _check_directory(place: str, found: os.stat_result, *, is_last: bool) -> None:
+def _check_directory(path: str, found: os.stat_result, *, is_last: bool) -> None:
     if not stat.S_ISDIR(found.st_mode):
-        raise DeviceUnusable(f"{place}: not a directory")
-    quoted = shlex.quote(place)
-    _check_owner(place, found, f"chown {_name(os.geteuid())}: {quoted}" if is_last else "")
+        raise DeviceUnusable(f"{path}: not a directory")
+    quoted = shlex.quote(path)
+    _check_owner(path, found, f"chown {_name(os.geteuid())}: {quoted}" if is_last else "")
     if found.st_mode & stat.S_ISVTX:
         return  # like /tmp: others may add to it, but not rename or delete what is ours
     if others_may_write(found):
-        who = f"{place} can be written to by other users"
+        who = f"{path} can be written to by other users"
         raise DeviceUnusable(_unsafe(who, f"chmod go-w {quoted}"))
 
 
-def _check_owner(place: str, found: os.stat_result, mend: str) -> None:
+def _check_owner(path: str, found: os.stat_result, mend: str) -> None:
     if not is_ours(found):
-        raise DeviceUnusable(_unsafe(f"{place} belongs to {_name(found.st_uid)}", mend))
+        raise DeviceUnusable(_unsafe(f"{path} belongs to {_name(found.st_uid)}", mend))
 
 
 def _unsafe(who: str, mend: str) -> str:

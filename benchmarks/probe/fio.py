@@ -68,7 +68,7 @@ class Control:
 
 
 def run_job(
-    fio: Fio, job: Job, engine: str, place: Workspace, size: int, control: Control
+    fio: Fio, job: Job, engine: str, workspace: Workspace, size: int, control: Control
 ) -> JobResult:
     """Run one job on the first `size` bytes of the probe's file.
 
@@ -76,11 +76,13 @@ def run_job(
     does not let it in, EmulationUnavailable. fio is killed with us.
     """
     entry = control.resource_limits.entry_words if control.resource_limits else []
-    argv = [str(fio.path), *arguments(job, engine, place.file_name, size)]
+    argv = [str(fio.path), *arguments(job, engine, workspace.file_name, size)]
     deadline = min(control.deadline, time.monotonic() + job.seconds + _SLACK_S)
     output: list[str] = []
     asked = float("-inf")
-    with Child(argv, cwd=place.directory, pass_fds=(place.descriptor,), entry=entry) as child:
+    with Child(
+        argv, cwd=workspace.directory, pass_fds=(workspace.descriptor,), entry=entry
+    ) as child:
         while not child.silent():
             now = time.monotonic()
             if now - asked >= _ASK_EVERY_S:
@@ -107,10 +109,12 @@ def run_job(
     return parse(job, engine, "\n".join(output))
 
 
-def works(fio: Fio, job: Job, engine: str, place: Workspace, size: int, control: Control) -> bool:
+def works(
+    fio: Fio, job: Job, engine: str, workspace: Workspace, size: int, control: Control
+) -> bool:
     """Whether fio can do a job of this kind here with that engine; tries it for a moment."""
     try:
-        run_job(fio, job, engine, place, size, control)
+        run_job(fio, job, engine, workspace, size, control)
     except ProbeFailed:
         return False
     return True

@@ -75,15 +75,15 @@ def probe_device(
     with ExitStack() as stack:
         watch = stack.enter_context(ReserveWatch([device.path], should_stop))
         control = Control(began + patience_s, watch.should_stop, resource_limits)
-        place = stack.enter_context(workspace(device.path))
+        scratch = stack.enter_context(workspace(device.path))
         size = file_size(device)
-        os.ftruncate(place.descriptor, size)
-        engine, direct_missing = _choose_engine(fio, place, size, control)
+        os.ftruncate(scratch.descriptor, size)
+        engine, direct_missing = _choose_engine(fio, scratch, size, control)
         if direct_missing:
             size = min(size, buffered_size())
         jobs = plan_jobs(seconds, direct=not direct_missing)
         tracing = stack.enter_context(tracer(device.block_device))
-        bench = _Bench(fio, engine, place, device.block_device, tracing, control)
+        bench = _Bench(fio, engine, scratch, device.block_device, tracing, control)
         report = _Report(progress, jobs)
         report.enter(0)
         filled = bench.measure(jobs[0], size)
@@ -114,7 +114,7 @@ class _Bench:
 
     fio: Fio
     engine: str
-    place: Workspace
+    scratch: Workspace
     block_device: str | None
     tracing: Tracer | str
     control: Control
@@ -126,7 +126,7 @@ class _Bench:
         tracing = self.tracing if is_idle and isinstance(self.tracing, Tracer) else None
         before = read_counters(self.block_device, job.pattern)
         with tracing.on() if tracing else nullcontext():
-            result = run_job(self.fio, job, self.engine, self.place, size, self.control)
+            result = run_job(self.fio, job, self.engine, self.scratch, size, self.control)
         dispatched_us = tracing.dispatch_to_completion_us(job) if tracing else None
         split = split_latency(
             result,
@@ -158,16 +158,16 @@ class _Report:
         self._listener(Progress(1.0, "", len(self._jobs), len(self._jobs)))
 
 
-def _choose_engine(fio: Fio, place: Workspace, size: int, control: Control) -> tuple[str, str]:
+def _choose_engine(fio: Fio, scratch: Workspace, size: int, control: Control) -> tuple[str, str]:
     """The first of fio's engines that writes around the page cache here, or why none does.
 
     Each is tried for a moment: kernels, containers and file systems forbid them in many ways.
     """
-    if missing := supports_direct(place.descriptor):
+    if missing := supports_direct(scratch.descriptor):
         return "psync", missing
     trial = replace(plan_jobs(0, direct=True)[0], seconds=MIN_JOB_S)
     for engine in ENGINES:
-        if works(fio, trial, engine, place, size, control):
+        if works(fio, trial, engine, scratch, size, control):
             return engine, ""
     return "psync", f"direct I/O failed with each of fio's engines {', '.join(ENGINES)}"
 

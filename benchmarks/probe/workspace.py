@@ -71,14 +71,14 @@ def buffered_size() -> int:
 
 
 @contextlib.contextmanager
-def workspace(place: Path) -> Iterator[Workspace]:
-    """A folder `oltp-advisor/probe-<process>` below `place` with an unnamed file in it.
+def workspace(directory: Path) -> Iterator[Workspace]:
+    """A folder `oltp-advisor/probe-<process>` below `directory` with an unnamed file in it.
 
     The file never has a name, or loses it before a byte is written: when its last descriptor is
     closed, by whatever death, the file system frees it. An empty folder is all that can stay
     behind, until the next `sweep_probes`.
     """
-    root = DeviceLayout(place).root
+    root = DeviceLayout(directory).root
     try:
         make_ours(root)
         sweep_probes(root)

@@ -183,13 +183,13 @@ def copy_data_dir(source: Path, target: Path, should_stop: Callable[[], bool]) -
     """
     target.mkdir(mode=0o700)
     for folder, folders, files in os.walk(source):
-        place = target / Path(folder).relative_to(source)
+        copied = target / Path(folder).relative_to(source)
         for name in folders:
-            (place / name).mkdir(mode=0o750)
+            (copied / name).mkdir(mode=0o750)
         for name in files:
             if should_stop():
                 raise RunFailed(Outcome.CANCELLED, "cancelled while a data directory was copied")
-            _copy_file(Path(folder, name), place / name)
+            _copy_file(Path(folder, name), copied / name)
 
 
 def _copy_file(source: Path, target: Path) -> None:

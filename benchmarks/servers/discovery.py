@@ -23,5 +23,5 @@ def server_candidates(installed_dir: Path, search_path: str | None = None) -> li
         for name in ("mysqld", "mariadbd")
         if (there := shutil.which(name, path=search_path)) is not None
     ]
-    installed = [installed_dir / place for place in _INSTALLED]
-    return [*found, *(place for place in installed if place.exists())]
+    installed = [installed_dir / path for path in _INSTALLED]
+    return [*found, *(path for path in installed if path.exists())]

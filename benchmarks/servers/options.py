@@ -110,18 +110,18 @@ def config_text(ours: list[tuple[str, str | None]], knobs: list[tuple[str, str |
 
 def location_options(binary: ServerBinary, paths: InstancePaths) -> list[tuple[str, str | None]]:
     """The options that say where things are."""
-    places: list[tuple[str, str | None]] = []
+    options: list[tuple[str, str | None]] = []
     if binary.basedir is not None:
-        places.append(("basedir", str(binary.basedir)))
+        options.append(("basedir", str(binary.basedir)))
         for share in share_folders(binary):
             if (share / "english" / "errmsg.sys").exists():
-                places.append(("lc_messages_dir", str(share)))
-                places.append(("character_sets_dir", str(share / "charsets")))
+                options.append(("lc_messages_dir", str(share)))
+                options.append(("character_sets_dir", str(share / "charsets")))
                 break
         plugins = (binary.basedir / folder for folder in _PLUGIN_FOLDERS)
         if found := next((folder for folder in plugins if folder.is_dir()), None):
-            places.append(("plugin_dir", str(found)))
-    places += [
+            options.append(("plugin_dir", str(found)))
+    options += [
         ("datadir", str(paths.data_dir)),
         ("tmpdir", str(paths.tmp_dir)),
         ("socket", str(paths.socket)),
@@ -129,10 +129,10 @@ def location_options(binary: ServerBinary, paths: InstancePaths) -> list[tuple[s
         ("log_error", str(paths.error_log)),
     ]
     if paths.log_dir is not None:
-        places.append(("innodb_log_group_home_dir", str(paths.log_dir)))
+        options.append(("innodb_log_group_home_dir", str(paths.log_dir)))
     if binary.flavour is Flavour.MARIADB:  # which has no NULL here
-        places.append(("secure_file_priv", str(paths.tmp_dir)))
-    return places
+        options.append(("secure_file_priv", str(paths.tmp_dir)))
+    return options
 
 
 def _offered(paths: InstancePaths, reach: Reach | None) -> list[tuple[str, str | None]]:

@@ -62,7 +62,7 @@ def running_server(
     log_dir = log_dir.absolute() if log_dir is not None else None
     run_dir.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as afterwards:
-        socket, socket_dir = _socket_place(run_dir)
+        socket, socket_dir = _socket_path(run_dir)
         if socket_dir is not None:
             afterwards.callback(delete, socket_dir)
         paths = InstancePaths(data_dir=data_dir, run_dir=run_dir, socket=socket, log_dir=log_dir)
@@ -109,7 +109,7 @@ def _sweep(paths: InstancePaths) -> None:
     paths.init_file.unlink(missing_ok=True)
 
 
-def _socket_place(run_dir: Path) -> tuple[Path, Path | None]:
+def _socket_path(run_dir: Path) -> tuple[Path, Path | None]:
     """The socket's path, and the directory made for it when `run_dir` is too long a name."""
     socket = run_dir / OWN / "mysqld.sock"
     if len(os.fsencode(socket)) <= SOCKET_LIMIT:

@@ -13,15 +13,15 @@ from benchmarks.storage.reserve import VARIABLE, Room, room_of
 
 
 class ReserveWatch:
-    """Context manager around a job that writes below `places`.
+    """Context manager around a job that writes below `directories`.
 
     To be polled through its own `should_stop` in place of the job's: that also says yes once a
     file system is down to its reserve, whoever fills it. Entering, and the job that was stopped
     for that reason, raise RunFailed(DISK_FULL) with the file system and the figures.
     """
 
-    def __init__(self, places: Sequence[Path], should_stop: Callable[[], bool]) -> None:
-        self._places = places
+    def __init__(self, directories: Sequence[Path], should_stop: Callable[[], bool]) -> None:
+        self._directories = directories
         self._asked_to_stop = should_stop
         self._crossed: Room | None = None
 
@@ -41,9 +41,9 @@ class ReserveWatch:
 
     def _look(self) -> Room | None:
         """A file system that is down to its reserve now; kept for the job that ends of it."""
-        for place in self._places:
+        for directory in self._directories:
             try:
-                room = room_of(place)
+                room = room_of(directory)
             except OSError:  # gone: what is written there finds out
                 continue
             if room.usable < 0:
@@ -52,9 +52,9 @@ class ReserveWatch:
         return None
 
 
-def require_room(place: Path, needed_bytes: int, purpose: str) -> None:
+def require_room(directory: Path, needed_bytes: int, purpose: str) -> None:
     """RunFailed(DISK_FULL) unless so much can be written beside the reserve."""
-    room = room_of(place)
+    room = room_of(directory)
     if room.usable < needed_bytes:
         raise no_room(room, f"no room for {purpose}, which takes {human_bytes(needed_bytes)}: ")
 

@@ -58,10 +58,10 @@ def build_series(
     """
     on_tick: dict[int, Snapshot] = {}
     for snapshot in snapshots:
-        place = (snapshot.t - origin) / period_s
-        tick = math.floor(place + 0.5)
+        periods = (snapshot.t - origin) / period_s
+        tick = math.floor(periods + 0.5)
         rival = on_tick.get(tick)
-        if rival is None or abs(place - tick) < abs((rival.t - origin) / period_s - tick):
+        if rival is None or abs(periods - tick) < abs((rival.t - origin) / period_s - tick):
             on_tick[tick] = snapshot
     ticks = sorted(on_tick)
     series = []

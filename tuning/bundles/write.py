@@ -76,8 +76,8 @@ def _files(
     yield "request.json", _json(repeat_request(study))
     yield "repeat.sh", repeat_script(study).encode()
     candidates = Candidate.objects.filter(study=study).select_related("config")
-    for place, one in enumerate(candidates):
-        yield f"configs/{place:03}-{_safe(one.name)}.cnf", render_cnf(one.config.knobs).encode()
+    for number, one in enumerate(candidates):
+        yield f"configs/{number:03}-{_safe(one.name)}.cnf", render_cnf(one.config.knobs).encode()
     bulky = Run.objects.in_bulk([run.pk for run in runs])
     yield "fingerprints.json", _json({str(pk): run.fingerprint for pk, run in bulky.items()})
     for pk, run in bulky.items():

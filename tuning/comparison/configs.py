@@ -1,6 +1,6 @@
 """Chosen configs side by side: where their knobs differ, and what was measured of each.
 
-Figures of different places are never mixed: a place is what runs have in common that are ranked
+Figures of different setups are never mixed: a setup is what runs have in common that are ranked
 together (`Run.comparability_key`, which stands for host, device, server and load).
 """
 
@@ -22,7 +22,7 @@ METRICS = ("tpmP", "p95_ms", "server_path_length")
 
 @dataclass(frozen=True)
 class Measured:
-    """One config at one place. `ratio` is of tpmP to that of the first config there."""
+    """One config in one setup. `ratio` is of tpmP to that of the first config there."""
 
     config: Config
     figures: Mapping[str, Spread | None]
@@ -30,7 +30,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class MeasuredPlace:
+class MeasuredSetup:
     """Where at least one of the configs was measured; `configs` in the order of the question."""
 
     host: Host
@@ -46,7 +46,7 @@ class ConfigComparison:
 
     configs: list[Config]
     differences: Mapping[str, list[str | None]]
-    places: list[MeasuredPlace]
+    setups: list[MeasuredSetup]
 
 
 def differing_knobs(knobs: Sequence[Mapping[str, str]]) -> dict[str, list[str | None]]:
@@ -57,7 +57,7 @@ def differing_knobs(knobs: Sequence[Mapping[str, str]]) -> dict[str, list[str | 
 
 
 def compare_configs(configs: Sequence[Config]) -> ConfigComparison:
-    """The configs with all their successful runs, places with most configs first."""
+    """The configs with all their successful runs, setups with most configs first."""
     rows = (
         Run.objects.filter(
             config__in=configs,
@@ -79,28 +79,28 @@ def compare_configs(configs: Sequence[Config]) -> ConfigComparison:
     )
     found: dict[Key, dict[int, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        place = (
+        setup = (
             row["host_id"],
             row["device_id"],
             row["server_id"],
             row["workload_id"],
             row["comparability_key"],
         )
-        found[place][row["config_id"]].append(row)
+        found[setup][row["config_id"]].append(row)
     rows_of = _Rows(found)
-    places = sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
+    setups = sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
     return ConfigComparison(
         list(configs),
         differing_knobs([one.knobs for one in configs]),
-        [_place(rows_of, key, there, configs) for key, there in places],
+        [_setup(rows_of, key, there, configs) for key, there in setups],
     )
 
 
 class _Rows:
-    """The hosts, devices, servers and workloads of the places, in a query each."""
+    """The hosts, devices, servers and workloads of the setups, in a query each."""
 
-    def __init__(self, places: Collection[Key]) -> None:
-        hosts, devices, servers, workloads, _ = zip(*places, strict=True) if places else [()] * 5
+    def __init__(self, setups: Collection[Key]) -> None:
+        hosts, devices, servers, workloads, _ = zip(*setups, strict=True) if setups else [()] * 5
         self.hosts = Host.objects.defer("inventory").in_bulk(hosts)
         self.devices = Device.objects.in_bulk(devices)
         self.servers = Server.objects.in_bulk(servers)
@@ -108,12 +108,12 @@ class _Rows:
         Workload.objects.fetch_load_hosts(self.workloads.values())
 
 
-def _place(
+def _setup(
     rows: _Rows,
     key: Key,
     there: Mapping[int, list[Mapping[str, Any]]],
     configs: Sequence[Config],
-) -> MeasuredPlace:
+) -> MeasuredSetup:
     host, device, server, workload, _ = key
     figures = {
         one.pk: {name: spread(row[name] for row in there[one.pk]) for name in METRICS}
@@ -121,7 +121,7 @@ def _place(
         if one.pk in there
     }
     first = figures.get(configs[0].pk, {}).get("tpmP")
-    return MeasuredPlace(
+    return MeasuredSetup(
         rows.hosts[host],
         rows.devices[device],
         rows.servers[server],

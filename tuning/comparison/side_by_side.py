@@ -96,7 +96,7 @@ def _figures(
     values = [_values(side, name) for side in sides]
     alpha = ALPHA / max(len(sides) - 1, 1)
     found: list[Figure | None] = []
-    for place, there in enumerate(values):
+    for index, there in enumerate(values):
         if not there:
             found.append(None)
             continue
@@ -104,9 +104,9 @@ def _figures(
         is_positive = min(known) > 0
         interval = mean_interval(known) if is_positive else None
         ratio, bounds = None, None
-        if place and with_ratios and is_positive and values[0] and min(values[0].values()) > 0:
+        if index and with_ratios and is_positive and values[0] and min(values[0].values()) > 0:
             compared = ratio_of(
-                _by_block(sides[0], values[0]), _by_block(sides[place], there), alpha
+                _by_block(sides[0], values[0]), _by_block(sides[index], there), alpha
             )
             ratio, bounds = compared or (None, None)
         found.append(

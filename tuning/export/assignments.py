@@ -172,8 +172,8 @@ def statements(
     if one.knob.name == GTID_MODE and before in _GTID_STEPS and one.value in _GTID_STEPS:
         start, end = _GTID_STEPS.index(before), _GTID_STEPS.index(one.value)
         step = 1 if end > start else -1
-        for place in range(start + step, end, step):
-            yield f"SET GLOBAL gtid_mode = '{_GTID_STEPS[place]}';"
+        for index in range(start + step, end, step):
+            yield f"SET GLOBAL gtid_mode = '{_GTID_STEPS[index]}';"
     yield f"SET {verb} {one.knob.variable(server)} = {literal(one.knob, one.value)};"
 
 
@@ -190,9 +190,9 @@ def _put_first(found: dict[str, Assignment], first: str, second: str) -> None:
     """Order two entries: the second is moved behind the first."""
     names = list(found)
     if names.index(first) > names.index(second):
-        place = names.index(second)
+        index = names.index(second)
         names.remove(first)
-        names.insert(place, first)
+        names.insert(index, first)
         entries = {name: found[name] for name in names}
         found.clear()
         found.update(entries)

@@ -75,10 +75,10 @@ def patched(facts: ExportFacts, current: bytes, had: dict[str, CurrentLine]) -> 
     for line in lines_of(facts):
         found = had.get(line.name)
         if found is not None and found.value != line.value:
-            place = found.setting.line - 1
+            index = found.setting.line - 1
             was = f"Was {found.setting.value}." if found.setting.value is not None else ""
             said = comment(f"{was} {about_in_short(line, facts)}")
-            edits.changed[place] = [*said, _rewritten(lines[place], found, line)]
+            edits.changed[index] = [*said, _rewritten(lines[index], found, line)]
         elif found is None and line.written:
             edits.added += [
                 *comment(about_in_short(line, facts)),
@@ -87,9 +87,9 @@ def patched(facts: ExportFacts, current: bytes, had: dict[str, CurrentLine]) -> 
     out = merge(facts, had).out
     for found in all_lines(current, facts.server):
         if found.knob.name in out:
-            place = found.setting.line - 1
+            index = found.setting.line - 1
             why = comment(f"Removed. {out[found.knob.name]}.")
-            edits.changed[place] = [*why, _commented(lines[place])]
+            edits.changed[index] = [*why, _commented(lines[index])]
     return "".join(_applied(lines, edits, facts))
 
 
@@ -99,16 +99,16 @@ def _applied(lines: list[str], edits: _Edits, facts: ExportFacts) -> Iterator[st
         *comment(f"Added by the MySQL OLTP tuning advisor, study {facts.study}, {facts.date}"),
         *edits.added,
     ]
-    place_to_add = _end_of_group(lines)
-    for place, line in enumerate(lines):
+    add_after = _end_of_group(lines)
+    for index, line in enumerate(lines):
         ending = line[len(line.rstrip("\r\n")) :]
-        for new in edits.changed.get(place, [])[:-1]:
+        for new in edits.changed.get(index, [])[:-1]:
             yield new + end
-        yield edits.changed[place][-1] + ending if place in edits.changed else line
-        if added and place == place_to_add:
+        yield edits.changed[index][-1] + ending if index in edits.changed else line
+        if added and index == add_after:
             yield "" if ending else end
             yield from (new + end for new in added)
-    if added and place_to_add is None:
+    if added and add_after is None:
         if lines:
             yield end if lines[-1].endswith("\n") else end + end
         yield from (new + end for new in ("[mysqld]", *added))
@@ -118,12 +118,12 @@ def _end_of_group(lines: list[str]) -> int | None:
     """The index of the last option (or the header) in the last [mysqld]; None without one."""
     found: int | None = None
     inside = False
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         text = line.removeprefix("\ufeff").strip()
         if text.startswith("["):
             inside = text[1:].partition("]")[0].rstrip() == "mysqld"
         if inside and text and text[0] not in "#;":
-            found = place
+            found = index
     return found
 
 

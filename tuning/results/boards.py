@@ -350,7 +350,7 @@ def _comparable_key(slots: Sequence[SlotRow]) -> str:
         for slot in ok
         if (slot.block, slot.run.comparability_key) in baselines
     )
-    last = {key: place for place, key in enumerate(keys)}
+    last = {key: index for index, key in enumerate(keys)}
     return max(last, key=lambda key: (rankable[key], keys.count(key), last[key]), default="")
 
 

@@ -93,7 +93,7 @@ def gate_history(study: Study) -> GateHistory:
         for row in rows
     )
     baselines = {row.study_id: names[row.study_id, True][1] for row in rows}
-    seen = [measured(points, place) for place in range(len(metrics))]
+    seen = [measured(points, index) for index in range(len(metrics))]
     found_levels = tuple(levels([candidate for _, candidate, _ in one]) for one in seen)
     changes = [
         change
@@ -113,12 +113,12 @@ def _figures(row: GateVerdict, metrics: Sequence[Metric]) -> tuple[Figures | Non
     )
 
 
-def measured(points: Sequence[GatePoint], place: int) -> list[tuple[GatePoint, float, float]]:
-    """Of the metric at `place` each gate with the candidate's and the baseline's figure."""
+def measured(points: Sequence[GatePoint], index: int) -> list[tuple[GatePoint, float, float]]:
+    """Of the metric at `index` each gate with the candidate's and the baseline's figure."""
     return [
         (point, found.candidate, found.baseline)
         for point in points
-        if (found := point.figures[place]) and found.candidate and found.baseline
+        if (found := point.figures[index]) and found.candidate and found.baseline
     ]
 
 

@@ -135,11 +135,11 @@ def _looks(slots: Sequence[SlotRow], metric: Metric) -> list[Look]:
         for one in Metric
     }
     found: list[Look] = []
-    for place, slot in enumerate(slots):
+    for index, slot in enumerate(slots):
         is_void = not slot.run.is_finished or slot.run.state in VOID
         if not (slot.candidate.is_baseline or is_void):
             number = len(found) + 1
-            known = {one: ratio for one in Metric if (ratio := ratios[one][place]) is not None}
+            known = {one: ratio for one in Metric if (ratio := ratios[one][index]) is not None}
             here = rounds[slot.block]
             ratio = known.get(metric)
             found.append(Look(number, here, slot.candidate, slot.run, ratio, known))

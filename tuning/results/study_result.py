@@ -193,8 +193,8 @@ class StudyResult:
         claims = self.template.claims if self.template else ()
         if not claims:
             return []
-        places = claim_boards(self.boards, self.candidates.values(), self.devices.values())
-        return evaluate_all(claims, places)
+        boards = claim_boards(self.boards, self.candidates.values(), self.devices.values())
+        return evaluate_all(claims, boards)
 
     @cached_property
     def recommendations(self) -> list[Recommendation]:

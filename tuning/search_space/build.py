@@ -104,7 +104,7 @@ def _pinned(request: SpaceRequest, situation: Situation) -> dict[str, str]:
         return {}
     try:
         report = check_knobs(
-            _searched_partners(request) | request.pinned,
+            {**_searched_partners(request), **request.pinned},
             situation.target,
             source="pinned",
             durability=situation.durability,

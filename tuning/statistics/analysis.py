@@ -139,8 +139,8 @@ def analyse_table(
     found = compare(fitted, alpha)
     standings = _standings(data, fitted, found, metric, 1 - alpha)
     best = int(found.winner()[0])
-    place = _simplest(data.names, found, best, changes)
-    rivals = found.better[0] & found.tied(np.array([place]))[0]
+    winner = _simplest(data.names, found, best, changes)
+    rivals = found.better[0] & found.tied(np.array([winner]))[0]
     return Analysis(
         metric=metric,
         baseline=data.names[0],
@@ -149,17 +149,17 @@ def analyse_table(
         run_noise=_share(float(np.sqrt(fitted.pooled[0]))) if fitted.df[0] >= 1 else None,
         same=_same(data, fitted, metric),
         blocks=int(np.isfinite(data.y[0, :2]).any(axis=0).sum()),
-        winner=data.names[place] if place else None,
-        rivals=tuple(data.names[i] for i in np.flatnonzero(rivals) if i != place),
+        winner=data.names[winner] if winner else None,
+        rivals=tuple(data.names[i] for i in np.flatnonzero(rivals) if i != winner),
         differences=_differences(data, found, metric, 1 - alpha),
-        passed_over=data.names[best] if best != place else None,
+        passed_over=data.names[best] if best != winner else None,
     )
 
 
 def _simplest(
     names: Sequence[str], found: Contrasts, best: int, changes: Mapping[str, int]
 ) -> int:
-    """The place of the winner: the best, or one like it that changes fewer variables."""
+    """The index of the winner: the best, or one like it that changes fewer variables."""
     if not best or names[best] not in changes:
         return best
     effects = found.effects[0]

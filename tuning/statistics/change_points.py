@@ -88,10 +88,10 @@ def change_points(series: Sequence[float], alpha: float = ALPHA) -> list[int]:
     y = np.asarray(series, dtype=float)
     if len(y) < MIN_POINTS:
         return []
-    place, size = (found[0] for found in _strongest(y[None]))
+    index, size = (found[0] for found in _strongest(y[None]))
     if size <= _bound_near(len(y), alpha):
         return []
-    split = int(place)
+    split = int(index)
     # Each part is judged alone: two tests more, so half of the rate for each.
     before = change_points(series[:split], alpha / 2)
     after = change_points(series[split:], alpha / 2)

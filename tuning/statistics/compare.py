@@ -50,12 +50,12 @@ class Contrasts:
         found[:, 0] = -1e300  # chosen only if nothing else is better
         return np.asarray(found.argmax(axis=1))
 
-    def tied(self, place: NDArray[np.int64]) -> Flags:
-        """(studies, T): what does not measurably differ from the treatment at `place`.
+    def tied(self, treatment: NDArray[np.int64]) -> Flags:
+        """(studies, T): what does not measurably differ from `treatment` (its index).
 
         The treatment itself is included. A NaN difference is not tied: False.
         """
-        index = place[:, None]
+        index = treatment[:, None]
         mine = np.take_along_axis(self.effects, index, axis=1)
         half = np.take_along_axis(self.pair_half, index[:, :, None], axis=1)[:, 0]
         with np.errstate(invalid="ignore"):

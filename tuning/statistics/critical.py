@@ -146,14 +146,14 @@ def _solve(normal: Floats, alpha: float, looks: int) -> Floats:
         first, before, last = last, now, last + step
         now = excess(last)
     # A tiny error rate is less than the probabilities are exact: then Bonferroni's.
-    return np.where(np.abs(now) <= _TOLERANCE, np.exp(last), bonferroni)
+    return np.asarray(np.where(np.abs(now) <= _TOLERANCE, np.exp(last), bonferroni))
 
 
 def _at(values: Floats, limit: Floats) -> Floats:
     """What is known at the limits, between them: the cubic through the nearest four."""
-    place = np.clip(limit / _STEP + 1, 1, len(values) - 3)
-    left = place.astype(int)
-    x = place - left
+    position = np.clip(limit / _STEP + 1, 1, len(values) - 3)
+    left = position.astype(int)
+    x = position - left
     a, b, c, d = (values[left + step] for step in (-1, 0, 1, 2))
     outer = x * (x - 1) * ((x + 1) * d - (x - 2) * a) / 6
     return np.asarray(outer + (x + 1) * (x - 2) * ((x - 1) * b - x * c) / 2)

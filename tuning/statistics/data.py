@@ -100,14 +100,14 @@ def table(
     others = dict.fromkeys([*candidates, *(run.candidate for run in seen)])
     names = (baseline, *(name for name in others if name != baseline))
     blocks = tuple(sorted({run.block for run in seen}))
-    place = {block: index for index, block in enumerate(blocks)}
+    index_of = {block: index for index, block in enumerate(blocks)}
     sign = 1.0 if metric.more_is_better else -1.0
     cut = {run.candidate for run in seen if run.is_cut_short} - {baseline}
     found: list[tuple[int, int, float]] = []
     bounds: dict[str, dict[int, float]] = {name: {} for name in names if name in cut}
     for run in seen:
         value = run.figure(metric)
-        where = place[run.block]
+        where = index_of[run.block]
         if run.candidate in cut:
             known = run.tpmP_at_most if run.is_cut_short else run.figure(Metric.TPMP)
             if metric is Metric.TPMP and known is not None:

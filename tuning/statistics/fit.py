@@ -242,8 +242,8 @@ def median_of(values: Floats, there: NDArray[np.bool_], axis: int) -> Floats:
     ordered = np.sort(np.where(there, values, np.inf), axis=axis)
     count = there.sum(axis=axis, keepdims=True)
     low, high = (
-        np.take_along_axis(ordered, np.maximum(place, 0), axis=axis).squeeze(axis)
-        for place in ((count - 1) // 2, np.minimum(count // 2, ordered.shape[axis] - 1))
+        np.take_along_axis(ordered, np.maximum(index, 0), axis=axis).squeeze(axis)
+        for index in ((count - 1) // 2, np.minimum(count // 2, ordered.shape[axis] - 1))
     )
     some = count.squeeze(axis) > 0
     return np.where(some, (np.where(some, low, 0.0) + np.where(some, high, 0.0)) / 2, 0.0)

@@ -50,5 +50,5 @@ def ladder(count: int) -> list[tuple[int, int]]:
     Each device with the next one, then every other one with the fastest: for four devices 0-1,
     1-2, 2-3, 1-3, 0-3.
     """
-    steps = [(place, place + 1) for place in range(count - 1)]
-    return steps + [(place, count - 1) for place in range(count - 3, -1, -1)]
+    steps = [(index, index + 1) for index in range(count - 1)]
+    return steps + [(index, count - 1) for index in range(count - 3, -1, -1)]

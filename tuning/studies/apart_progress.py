@@ -20,6 +20,6 @@ def apart_text(current: SlotState, there: Sequence[SlotState]) -> str:
     if current.purpose == SlotPurpose.REDUCED:
         return f"measuring the reduced config, round {number} of {len(blocks)}: {current.name}"
     in_block = [slot.order for slot in same if slot.block == current.block]
-    place = f"{in_block.index(current.order) + 1} of {len(in_block)}"
+    position = f"{in_block.index(current.order) + 1} of {len(in_block)}"
     again = " (replicate)" if current.replicate else ""
-    return f"taking the winner apart: {current.name}{again} ({place}), block {number}"
+    return f"taking the winner apart: {current.name}{again} ({position}), block {number}"

@@ -49,9 +49,15 @@ class Kept:
 
 def datasets_here(host: Host) -> list[Kept]:
     """Those on the devices of a host, which this process must run on."""
-    places = {Path(place) for place in host.devices.values_list("data_dir", flat=True)}
-    places.add(settings.DEFAULT_DEVICE)
-    found = [(place, one) for place in sorted(places) for one in shelved(DeviceLayout(place).root)]
+    directories = {
+        Path(directory) for directory in host.devices.values_list("data_dir", flat=True)
+    }
+    directories.add(settings.DEFAULT_DEVICE)
+    found = [
+        (directory, one)
+        for directory in sorted(directories)
+        for one in shelved(DeviceLayout(directory).root)
+    ]
     return _kept(host, found)
 
 
@@ -128,8 +134,8 @@ def take_all_off(found: list[Kept]) -> None:
 def _kept(host: Host, found: list[tuple[Path, Shelved]]) -> list[Kept]:
     active = Study.objects.filter(host=host, state__in=ACTIVE_STUDY_STATES)
     needed = {
-        (digest, place): study
-        for study, place, *digests in active.values_list(
+        (digest, directory): study
+        for study, directory, *digests in active.values_list(
             # The candidate of a gate may have a server of its own.
             "pk",
             "devices__data_dir",
@@ -138,7 +144,10 @@ def _kept(host: Host, found: list[tuple[Path, Shelved]]) -> list[Kept]:
         )
         for digest in digests
     }
-    return [Kept(one, place, needed.get((one.server_digest, str(place)))) for place, one in found]
+    return [
+        Kept(one, directory, needed.get((one.server_digest, str(directory))))
+        for directory, one in found
+    ]
 
 
 @contextmanager

@@ -55,24 +55,24 @@ def find_devices(
     """
     limit = usual_memory(warehouses, flavour)
     found = []
-    for place, request in enumerate(requests or [DeviceRequest()]):
-        modelled = _in_model(request, place, model)
-        with about(f"devices[{place}]"):
+    for index, request in enumerate(requests or [DeviceRequest()]):
+        modelled = _in_model(request, index, model)
+        with about(f"devices[{index}]"):
             one = find_device(modelled, inventory, memory_bytes=limit)
         found.append(one)
-    places = [
+    directories = [
         (one.data.path, one.log and one.log.path, one.emulation and one.emulation.label())
         for one in found
     ]
-    if len(set(places)) < len(places):
+    if len(set(directories)) < len(directories):
         raise BadRequest("devices names the same device twice", field="devices")
     return found
 
 
-def _in_model(request: DeviceRequest, place: int, model: ScaleModel | None) -> DeviceRequest:
+def _in_model(request: DeviceRequest, index: int, model: ScaleModel | None) -> DeviceRequest:
     """The device with the memory of the scale model; raises BadRequest if it has another."""
     kept = request.limits
-    field = f"devices[{place}]" if kept else f"devices[{place}].memory_mb"
+    field = f"devices[{index}]" if kept else f"devices[{index}].memory_mb"
     if model is None:
         if kept is not None and kept.scale is not None:
             raise BadRequest(

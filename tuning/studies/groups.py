@@ -138,23 +138,23 @@ def _devices_of(
     devices: Sequence[DeviceRequest], name: str, hosts: Sequence[str]
 ) -> dict[int, DeviceRequest]:
     """Those of that host by their place in the request."""
-    for place, one in enumerate(devices):
+    for index, one in enumerate(devices):
         if one.host and one.host not in hosts:
             raise BadRequest(
                 f"the device belongs to host {one.host}, which is not one of the study's",
-                field=f"devices[{place}]",
+                field=f"devices[{index}]",
             )
-    return {place: one for place, one in enumerate(devices) if one.host in ("", name)}
+    return {index: one for index, one in enumerate(devices) if one.host in ("", name)}
 
 
 def _on_host(
-    host: Host, error: TuningError | BenchmarkError, places: Sequence[int]
+    host: Host, error: TuningError | BenchmarkError, indexes: Sequence[int]
 ) -> TuningError:
     """The refusal with the host's name, about the field of the whole request."""
 
     def whole(found: re.Match[str]) -> str:
-        place = int(found[1])
-        return f"devices[{places[place] if place < len(places) else place}]"
+        index = int(found[1])
+        return f"devices[{indexes[index] if index < len(indexes) else index}]"
 
     field = re.sub(r"devices\[(\d+)\]", whole, error.field)
     text = f"host {host}: {error}"

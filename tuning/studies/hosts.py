@@ -23,13 +23,13 @@ def host_for(named: str = "", devices: Iterable[DeviceRequest] = ()) -> Host:
     counts, if it is one of them. Raises BadRequest for a host that does not exist, has not all the
     devices or would have to be guessed, and TuningError, no_host, where no worker ever ran.
     """
-    places = [(place, one.host) for place, one in enumerate(devices) if one.host]
-    name = named or (places[0][1] if places else "")
-    for place, there in places:
+    named_hosts = [(index, one.host) for index, one in enumerate(devices) if one.host]
+    name = named or (named_hosts[0][1] if named_hosts else "")
+    for index, there in named_hosts:
         if there != name:
             raise BadRequest(
                 f"the device belongs to host {there}, and the study is to be measured on {name}",
-                field=f"devices[{place}]",
+                field=f"devices[{index}]",
             )
     # Without the inventories, of which one at most is read.
     hosts = {host.name: host for host in Host.objects.defer("inventory")}

@@ -55,10 +55,10 @@ def inspect_device(
 
     `lists` as for a server. Raises like `inspect_server`, with the fields "path" and "log_dir".
     """
-    for field, place in (("path", request.path), ("log_dir", request.log_dir)):
-        if place is None:
+    for field, given in (("path", request.path), ("log_dir", request.log_dir)):
+        if given is None:
             continue
-        named = _path(str(place), field)
+        named = _path(str(given), field)
         with about(field):
             if not lists:
                 inventory_of(host).directory(named)

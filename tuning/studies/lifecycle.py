@@ -291,8 +291,8 @@ def _check_log_device(template: StudyTemplate, devices: Sequence[FoundDevice]) -
     if not template.needs_log_device:
         return
     asks = f"template {template.name!r} needs a directory for redo logs on a separate device"
-    for place, device in enumerate(devices):
-        field = f"devices[{place}].log_dir"
+    for index, device in enumerate(devices):
+        field = f"devices[{index}].log_dir"
         if device.log is None:
             raise BadRequest(asks, field=field)
         if shares_disk(device):

@@ -135,8 +135,8 @@ def _load_all(job: Job[Study], binary: ServerBinary) -> None:
         )
 
     # Emulated devices share the dataset of the real one below them.
-    for place in sorted(set(study.devices.values_list("data_dir", flat=True))):
-        layout = DeviceLayout(data_dir=Path(place))
+    for directory in sorted(set(study.devices.values_list("data_dir", flat=True))):
+        layout = DeviceLayout(data_dir=Path(directory))
         for warehouses in {workload.warehouses for workload in study.workloads.all()}:
             ensure_dataset(
                 binary,

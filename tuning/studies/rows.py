@@ -127,19 +127,19 @@ def add_slots(
             block=planned.block,
             purpose=SlotPurpose(planned.purpose.value),
             replicate=planned.replicate,
-            order=place,
+            order=order,
             run=Run(
                 host=study.host,
                 device=device,
                 server=candidate.measured_on,
                 workload=_lasting(workload, planned.measure_s),
                 config=candidate.config,
-                seed=study.seed + place,
+                seed=study.seed + order,
                 logs_with_data=candidate.logs_with_data,
                 binary_log=study.binary_log,
             ),
         )
-        for place, planned in enumerate(missing, start=last_order(study) + 1)
+        for order, planned in enumerate(missing, start=last_order(study) + 1)
         for candidate in [candidates[planned.candidate]]
     ]
     Run.objects.bulk_create(slot.run for slot in slots)

@@ -52,10 +52,10 @@ def _changes(
         if value is not None and plan.knobs.get(name) != value:
             yield _note(name, value, "pinned in this search"), value
     point, here = Grid(space).nearest(plan.knobs), space.values(plan.knobs)
-    for one, place, value in zip(space.dimensions, point, here, strict=True):
+    for one, index, value in zip(space.dimensions, point, here, strict=True):
         if one.name not in asked.bounds or one.low <= float(value) <= one.high:
             continue
-        moved = one.levels[int(place)]
+        moved = one.levels[int(index)]
         if moved != value:  # 0 may be a value of its own
             yield _note(one.name, moved, "within the bounds of this search"), moved
 

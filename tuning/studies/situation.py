@@ -38,12 +38,12 @@ def situation_on(
     `room`: bytes left beside all data, of `check_room`. Of a scale model the memory is its own.
     """
     limit, target = smallest_memory(devices), ServerTraits.of(binary)
-    places, connections = {one.data.path for one in devices}, max(sizes.connections)
+    directories, connections = {one.data.path for one in devices}, max(sizes.connections)
     for_pool = model.model_memory_bytes if model else room_for_pool(limit, binary.flavour)
     return Situation(
         target,
         resources_of(inventory, sizes.warehouses, for_pool),
-        facts_of_host(inventory, places, connections, limit, model, target),
+        facts_of_host(inventory, directories, connections, limit, model, target),
         DeviceFacts(free_bytes=room),
         allowed=request.allow,
         durability=max(request.durability, template.durability),

@@ -87,87 +87,87 @@ class Finding:
         return f"{self.claim.source}{figures}"
 
 
-def evaluate_all(claims: Iterable[Claim], places: Sequence[ClaimBoard]) -> list[Finding]:
+def evaluate_all(claims: Iterable[Claim], boards: Sequence[ClaimBoard]) -> list[Finding]:
     """The findings of all claims, in their order."""
-    return [finding for claim in claims for finding in evaluate(claim, places)]
+    return [finding for claim in claims for finding in evaluate(claim, boards)]
 
 
-def evaluate(claim: Claim, places: Sequence[ClaimBoard]) -> list[Finding]:
+def evaluate(claim: Claim, boards: Sequence[ClaimBoard]) -> list[Finding]:
     """The results of a claim: one finding per board that it applies to, at least one.
 
     For a knee it is one per device. Boards without the claim's candidates are skipped if others
     have them (each durability class has a board of its own).
     """
-    suited = [place for place in places if not claim.devices or place.kind in claim.devices]
+    suited = [board for board in boards if not claim.devices or board.kind in claim.devices]
     if not suited:
-        return [_undecided(claim, _no_such_device(claim, places))]
+        return [_undecided(claim, _no_such_device(claim, boards))]
     if claim.needs_seeks:
-        suited = [place for place in suited if not place.is_throttled]
+        suited = [board for board in suited if not board.is_throttled]
         if not suited:
             why = "an emulated disk has no seek times, so it cannot decide this"
             return [_undecided(claim, why)]
-    having = [place for place in suited if _has(place, claim)]
+    having = [board for board in suited if _has(board, claim)]
     if not having:
         names = " and ".join(dict.fromkeys(claim.statement.names))
         return [_undecided(claim, f"there are no comparable figures of {names}")]
     statement = claim.statement
     if isinstance(statement, Knee):
         devices: dict[tuple[int, str], list[ClaimBoard]] = {}
-        for place in having:
-            devices.setdefault((place.device_id, place.device), []).append(place)
+        for board in having:
+            devices.setdefault((board.device_id, board.device), []).append(board)
         found = [(there[0], _knee(claim, statement, there)) for there in devices.values()]
     else:
         found = [
-            (place, replace(_of_place(claim, place), connections=place.connections))
-            for place in having
+            (board, replace(_of_board(claim, board), connections=board.connections))
+            for board in having
         ]
     return [
-        replace(finding, device=place.device, device_kind=place.kind, device_id=place.device_id)
-        for place, finding in found
+        replace(finding, device=board.device, device_kind=board.kind, device_id=board.device_id)
+        for board, finding in found
     ]
 
 
-def _no_such_device(claim: Claim, places: Sequence[ClaimBoard]) -> str:
+def _no_such_device(claim: Claim, boards: Sequence[ClaimBoard]) -> str:
     kinds = " or ".join(claim.devices) or "any"
-    measured = " and ".join(dict.fromkeys(place.kind for place in places))
+    measured = " and ".join(dict.fromkeys(board.kind for board in boards))
     on = f"; it ran on {measured}" if measured else ""
     return f"the study measured no device of kind {kinds}{on}"
 
 
-def _has(place: ClaimBoard, claim: Claim) -> bool:
+def _has(board: ClaimBoard, claim: Claim) -> bool:
     statement = claim.statement
     metric = Metric.TPMP if isinstance(statement, Knee) else statement.metric
-    analysis = place.analyses.get(metric)
+    analysis = board.analyses.get(metric)
     if analysis is None:
         return False
-    names = {place.same_as.get(name, name) for name in statement.names}
+    names = {board.same_as.get(name, name) for name in statement.names}
     with_figures = {line.name for line in analysis.standings if line.ratio is not None}
     return names <= with_figures
 
 
-def _of_place(claim: Claim, place: ClaimBoard) -> Finding:
+def _of_board(claim: Claim, board: ClaimBoard) -> Finding:
     statement = claim.statement
     if isinstance(statement, Faster):
-        return _faster(claim, statement, place)
+        return _faster(claim, statement, board)
     if isinstance(statement, NoDifference):
-        return _no_difference(claim, statement, place)
+        return _no_difference(claim, statement, board)
     if isinstance(statement, Best):
-        return _best(claim, statement, place)
+        return _best(claim, statement, board)
     raise TypeError(f"not a statement about one place: {statement!r}")
 
 
-def _faster(claim: Claim, statement: Faster, place: ClaimBoard) -> Finding:
-    found = _between(place, statement.candidate, statement.than, statement.metric)
+def _faster(claim: Claim, statement: Faster, board: ClaimBoard) -> Finding:
+    found = _between(board, statement.candidate, statement.than, statement.metric)
     if found is None:
         return _same_config(claim, statement.candidate, statement.than)
-    kind = _exceeds(found, statement.by, statement.metric, _floor(place, statement.metric))
+    kind = _exceeds(found, statement.by, statement.metric, _floor(board, statement.metric))
     needed = f"; the claim is more than {_share(statement.by)}" if statement.by else ""
     said = _said(found, statement.candidate, statement.than, statement.metric)
     return _finding(claim, kind, f"{said}{needed}", found)
 
 
-def _no_difference(claim: Claim, statement: NoDifference, place: ClaimBoard) -> Finding:
-    found = _between(place, statement.candidate, statement.other, statement.metric)
+def _no_difference(claim: Claim, statement: NoDifference, board: ClaimBoard) -> Finding:
+    found = _between(board, statement.candidate, statement.other, statement.metric)
     if found is None:
         same = f"{statement.candidate} and {statement.other}: the same config here"
         return _finding(claim, FindingKind.CONFIRMED, same, Difference(1.0, None))
@@ -176,8 +176,8 @@ def _no_difference(claim: Claim, statement: NoDifference, place: ClaimBoard) -> 
     if found.interval is not None and low <= found.interval.low <= found.interval.high <= high:
         kind = FindingKind.CONFIRMED
     elif FindingKind.CONFIRMED in (
-        _exceeds(found, statement.within, Metric.TPMP, _floor(place, statement.metric)),
-        _exceeds(_turned(found), statement.within, Metric.TPMP, _floor(place, statement.metric)),
+        _exceeds(found, statement.within, Metric.TPMP, _floor(board, statement.metric)),
+        _exceeds(_turned(found), statement.within, Metric.TPMP, _floor(board, statement.metric)),
     ):
         kind = FindingKind.CONTRADICTED  # one of the two is ahead by more than that
     said = _said(found, statement.candidate, statement.other, statement.metric)
@@ -186,12 +186,12 @@ def _no_difference(claim: Claim, statement: NoDifference, place: ClaimBoard) -> 
     )
 
 
-def _best(claim: Claim, statement: Best, place: ClaimBoard) -> Finding:
+def _best(claim: Claim, statement: Best, board: ClaimBoard) -> Finding:
     """Compared with the config that comes nearest to it, or is furthest ahead."""
-    mine = place.same_as.get(statement.candidate, statement.candidate)
-    analysis = place.analyses[statement.metric]
+    mine = board.same_as.get(statement.candidate, statement.candidate)
+    analysis = board.analyses[statement.metric]
     others = statement.among or tuple(line.name for line in analysis.standings)
-    others = tuple(dict.fromkeys(place.same_as.get(name, name) for name in others))
+    others = tuple(dict.fromkeys(board.same_as.get(name, name) for name in others))
     pairs = {
         name: found
         for name in others
@@ -199,7 +199,7 @@ def _best(claim: Claim, statement: Best, place: ClaimBoard) -> Finding:
     }
     if not pairs:
         return _same_config(claim, statement.candidate, "the others")
-    floor = _floor(place, statement.metric)
+    floor = _floor(board, statement.metric)
     kinds = {name: _exceeds(found, 0.0, statement.metric, floor) for name, found in pairs.items()}
     kind = FindingKind.NOT_DECIDED
     if FindingKind.CONTRADICTED in kinds.values():
@@ -212,15 +212,15 @@ def _best(claim: Claim, statement: Best, place: ClaimBoard) -> Finding:
     return _finding(claim, kind, f"of {len(pairs) + 1} configs {said}", pairs[rival])
 
 
-def _knee(claim: Claim, statement: Knee, places: Sequence[ClaimBoard]) -> Finding:
+def _knee(claim: Claim, statement: Knee, boards: Sequence[ClaimBoard]) -> Finding:
     """Connection counts are compared like configs, with the largest as baseline."""
     runs = {
-        place.connections: [
-            replace(run, candidate=f"{place.connections}", replicate=0)
-            for run in place.observations
-            if run.candidate == place.same_as.get(statement.candidate, statement.candidate)
+        board.connections: [
+            replace(run, candidate=f"{board.connections}", replicate=0)
+            for run in board.observations
+            if run.candidate == board.same_as.get(statement.candidate, statement.candidate)
         ]
-        for place in places
+        for board in boards
     }
     counts = sorted(count for count, found in runs.items() if any(run.counts for run in found))
     most = counts[-1] if counts else 0
@@ -234,7 +234,7 @@ def _knee(claim: Claim, statement: Knee, places: Sequence[ClaimBoard]) -> Findin
         [run for count in counts for run in runs[count]],
         f"{most}",
         [f"{count}" for count in counts],
-        alpha=places[0].alpha,
+        alpha=boards[0].alpha,
     )
     gains = {count: analysis.between(f"{most}", f"{count}") for count in below}
     last = gains[below[-1]]
@@ -260,10 +260,10 @@ def _knee(claim: Claim, statement: Knee, places: Sequence[ClaimBoard]) -> Findin
     )
 
 
-def _between(place: ClaimBoard, name: str, other: str, metric: Metric) -> Difference | None:
+def _between(board: ClaimBoard, name: str, other: str, metric: Metric) -> Difference | None:
     """The difference of two candidates; None if both names are the same measured config."""
-    mine, theirs = place.same_as.get(name, name), place.same_as.get(other, other)
-    return place.analyses[metric].between(mine, theirs)
+    mine, theirs = board.same_as.get(name, name), board.same_as.get(other, other)
+    return board.analyses[metric].between(mine, theirs)
 
 
 def _exceeds(found: Difference, by: float, metric: Metric, floor: float) -> FindingKind:
@@ -293,8 +293,8 @@ def _turned(found: Difference) -> Difference:
     return Difference(1 / found.ratio, interval)
 
 
-def _floor(place: ClaimBoard, metric: Metric) -> float:
-    return place.analyses[metric].floor or 0.0
+def _floor(board: ClaimBoard, metric: Metric) -> float:
+    return board.analyses[metric].floor or 0.0
 
 
 def _oriented(ratio: float, metric: Metric) -> float:

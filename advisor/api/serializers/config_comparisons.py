@@ -45,7 +45,7 @@ class ConfigComparisonSerializer(serializers.Serializer[Any]):
         child=serializers.ListField(child=serializers.CharField(allow_null=True)),
         help_text="By knob the value in each config; null: the server's default.",
     )
-    places = MeasuredPlaceSerializer(many=True)
+    places = MeasuredPlaceSerializer(many=True, source="setups")
 
 
 class ProposalSerializer(serializers.Serializer[Any]):

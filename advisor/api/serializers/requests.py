@@ -312,8 +312,8 @@ def _study_request(values: dict[str, Any]) -> StudyRequest:
     values["server"] = Path(values["server"]) if values.get("server") else None
     device, devices = values.pop("device", None), values.pop("devices", None)
     values["devices"] = []
-    for place, one in enumerate(devices or []):
-        with about(f"devices[{place}]"):
+    for index, one in enumerate(devices or []):
+        with about(f"devices[{index}]"):
             values["devices"].append(device_request(one))
     if device:
         values["devices"] = [DeviceRequest(Path(device))]

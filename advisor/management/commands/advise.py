@@ -503,8 +503,8 @@ def _check_finished(study: Study) -> None:
 def _look(request: StudyRequest) -> None:
     """Inspect this host for a study on it, with all that the request names here."""
     here = [one for one in request.devices if one.host in ("", settings.HOST_NAME)]
-    places = [place for one in here for place in (one.path, one.log_dir) if place]
-    look_here([request.server] if request.server else [], places)
+    directories = [directory for one in here for directory in (one.path, one.log_dir) if directory]
+    look_here([request.server] if request.server else [], directories)
 
 
 def _devices(options: dict[str, Any]) -> list[DeviceRequest]:

@@ -148,8 +148,8 @@ class Command(BaseCommand):
             prepare_database(runs_a_worker=True)
             if request.host == settings.HOST_NAME:
                 servers = (request.baseline.server, request.candidate.server)
-                place = request.device.path
-                look_here([one for one in servers if one], [place] if place else [])
+                directory = request.device.path
+                look_here([one for one in servers if one], [directory] if directory else [])
             study = _run(request, console)
         except InvalidConfig as refused:
             self._fail("invalid_config: " + "; ".join(map(str, refused.problems)))

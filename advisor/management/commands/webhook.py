@@ -99,7 +99,7 @@ class Command(BaseCommand):
         site = _site(options["site"])
         url = sys.stdin.readline().strip() if options["url"] == _STDIN else options["url"]
         path = options["secret_file"]
-        with _place_for(path) as file, transaction.atomic():
+        with _file_for(path) as file, transaction.atomic():
             hook, secret = create_webhook(
                 user,
                 url,
@@ -186,7 +186,7 @@ def _site(given: str | None) -> str:
 
 
 @contextmanager
-def _place_for(path: Path | None) -> Iterator[int | None]:
+def _file_for(path: Path | None) -> Iterator[int | None]:
     """A new file of mode 0600, gone again if the block fails; None without a path.
 
     It is made before the webhook: a secret that cannot be written would be lost. Raises

@@ -11,7 +11,7 @@ from django.contrib.auth import views as auth
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
-from advisor.access.addresses import place
+from advisor.access.addresses import network_of
 from advisor.access.known import known_account, make_known
 from advisor.access.limits import (
     LOGINS,
@@ -78,7 +78,7 @@ def _limits(request: HttpRequest) -> list[tuple[Limit, str]]:
     known = known_account(request)
     if known is not None and _account(known) == account:
         return [(LOGINS_OF_BROWSER, account), (LOGINS_OF_KNOWN, account)]
-    address = place(request.META.get("REMOTE_ADDR", ""))
+    address = network_of(request.META.get("REMOTE_ADDR", ""))
     return [(LOGINS_OF_ADDRESS, address), (LOGINS_TO_ACCOUNT, account), (LOGINS, "")]
 
 

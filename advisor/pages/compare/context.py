@@ -76,10 +76,10 @@ class FigureLine:
 def columns_of(sides: Sequence[Side]) -> list[Column]:
     tokens = [side.token for side in sides]
     found = []
-    for place, side in enumerate(sides):
+    for index, side in enumerate(sides):
         others = [token for token in tokens if token != side.token]
-        first = query_of([side.token, *others]) if place else ""
-        found.append(Column("ABCDEFGHIJKLMNOP"[place], side, query_of(others), first))
+        first = query_of([side.token, *others]) if index else ""
+        found.append(Column("ABCDEFGHIJKLMNOP"[index], side, query_of(others), first))
     return found
 
 

@@ -81,7 +81,7 @@ def _by_connections(
     comparison: DeviceComparison, words: ChartWords, with_published: bool
 ) -> BySetting:
     lines = []
-    for place, device in enumerate(comparison.devices):
+    for index, device in enumerate(comparison.devices):
         points = {}
         for number in comparison.connections:
             cell = comparison.cell(device, number)
@@ -89,7 +89,7 @@ def _by_connections(
             if found is not None:
                 points[number] = found
         name, is_emulated = comparison.names[device.pk], device.emulation is not None
-        lines.append(DeviceLine(name, device_style(place), is_emulated, points))
+        lines.append(DeviceLine(name, device_style(index), is_emulated, points))
     layer, note = _layer(words.key) if with_published else ({}, "")
     return BySetting(words.axis, words.unit, lines, layer, note, words.scale)
 
@@ -103,11 +103,11 @@ def _by_io_capacity(
     lines = [
         DeviceLine(
             comparison.names[device.pk],
-            device_style(place),
+            device_style(index),
             device.emulation is not None,
             sweep.tpmP[device.pk],
         )
-        for place, device in enumerate(comparison.devices)
+        for index, device in enumerate(comparison.devices)
         if device.pk in sweep.tpmP
     ]
     return BySetting(
@@ -158,10 +158,10 @@ def _over_seconds(
     comparison: DeviceComparison, connections: int | None, samples: Samples, field: str
 ) -> list[SecondsLine]:
     lines = []
-    for place, device in enumerate(comparison.devices):
+    for index, device in enumerate(comparison.devices):
         cell = None if connections is None else comparison.cell(device, connections)
         values = samples.get(cell.middle_run, {}).get(field, ()) if cell else ()
         if any(value is not None for value in values):
             name = comparison.names[device.pk]
-            lines.append(SecondsLine(name, device_style(place), values))
+            lines.append(SecondsLine(name, device_style(index), values))
     return lines

@@ -19,8 +19,8 @@ X_TITLE = "day on which the gate was created, UTC"
 def gate_figures(history: GateHistory) -> dict[str, Figure]:
     """By the metric's value; one point is no history."""
     figures = {}
-    for place, metric in enumerate(history.metrics):
-        seen = measured(history.points, place)
+    for index, metric in enumerate(history.metrics):
+        seen = measured(history.points, index)
         if len(seen) < 2:
             continue
         unit = limit_scale(metric)
@@ -28,7 +28,7 @@ def gate_figures(history: GateHistory) -> dict[str, Figure]:
             DrawnSeries(
                 "candidates",
                 [_drawn(metric, point, value) for point, value, _ in seen],
-                [replace(one, mean=one.mean / unit) for one in history.levels[place]],
+                [replace(one, mean=one.mean / unit) for one in history.levels[index]],
             ),
             DrawnSeries("baselines", [_drawn(metric, point, value) for point, _, value in seen]),
         ]

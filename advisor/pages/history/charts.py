@@ -25,15 +25,15 @@ X_TITLE = "day on which the study's last run ended, UTC"
 def history_figures(history: BaselineHistory) -> dict[str, Chart]:
     """By the metric's value; those without a figure are left out."""
     marks = [
-        Mark(series.points[0].at, mark_label(place))
-        for place, series in enumerate(history.series)
-        if place
+        Mark(series.points[0].at, mark_label(index))
+        for index, series in enumerate(history.series)
+        if index
     ]
     found = {}
     for metric in Metric:
         drawn = [
-            _drawn(metric, series, place)
-            for place, series in enumerate(history.series)
+            _drawn(metric, series, index)
+            for index, series in enumerate(history.series)
             if series.of(metric)
         ]
         if drawn:
@@ -41,16 +41,16 @@ def history_figures(history: BaselineHistory) -> dict[str, Chart]:
     return found
 
 
-def mark_label(place: int) -> str:
-    """The letter of the series at a place, from 1; "" for the first, which follows none."""
-    if place > 26:
-        return f"{place}"
-    return chr(ord("A") + place - 1) if place else ""
+def mark_label(index: int) -> str:
+    """The letter of a series by its index, from 1; "" for the first, which follows none."""
+    if index > 26:
+        return f"{index}"
+    return chr(ord("A") + index - 1) if index else ""
 
 
-def _drawn(metric: Metric, series: Series, place: int) -> DrawnSeries:
+def _drawn(metric: Metric, series: Series, index: int) -> DrawnSeries:
     unit = limit_scale(metric)
-    label = mark_label(place)
+    label = mark_label(index)
     points = []
     for point in series.of(metric):
         found = point.figures[metric]

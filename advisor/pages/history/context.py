@@ -91,16 +91,16 @@ def history_context(device: Device, token: str) -> dict[str, Any]:
 
 def _mark_rows(history: BaselineHistory) -> list[MarkRow]:
     return [
-        MarkRow(mark_label(place), day(series.points[0].at), differences_text(series.differs))
-        for place, series in enumerate(history.series)
-        if place
+        MarkRow(mark_label(index), day(series.points[0].at), differences_text(series.differs))
+        for index, series in enumerate(history.series)
+        if index
     ]
 
 
 def _point_rows(history: BaselineHistory) -> list[PointRow]:
     """Newest first."""
     labels = {
-        series.points[0].key: mark_label(place) for place, series in enumerate(history.series)
+        series.points[0].key: mark_label(index) for index, series in enumerate(history.series)
     }
     return [
         PointRow(

@@ -123,19 +123,19 @@ class StudyDevicesForm(DeviceFields):
         asked = data.get("emulate") or [""]
         if data.get("kind") and all(throttles(name) for name in asked):
             self.add_error("kind", KIND_OF_EMULATED)
-        if not self.errors and all(place.emulate for place in self._places()):
+        if not self.errors and all(device.emulate for device in self._requests()):
             for name in ("emulate", "memory_mb"):
                 if data.get(name):
                     self.add_error(
                         name, "All selected devices are already emulated: leave this empty."
                     )
-        if not self.errors and len(self._places()) * len(self._limits()) > MAX_DEVICES:
+        if not self.errors and len(self._requests()) * len(self._limits()) > MAX_DEVICES:
             self.add_error("devices", f"A study can have at most {MAX_DEVICES} devices.")
         return data
 
     def device_requests(self) -> list[DeviceRequest]:
         """The requested devices; empty for the host's default device."""
-        requests = [request for place in self._places() for request in self._under_limits(place)]
+        requests = [one for device in self._requests() for one in self._under_limits(device)]
         return [] if requests == [DeviceRequest()] else requests
 
     def field_of_device(self, field: str) -> str | None:
@@ -147,33 +147,33 @@ class StudyDevicesForm(DeviceFields):
         if name in ("emulate", "memory_mb") and self.cleaned_data.get(name):
             return name
         is_registered = [
-            place < len(self.cleaned_data["devices"])
-            for place, one in enumerate(self._places())
+            index < len(self.cleaned_data["devices"])
+            for index, one in enumerate(self._requests())
             for _ in self._under_limits(one)
         ]
         return "devices" if is_registered[int(found[1])] else name
 
-    def _under_limits(self, place: DeviceRequest) -> list[DeviceRequest]:
-        if place.emulate:
-            return [place]
+    def _under_limits(self, device: DeviceRequest) -> list[DeviceRequest]:
+        if device.emulate:
+            return [device]
         return [
             replace(
-                place,
+                device,
                 emulate=name,
                 memory_bytes=memory,
-                kind=None if throttles(name) else place.kind,
+                kind=None if throttles(name) else device.kind,
             )
             for name, memory in self._limits()
         ]
 
-    def _places(self) -> list[DeviceRequest]:
+    def _requests(self) -> list[DeviceRequest]:
         data = self.cleaned_data
-        places = [request_for(self._registered[pk]) for pk in data["devices"]]
-        if data["path"] or not places:
-            places.append(
+        devices = [request_for(self._registered[pk]) for pk in data["devices"]]
+        if data["path"] or not devices:
+            devices.append(
                 DeviceRequest(path=data["path"], log_dir=data["log_dir"], kind=data["kind"])
             )
-        return places
+        return devices
 
     def _limits(self) -> list[tuple[str, int | None]]:
         data = self.cleaned_data

@@ -58,8 +58,8 @@ def report_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
         ],
         "more_recommendations": max(len(cards) - MAX_RECOMMENDATIONS, 0),
         "charted": board_key(boards[0]) if boards else "",
-        "charted_place": (
-            _place(boards[0], result) or "durability D0" if len(result.boards) > 1 else ""
+        "charted_board": (
+            _board_title(boards[0], result) or "durability D0" if len(result.boards) > 1 else ""
         ),
         "quality": result.data_quality,
         "facts": _facts(result)[:MAX_FACTS],
@@ -90,12 +90,12 @@ def _board(board: Board, result: StudyResult, most: int) -> ReportBoard:
 
 
 def _title(board: Board, result: StudyResult) -> str:
-    place = _place(board, result)
+    title = _board_title(board, result)
     by = "" if result.aim.objective is Metric.TPMP else f" by {result.aim.objective.value}"
-    return f"Ranking{by}" + (f": {place}" if place else "")
+    return f"Ranking{by}" + (f": {title}" if title else "")
 
 
-def _place(board: Board, result: StudyResult) -> str:
+def _board_title(board: Board, result: StudyResult) -> str:
     """What tells it from the study's other boards."""
     words = [str(board.device)] if devices_to_name(result.devices.values()) else []
     if len(result.workloads) > 1:

@@ -123,12 +123,12 @@ def _value_lines(found: SearchResult, space: Space) -> Iterator[ValueLine]:
             value = look.candidate.config.knobs.get(one.name) or one.default
             if value and look.ratio is not None:
                 seen.setdefault(value, []).append(look.ratio)
-        for value, ratios in sorted(seen.items(), key=lambda item: _place(one, item[0])):
+        for value, ratios in sorted(seen.items(), key=lambda item: _position(one, item[0])):
             text = knob_text(one.name, value)
             yield ValueLine(one.name, text, len(ratios), mean_ratio(ratios))
 
 
-def _place(one: Dimension, value: str) -> tuple[float, str]:
+def _position(one: Dimension, value: str) -> tuple[float, str]:
     """Numbers by size, words by the alphabet."""
     try:
         return (float(value), "") if one.is_number else (0.0, value)

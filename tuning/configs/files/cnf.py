@@ -226,14 +226,14 @@ def without_comment(line: str) -> tuple[str, bool]:
     """The line up to a # outside quotes, and whether every quote is closed."""
     quote = ""
     escaped = False
-    for place, letter in enumerate(line):
+    for index, letter in enumerate(line):
         if letter in "'\"" and not escaped:
             if not quote:
                 quote = letter
             elif quote == letter:
                 quote = ""
         elif letter == "#" and not quote:
-            return line[:place], True
+            return line[:index], True
         escaped = bool(quote) and letter == "\\" and not escaped
     return line, not quote
 

@@ -134,18 +134,18 @@ def import_settings(
     redo = translated_redo({r.name: r for r in read if r.is_by_name}, translate_from, target)
     again = _set_again(read)
     outcomes = [
-        outcome_of(r, translate_from, target, redo, counts=place not in again)
-        for place, r in enumerate(read)
+        outcome_of(r, translate_from, target, redo, counts=index not in again)
+        for index, r in enumerate(read)
     ]
     knobs, holders = _merge(outcomes, again)
-    refused = {place: what for place, what in enumerate(outcomes) if isinstance(what, str)}
+    refused = {index: what for index, what in enumerate(outcomes) if isinstance(what, str)}
     for name, reason in too_unsafe(knobs, durability, target):
         refused.setdefault(holders[name], reason)
     passage = Passage(read, outcomes, again, holders, refused)
 
     fitted = fit_to_workload(Expected(knobs, target, host), also_set=raises_set)
     expected = Expected({**knobs, **fitted.knobs}, target, host)
-    line_of = {name: read[place].setting.line or None for name, place in holders.items()}
+    line_of = {name: read[index].setting.line or None for name, index in holders.items()}
     return ImportReport(
         source=source,
         target=target,
@@ -174,8 +174,8 @@ def _set_again(read: list[Read]) -> dict[int, int]:
 
     It counts even if it is dropped: the original server had that value.
     """
-    last = {one.name: place for place, one in enumerate(read)}
-    return {place: last[one.name] for place, one in enumerate(read) if last[one.name] != place}
+    last = {one.name: index for index, one in enumerate(read)}
+    return {index: last[one.name] for index, one in enumerate(read) if last[one.name] != index}
 
 
 def _merge(
@@ -188,14 +188,14 @@ def _merge(
     knobs: dict[str, str] = {}
     holders: dict[str, int] = {}
     for renamed in (True, False):
-        for place, what in enumerate(outcomes):
+        for index, what in enumerate(outcomes):
             if isinstance(what, str) or (what.action is Action.RENAMED) is not renamed:
                 continue
-            if place in again:
+            if index in again:
                 continue
             for name, value in what.became:
                 knobs[name] = value
-                holders[name] = place
+                holders[name] = index
     in_place = sorted(knobs, key=lambda name: holders[name])
     return {name: knobs[name] for name in in_place}, holders
 

@@ -77,21 +77,21 @@ class Passage:
 
     def problems(self, source: str) -> tuple[Problem, ...]:
         """A problem for each refused setting."""
-        settings = {place: self.read[place].setting for place in self.refused}
+        settings = {index: self.read[index].setting for index in self.refused}
         return in_order(
-            Problem(source, settings[place].line or None, shown_name(settings[place].name), reason)
-            for place, reason in self.refused.items()
+            Problem(source, settings[index].line or None, shown_name(settings[index].name), reason)
+            for index, reason in self.refused.items()
         )
 
     def lines(self) -> Iterator[ImportedLine]:
         """The result of each setting."""
-        for place, (one, outcome) in enumerate(zip(self.read, self.outcomes, strict=True)):
+        for index, (one, outcome) in enumerate(zip(self.read, self.outcomes, strict=True)):
             line, name = one.setting.line, shown_name(one.setting.name)
             value = one.setting.value
             given = None if value is None else printable(value, _MAX_GIVEN)
-            if isinstance(outcome, str) or place in self.refused:
-                yield ImportedLine(line, name, given, Action.REFUSED, (), self.refused[place])
-            elif (counts := self._beaten_by(place, outcome)) is not None:
+            if isinstance(outcome, str) or index in self.refused:
+                yield ImportedLine(line, name, given, Action.REFUSED, (), self.refused[index])
+            elif (counts := self._beaten_by(index, outcome)) is not None:
                 detail = f"set again on line {self.read[counts].setting.line}, which counts"
                 yield ImportedLine(line, name, given, Action.DROPPED, (), detail)
             else:
@@ -104,12 +104,12 @@ class Passage:
         changed: dict[str, Note] = {}
         lines: dict[str, list[int]] = {}
         became: dict[str, None] = {}
-        for place, (one, outcome) in enumerate(zip(self.read, self.outcomes, strict=True)):
+        for index, (one, outcome) in enumerate(zip(self.read, self.outcomes, strict=True)):
             if isinstance(outcome, str):
                 continue
             if one.is_by_name:
                 lines.setdefault(one.name, []).append(one.setting.line)
-            if place in self.set_again:
+            if index in self.set_again:
                 continue
             if outcome.action is not Action.KEPT:
                 changed[one.name] = Note(shown_name(one.name), outcome.action, outcome.detail)
@@ -118,12 +118,12 @@ class Passage:
         known = [note for name in became if (note := _remark(name, target)) is not None]
         return [*changed.values(), *twice, *known]
 
-    def _beaten_by(self, place: int, outcome: SettingOutcome) -> int | None:
+    def _beaten_by(self, index: int, outcome: SettingOutcome) -> int | None:
         """The index of the setting that counts instead, None if this one does."""
-        if place in self.set_again:
-            return self.set_again[place]
+        if index in self.set_again:
+            return self.set_again[index]
         holders = [self.holders[name] for name, _ in outcome.became]
-        return holders[0] if holders and place not in holders else None
+        return holders[0] if holders and index not in holders else None
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -137,8 +137,8 @@ def shown_name(name: str) -> str:
 
 
 def _set_twice(name: str, lines: list[int]) -> Note:
-    places = f"{', '.join(str(line) for line in lines[:-1])} and {lines[-1]}"
-    return Note(name, Action.KEPT, f"set on lines {places}: the last one counts")
+    numbers = f"{', '.join(str(line) for line in lines[:-1])} and {lines[-1]}"
+    return Note(name, Action.KEPT, f"set on lines {numbers}: the last one counts")
 
 
 def _remark(name: str, target: ServerTraits) -> Note | None:

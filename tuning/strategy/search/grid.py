@@ -1,4 +1,4 @@
-"""The space as arrays: points are places among the values of each dimension."""
+"""The space as arrays: points are indexes of the values of each dimension."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Points = NDArray[np.int64]
 
 
 class Grid:
-    """Points, (count, dimensions) places in `Dimension.levels`, and what a model sees of them.
+    """Points, (count, dimensions) indexes into `Dimension.levels`, and what a model sees of them.
 
     beside: how many more features the model has that are 0 everywhere in the space.
     """
@@ -35,7 +35,7 @@ class Grid:
 
     def features(self, points: Points) -> Floats:
         """(count, features) of points."""
-        parts = [table[points[:, place]] for place, table in enumerate(self._tables)]
+        parts = [table[points[:, axis]] for axis, table in enumerate(self._tables)]
         return np.concatenate([*parts, np.zeros((len(points), self._beside))], axis=1)
 
     def features_of(self, configs: Iterable[Mapping[str, str]]) -> Floats:
@@ -69,8 +69,8 @@ class Grid:
     def knobs(self, point: Points) -> dict[str, str]:
         """The config at a point."""
         values = {
-            one.name: levels[int(place)]
-            for one, levels, place in zip(self.space.dimensions, self.levels, point, strict=True)
+            one.name: levels[int(index)]
+            for one, levels, index in zip(self.space.dimensions, self.levels, point, strict=True)
         }
         return self.space.knobs(values)
 

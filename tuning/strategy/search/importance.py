@@ -112,13 +112,13 @@ def importance(
     others = grid.spread(_OTHERS, random)
     whole = float(np.var(model.predict(grid.features(grid.spread(_WHOLE, random)))[0]))
     found = []
-    for place, one in enumerate(space.dimensions):
-        seen = Counter(values[run.candidate][place] for run, _, _ in rows)
+    for axis, one in enumerate(space.dimensions):
+        seen = Counter(values[run.candidate][axis] for run, _, _ in rows)
         runs, kinds = len(rows) - max(seen.values()), len(seen)
         if runs < MIN_SEEN:
             found.append((KnobEffect(one.name, runs, kinds), 0.0))
             continue
-        effect = _effect(grid, model, others, place)
+        effect = _effect(grid, model, others, axis)
         sign = 1.0 if metric.more_is_better else -1.0
         gap, reach = effect.gap, _REACH * effect.sd
         ends = sorted(float(np.exp(sign * part)) for part in (gap - reach, gap + reach))
@@ -127,8 +127,8 @@ def importance(
             runs,
             kinds,
             0.0,
-            worst=grid.levels[place][effect.worst],
-            best=grid.levels[place][effect.best],
+            worst=grid.levels[axis][effect.worst],
+            best=grid.levels[axis][effect.best],
             ratio=float(np.exp(sign * gap)),
             low=ends[0],
             high=ends[1],
@@ -139,7 +139,7 @@ def importance(
 
 @dataclass(frozen=True)
 class _Effect:
-    """Of one knob: logs, larger is better; worst and best are places among its levels."""
+    """Of one knob: logs, larger is better; worst and best are indexes of its levels."""
 
     variance: float
     worst: int
@@ -148,10 +148,10 @@ class _Effect:
     sd: float
 
 
-def _effect(grid: Grid, model: Surrogate, others: NDArray[np.int64], place: int) -> _Effect:
-    size = int(grid.sizes[place])
+def _effect(grid: Grid, model: Surrogate, others: NDArray[np.int64], axis: int) -> _Effect:
+    size = int(grid.sizes[axis])
     levels = np.unique(np.linspace(0, size - 1, min(size, _LEVELS)).round().astype(np.int64))
-    points = np.concatenate([_with(others, place, int(level)) for level in levels])
+    points = np.concatenate([_with(others, axis, int(level)) for level in levels])
     x = grid.features(points)
     shape = len(levels), len(others)
     mean = model.predict(x)[0].reshape(shape).mean(axis=1)
@@ -167,9 +167,9 @@ def _effect(grid: Grid, model: Surrogate, others: NDArray[np.int64], place: int)
     )
 
 
-def _with(points: NDArray[np.int64], place: int, level: int) -> NDArray[np.int64]:
+def _with(points: NDArray[np.int64], axis: int, level: int) -> NDArray[np.int64]:
     points = points.copy()
-    points[:, place] = level
+    points[:, axis] = level
     return points
 
 
@@ -193,6 +193,6 @@ def _fewer(rows: Sequence[Row]) -> list[Row]:
     if len(rows) <= _MAX_RUNS:
         return list(rows)
     count = max(int(len(rounds) * _MAX_RUNS / len(rows)), 1)
-    places = np.linspace(0, len(rounds) - 1, count).round().astype(int)
-    kept = {rounds[int(place)] for place in places}
+    indexes = np.linspace(0, len(rounds) - 1, count).round().astype(int)
+    kept = {rounds[int(index)] for index in indexes}
     return [row for row in rows if row[0].block in kept]

@@ -101,11 +101,11 @@ def learn(plan: SearchPlan, history: History) -> Knowledge | None:
     standings = tuple(
         Standing(
             name,
-            float(mean[place]),
-            float(sd[place]),
-            float(chance[place]),
+            float(mean[index]),
+            float(sd[index]),
+            float(chance[index]),
         )
-        for place, name in enumerate(shown)
+        for index, name in enumerate(shown)
     )
     points = {name: grid.nearest(history.knobs.get(name, {})) for name in shown}
     return Knowledge(grid, beliefs, standings, points, apart)

@@ -137,13 +137,13 @@ def _in_turn(
     covariance = beliefs.objective.covariance(x, x)
     picks: list[Pick] = []
     for _ in range(min(count, len(pool))):
-        place = int(gain.argmax())
-        point = tuple(int(one) for one in pool[place])
-        picks.append(Pick(point, float(mean[place]), float(sd[place]), bool(is_near[place])))
-        column = covariance[:, place] / np.sqrt(variance[place] + noise)
+        index = int(gain.argmax())
+        point = tuple(int(one) for one in pool[index])
+        picks.append(Pick(point, float(mean[index]), float(sd[index]), bool(is_near[index])))
+        column = covariance[:, index] / np.sqrt(variance[index] + noise)
         covariance = covariance - np.outer(column, column)
         variance = np.maximum(np.diag(covariance), 1e-12)
-        best = max(best, float(mean[place]))
+        best = max(best, float(mean[index]))
         gain = improvement(mean, np.sqrt(variance), best) * chance
         gain[[tuple(one) in {pick.point for pick in picks} for one in pool.tolist()]] = -1.0
     return picks

@@ -122,11 +122,11 @@ class Search:
             drawn = [tuple(point.tolist()) for point in grid.spread(short, random)]
             fresh = [
                 NewCandidate(
-                    f"{PREFIX}{len(ours) + 1 + place}",
+                    f"{PREFIX}{len(ours) + 1 + number}",
                     grid.knobs(np.array(point)),
                     "spread over the space, before anything is known of it",
                 )
-                for place, point in enumerate(p for p in dict.fromkeys(drawn) if p not in known)
+                for number, point in enumerate(p for p in dict.fromkeys(drawn) if p not in known)
             ]
         else:
             fresh = _fresh(found, self.effort, known, count, len(ours), random)
@@ -139,8 +139,8 @@ class Search:
         best = best_before(self.plan, grid, self.effort.earlier)
         there = [(point, one) for point, one in best if tuple(point.tolist()) not in known]
         return [
-            NewCandidate(f"{PREFIX}{place}", grid.knobs(point), _where_from(one))
-            for place, (point, one) in enumerate(there[:count], 1)
+            NewCandidate(f"{PREFIX}{number}", grid.knobs(point), _where_from(one))
+            for number, (point, one) in enumerate(there[:count], 1)
         ]
 
     def _total(self, history: History) -> int:
@@ -193,11 +193,11 @@ def _fresh(
     picks = next_points(found.grid, found.beliefs, centres, best, known, count, random)
     return [
         NewCandidate(
-            f"{PREFIX}{named + 1 + place}",
+            f"{PREFIX}{named + 1 + number}",
             found.grid.knobs(np.array(pick.point)),
             _why(found, pick, ranked),
         )
-        for place, pick in enumerate(picks)
+        for number, pick in enumerate(picks)
     ]
 
 

@@ -108,8 +108,8 @@ class Surrogate:
 
 def _kernel(one: Floats, other: Floats, alone: Floats, lengths: Floats, signal: float) -> Floats:
     found = _LEVEL**2 + signal**2 * _matern(_distance(one, other, lengths))
-    for place, size in enumerate(alone):
-        found += size**2 * _matern(np.abs(one[:, place, None] - other[None, :, place]) / _BEND)
+    for axis, size in enumerate(alone):
+        found += size**2 * _matern(np.abs(one[:, axis, None] - other[None, :, axis]) / _BEND)
     return found
 
 
