@@ -21,7 +21,8 @@ class LiveCurve:
     """One figure over the last minute.
 
     `lines` are the points of one polyline each, in a box of WIDTH x HEIGHT with zero below; `most`
-    is the value at the upper edge; `warm_until` how far the warm-up reaches from the left.
+    is the value at the upper edge; `warm_from` and `warm_width` are the part that was seen of the
+    warm-up, which is 0 wide after it.
     """
 
     title: str
@@ -29,7 +30,8 @@ class LiveCurve:
     latest: float | None
     most: float
     lines: list[str]
-    warm_until: float
+    warm_from: float
+    warm_width: float
 
 
 def live_curves(seconds: Sequence[LiveSecond]) -> list[LiveCurve]:
@@ -59,7 +61,9 @@ def _curve(
     ]
     lines = [" ".join(f"{x:.1f},{y:.1f}" for _, x, y in part) for part in _parts(points)]
     latest = next((value for value in reversed(values) if value is not None), None)
-    return LiveCurve(title, unit, latest, top, lines, max(0.0, _across(-begin)))
+    warm_from = max(0.0, _across(seconds[0].second - begin))
+    warm_width = max(0.0, _across(-begin) - warm_from)
+    return LiveCurve(title, unit, latest, top, lines, warm_from, warm_width)
 
 
 def _across(second: float) -> float:

@@ -124,7 +124,8 @@ def pareto_figure(series: ParetoSeries) -> Figure:
 
 def _sides(points: list[ParetoPoint]) -> list[str]:
     """The position of each name: towards the middle of the chart, so that none is cut off, and
-    beside, above or below its point, wherever there is room; "" if there is none.
+    beside, above or below its point, wherever there is room, over as few other points as can be;
+    "" if there is none.
 
     The best and the baseline come first, then the front. The hover text has the names of all.
     """
@@ -139,6 +140,13 @@ def _sides(points: list[ParetoPoint]) -> list[str]:
         p = points[at]
         return not (p is best or p.is_baseline), not p.is_front, -p.tpmP
 
+    def is_free(x: float, y: float) -> bool:
+        return all(abs(x - a) > NAME_WIDTH or abs(y - b) > NAME_HEIGHT for a, b in taken)
+
+    def covers(x: float, y: float, other: ParetoPoint) -> bool:
+        a, b = (other.p95_ms - low) / wide, (other.tpmP - least) / tall
+        return abs(x - a) < NAME_WIDTH / 2 and abs(y - b) < NAME_HEIGHT / 2
+
     first = sorted(range(len(points)), key=turn)
     if len(points) > MAX_NAMED:
         first = [at for at in first if not all(turn(at)[:2])][:MAX_NAMED]
@@ -146,12 +154,16 @@ def _sides(points: list[ParetoPoint]) -> list[str]:
         p = points[at]
         is_left = (p.p95_ms - low) / wide <= HALF
         x = (p.p95_ms - low) / wide + (NAME_WIDTH / 2) * (1 if is_left else -1)
+        free = []
         for place, lift in (("middle", 0.0), ("top", NAME_HEIGHT), ("bottom", -NAME_HEIGHT)):
             y = (p.tpmP - least) / tall + lift
-            if all(abs(x - a) > NAME_WIDTH or abs(y - b) > NAME_HEIGHT for a, b in taken):
-                taken.append((x, y))
-                sides[at] = f"{place} {'right' if is_left else 'left'}"
-                break
+            if is_free(x, y):
+                covered = sum(covers(x, y, other) for other in points if other is not p)
+                free.append((covered, place, y))
+        if free:
+            _, place, y = min(free, key=lambda one: one[0])
+            taken.append((x, y))
+            sides[at] = f"{place} {'right' if is_left else 'left'}"
     return sides
 
 

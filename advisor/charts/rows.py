@@ -27,7 +27,12 @@ def name_rows(figure: Figure, names: Sequence[str]) -> None:
 def whiskers(
     intervals: Sequence[tuple[float | None, float, float | None]], colour: str = GREY
 ) -> dict[str, Any]:
-    """For `error_x`, of (low, value, high); without a bound there is none."""
+    """For `error_x`, of (low, value, high); without a bound there is none.
+
+    Where none has bounds nothing is drawn: a whisker of no length looks like a mark.
+    """
+    if all(low is None or high is None for low, _, high in intervals):
+        return {"visible": False}
     return {
         "type": "data",
         "symmetric": False,

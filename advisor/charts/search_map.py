@@ -67,10 +67,10 @@ def parallel_figure(found: SearchResult, space: Space, order: Sequence[str]) -> 
                 hovertemplate="%{customdata[0]}<extra></extra>",
             )
     for at, axis in enumerate(axes):
-        figure.add_vline(x=at, line={"color": GREY, "width": 1})
+        _draw_axis(figure, at)
         for height, text in _ends(axis):
             _label(figure, at, height, text)
-    figure.add_vline(x=len(axes), line={"color": GREY, "width": 1})
+    _draw_axis(figure, len(axes))
     _label(figure, len(axes), 0.0, f"{low:+.0f} %")
     _label(figure, len(axes), 1.0, f"{high:+.0f} %")
     figure.update_xaxes(
@@ -132,14 +132,24 @@ def _ends(axis: Dimension) -> Iterable[tuple[float, str]]:
     return [*ends, *((_SPECIAL, knob_text(axis.name, text)) for text in axis.special[:1])]
 
 
+def _draw_axis(figure: Figure, at: int) -> None:
+    """From end to end of the scale: the words above and below it stand free."""
+    line = {"color": GREY, "width": 1}
+    figure.add_shape(type="line", x0=at, x1=at, y0=0, y1=1, layer="below", line=line)
+
+
 def _label(figure: Figure, at: int, height: float, text: str) -> None:
-    above = height >= 1.0
+    """Above or below the axis; a choice between its ends beside it."""
+    is_between = 0.0 < height < 1.0
     figure.add_annotation(
         x=at,
         y=height,
         text=plain(text),
         showarrow=False,
-        yanchor="bottom" if above else "top",
+        xanchor="left" if is_between else "center",
+        xshift=6 if is_between else 0,
+        yanchor="bottom" if height >= 1.0 else "top",
+        yshift=-3 if height <= 0.0 else 3 if height >= 1.0 else 0,
         font={"size": 10},
     )
 

@@ -441,6 +441,21 @@ def test_a_sweep_of_io_capacity_holds_everything_else_equal() -> None:
     assert nvme.pk not in sweep.tpmP
 
 
+def test_a_sweep_of_io_capacity_is_of_the_devices_that_are_compared() -> None:
+    names = ("server-default", "whitepaper-1", "whitepaper-a")
+    sata, nvme = measured_on(SATA, names=names), measured_on(NVME, names=names)
+    for device in (sata, nvme):
+        for run in runs_of(device, slot__block=1):
+            run.pk, run.state = None, RunState.NO_START
+            run.save()
+        if device == sata:
+            assert the_comparison().devices == [nvme], "each of its configs has failed"
+            sweep = io_capacity_sweep(the_comparison(), 8)
+            assert sweep is not None
+            assert set(sweep.tpmP) == {nvme.pk}
+    assert io_capacity_sweep(the_comparison(), 8) is None
+
+
 def test_without_a_common_number_of_connections_the_kind_decides() -> None:
     nvme = measured_on(NVME, connections=[4])
     hdd = measured_on(HDD, connections=[8])

@@ -228,6 +228,13 @@ def test_open_intervals_of_two_blocks_do_not_flatten_the_chart() -> None:
     assert high < 200
 
 
+def test_without_an_interval_the_chart_draws_no_whisker() -> None:
+    study = factories.measured_study(blocks=1)
+    [dots] = drawn(intervals_figure(intervals_series(board_of(study)))).data
+    assert len(dots.x) == 4
+    assert dots.error_x.array is None
+
+
 def test_the_pareto_chart_marks_front_baseline_and_limit() -> None:
     series = pareto_series(board_of(factories.raced_study()), 100.0)
     marked = {point.candidate for point in series.points if point.is_front}
@@ -251,6 +258,16 @@ def test_of_many_candidates_the_pareto_chart_names_a_few_that_do_not_touch() -> 
     assert 2 < len(named) <= MAX_NAMED
     assert all(point.is_front for point in named if point.candidate not in {"c0", "c20"})
     assert len(trace.ids) == 24, "all are in its table"
+
+
+def test_a_name_in_the_pareto_chart_does_not_cover_another_point() -> None:
+    points = [
+        ParetoPoint("best", 8527, 84, None, True, False),
+        ParetoPoint("next", 8485, 87, None, True, False),
+        ParetoPoint("baseline", 6100, 150, None, False, True),
+    ]
+    [trace] = drawn(pareto_figure(ParetoSeries(points))).data
+    assert list(trace.textposition) == ["top right", "middle right", "middle left"]
 
 
 def test_the_drift_chart_has_both_baselines_the_pairs_and_what_is_void() -> None:

@@ -6,14 +6,20 @@ import html
 import re
 import shlex
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core.management import load_command_class
 from django.test import Client
 from django.urls import reverse
 
+from advisor.pages.report.paper import WIDTH, narrowed
 from advisor.tests import factories
+from advisor.tests.search_study import searching_study
+from tuning.export.comments import comment, item, labelled
 from tuning.models import Study, StudyState
+from tuning.statistics.aim import Aim
+from tuning.statistics.data import Metric
 
 pytestmark = pytest.mark.django_db
 
@@ -22,6 +28,15 @@ def words(client: Client, study: Study) -> str:
     answer = client.get(reverse("study-report", args=[study.pk]))
     assert answer.status_code == 200
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", answer.content.decode())).split())
+
+
+def asked(text: str) -> dict[str, Any]:
+    """What the command in a report asks for."""
+    found = re.search(r"manage\.py (advise .*?) Server program", text)
+    assert found is not None
+    name, *arguments = shlex.split(found[1])
+    parser = load_command_class("advisor", name).create_parser("manage.py", name)
+    return vars(parser.parse_args(arguments))
 
 
 def test_a_report_has_question_verdict_ranking_conditions_command_and_file(
@@ -36,11 +51,27 @@ def test_a_report_has_question_verdict_ranking_conditions_command_and_file(
     assert "memory 25.2 GB" in text
     assert "innodb_io_capacity = 3000" in text, "the file of whitepaper-3"
     assert "No run was disturbed" in text
-    found = re.search(r"manage\.py (advise .*?) Server program", text)
-    assert found is not None
-    name, *arguments = shlex.split(found[1])
-    load_command_class("advisor", name).create_parser("manage.py", name).parse_args(arguments)
+    assert asked(text)["blocks"] == 5
     assert f"/studies/{study.pk}/" in text
+
+
+def test_the_command_of_a_search_has_its_budget_and_what_it_aims_at(admin_client: Client) -> None:
+    aim = Aim(Metric.P95, {Metric.TPMP: 5000.0})
+    options = asked(words(admin_client, searching_study(2, aim=aim)))
+    assert options["search"]
+    assert options["blocks"] is None
+    assert options["budget"] == 45
+    assert options["objective"] == "p95"
+    assert options["keep"] == ["tpmP>=5000"]
+
+
+def test_the_command_emulates_what_was_emulated(admin_client: Client) -> None:
+    native = factories.make_device()
+    emulated = factories.emulated_device(data_dir=native.data_dir)
+    study = factories.make_study(device=native, others=[emulated], blocks=1)
+    options = asked(words(admin_client, study))
+    assert len(options["device"]) == 1
+    assert options["emulate"] == ["native", "hdd"]
 
 
 @pytest.mark.long
@@ -84,3 +115,36 @@ def test_reports_without_a_result_say_why_and_unsafe_files_are_not_printed(
     unsafe = words(admin_client, factories.unsafe_study(blocks=1))
     assert "may lose data in a crash" in unsafe
     assert "innodb_doublewrite = OFF" not in unsafe
+
+
+def test_comments_of_the_file_are_wrapped_as_comments() -> None:
+    about = "Whether I/O on data files uses the operating system's page cache (fsync) or not."
+
+    file = [
+        *labelled("Device", "a device with a name as long as names of devices are, on a host"),
+        *labelled("Server", "MySQL 9.7.4"),
+        "#",
+        *comment("Not tested:"),
+        *item("devices, server versions, hosts and workloads other than those above"),
+        *item("more data than this"),
+        "",
+        *comment(about),
+        "innodb_flush_method = O_DIRECT",
+    ]
+    lines = narrowed("\n".join(file))
+    assert lines == [
+        "# Device:     a device with a name as long as names of",
+        "#             devices are, on a host",
+        "# Server:     MySQL 9.7.4",
+        "#",
+        "# Not tested:",
+        "#   - devices, server versions, hosts and workloads other",
+        "#     than those above",
+        "#   - more data than this",
+        "",
+        "# Whether I/O on data files uses the operating system's page",
+        "# cache (fsync) or not.",
+        "innodb_flush_method = O_DIRECT",
+    ]
+    assert max(map(len, lines)) <= WIDTH
+    assert narrowed("\n".join(lines)) == lines

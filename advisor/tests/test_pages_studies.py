@@ -393,6 +393,7 @@ def test_seconds_of_the_current_run_come_alone_while_nothing_else_changes(
     assert 'id="study-now" class="live" hx-swap-oob="true"' in text
     assert len(text) < 4000
     assert text.count("<polyline") == 3
+    assert '<rect class="warm" x="264.4" y="0" width="25.4"' in text, "from the first second seen"
     assert '<rect class="warm"' in text
     assert "second 3 of 12 measured" in text
     assert "about 5,910 tpmP at the moment" in text

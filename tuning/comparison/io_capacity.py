@@ -29,9 +29,11 @@ def io_capacity_sweep(
 ) -> IoCapacitySweep | None:
     """The sweep with the most figures, preferably with `connections`.
 
-    None if no device has runs of configs that differ only in innodb_io_capacity.
+    Of the devices that are compared; None if none of them has runs of configs that differ only in
+    innodb_io_capacity.
     """
-    measured = comparison.measured
+    shown = {device.pk for device in comparison.devices}
+    measured = {place: there for place, there in comparison.measured.items() if place[0] in shown}
     values, rest = _configs(measured)
     found: dict[tuple[int, object], dict[int, dict[int, ConfigKey]]] = defaultdict(
         lambda: defaultdict(dict)

@@ -116,8 +116,9 @@ def _nothing(analysis: Analysis) -> str:
             f"Nothing to compare with {analysis.baseline}: "
             "no other candidate has a figure in a block with it."
         )
+    shared = max(standing.blocks for standing in _others(analysis))
     return (
-        f"{_blocks(analysis.blocks)} cannot separate a difference from noise: "
+        f"{_blocks(shared)} cannot separate a difference from noise: "
         f"keep {analysis.baseline} or add blocks."
     )
 

@@ -13,7 +13,7 @@ from tuning.results.gate_history import GateHistory, GatePoint, measured
 from tuning.statistics.aim import limit_scale
 from tuning.statistics.data import Metric
 
-X_TITLE = "day on which the gate was created, UTC"
+X_TITLE = "when the gate was created, UTC"
 
 
 def gate_figures(history: GateHistory) -> dict[str, Figure]:

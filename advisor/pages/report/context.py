@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +9,12 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from advisor.pages.export.recommendation import recommendation_cards
+from advisor.pages.report.command import command_of
+from advisor.pages.report.paper import narrowed
 from advisor.pages.study.boards import board_key
 from advisor.wording.hosts import fact_words
 from advisor.wording.words import certainty, devices_to_name
 from benchmarks.models import Run, RunState
-from tuning.models import Study
 from tuning.results.boards import Board, Row
 from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Metric
@@ -24,7 +24,7 @@ MAX_ROWS = 20
 MIN_ROWS = 2
 MAX_BOARDS = 6
 MAX_RECOMMENDATIONS = 4
-MAX_FILE_LINES = 80
+MAX_FILE_LINES = 120
 MAX_FACTS = 20
 
 
@@ -45,7 +45,7 @@ def report_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
     most = max(MAX_ROWS // max(len(boards), 1), MIN_ROWS)
     cards = recommendation_cards(result, request)
     shown = next((card for card in cards if card.my_cnf is not None), None)
-    lines = (shown.my_cnf or "").splitlines() if shown else []
+    lines = narrowed(shown.my_cnf or "") if shown else []
     return {
         "study": study,
         "address": request.build_absolute_uri(reverse("study-detail", args=[study.pk])),
@@ -68,7 +68,7 @@ def report_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
         "command": command_of(result),
         "file": "\n".join(lines[:MAX_FILE_LINES]),
         "file_of": shown.recommendation if shown and lines else None,
-        "file_left": max(len(lines) - MAX_FILE_LINES, 0),
+        "is_file_cut": len(lines) > MAX_FILE_LINES,
         "unsafe": [card.recommendation for card in cards if card.my_cnf is None],
     }
 
@@ -114,22 +114,3 @@ def _facts(result: StudyResult) -> list[tuple[str, str]]:
     fingerprint, driver, commit = found
     facts = [("driver", driver), ("advisor", commit)] if commit else [("driver", driver)]
     return [*facts, *fact_words(fingerprint)]
-
-
-def command_of(result: StudyResult) -> str:
-    """The command that asks the same question again on that host."""
-    study: Study = result.study
-    workloads = list(result.workloads.values())
-    first = workloads[0]
-    words = ["manage.py", "advise", "--template", study.template, "--host", study.host.name]
-    words += ["--server", study.server.path]
-    for device in result.devices.values():
-        words += ["--device", device.data_dir]
-    words += ["--warehouses", str(first.warehouses)]
-    words += ["--connections", ",".join(str(one.connections) for one in workloads)]
-    words += ["--warmup", str(first.warmup_s), "--measure", str(first.measure_s)]
-    words += ["--driver", first.driver, "--blocks", str(study.blocks)]
-    words += [] if study.races else ["--no-race"]
-    words += [] if study.confirms else ["--no-confirm"]
-    words += ["--durability", study.durability] if study.durability != "D0" else []
-    return shlex.join(words)

@@ -32,7 +32,7 @@ METRICS = {
         MetricWords(
             Metric.SERVER_PATH_LENGTH,
             "Server path length",
-            "Path length",
+            "path length",
             "CPU path length of the server",
             "lower is better",
         ),

@@ -72,7 +72,13 @@ def test_an_effect_within_the_noise_floor_does_not_win() -> None:
 def test_one_block_ends_in_no_claim() -> None:
     verdict = conclude(analyse(study({"a": 0.5}, blocks=1), BASE))
     assert verdict.kind is VerdictKind.NOTHING_TO_COMPARE
+    assert verdict.sentence.startswith("1 block cannot separate")
     assert "keep base or add blocks" in verdict.sentence
+
+
+def test_a_block_in_which_only_the_baseline_has_run_separates_nothing() -> None:
+    verdict = conclude(analyse([*study({"a": 0.5}, blocks=1), ok(BASE, 2, tpmP=100)], BASE))
+    assert verdict.sentence.startswith("1 block cannot separate")
 
 
 def test_without_figures_of_others_nothing_is_compared() -> None:
