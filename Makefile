@@ -41,10 +41,10 @@ run: setup
 setup:
 	@scripts/setup
 
-# All that `check` does; of it the types, which take a minute, while tests wait for servers.
+# All that `check` does; of it the types, which take a minute, beside the rest. No test is run when
+# lint has found something by the time that the tests are collected.
 test: setup-tests
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync collect lint migrations
-	@$(MAKE) --no-print-directory --jobs=2 type pytest
+	@$(MAKE) --no-print-directory --jobs=4 lint migrations type pytest
 
 setup-tests:
 	@scripts/setup --tests
@@ -74,7 +74,7 @@ migrations:
 collect:
 	@found=$$($(PYTHON_BIN)/pytest -qq --collect-only) || { echo "$$found"; exit 1; }
 
-pytest:
+pytest: collect
 	$(PYTHON_BIN)/pytest $(TOGETHER) $(WORKERS) --cov || { [ $$? = 1 ] && $(AGAIN); }
 
 # The promises of docs/statistics.md on simulated studies; fails when one is not kept.
