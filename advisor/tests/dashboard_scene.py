@@ -75,7 +75,7 @@ def fill(*, in_full: bool = True, with_user: bool = True) -> Scene:
     for slot in running.slots.select_related("run__slot__candidate", "run__workload")[:7]:
         factories.finish(slot.run)
     _told(raced)
-    factories.unsafe_study(blocks=1, name="Faster, and less safe")
+    factories.unsafe_study(name="Faster, and less safe")
     searching_study(12)
     for place in (HDD, SATA, NVME):
         measured_on(place, connections=[8], samples=False)

@@ -24,6 +24,7 @@ SPACE = Space(
             128 * MIB,
             4096 * MIB,
             is_log=True,
+            step=MIB,
             default=str(128 * MIB),
             source="whether the data fits into memory",
         ),
@@ -78,7 +79,8 @@ def searching_study(configs: int = 24, *, aim: Aim | None = None) -> Study:
         slot = queued_slot(study, found, number // 5 + 1)
         _measured(slot, gain, -0.5 * gain + dice.gauss(0, 0.05))
     if configs:
-        last = queued_slot(study, _candidate(study, configs, {"innodb_io_capacity": "300"}), 99)
+        found = _candidate(study, configs, {"innodb_io_capacity": "300"})
+        last = queued_slot(study, found, configs // 5 + 1)
         factories.begin(study, step="warming up")
         last.refresh_from_db()
     return study
