@@ -58,7 +58,7 @@ ALLOWED_HOSTS = read_list("ADVISOR_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 # Whom to believe about the scheme, host and address of requests that they forward.
 PROXIES = read_networks("ADVISOR_PROXY")
 CSRF_TRUSTED_ORIGINS = read_origins("ADVISOR_TRUSTED_ORIGINS")
-# The only hosts that are told of ended studies and gates.
+# The only hosts that are notified of ended studies and gates.
 WEBHOOK_HOSTS = read_destinations("ADVISOR_WEBHOOK_HOSTS")
 
 # --- measuring -------------------------------------------------------------------------------

@@ -456,7 +456,7 @@ class Recommendation(models.Model):
     the baseline's, bounds those of the 95 % interval; with a confirmation all three come from its
     fresh pairs alone, and `selected_ratio` is what the study itself had found. What another
     `objective` than tpmP gained is beside them, in the same way.
-    With `whole` the candidate is that winner without the lines that bring nothing, by fresh
+    With `whole` the candidate is that winner without the lines that contribute nothing, by fresh
     rounds of its own.
     """
 

@@ -1,4 +1,4 @@
-"""The REST API, version 1: webhooks and what they were told."""
+"""The REST API, version 1: webhooks and what was sent to them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class WebhookListView(APIView):
 
     @extend_schema(
         operation_id="create_webhook",
-        summary="Have a URL told when a study or a gate has ended; the answer has the secret",
+        summary="Notify a URL when a study or a gate has ended; the answer has the secret",
         request=WebhookRequestSerializer,
         responses={
             201: CreatedWebhookSerializer,
@@ -82,7 +82,7 @@ class WebhookDetailView(APIView):
 
     @extend_schema(
         operation_id="change_webhook",
-        summary="Switch a webhook off or on; what ends while it is off is not told later",
+        summary="Switch a webhook off or on; what ends while it is off is not sent later",
         request=WebhookChangeSerializer,
         responses={
             200: WebhookSerializer,

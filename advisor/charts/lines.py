@@ -1,4 +1,4 @@
-"""What each line of a winner brings, with its 95 % interval."""
+"""What each line of a winner contributes, with its 95 % interval."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tuning.statistics.data import Metric
 from tuning.statistics.removal import RemovalState
 
 TITLES = {
-    Metric.TPMP: "what the line brings, tpmP in % (right is better)",
+    Metric.TPMP: "what the line contributes, tpmP in % (right is better)",
     Metric.P95: "what the line does to p95, in % (left is better)",
     Metric.SERVER_PATH_LENGTH: "what the line does to path length, in % (left is better)",
 }
@@ -22,9 +22,9 @@ MAX_LABEL = 40
 
 
 def lines_figure(apart: TakenApart) -> Figure | None:
-    """Lines from top to bottom, what they bring on x, the margin as a band; None without figures.
+    """Lines from top to bottom, their contribution on x, the margin a band; None without figures.
 
-    Kept ones are filled, those that bring nothing measurable are open.
+    Kept ones are filled, those that contribute nothing measurable are open.
     """
     shown = [(one, one.ratio) for one in apart.effects if one.ratio is not None]
     if not shown:

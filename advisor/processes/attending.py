@@ -1,7 +1,7 @@
 """What the web process does besides answering, in threads of their own.
 
 It looks after hosts whose worker is gone, and whether the database is of this code's version. It
-also sends what webhooks are to be told: a webhook that does not answer holds up nothing else.
+also sends what webhooks are to receive: a webhook that does not answer holds up nothing else.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def attend() -> None:
 
     _begin("attendant", look, LOOK_SECONDS, "hosts without a worker are not looked after")
     if settings.WEBHOOK_HOSTS:
-        _begin("webhooks", send_all, SEND_SECONDS, "webhooks are told nothing")
+        _begin("webhooks", send_all, SEND_SECONDS, "no webhook is sent anything")
 
 
 def _begin(name: str, look: Callable[[], object], pause_s: float, failed: str) -> None:

@@ -172,8 +172,8 @@ def _print_importance(found: Importance | None, console: Console) -> None:
 
 
 def _print_lines(apart: TakenApart, console: Console) -> None:
-    """What each line of the winner brings."""
-    console.print(f"What the lines of {apart.whole.name} bring", style="italic", markup=False)
+    """What each line of the winner contributes."""
+    console.print(f"What the lines of {apart.whole.name} contribute", style="italic", markup=False)
     for row in line_rows(apart):
         console.print(_indented(f"{', '.join(row.lines)}: {row.answer}: {row.text}", 2))
 

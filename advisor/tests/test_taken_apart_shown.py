@@ -56,7 +56,7 @@ def test_every_way_to_show_a_study_says_which_lines_matter(
 
     output = io.StringIO()
     print_ranking(StudyResult(study), Console(file=output, width=200))
-    assert "What the lines of fast bring" in output.getvalue()
+    assert "What the lines of fast contribute" in output.getvalue()
     assert "table_open_cache = 3000: no measurable effect: " in output.getvalue()
 
     where = f"/api/v1/studies/{study.pk}"
@@ -102,5 +102,5 @@ def test_a_running_study_and_one_without_time_show_what_they_have(admin_client: 
     assert study.state in (StudyState.RUNNING, StudyState.PREPARING)
     shown = page(client, study)
     assert "Which lines of fast matter" in shown
-    assert "not settled yet" in shown
+    assert "undecided so far" in shown
     assert "the time did not suffice" not in shown.split("Which lines of fast matter")[1]

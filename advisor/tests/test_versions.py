@@ -81,7 +81,7 @@ def test_versions_agree_by_number_and_where_both_know_it_by_commit() -> None:
     assert difference() == ""
     for other in (f"{number} 000000000000", "0.0.1"):
         released(other)
-        assert f"up to date by version {other}, this code is" in difference()
+        assert f"was migrated by version {other}, this code is" in difference()
         assert tables_differ() == ""
 
 
@@ -125,7 +125,7 @@ def test_a_dashboard_of_another_version_says_so(
     released("0.0.1")
     versions.look()
     page = admin_client.get("/").content.decode()
-    assert "Versions differ: the database was brought up to date by version 0.0.1" in page
+    assert "Versions differ: the database was migrated by version 0.0.1" in page
     applied.add(("benchmarks", "9999_later"))
     versions.look()
     for path in ("/", "/api/v1/studies/"):

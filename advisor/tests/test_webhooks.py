@@ -256,7 +256,7 @@ def test_each_webhook_hears_of_what_concerns_it(
         address = f"{HOOKS}{first.pk}/"
         answer = ci.patch(address, {"active": active}, content_type="application/json")
         assert answer.json()["active"] is active
-        assert send_all() == 0  # what ended while it was off is not told later
+        assert send_all() == 0  # what ended while it was off is not sent later
 
 
 @pytest.mark.parametrize(
@@ -735,7 +735,7 @@ def test_the_command_adds_tests_switches_and_removes(
     assert (hook.events, hook.created_by.username) == (["study.ended"], "ci")
 
     listed, _ = say("list")
-    assert listed == f"{hook.pk}  {receiver.url}  study.ended  ci's  on  told nothing yet"
+    assert listed == f"{hook.pk}  {receiver.url}  study.ended  ci's  on  nothing sent yet"
     # The web process sends while the command waits.
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: send_all())
     monkeypatch.setattr(webhook_command, "time", clock)

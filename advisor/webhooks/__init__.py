@@ -1,1 +1,1 @@
-"""Tells other programs that a study or a gate has ended: signed requests, to listed hosts only."""
+"""Notifies programs that a study or a gate has ended: signed requests, to listed hosts only."""

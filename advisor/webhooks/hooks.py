@@ -1,4 +1,4 @@
-"""Makes webhooks, ends them, and says whether one may still be told anything."""
+"""Makes webhooks, ends them, and says whether anything may still be sent to one."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def create_webhook(
 
 
 def switch(hook: Webhook, *, on: bool) -> None:
-    """Off: nothing is sent. What ends meanwhile is not told later either."""
+    """Off: nothing is sent. What ends meanwhile is not sent later either."""
     if on and not hook.is_active:
         Webhook.objects.filter(pk=hook.pk).update(is_active=True, listens_since=Now())
     elif not on:

@@ -1,4 +1,4 @@
-"""What a webhook is told: little, with links to the rest. Described in docs/api.md."""
+"""What is sent to a webhook: little, with links to the rest. Described in docs/api.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who wants to be told of what, and what was told or is still to be."""
+"""Who wants to be notified of what, and what was sent or is still to be."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEST = "webhook.test"
 
 
 class Webhook(models.Model):
-    """A URL that is told of its owner's studies, or of everybody's where that was asked for."""
+    """A URL that is notified of its owner's studies, or of everybody's if that was asked for."""
 
     url = models.CharField(max_length=MAX_URL)
     events = models.JSONField(help_text="values of Event")

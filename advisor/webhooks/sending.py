@@ -34,7 +34,7 @@ GAPS: Final = tuple(
 )
 #: While this host measures a message waits, but no longer than this.
 PATIENCE: Final = timedelta(minutes=10)
-#: What ended longer ago is not told any more, such as while no web process ran.
+#: What ended longer ago is not sent any more, such as while no web process ran.
 LOOK_BACK: Final = timedelta(days=7)
 #: Answered or given up, a message can be looked at for so long. Longer than LOOK_BACK: it says
 #: that the webhook has heard.

@@ -13,7 +13,7 @@ TOO_FEW = "too few runs to tell"
 
 @dataclass(frozen=True)
 class KnobLine:
-    """One knob: its share as `41 %`, its best value, the change that it brings, and how sure."""
+    """One knob: its share as `41 %`, its best value, the change that it makes, and how sure."""
 
     name: str
     share: str

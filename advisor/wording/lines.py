@@ -13,13 +13,13 @@ from tuning.statistics.removal import RemovalState
 ANSWERS = {
     RemovalState.MATTERS: "matters",
     RemovalState.NEEDED: "kept",
-    RemovalState.UNSETTLED: "kept, not settled",
+    RemovalState.UNSETTLED: "kept, undecided",
     RemovalState.UNTESTED: "kept, not tested on its own",
     RemovalState.NO_EFFECT: "no measurable effect",
     RemovalState.SAME: "the server's own value",
 }
 # While the study runs.
-NOT_SETTLED_YET = "not settled yet"
+UNDECIDED_SO_FAR = "undecided so far"
 _OPEN = (RemovalState.UNSETTLED, RemovalState.UNTESTED)
 
 
@@ -40,7 +40,7 @@ def line_rows(apart: TakenApart) -> list[LineRow]:
         LineRow(
             tuple(f"{name} = {knob_text(name, knobs[name])}" for name in one.names),
             one,
-            ANSWERS[one.state] if apart.is_over or one.state not in _OPEN else NOT_SETTLED_YET,
+            ANSWERS[one.state] if apart.is_over or one.state not in _OPEN else UNDECIDED_SO_FAR,
             _text(one, apart),
         )
         for one in apart.effects

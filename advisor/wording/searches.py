@@ -65,8 +65,8 @@ APART = Phase(
 )
 REDUCED = Phase(
     TAKE_APART,
-    "The winner without the lines that bring nothing, in fresh rounds with the winner and the "
-    "baseline.",
+    "The winner without the lines that contribute nothing, in fresh rounds with the winner and "
+    "the baseline.",
 )
 
 

@@ -99,7 +99,7 @@ def difference() -> str:
     if release is None or _agree(release.version, code_version()):
         return ""
     return (
-        f"the database was brought up to date by version {release.version}, this code is "
+        f"the database was migrated by version {release.version}, this code is "
         f"{code_version()}: update it and start it again, or run "
         "`.venv/bin/python manage.py migrate` with this version"
     )

@@ -46,7 +46,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class LinesEvidence:
-    """What some lines bring, measured without them; most often it is one line.
+    """What some lines contribute, measured without them; most often it is one line.
 
     text: the figures, or why there are none, in words. ratio, interval: the study's metric with
     them divided by that without; None without a figure. state: a value of

@@ -25,7 +25,7 @@ class ExportRequest:
     the least safe durability class that the user accepted, `current` the bytes of the user's
     my.cnf (required by the diff, used by the rollback). `as_measured`: values of a scale model are
     not sized back to the real server. `keeps_lines` asks for the winner with
-    all its lines, also those that bring nothing measurable.
+    all its lines, also those that contribute nothing measurable.
     """
 
     format: str = "cnf"

@@ -1,4 +1,4 @@
-"""A board's confirmed winner taken apart: what each line brings, and the reduced config."""
+"""A board's confirmed winner taken apart: what each line contributes, and the reduced config."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NOT_COMPARABLE = "not_comparable"
 
 @dataclass(frozen=True)
 class LinesEffect:
-    """What some lines of a winner bring together; most often it is one line.
+    """What some lines of a winner contribute together; most often it is one line.
 
     ratio, interval: the study's metric with them divided by that without them; None where nothing
     was measured. The intervals hold for all lines at once. reason: why they stay, in words.
@@ -60,7 +60,7 @@ class LinesEffect:
 
 @dataclass(frozen=True)
 class Reduced:
-    """The winner without the lines that bring nothing, measured afresh.
+    """The winner without the lines that contribute nothing, measured afresh.
 
     found is None until all rounds are measured. throughput: its tpmP against the baseline's.
     is_advice: whether it is recommended in place of the winner.
@@ -80,8 +80,8 @@ class TakenApart:
     """margin: what may be lost at most, as a log; effects: of every line that differs.
 
     is_over: whether the study has ended, is_concluded: early, on request. is_left: whether more
-    time would settle more. no_use: why the config without the lines that bring nothing was not
-    measured afresh, if not for lack of time.
+    time would decide more. no_use: why the config without the lines that contribute nothing was
+    not measured afresh, if not for lack of time.
     """
 
     whole: Candidate
@@ -287,7 +287,7 @@ def confirmed_winner(board: Board) -> tuple[Candidate, Confirmation] | None:
 
 
 def _no_use(whole: Whole, stock: Stock, baseline: str) -> str:
-    """Why the config without all that brings nothing is not measured; "" where it can be."""
+    """Why the config without all that contributes nothing is not measured; "" where it can be."""
     name = whole.variant(stock.dropped)
     if not name:
         return ""

@@ -30,7 +30,7 @@ def apart_sentences(apart: TakenApart) -> list[str]:
     command = f"manage.py study take-apart {apart.whole.study_id}"
     if apart.untested and not any(one.blocks for one in apart.effects):
         texts.append(
-            f"Its lines were measured together; what each brings was not tested, because "
+            f"Its lines were measured together; what each contributes was not tested, because "
             f"{shortage_text(apart)}."
         )
         if apart.is_left:
@@ -48,7 +48,7 @@ def apart_sentences(apart: TakenApart) -> list[str]:
 
 
 def effect_text(effect: LinesEffect, apart: TakenApart) -> str:
-    """What some lines bring, as "+12.3 % tpmP (95 % interval +8.0 to +16.9 %)", else why not."""
+    """What lines contribute, as "+12.3 % tpmP (95 % interval +8.0 to +16.9 %)", else why not."""
     if effect.state is RemovalState.SAME:
         return "the server has the same effective values without"
     if effect.state is RemovalState.UNTESTED:
@@ -68,7 +68,7 @@ def lines_text(effects: Iterable[LinesEffect]) -> str:
 
 
 def _why_kept_all(apart: TakenApart) -> str:
-    """Why lines that bring nothing are kept although nothing was measured without all of them."""
+    """Why lines that contribute nothing are kept: nothing was measured without all of them."""
     without = f"{apart.whole.name} without all of them"
     if apart.no_use:
         return f"{without} cannot be used, so they are kept: {apart.no_use.rstrip('.')}"

@@ -238,7 +238,7 @@ def _gained(board: Board, found: Standing | Confirmation) -> Gain | None:
 
 
 def _reduced(board: Board, advice: _Advice, whole: Candidate, reduced: Reduced) -> _Advice:
-    """The winner without the lines that bring nothing, with the figures of its own rounds."""
+    """The winner without the lines that contribute nothing, with the figures of its own rounds."""
     found = reduced.throughput
     if found is None or found.ratio is None or reduced.found is None:
         return advice

@@ -162,7 +162,7 @@ class StudyResult:
         return {key: apart for key, apart in found.items() if apart is not None}
 
     def taken_apart(self, key: BoardKey) -> TakenApart | None:
-        """What the lines of a board's winner bring; None if it is not taken apart."""
+        """What the lines of a board's winner contribute; None if it is not taken apart."""
         return self._apart.get(key)
 
     def screened_at(self, device: Device, workload: Workload) -> list[Observation]:

@@ -39,7 +39,7 @@ class RemovalState(StrEnum):
 
 
 class ReductionState(StrEnum):
-    """What the fresh runs say of the config without the lines that bring nothing."""
+    """What the fresh runs say of the config without the lines that contribute nothing."""
 
     UNFINISHED = "unfinished"
     VERIFIED = "verified"  # better than the baseline, and loses at most the margin
@@ -72,7 +72,7 @@ def removal_state(found: Standing, metric: Metric, margin: float) -> RemovalStat
 
 
 def own_effect(ratio: float, interval: Interval | None) -> tuple[float, Interval | None]:
-    """From "without the lines, against the whole" to what the lines bring."""
+    """From "without the lines, against the whole" to what the lines contribute."""
     if interval is None:
         return 1 / ratio, None
     low = 1 / interval.high if interval.high < inf else 0.0

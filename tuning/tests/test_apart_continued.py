@@ -100,7 +100,7 @@ def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
 
 def test_a_search_tests_the_lines_of_its_winner_with_the_time_that_is_left() -> None:
     """With the strategy of the product, from its first round on. No round of a config without the
-    lines that bring nothing fits any more.
+    lines that contribute nothing fits any more.
     """
     knobs = "innodb_io_capacity", "innodb_lru_scan_depth", "table_open_cache"
     study = started(
@@ -131,7 +131,7 @@ def test_a_search_tests_the_lines_of_its_winner_with_the_time_that_is_left() -> 
     apart, answer = taken_apart(study), study.recommendations.get()
     assert "innodb_io_capacity" in lines_text(apart.with_state(RemovalState.MATTERS))
     assert (answer.candidate, answer.whole) == (apart.whole, None)
-    assert "what each brings was not tested" not in answer.verdict
+    assert "what each contributes was not tested" not in answer.verdict
 
 
 def test_each_class_of_durability_has_runs_of_its_own_for_its_winner(

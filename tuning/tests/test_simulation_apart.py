@@ -14,7 +14,7 @@ def test_lines_that_matter_are_kept_and_others_are_dropped_if_time_suffices() ->
     assert all(one.runs <= 100 for one in found)
 
 
-def test_with_little_time_what_is_not_settled_is_kept() -> None:
+def test_with_little_time_what_is_undecided_is_kept() -> None:
     found = [take_apart(0.05, 40, seed) for seed in range(6)]
     assert not any(one.left_out for one in found)
     assert all(one.runs <= 40 for one in found)

@@ -52,7 +52,7 @@ innodb_io_capacity_max = 9000
 innodb_flush_neighbors = 0
 table_open_cache = 3000
 """
-# What each line brings, as a log; only the pair matters.
+# What each line contributes, as a log; only the pair matters.
 BRINGS = {"innodb_io_capacity": 0.2}
 
 
@@ -64,7 +64,7 @@ def measuring(
 ) -> Callable[..., Measurement]:
     """6000 tpmP times what the lines of a config bring, with noise.
 
-    `reduced` is what they bring in the rounds of the reduced config, where that differs.
+    `reduced` is what they contribute in the rounds of the reduced config, where that differs.
     """
 
     def measure(plan: Plan, **_: Any) -> Measurement:
@@ -122,7 +122,7 @@ def purposes(study: Study) -> list[str]:
     return list(study.slots.order_by("order").values_list("purpose", flat=True))
 
 
-def test_what_brings_nothing_is_left_out_and_what_is_recommended_was_measured_as_such() -> None:
+def test_what_contributes_nothing_is_left_out_and_what_is_recommended_was_measured() -> None:
     study = ended()
     assert study.state == StudyState.FINISHED, study.reason
     found = study.recommendations.get()
@@ -207,9 +207,9 @@ def test_minutes_that_do_not_suffice_are_said_with_the_lines_that_were_not_teste
     found = study.recommendations.get()
     assert found.candidate.name == "fast"
     assert (
-        "Its lines were measured together; what each brings was not tested, because the time did "
-        'not suffice. The button "Take the winner apart" on the study\'s page, or manage.py study '
-        f"take-apart {study.pk}, measures it without some of them, in at most 100 runs."
+        "Its lines were measured together; what each contributes was not tested, because the time "
+        'did not suffice. The button "Take the winner apart" on the study\'s page, or manage.py '
+        f"study take-apart {study.pk}, measures it without some of them, in at most 100 runs."
     ) in found.verdict
     assert len(taken_apart(study).untested) == 4
     text = " ".join(

@@ -41,7 +41,7 @@ class SizedSerializer(serializers.Serializer[Any]):
 
 
 class LinesEffectSerializer(serializers.Serializer[Any]):
-    """What some lines of a winner bring, measured without them; most often it is one line."""
+    """What some lines of a winner contribute, measured without them; most often it is one line."""
 
     lines = serializers.DictField(child=serializers.CharField(), help_text="Names and values.")
     state = serializers.ChoiceField(

@@ -377,10 +377,10 @@ class DiffRequestSerializer(CheckRequestSerializer):
     right = serializers.CharField(max_length=MAX_CONFIG_BYTES, trim_whitespace=False)
 
 
-# Of a winner that was taken apart: those that bring something, or all.
+# Of a winner that was taken apart: those that contribute something, or all.
 LINES = ("reduced", "all")
 LINES_HELP = (
-    "all: the winner with all its lines, also those that were left out because they bring "
+    "all: the winner with all its lines, also those that were left out because they contribute "
     "nothing measurable."
 )
 

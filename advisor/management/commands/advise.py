@@ -250,12 +250,13 @@ class Command(BaseCommand):
             "--take-apart",
             action=BooleanOptionalAction,
             help="measure a confirmed winner without some of its lines, and leave out those that "
-            "bring nothing (default: for a search and the first answer)",
+            "contribute nothing (default: for a search and the first answer)",
         )
         parser.add_argument(
             "--keep-lines",
             action="store_true",
-            help="write the winner with all its lines, also those that bring nothing measurable",
+            help="write the winner with all its lines, also those that contribute nothing "
+            "measurable",
         )
         parser.add_argument(
             "--keep-duplicates",

@@ -1,4 +1,4 @@
-"""`manage.py webhook`: who is told of ended studies and gates: add, list, test, remove."""
+"""`manage.py webhook`: URLs notified of ended studies and gates: add, list, test, remove."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-        add = actions.add_parser("add", help="tell a URL; prints the secret, or writes it")
+        add = actions.add_parser("add", help="notify a URL; prints the secret, or writes it")
         add.add_argument("url", metavar="URL", help="'-' reads it from standard input")
         add.add_argument(
             "--user", required=True, help="the account whose studies and gates it hears of"
@@ -68,8 +68,8 @@ class Command(BaseCommand):
         actions.add_parser("list", help="all webhooks, and how the last message to each went")
         for name, text in (
             ("test", "have a message of the type webhook.test sent, and wait for the answer"),
-            ("off", "tell it nothing; what ends meanwhile is not told later"),
-            ("on", "tell it again"),
+            ("off", "send nothing; what ends meanwhile is not sent later"),
+            ("on", "send again"),
             ("remove", "delete it and the list of its messages"),
         ):
             action = actions.add_parser(name, help=text)
@@ -110,7 +110,7 @@ class Command(BaseCommand):
             if file is not None:
                 os.write(file, f"{secret}\n".encode())
         where = "this is its secret:" if path is None else f"its secret is in {path}"
-        self.stderr.write(f"Webhook {hook.pk} is told by the web process; {where}")
+        self.stderr.write(f"Webhook {hook.pk} is notified by the web process; {where}")
         if file is None:
             self.stdout.write(secret)
 
@@ -216,6 +216,6 @@ def _state(hook: Webhook) -> str:
 
 def _last(hook: Webhook) -> str:
     if hook.last_at is None:
-        return "told nothing yet"
+        return "nothing sent yet"
     how = hook.last_problem or f"answered with {hook.last_status}"
     return f"last {hook.last_at:%Y-%m-%d %H:%M}: {how}"

@@ -1,4 +1,4 @@
-"""Webhooks: one's own, of an administrator all of them, with what they were told last."""
+"""Webhooks: one's own, of an administrator all of them, with what was sent last."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class ExportForm(PlainForm):
     )
     current_file = forms.FileField(label="Or upload it", required=False, allow_empty_file=True)
     keeps_lines = forms.BooleanField(
-        label="Keep all lines, also those that bring nothing measurable", required=False
+        label="Keep all lines, also those that contribute nothing measurable", required=False
     )
     acknowledge = forms.BooleanField(required=False)
 

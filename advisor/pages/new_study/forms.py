@@ -135,8 +135,8 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
     takes_apart = forms.TypedChoiceField(
         **_YES_NO,
         label="Take the winner apart",
-        help_text="Measures a confirmed winner without some of its lines. Lines that bring "
-        "nothing are left out.",
+        help_text="Measures a confirmed winner without some of its lines. Lines that "
+        "contribute nothing are left out.",
     )
     allow = forms.TypedMultipleChoiceField(
         label="Costs that proposals may have",

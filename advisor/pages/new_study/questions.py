@@ -1,4 +1,4 @@
-"""The four questions that a new study can begin with, and what each of them brings along."""
+"""The four questions that a new study can begin with, and what each of them fills in."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ QUESTIONS = {
         ),
         Question(
             DEVICE,
-            "How much would a faster device bring?",
+            "How much would a faster device gain?",
             "The same configs on this device, on another one, or on slower ones emulated here.",
             "quick",
         ),

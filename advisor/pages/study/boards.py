@@ -75,7 +75,7 @@ class BoardSection:
 
     @property
     def line_rows(self) -> list[LineRow]:
-        """What each line of the winner brings."""
+        """What each line of the winner contributes."""
         return line_rows(self.apart) if self.apart else []
 
     @property

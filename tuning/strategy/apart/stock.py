@@ -1,7 +1,7 @@
 """What the runs so far say of each part of a winner.
 
-Replays the looks after every block, because a part that was settled is not measured any more: its
-verdict and its figures stay those of that look. A part may be settled too early by that; what is
+Replays the looks after every block, because a part that was decided is not measured any more: its
+verdict and its figures stay those of that look. A part may be decided too early by that; what is
 recommended without its lines is therefore measured afresh (`tuning.statistics.removal`).
 """
 
@@ -18,7 +18,7 @@ from tuning.strategy.apart.parts import Part, first_parts
 from tuning.strategy.racing import FAULTS
 from tuning.strategy.whole import Whole
 
-# Fewer blocks show neither noise nor outliers; more than the latter settle little.
+# Fewer blocks show neither noise nor outliers; more than the latter decide little.
 MIN_BLOCKS = 3
 MAX_BLOCKS = 10
 
@@ -55,13 +55,13 @@ class Stock:
 
     @property
     def open(self) -> list[PartResult]:
-        """The parts that are not settled, those that were begun first."""
+        """The parts that are not decided, those that were begun first."""
         there = [one for one in self.results if one.state is None]
         return sorted(there, key=lambda one: -one.blocks)
 
     @property
     def dropped(self) -> frozenset[str]:
-        """The lines that bring nothing; empty if only the server's own values are left out."""
+        """The lines that contribute nothing; none if only the server's own values go."""
         there = [one for one in self.results if one.state in DROPPED]
         if all(one.state is RemovalState.SAME for one in there):
             return frozenset()
@@ -74,10 +74,10 @@ class _Replay:
     metric: Metric
     margin: float
     open: list[Part]
-    settled: list[PartResult] = field(default_factory=list)
+    decided: list[PartResult] = field(default_factory=list)
 
     def look(self, seen: Sequence[Observation], analysis: Analysis | None) -> None:
-        """Settle what can be settled, the parts of what was split included."""
+        """Decide what can be decided, the parts of what was split included."""
         waiting = self.open
         self.open = []
         while waiting:
@@ -86,7 +86,7 @@ class _Replay:
             if found.state is None:
                 self.open.append(part)
                 continue
-            self.settled.append(found)
+            self.decided.append(found)
             if found.state in _SPLIT and not part.is_single:
                 waiting += part.split()
 
@@ -132,7 +132,7 @@ def take_stock(whole: Whole, metric: Metric) -> Stock:
     still = [replay.result(part, seen, analysis) for part in replay.open]
     return Stock(
         margin,
-        (*replay.settled, *still),
+        (*replay.decided, *still),
         analysis.run_noise if analysis is not None else whole.run_noise,
     )
 

@@ -1,8 +1,8 @@
 """Takes a confirmed winner apart: which of its lines matter, and is it as good without the rest?
 
 1. The winner runs in randomised blocks, twice in each, beside itself without an area of lines,
-   then without the single lines of the areas that matter. 2. Without all that brings nothing it
-   is the reduced config, which is measured in fresh rounds with the winner and the baseline.
+   then without the single lines of the areas that matter. 2. Without all that contributes nothing
+   it is the reduced config, which is measured in fresh rounds with the winner and the baseline.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _runs_of_round(budget: Budget, whole: Whole) -> int:
 def _affordable(
     there: Sequence[PartResult], budget: Budget, whole: Whole, *, keeps_rounds: bool = True
 ) -> list[Part]:
-    """The parts of the next block: so many that they can be settled.
+    """The parts of the next block: so many that they can be decided.
 
     keeps_rounds: so many that the winner without them can be measured afresh as well.
     """
@@ -109,7 +109,7 @@ def _block(history: History, whole: Whole, parts: Sequence[Part]) -> Proposal:
             continue
         taken = {*history.knobs, *(one.name for one in new)}
         name = _free(f" without {_short(part)}", whole.name, taken)
-        source = f"{whole.name} without {', '.join(part.lines)}, to see what that brings"
+        source = f"{whole.name} without {', '.join(part.lines)}, to see what that contributes"
         new.append(NewCandidate(name, whole.knobs_without(without), source, whole.name, without))
         names.append(name)
     block = history.last_block + 1
@@ -146,7 +146,7 @@ def _rounds(history: History, whole: Whole, stock: Stock, budget: Budget) -> Pro
         measured = whole.measured_as(known)
     else:
         measured = _free(" reduced", whole.name, history.knobs)
-        source = f"{whole.name} without {', '.join(sorted(without))}, which bring nothing"
+        source = f"{whole.name} without {', '.join(sorted(without))}, which contribute nothing"
         new = (NewCandidate(measured, whole.knobs_without(without), source, whole.name, without),)
     names = (measured, whole.name, history.baseline)
     first = history.last_block + 1

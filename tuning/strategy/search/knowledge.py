@@ -126,7 +126,7 @@ def _apart(plan: SearchPlan, history: History, odd: Container[str]) -> dict[str,
     """The odd ones of the given configs that set what the space does not have.
 
     Each has a number, from 1, for these lines, which then are a feature to the model. Without that
-    what they bring is taken for noise of a point of the space, which may be the baseline's.
+    what they contribute is taken for noise of a point of the space, which may be the baseline's.
     """
     usual = {**history.knobs.get(history.baseline, {}), **plan.space.pinned}
     inside = set(plan.space.names)

@@ -186,7 +186,7 @@ def _fresh(
     random: np.random.Generator,
 ) -> list[NewCandidate]:
     ranked = [one for one in found.ranked(0.0) if one.chance >= 0.5] or [found.baseline]
-    # Values of the space alone need not beat what other lines bring.
+    # Values of the space alone need not beat what other lines contribute.
     inside = [one for one in ranked if one.name not in found.apart]
     best = max(one.mean for one in (*inside, found.baseline))
     centres = np.array([found.points[one.name] for one in ranked[:4]])

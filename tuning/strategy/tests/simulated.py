@@ -40,8 +40,8 @@ class SimulatedStudy:
     endings: outcomes other than "ok" by (candidate, block).
     refused, duplicates: what the gate says of candidates, as `History` has it; new ones join the
     first group as soon as they are proposed.
-    line_gains: what each line of a winner brings, as a log; a variant lacks that. apart_runs: how
-    many runs taking apart may have. kept: as `Whole` has it.
+    line_gains: what each line of a winner contributes, as a log; a variant lacks that. apart_runs:
+    how many runs taking apart may have. kept: as `Whole` has it.
     """
 
     gains: Mapping[str, float]

@@ -108,7 +108,7 @@ def choices(searches: int) -> tuple[str, list[str]]:
 
 
 def warm(seeds: int) -> str:
-    """What it brings to begin with an earlier search, and what if that misleads."""
+    """What it contributes to begin with an earlier search, and what if that misleads."""
     runs = warm_start.EARLIER_RUNS
     title = f"**{seeds} searches per line, medians; the earlier ones had {runs} runs**"
     lines = [warm_start.line(name, seeds) for name in warm_start.HISTORIES]
