@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from math import inf
 
 from rich.console import Console
@@ -53,6 +54,7 @@ def follow_all(
     def say(text: str) -> None:
         console.print(text, markup=False, soft_wrap=True)
 
+    import_module("scipy.special")  # for the first standing; then it would be beside a run
     patience = Patience(say)
     with Progress(
         TextColumn("[bold]{task.description}"),

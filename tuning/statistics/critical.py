@@ -17,8 +17,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 Floats = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ def among_all(count: int, alpha: float, df: Floats) -> Floats:
 
 def single(alpha: float, df: Floats) -> Floats:
     """Critical values for one difference: Student's t."""
-    return np.asarray(special.stdtrit(df, 1 - alpha / 2))
+    return np.asarray(scipy.special.stdtrit(df, 1 - alpha / 2))
 
 
 @lru_cache(maxsize=512)
@@ -94,7 +94,9 @@ def _insides(count: int) -> list[Floats]:
     limit, found = _LIMITS[:, None], []
     for correlation in _CORRELATIONS:
         pulled, own = np.sqrt(correlation) * _SHARED, np.sqrt(1 - correlation)
-        each = special.ndtr((limit - pulled) / own) - special.ndtr((-limit - pulled) / own)
+        each = scipy.special.ndtr((limit - pulled) / own) - scipy.special.ndtr(
+            (-limit - pulled) / own
+        )
         found.append(each**count @ _SHARED_WEIGHTS)
     return found
 
@@ -105,7 +107,7 @@ def _ranges(count: int) -> Floats:
     grid = np.linspace(-8, 8, 161)
     density = np.exp(-(grid**2) / 2) / np.sqrt(2 * np.pi)
     width = (np.sqrt(2) * _LIMITS)[:, None]
-    others = (special.ndtr(grid) - special.ndtr(grid - width)) ** (count - 1)
+    others = (scipy.special.ndtr(grid) - scipy.special.ndtr(grid - width)) ** (count - 1)
     return np.asarray((count * others * density).sum(axis=1) * (grid[1] - grid[0]))
 
 
@@ -114,9 +116,9 @@ def _scales() -> tuple[Floats, Floats]:
     """Nodes and weights of the root of chi-squared / df, a row for each of the df."""
     df = _DFS[:, None]
     # Even steps in the logarithm: exact for a smooth function that vanishes at both ends.
-    low, high = special.gammaincinv(df / 2, 1e-10), special.gammainccinv(df / 2, 1e-12)
+    low, high = scipy.special.gammaincinv(df / 2, 1e-10), scipy.special.gammainccinv(df / 2, 1e-12)
     log = np.linspace(np.log(low[:, 0]), np.log(high[:, 0]), 100, axis=1)
-    weights = np.exp(df / 2 * log - np.exp(log) - special.gammaln(df / 2))
+    weights = np.exp(df / 2 * log - np.exp(log) - scipy.special.gammaln(df / 2))
     scales = np.where(df < _NEARLY_NORMAL, np.sqrt(2 * np.exp(log) / df), 1.0)
     weights = np.where(df < _NEARLY_NORMAL, weights, 1.0)
     return scales, weights / weights.sum(axis=1, keepdims=True)
@@ -132,7 +134,9 @@ def _solve(normal: Floats, alpha: float, looks: int) -> Floats:
         inside = (weights * _at(normal, np.exp(log)[:, None] * scales)).sum(axis=1)
         return np.asarray(np.log((1 - inside) / alpha))
 
-    one_test, bonferroni = (special.stdtrit(_DFS, 1 - alpha / 2 / count) for count in (1, looks))
+    one_test, bonferroni = (
+        scipy.special.stdtrit(_DFS, 1 - alpha / 2 / count) for count in (1, looks)
+    )
     if looks == 1:
         return np.asarray(one_test)
     # The secant method, in logarithms, in which the tails of all df are nearly straight.

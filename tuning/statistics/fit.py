@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 Floats = NDArray[np.float64]
 
@@ -256,6 +256,6 @@ def _mean(values: Floats, weight: Floats, axis: int) -> Floats:
 
 def _expected_square(clip: float) -> float:
     """Mean square of a clipped standard normal."""
-    inside = 1 - 2 * float(special.ndtr(-clip))
+    inside = 1 - 2 * float(scipy.special.ndtr(-clip))
     density = float(np.exp(-(clip**2) / 2) / np.sqrt(2 * np.pi))
     return inside - 2 * clip * density + clip**2 * (1 - inside)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from typing import Any
 
 from celery.worker import state
@@ -38,6 +39,7 @@ class Command(BaseCommand):
             raise CommandError(f"{error.code}: {error}", returncode=os.EX_UNAVAILABLE) from error
         try:
             share_in(settings.RUN_DIR / "shared")
+            import_module("scipy.special")  # later it would be beside what is measured
             app.worker_main(
                 [
                     "worker",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from tuning.strategy.search.surrogate import Surrogate
 
@@ -27,7 +27,7 @@ class Limit:
     def chance(self, x: Floats) -> Floats:
         """(points,) probability that it is kept."""
         mean, sd = self.model.predict(x)
-        return np.asarray(ndtr((mean - self.least) / sd))
+        return np.asarray(scipy.special.ndtr((mean - self.least) / sd))
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Beliefs:
         found = np.ones(len(x))
         if self.runs is not None:
             mean, sd = self.runs.predict(x)
-            found = ndtr((mean - _MIDDLE) / np.sqrt(sd**2 + _BLUR**2))
+            found = scipy.special.ndtr((mean - _MIDDLE) / np.sqrt(sd**2 + _BLUR**2))
         for limit in self.limits:
             found = found * limit.chance(x)
         return found

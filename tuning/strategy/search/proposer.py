@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from tuning.strategy.search.beliefs import Beliefs
 from tuning.strategy.search.grid import Grid, Points
@@ -45,7 +45,7 @@ def improvement(mean: Floats, sd: Floats, best: float) -> Floats:
     sd = _BOLDNESS * sd
     gap = (mean - best) / sd
     density = np.exp(-0.5 * gap**2) / np.sqrt(2 * np.pi)
-    return np.asarray(sd * (gap * ndtr(gap) + density))
+    return np.asarray(sd * (gap * scipy.special.ndtr(gap) + density))
 
 
 def next_points(

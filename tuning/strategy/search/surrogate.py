@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -69,20 +69,22 @@ class Surrogate:
         """(points,) mean and standard deviation of what a config is worth, without noise."""
         cross = self._kernel(x, self.x)
         mean = self.center + cross @ self._weights
-        part = solve_triangular(self._factor, cross.T, lower=True)
+        part = scipy.linalg.solve_triangular(self._factor, cross.T, lower=True)
         variance = self.prior_variance - (part**2).sum(axis=0)
         return mean, np.sqrt(np.maximum(variance, 1e-12))
 
     def left_out(self) -> tuple[Floats, Floats]:
         """(runs,) how far each run is from what the others say, and the deviation of that."""
-        inverse = cho_solve((self._factor, True), np.eye(len(self._weights)))
+        inverse = scipy.linalg.cho_solve((self._factor, True), np.eye(len(self._weights)))
         spread = 1 / np.diag(inverse)
         return self._weights * spread, np.sqrt(spread)
 
     def covariance(self, x: Floats, other: Floats) -> Floats:
         """(points, others) of what is still unknown of both."""
-        left = solve_triangular(self._factor, self._kernel(self.x, x), lower=True)
-        right = solve_triangular(self._factor, self._kernel(self.x, other), lower=True)
+        left = scipy.linalg.solve_triangular(self._factor, self._kernel(self.x, x), lower=True)
+        right = scipy.linalg.solve_triangular(
+            self._factor, self._kernel(self.x, other), lower=True
+        )
         return np.asarray(self._kernel(x, other) - left.T @ right)
 
     @property
@@ -187,11 +189,13 @@ def fit(
         whole = _LEVEL**2 + parts @ alone + kernel + shift * same
         whole[np.diag_indices_from(whole)] += noise + more + _JITTER
         try:
-            lower = cholesky(whole, lower=True)
+            lower = scipy.linalg.cholesky(whole, lower=True)
         except np.linalg.LinAlgError:
             return 1e10, np.zeros_like(theta)
-        weights = cho_solve((lower, True), target)
-        inner = np.outer(weights, weights) - cho_solve((lower, True), np.eye(len(target)))
+        weights = scipy.linalg.cho_solve((lower, True), target)
+        inner = np.outer(weights, weights) - scipy.linalg.cho_solve(
+            (lower, True), np.eye(len(target))
+        )
         value = 0.5 * target @ weights + np.log(np.diag(lower)).sum()
         slope = signal * (5 / 3) * (1 + _ROOT5 * distance) * decay * inner
         gradient = np.empty_like(theta)
@@ -220,6 +224,6 @@ def fit(
     signal, noise, shift = (float(one) for one in np.exp(theta[2 * features :]))
     kernel = _kernel(x, x, alone, lengths, signal) + shift**2 * same
     kernel[np.diag_indices_from(kernel)] += noise**2 + more + _JITTER
-    lower = cholesky(kernel, lower=True)
-    weights = cho_solve((lower, True), target)
+    lower = scipy.linalg.cholesky(kernel, lower=True)
+    weights = scipy.linalg.cho_solve((lower, True), target)
     return Surrogate(x, alone, lengths, signal, noise, shift, center, lower, weights)
