@@ -51,7 +51,7 @@ def place(mysql_binary: ServerBinary, server_tmp: Path) -> list[str]:
     ("arguments", "status", "reason"),
     [
         (["--template", "nonesuch"], 2, "unknown_template"),
-        (["--blocks", "0"], 2, "blocks must be between 1"),
+        (["--blocks", "0"], 2, "bad_request: blocks must be between 1"),
         (["--connections", "8,x"], 2, "not a number"),
         (["--driver", "jmeter"], 2, "invalid choice"),
         (["--config", "/nonexistent.cnf"], 2, "No such file"),
@@ -74,7 +74,7 @@ def test_wrong_input_is_one_typed_line_and_starts_nothing(
     said = refused(*place, *arguments, status=status)
     assert reason in said
     assert "Traceback" not in said
-    if status == 1:
+    if ": " in reason or status == 1:
         assert said.splitlines() == [said.strip()]
         assert said.startswith(reason.partition(":")[0])
 

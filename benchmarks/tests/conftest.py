@@ -56,7 +56,7 @@ def plan_on(
             name=f"run-{os.getpid()}",
             binary=binary,
             driver=find_driver("sysbench"),
-            load=Load(GOLDEN_WAREHOUSES, 2, warmup_s=1, measure_s=60, seed=1),
+            load=Load(GOLDEN_WAREHOUSES, 1, warmup_s=1, measure_s=60, seed=1),
             options={},
             layout=DeviceLayout(device),
             registry=registry,
