@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from advisor.api.documents import study_document
-from advisor.pages.study.context import results_stamp
+from advisor.pages.study.context import results_stamp, stamp_now
 from advisor.shared_results import forget
 from advisor.tests import claimed, factories
 from benchmarks.models import Run, RunState
@@ -143,6 +143,21 @@ def test_slots_say_the_same_whoever_has_read_them() -> None:
     slots = slot_states(study)
     assert {slot.voided for slot in slots} == {0, 1}
     assert states_of(StudyResult(study).slots) == slots
+    assert stamp_now(study) == results_stamp(study, slots)
+
+
+def test_a_page_whose_results_have_changed_reads_the_slots_once(
+    client: Client, admin_user: User
+) -> None:
+    client.force_login(admin_user)
+    study = under_way(small_study())
+    for seen, is_new in ((stamp_now(study), False), ("of.an.earlier.run", True)):
+        forget()
+        with CaptureQueriesContext(connection) as asked:
+            answer = client.get(f"/studies/{study.pk}/live/?seen={seen}")
+        assert ('id="study-candidates"' in answer.content.decode()) == is_new
+        figures = [one["sql"] for one in asked if '"p95_ms"' in one["sql"]]
+        assert sum('FROM "tuning_slot"' in sql for sql in figures) == 1
 
 
 def test_progress_reads_none_of_the_json_of_candidates_and_runs() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from django.db.models import Count, Max, Q
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.template.loader import render_to_string
@@ -23,7 +24,7 @@ from advisor.pages.study.search import search_view
 from advisor.shared_results import SharedResult, shared_result
 from advisor.wording.findings import source_findings
 from advisor.wording.words import devices_to_name
-from benchmarks.models import RunState
+from benchmarks.models import ACTIVE_RUN_STATES, RunState
 from tuning.models import RANKED_PURPOSES, SlotPurpose, Study
 from tuning.results.evidence import traits_of
 from tuning.results.history import log_tails
@@ -39,7 +40,7 @@ from tuning.studies.glance import glance
 from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.scheduler import is_under_way
-from tuning.studies.slot_states import SlotState, states_now, states_of
+from tuning.studies.slot_states import SlotState, slot_states, states_now, states_of
 from tuning.studies.taking_apart import can_be_taken_apart
 
 # With more lines in all, of several rankings only the first is open, also in a wide window.
@@ -59,14 +60,31 @@ def study_for_page(pk: int) -> Study:
 
 
 def live_context(
-    study: Study, slots: Sequence[SlotState], choice: BoardChoice, seen: str
+    study: Study, shared: SharedResult | None, choice: BoardChoice, seen: str
 ) -> dict[str, Any]:
     """The part that changes with every step: state, progress, and the stamp of the results.
 
     Without the seconds of the current run, which `now_context` has.
 
-    `seen` is the glance from before the rows were read: what changes meanwhile is asked for again.
+    `shared`: whose rows are read, for results that are shown as well; None: no more rows than this
+    needs. `seen` is the glance from before they were read: what changes meanwhile is asked for
+    again.
     """
+    if shared is None:
+        return _live(study, slot_states(study), choice, seen)
+    if study.is_finished:
+        ended = shared.made(
+            ("live", choice),
+            lambda result: _live(result.study, states_of(result.slots), choice, ""),
+        )
+        return {**ended, "study": study}
+    slots = states_now(study, states_of(shared.result.slots))
+    return _live(study, slots, choice, seen)
+
+
+def _live(
+    study: Study, slots: Sequence[SlotState], choice: BoardChoice, seen: str
+) -> dict[str, Any]:
     progress = study_progress(study, slots)
     drain = "" if study.is_finished else drain_text(study.host)
     return {
@@ -98,22 +116,12 @@ def now_context(now: LiveRun | None) -> dict[str, Any]:
 def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     """Everything on the study page."""
     choice = board_choice(request.GET)
-    if study.is_finished:
-        shared = shared_result(study)
-        live = shared.made(
-            ("live", choice),
-            lambda result: live_context(result.study, states_of(result.slots), choice, ""),
-        )
-        now = None
-    else:
-        seen = glance(study.pk)
-        shared = shared_result(study)
-        slots = states_now(study, states_of(shared.result.slots))
-        live = live_context(study, slots, choice, seen)
-        now = live_run(study.pk)
+    seen = "" if study.is_finished else glance(study.pk)
+    shared = shared_result(study)
+    live = live_context(study, shared, choice, seen)
+    now = None if study.is_finished else live_run(study.pk)
     return {
         **live,
-        "study": study,
         **now_context(now),
         **results_context(shared, choice),
         **cards_context(shared, request),
@@ -207,8 +215,19 @@ def results_stamp(study: Study, slots: Sequence[SlotState]) -> str:
     """
     newest = max((slot.run_id for slot in slots), default=None)
     ended = sum(slot.is_finished for slot in slots)
+    return _stamp(study, newest, ended)
+
+
+def _stamp(study: Study, newest: int | None, ended: int) -> str:
     state = "paused" if study.is_paused else study.state
     return f"{state}.{newest}.{ended}.{study.conclusions}"
+
+
+def stamp_now(study: Study) -> str:
+    """The same, of what is stored now; reads no slots."""
+    ended = Count("pk", filter=~Q(run__state__in=ACTIVE_RUN_STATES))
+    found = study.slots.order_by().aggregate(newest=Max("run_id"), ended=ended)
+    return _stamp(study, found["newest"], found["ended"])
 
 
 def result_places(slots: Iterable[SlotState]) -> int:

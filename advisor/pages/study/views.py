@@ -28,11 +28,12 @@ from advisor.pages.study.context import (
     live_context,
     now_context,
     results_context,
+    stamp_now,
     study_context,
     study_for_page,
 )
 from advisor.pages.study.extend import ExtendForm
-from advisor.shared_results import PROGRESS, shared_result
+from advisor.shared_results import PROGRESS, SharedResult, shared_result
 from advisor.wording.answers import named_answers
 from benchmarks.models import ACTIVE_RUN_STATES
 from tuning.errors import TuningError
@@ -49,7 +50,6 @@ from tuning.studies.hosts import hosts_named
 from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.load_hosts import fetch_load_hosts
 from tuning.studies.pausing import pause_study, resume_study
-from tuning.studies.slot_states import slot_states
 from tuning.studies.taking_apart import take_apart_study
 
 STUDIES_PER_PAGE = 25
@@ -100,7 +100,16 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     if request.GET.get("glance") == seen:
         return _only_the_run(request, pk)
     choice = board_choice(request.GET)
-    context = dict(PROGRESS.get((pk, seen, choice), lambda: _live(pk, choice, seen)))
+    shared: SharedResult | None = None
+
+    def make() -> dict[str, Any]:
+        nonlocal shared
+        study = study_for_page(pk)
+        if request.GET.get("seen") != stamp_now(study):
+            shared = shared_result(study)
+        return live_context(study, shared, choice, seen)
+
+    context = dict(PROGRESS.get((pk, seen, choice), make))
     study: Study = context["study"]
     if not study.is_finished:
         context |= now_context(live_run(pk))  # that of this second
@@ -108,18 +117,13 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
         return HttpResponseClientRefresh()
     changed = request.GET.get("seen") != context["stamp"]
     if changed:
-        shared = shared_result(study)
+        shared = shared or shared_result(study)
         context |= results_context(shared, choice) | cards_context(shared, request)
     context["swaps_results"] = changed
     response = render(request, "studies/_live_answer.html", context)
     if changed:
         trigger_client_event(response, "study-changed", after="settle")
     return response
-
-
-def _live(pk: int, choice: BoardChoice, seen: str) -> dict[str, Any]:
-    study = study_for_page(pk)
-    return live_context(study, slot_states(study), choice, seen)
 
 
 def _only_the_run(request: HttpRequest, pk: int) -> HttpResponse:
