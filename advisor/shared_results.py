@@ -19,7 +19,7 @@ from tuning.comparison.devices import DeviceComparison, MeasuredRuns, compare, m
 from tuning.comparison.glance import comparison_glance
 from tuning.models import Study
 from tuning.results.study_result import StudyResult, results_of
-from tuning.studies.glance import group_results_glances, results_glance
+from tuning.studies.glance import Look, group_results_glances, results_glance
 from tuning.studies.load_hosts import fetch_load_hosts
 
 # One of 500 runs takes some megabytes.
@@ -100,9 +100,12 @@ _comparisons = Kept(1)
 PROGRESS: Final = Kept(64)
 
 
-def shared_result(study: Study) -> SharedResult:
-    """That of all who ask before it changes; `study` comes with its host, devices, workloads."""
-    return _shared_of([study], {study.pk: results_glance(study.pk)})[0]
+def shared_result(study: Study, seen: Look | None = None) -> SharedResult:
+    """That of all who ask before it changes; `study` comes with its host, devices, workloads.
+
+    `seen`: a look at it just before, if there was one.
+    """
+    return _shared_of([study], {study.pk: results_glance(study.pk, seen)})[0]
 
 
 def shared_results(group_id: int, studies: Sequence[Study]) -> list[SharedResult]:

@@ -11,13 +11,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from advisor.api.documents import study_document
-from advisor.pages.study.context import results_stamp, stamp_now
+from advisor.pages.study.context import results_stamp, stamp_at
 from advisor.shared_results import forget
 from advisor.tests import claimed, factories
 from benchmarks.models import Run, RunState
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
-from tuning.studies.glance import glance
+from tuning.studies.glance import glance, look_at
 from tuning.studies.progress import study_progress
 from tuning.studies.slot_states import slot_states, states_of
 
@@ -143,7 +143,7 @@ def test_slots_say_the_same_whoever_has_read_them() -> None:
     slots = slot_states(study)
     assert {slot.voided for slot in slots} == {0, 1}
     assert states_of(StudyResult(study).slots) == slots
-    assert stamp_now(study) == results_stamp(study, slots)
+    assert stamp_at(study, look_at(study.pk)) == results_stamp(study, slots)
 
 
 def test_a_page_whose_results_have_changed_reads_the_slots_once(
@@ -151,7 +151,7 @@ def test_a_page_whose_results_have_changed_reads_the_slots_once(
 ) -> None:
     client.force_login(admin_user)
     study = under_way(small_study())
-    for seen, is_new in ((stamp_now(study), False), ("of.an.earlier.run", True)):
+    for seen, is_new in ((stamp_at(study, look_at(study.pk)), False), ("of.an.earlier.run", True)):
         forget()
         with CaptureQueriesContext(connection) as asked:
             answer = client.get(f"/studies/{study.pk}/live/?seen={seen}")

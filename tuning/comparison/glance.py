@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
-from django.db.models import Count, Max, QuerySet
+from django.db.models import Func, IntegerField, Q, QuerySet, Subquery
 
 from benchmarks.models import Device, Host, Run, RunState
 from tuning.models import Recommendation, Slot, Study, StudyState
+from tuning.ready_query import ReadyQuery
 from tuning.strategy.racing import FAULTS
 
 
@@ -16,22 +18,38 @@ def comparison_glance() -> tuple[Any, ...]:
 
     Runs that have ended never change.
     """
-    hosts = Host.objects.order_by("pk").values_list("pk", "name", "imported__isnull")
+    return tuple(row for query in _queries() for row in query.rows())
+
+
+@cache
+def _queries() -> tuple[ReadyQuery, ReadyQuery]:
+    # One that is to be measured again counts no longer.
+    faults = Run.objects.filter(host__in=Host.objects.all(), state__in=FAULTS, retries=None)
+    # In one query, as columns that are the same for each host; without a host there are no runs.
+    counted = (
+        *_rows(Run.objects.filter(state=RunState.OK)),
+        *_rows(faults),
+        *_rows(Slot.objects.all()),
+        *_rows(Recommendation.objects.all()),
+        *_rows(Study.objects.filter(state=StudyState.FINISHED), "created_at"),
+    )
+    hosts = Host.objects.order_by("pk").annotate(is_ours=Q(imported__isnull=True))
     devices = Device.objects.order_by("pk").values_list(
         *("pk", "kind", "model", "data_dir", "log_dir", "emulation_label")
     )
     return (
-        *_rows(Run.objects.filter(state=RunState.OK)),
-        # One that is to be measured again counts no longer.
-        *_rows(Run.objects.filter(host__in=Host.objects.all(), state__in=FAULTS, retries=None)),
-        *_rows(Slot.objects.all()),
-        *_rows(Recommendation.objects.all()),
-        *_rows(Study.objects.filter(state=StudyState.FINISHED), "created_at"),
-        *hosts,
-        *devices,
+        ReadyQuery.of(hosts.values_list("pk", "name", "is_ours", *counted)),
+        ReadyQuery.of(devices),
     )
 
 
-def _rows(found: QuerySet[Any], moment: str = "pk") -> tuple[Any, ...]:
-    """How many, and the newest."""
-    return tuple(found.order_by().aggregate(count=Count("pk"), newest=Max(moment)).values())
+def _rows(found: QuerySet[Any], moment: str = "pk") -> tuple[Subquery, Subquery]:
+    """How many, and the newest. Each by itself an index may answer, both together it does not."""
+    # No aggregates of Django's: those would be grouped by something.
+    count = Func(template="COUNT(*)", output_field=IntegerField())
+    parts = {"count": count, "newest": Func(moment, function="MAX")}
+    first, second = (
+        Subquery(found.order_by().annotate(**{f"of_{name}": part}).values(f"of_{name}"))
+        for name, part in parts.items()
+    )
+    return first, second

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db import connection
 from django.db.models import Aggregate, Count, Max, OuterRef, QuerySet, Subquery
 
-from benchmarks.models import CrashTest, JobState
+from benchmarks.models import ACTIVE_RUN_STATES, CrashTest, JobState
 from tuning.models import (
     ACTIVE_STUDY_STATES,
     Candidate,
@@ -25,6 +24,7 @@ from tuning.models import (
     Slot,
     Study,
 )
+from tuning.ready_query import ANY, ReadyQuery
 
 #: The time left, and whatever else follows from the clock, is worked out this often, in seconds.
 REFRESH_S = 30.0
@@ -47,27 +47,50 @@ _STUDY = (
     "host__drain_reason",
 )
 _RESULTS = "created_at", "state", "concluded_at", "extended_by", "conclusions"
-# Stands for the study, or the group of studies, in queries that are made once.
-_ANY = -4711
-
-Sql = tuple[str, tuple[Any, ...]]
 
 
 def glance(study_id: int) -> str:
     """A word that differs whenever the study's progress does, and every REFRESH_S seconds."""
-    return f"{progress_word(study_id)}.{int(time.time() // REFRESH_S)}"
+    return look_at(study_id).word
+
+
+class Look(NamedTuple):
+    """A look at one moment. `word`: its glance; `states`: the newest runs by their state."""
+
+    word: str
+    states: Sequence[tuple[Any, ...]]
+
+    @property
+    def newest_run(self) -> int | None:
+        """The id of the newest of the slots' runs; None without any."""
+        return max((newest for _, _, _, newest, *_ in self.states), default=None)
+
+    @property
+    def ended(self) -> int:
+        """How many of the slots' runs have ended."""
+        return sum(n for _, state, n, *_ in self.states if state not in ACTIVE_RUN_STATES)
+
+
+def look_at(study_id: int) -> Look:
+    """A glance and what else it has seen, in as many queries."""
+    study, states = (query.rows(study_id) for query in _progress_queries())
+    word = _words(study, states).get(study_id, "")
+    return Look(f"{word}.{_tick()}", states)
 
 
 def group_glances(group_id: int) -> dict[int, str]:
     """The same of each study of a group, by its primary key, in as many queries as of one."""
-    tick = int(time.time() // REFRESH_S)
-    words = _words(_progress_queries("group"), group_id)
-    return {study_id: f"{word}.{tick}" for study_id, word in words.items()}
+    words = _words(*(query.rows(group_id) for query in _progress_queries("group")))
+    return {study_id: f"{word}.{_tick()}" for study_id, word in words.items()}
+
+
+def _tick() -> int:
+    return int(time.time() // REFRESH_S)
 
 
 def progress_word(study_id: int) -> str:
     """A word that differs whenever the study's progress does, whatever time it is."""
-    return _words(_progress_queries(), study_id).get(study_id, "")
+    return _words(*(query.rows(study_id) for query in _progress_queries())).get(study_id, "")
 
 
 def final_word(study_id: int) -> str | None:
@@ -77,29 +100,34 @@ def final_word(study_id: int) -> str | None:
     its devices corrected.
     """
     study, states = _final_queries()
-    rows = _rows(study, study_id)
+    rows = study.rows(study_id)
     if not rows or rows[0][0] in ACTIVE_STUDY_STATES:
         return None
-    return _digest([rows, _rows(states, study_id)])
+    return _digest([rows, states.rows(study_id)])
 
 
-def results_glance(study_id: int) -> str:
-    """A word that differs whenever the results of a study do, whether it goes on or has ended."""
-    return _words(_results_queries(), study_id).get(study_id, "")
+def results_glance(study_id: int, seen: Look | None = None) -> str:
+    """A word that differs whenever the results of a study do, whether it goes on or has ended.
+
+    `seen`: a look just before, which saves one of two queries.
+    """
+    study, states = _results_queries()
+    # Without the step of the current run.
+    runs = states.rows(study_id) if seen is None else [row[:-1] for row in seen.states]
+    return _words(study.rows(study_id), runs).get(study_id, "")
 
 
 def group_results_glances(group_id: int) -> dict[int, str]:
     """The same of each study of a group, in as many queries as of one."""
-    return _words(_results_queries("group"), group_id)
+    return _words(*(query.rows(group_id) for query in _results_queries("group")))
 
 
-# To have Django make a query takes several times as long as the database needs to answer it.
 @cache
-def _progress_queries(of: str = "pk") -> tuple[Sql, ...]:
+def _progress_queries(of: str = "pk") -> tuple[ReadyQuery, ...]:
     """The first column is the primary key of a study; `of` is "pk" or "group"."""
     tests = CrashTest.objects.filter(slot__study=OuterRef("pk"), state=JobState.RUNNING)
     return (
-        _sql(
+        ReadyQuery.of(
             _studies(of).values_list(
                 "pk",
                 *_STUDY,
@@ -108,14 +136,14 @@ def _progress_queries(of: str = "pk") -> tuple[Sql, ...]:
                 _of_rows(Recommendation, Max("pk")),
             )
         ),
-        _sql(_states(Max("run__step"), of=of)),
+        ReadyQuery.of(_states(Max("run__step"), of=of)),
     )
 
 
 @cache
-def _results_queries(of: str = "pk") -> tuple[Sql, ...]:
+def _results_queries(of: str = "pk") -> tuple[ReadyQuery, ...]:
     return (
-        _sql(
+        ReadyQuery.of(
             _studies(of).values_list(
                 "pk",
                 *_RESULTS,
@@ -127,23 +155,23 @@ def _results_queries(of: str = "pk") -> tuple[Sql, ...]:
                 _of_rows(Recommendation, Max("pk")),
             )
         ),
-        _sql(_states(of=of)),
+        ReadyQuery.of(_states(of=of)),
     )
 
 
 @cache
-def _final_queries() -> tuple[Sql, Sql]:
+def _final_queries() -> tuple[ReadyQuery, ReadyQuery]:
     """The study, whose state comes first, with each of its devices and workloads; its runs."""
     names = "state", "created_at", "finished_at", "conclusions", "name", "group_id", "host__name"
     devices = "pk", "kind", "kind_correction", "retired_at", "emulation_label", "model"
     columns = *names, *(f"devices__{name}" for name in devices), "workloads__load_hosts__name"
     places = _studies().order_by("devices__pk", "workloads__pk", "workloads__load_hosts__pk")
     newest = _of_rows(Recommendation, Max("pk"))
-    return _sql(places.values_list(*columns, newest)), _sql(_states())
+    return ReadyQuery.of(places.values_list(*columns, newest)), ReadyQuery.of(_states())
 
 
 def _studies(of: str = "pk") -> QuerySet[Study]:
-    return Study.objects.order_by("pk").filter(**{of: _ANY})
+    return Study.objects.order_by("pk").filter(**{of: ANY})
 
 
 def _of_rows(
@@ -163,34 +191,18 @@ def _of(rows: QuerySet[Any, Any], same: str, what: Aggregate) -> Subquery:
 
 def _states(*more: Max, of: str = "pk") -> QuerySet[Any, Any]:
     """Of the newest runs in each state: how many, the last of them and when that ended."""
-    slots = Slot.objects.filter(**{f"study__{of}": _ANY}).values_list("study_id", "run__state")
+    slots = Slot.objects.filter(**{f"study__{of}": ANY}).values_list("study_id", "run__state")
     facts = Count("pk"), Max("run_id"), Max("run__finished_at"), *more
     return slots.order_by("study_id", "run__state").annotate(*facts)
 
 
-def _sql(query: QuerySet[Any, Any]) -> Sql:
-    text, parameters = query.query.sql_with_params()
-    return text, tuple(parameters)
-
-
-def _asked(query: Sql, pk: int) -> tuple[str, list[Any]]:
-    text, parameters = query
-    return text, [pk if one == _ANY else one for one in parameters]
-
-
-def _words(queries: Iterable[Sql], pk: int) -> dict[int, str]:
-    """By study, of queries whose first column is a study's primary key."""
-    found: dict[int, list[Any]] = {}
-    for query in queries:
-        for study_id, *facts in _rows(query, pk):
-            found.setdefault(study_id, []).append(facts)
-    return {study_id: _digest(facts) for study_id, facts in found.items()}
-
-
-def _rows(query: Sql, pk: int) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(*_asked(query, pk))
-        return list(cursor.fetchall())
+def _words(*found: Iterable[tuple[Any, ...]]) -> dict[int, str]:
+    """By study, of rows whose first column is a study's primary key."""
+    of_study: dict[int, list[Any]] = {}
+    for rows in found:
+        for study_id, *facts in rows:
+            of_study.setdefault(study_id, []).append(facts)
+    return {study_id: _digest(facts) for study_id, facts in of_study.items()}
 
 
 def _digest(seen: list[Any]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from django.db.models import Count, Max, Q
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.template.loader import render_to_string
@@ -24,7 +23,7 @@ from advisor.pages.study.search import search_view
 from advisor.shared_results import SharedResult, shared_result
 from advisor.wording.findings import source_findings
 from advisor.wording.words import devices_to_name
-from benchmarks.models import ACTIVE_RUN_STATES, RunState
+from benchmarks.models import RunState
 from tuning.models import RANKED_PURPOSES, SlotPurpose, Study
 from tuning.results.evidence import traits_of
 from tuning.results.history import log_tails
@@ -36,7 +35,7 @@ from tuning.statistics.aim import FULL_NAMES
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
 from tuning.studies.draining import drain_text
-from tuning.studies.glance import glance
+from tuning.studies.glance import Look, look_at
 from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.scheduler import is_under_way
@@ -116,9 +115,9 @@ def now_context(now: LiveRun | None) -> dict[str, Any]:
 def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     """Everything on the study page."""
     choice = board_choice(request.GET)
-    seen = "" if study.is_finished else glance(study.pk)
-    shared = shared_result(study)
-    live = live_context(study, shared, choice, seen)
+    look = None if study.is_finished else look_at(study.pk)
+    shared = shared_result(study, look)
+    live = live_context(study, shared, choice, look.word if look else "")
     now = None if study.is_finished else live_run(study.pk)
     return {
         **live,
@@ -214,20 +213,17 @@ def results_stamp(study: Study, slots: Sequence[SlotState]) -> str:
     Recommendations are stored as the state changes.
     """
     newest = max((slot.run_id for slot in slots), default=None)
-    ended = sum(slot.is_finished for slot in slots)
-    return _stamp(study, newest, ended)
+    return _stamp(study, newest, sum(slot.is_finished for slot in slots))
+
+
+def stamp_at(study: Study, look: Look) -> str:
+    """The same, of what a look has seen of its slots."""
+    return _stamp(study, look.newest_run, look.ended)
 
 
 def _stamp(study: Study, newest: int | None, ended: int) -> str:
     state = "paused" if study.is_paused else study.state
     return f"{state}.{newest}.{ended}.{study.conclusions}"
-
-
-def stamp_now(study: Study) -> str:
-    """The same, of what is stored now; reads no slots."""
-    ended = Count("pk", filter=~Q(run__state__in=ACTIVE_RUN_STATES))
-    found = study.slots.order_by().aggregate(newest=Max("run_id"), ended=ended)
-    return _stamp(study, found["newest"], found["ended"])
 
 
 def result_places(slots: Iterable[SlotState]) -> int:

@@ -28,7 +28,7 @@ from advisor.pages.study.context import (
     live_context,
     now_context,
     results_context,
-    stamp_now,
+    stamp_at,
     study_context,
     study_for_page,
 )
@@ -45,7 +45,7 @@ from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
 from tuning.strategy.search.space import Space
 from tuning.studies.concluding import conclude_study
-from tuning.studies.glance import glance
+from tuning.studies.glance import look_at
 from tuning.studies.hosts import hosts_named
 from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.load_hosts import fetch_load_hosts
@@ -96,28 +96,28 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     without a section for a board that has started since is told to reload, one that shows all of
     it already gets nothing.
     """
-    seen = glance(pk)
-    if request.GET.get("glance") == seen:
+    look = look_at(pk)
+    if request.GET.get("glance") == look.word:
         return _only_the_run(request, pk)
     choice = board_choice(request.GET)
+    seen = request.GET.get("seen")
     shared: SharedResult | None = None
 
     def make() -> dict[str, Any]:
         nonlocal shared
         study = study_for_page(pk)
-        if request.GET.get("seen") != stamp_now(study):
-            shared = shared_result(study)
-        return live_context(study, shared, choice, seen)
+        shared = shared_result(study, look) if seen != stamp_at(study, look) else None
+        return live_context(study, shared, choice, look.word)
 
-    context = dict(PROGRESS.get((pk, seen, choice), make))
+    context = dict(PROGRESS.get((pk, look.word, choice), make))
     study: Study = context["study"]
     if not study.is_finished:
         context |= now_context(live_run(pk))  # that of this second
     if request.GET.get("places", "") not in ("", str(context["places"])):
         return HttpResponseClientRefresh()
-    changed = request.GET.get("seen") != context["stamp"]
+    changed = seen != context["stamp"]
     if changed:
-        shared = shared or shared_result(study)
+        shared = shared or shared_result(study, look)
         context |= results_context(shared, choice) | cards_context(shared, request)
     context["swaps_results"] = changed
     response = render(request, "studies/_live_answer.html", context)
