@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Set
 from typing import Any
 
 from tuning.catalogue.facts import Dynamic
@@ -116,7 +117,7 @@ def _ratio(effect: Effect | ObjectiveEffect | LinesEvidence) -> dict[str, Any]:
     }
 
 
-def _line(line: Line, facts: ExportFacts, changed: set[str]) -> dict[str, Any]:
+def _line(line: Line, facts: ExportFacts, changed: Set[str]) -> dict[str, Any]:
     measured = line.changed and not facts.keeps_baseline
     return {
         "name": line.name,

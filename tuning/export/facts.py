@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, wraps
+from typing import Any, TypeVar, cast
 
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.notes import Note
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.data import Metric
 from tuning.statistics.ranking import Interval
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -119,3 +123,23 @@ class ExportFacts:
     def keeps_baseline(self) -> bool:
         """Whether the recommendation is to keep the baseline."""
         return self.candidate == self.baseline
+
+    @cached_property
+    def made(self) -> dict[object, Any]:
+        """What was made of these facts, which never change: see `made_once`."""
+        return {}
+
+
+def made_once(make: Callable[[ExportFacts], Made]) -> Callable[[ExportFacts], Made]:
+    """What a function makes of the same facts is made once; it is only to be read.
+
+    A file and the page around it ask for the lines of a recommendation a dozen times.
+    """
+
+    @wraps(make)
+    def known_or_made(facts: ExportFacts) -> Made:
+        if make not in facts.made:
+            facts.made[make] = make(facts)
+        return cast("Made", facts.made[make])
+
+    return known_or_made

@@ -123,7 +123,9 @@ def export(facts: ExportFacts, request: ExportRequest) -> Exported:
             f"unknown format {request.format!r}; known are: {known}",
             field="format",
         )
-    facts = replace(wanted_facts(facts, request), as_measured=request.as_measured)
+    facts = wanted_facts(facts, request)
+    if facts.as_measured != request.as_measured:
+        facts = replace(facts, as_measured=request.as_measured)
     if request.target is not None:
         facts = retarget(facts, request.target)
     return Exported(wanted.file_name, wanted.content_type, wanted.render(facts, request))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from tuning.catalogue.facts import Computed, Dynamic
@@ -15,7 +15,7 @@ from tuning.configs.effective.durability import losses
 from tuning.configs.effective.readback import effective_values
 from tuning.configs.effective.variables import CAPACITY, DEDICATED, POOL
 from tuning.configs.values import fixed_default, same, usable
-from tuning.export.facts import ExportFacts
+from tuning.export.facts import ExportFacts, made_once
 from tuning.scale_model.conversion import is_scaled, on_real_server
 from tuning.scale_model.model import ScaleModel
 
@@ -51,7 +51,8 @@ class Line:
         return "session" if self.dynamic is Dynamic.SESSION else "global"
 
 
-def lines_of(facts: ExportFacts) -> list[Line]:
+@made_once
+def lines_of(facts: ExportFacts) -> Sequence[Line]:
     """Every knob of the recommendation, in order; those of a scale model are sized back."""
     found = _measured_lines(facts)
     if facts.model is None or facts.as_measured or facts.translated_from is not None:
@@ -170,7 +171,8 @@ def written_lines(facts: ExportFacts) -> list[Line]:
     return [line for line in lines_of(facts) if line.written]
 
 
-def changed_names(facts: ExportFacts) -> set[str]:
+@made_once
+def changed_names(facts: ExportFacts) -> Set[str]:
     """The knobs in which the measured candidate differed from the baseline."""
     if facts.translated_from is not None:
         return changed_names(facts.translated_from)
@@ -184,7 +186,7 @@ def changed_names(facts: ExportFacts) -> set[str]:
     }
 
 
-def _changed_here(facts: ExportFacts) -> set[str]:
+def _changed_here(facts: ExportFacts) -> Set[str]:
     """Like `changed_names`, with the names of a translation."""
     differing = changed_names(facts)
     if facts.translated_from is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
@@ -11,7 +11,7 @@ from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.readback import effective_losses
 from tuning.configs.gate.rules import broken_rules
 from tuning.errors import InvalidConfig, Problem, TuningError
-from tuning.export.facts import ExportFacts
+from tuning.export.facts import ExportFacts, made_once
 from tuning.export.lines import Line, default_of, lines_of
 
 WARNINGS = {
@@ -26,7 +26,8 @@ def durability_of_export(facts: ExportFacts) -> Durability:
     return max((line.durability for line in losing_lines(facts)), default=Durability.D0)
 
 
-def losing_lines(facts: ExportFacts) -> list[Line]:
+@made_once
+def losing_lines(facts: ExportFacts) -> Sequence[Line]:
     """Every line below D0, and values below D0 that no line sets (`requested` is "")."""
     return [*(line for line in lines_of(facts) if line.durability > Durability.D0), *_unset(facts)]
 

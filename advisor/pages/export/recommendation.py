@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.http import HttpRequest
@@ -39,7 +40,7 @@ class RecommendationCard:
 
     recommendation: Recommendation
     needed: Durability
-    losses: list[Line]
+    losses: Sequence[Line]
     costs: list[KnobCost]
     my_cnf: str | None
     form: ExportForm
