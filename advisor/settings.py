@@ -235,6 +235,8 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
 
+# There is one language. Else it is asked for with each number, of which a page has hundreds.
+USE_I18N = False
 TIME_ZONE = read_time_zone("ADVISOR_TIME_ZONE", "UTC")
 STATIC_URL = "static/"
 STATIC_ROOT = HOME / "static"

@@ -8,7 +8,7 @@ Both are done once for each kind.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -19,20 +19,20 @@ Kind = type[serializers.Serializer[Any]]
 #: Of a field its name, how its value is read of an instance, and how the value is shown.
 Part = tuple[str, Callable[[Any], Any], Callable[[Any], Any]]
 
+_KEPT: dict[Kind, Callable[[Any], Any]] = {}
+
 
 def shown(kind: Kind, instance: Any) -> dict[str, Any]:
     """What a serializer of this kind, which needs no context, makes of the instance."""
-    return dict(_kept(kind)(instance))
+    show = _KEPT.get(kind)
+    if show is None:
+        show = _KEPT[kind] = _shower(kind())
+    return dict(show(instance))
 
 
 def all_shown(kind: Kind, instances: Iterable[Any]) -> list[dict[str, Any]]:
     """The same of each."""
     return [shown(kind, one) for one in instances]
-
-
-@cache
-def _kept(kind: Kind) -> Callable[[Any], Any]:
-    return _shower(kind())
 
 
 def _shower(field: serializers.Field) -> Callable[[Any], Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -57,11 +58,14 @@ def candidate_details(
     candidates: Sequence[Candidate], target: ServerTraits
 ) -> list[CandidateDetails]:
     """The candidates in their order; `target` is the study's server."""
-    return [_details(candidate, candidates, target) for candidate in candidates]
+    duplicates: dict[int | None, list[Candidate]] = defaultdict(list)
+    for one in candidates:
+        duplicates[one.merged_into_id].append(one)
+    return [_details(one, duplicates.get(one.pk, []), target) for one in candidates]
 
 
 def _details(
-    candidate: Candidate, all_of_study: Sequence[Candidate], target: ServerTraits
+    candidate: Candidate, duplicates: list[Candidate], target: ServerTraits
 ) -> CandidateDetails:
     checks = {check["stage"]: check for check in candidate.checks}
     in_lines = {(line["name"], line["detail"]) for line in candidate.lines}
@@ -80,7 +84,7 @@ def _details(
         reasons=[note for note in candidate.notes if note["action"] == Action.PROPOSED],
         losses=[(name, knobs[name], *lost) for name, lost in losses(knobs, target).items()],
         costs=costs_of(knobs, target),
-        duplicates=[other for other in all_of_study if other.merged_into_id == candidate.pk],
+        duplicates=duplicates,
         log_tail="\n".join(c["log_tail"] for c in checks.values() if c["log_tail"])
         if candidate.refusal
         else "",

@@ -20,6 +20,7 @@ from advisor.pages.study.events import events_context
 from advisor.pages.study.extend import ExtendForm
 from advisor.pages.study.run_rows import run_rows
 from advisor.pages.study.search import search_view
+from advisor.pages.study.search_rows import search_row
 from advisor.shared_results import SharedResult, shared_result
 from advisor.wording.findings import source_findings
 from advisor.wording.words import devices_to_name
@@ -44,6 +45,8 @@ from tuning.studies.taking_apart import can_be_taken_apart
 
 # With more lines in all, of several rankings only the first is open, also in a wide window.
 MAX_OPEN_ROWS = 40
+# Of the configs that a search tried the best so many are seen at once.
+OPEN_SEARCH_ROWS = 10
 # States with a result or a bound, whose log is not shown.
 _HAVE_A_FIGURE = (RunState.OK, RunState.CUT_SHORT)
 
@@ -152,7 +155,16 @@ def _tables(result: StudyResult, made: Mapping[str, Any]) -> dict[str, SafeStrin
     return {
         "run_rows": run_rows(made["ended_runs"], shows_device=made["shows_device"]),
         "candidate_details": render_to_string("studies/_candidate_details.html", context),
+        "search_body": _search_body(context),
     }
+
+
+def _search_body(context: Mapping[str, Any]) -> SafeString:
+    if context["search"] is None:
+        return SafeString("")
+    rows = [search_row(line) for line in context["search"].lines]
+    shown = {"search_rows": rows[:OPEN_SEARCH_ROWS], "more_search_rows": rows[OPEN_SEARCH_ROWS:]}
+    return render_to_string("studies/_search_body.html", {**context, **shown})
 
 
 def _results(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
