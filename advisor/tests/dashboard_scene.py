@@ -233,6 +233,8 @@ def pages() -> dict[str, str]:
             "webhooks": "account-webhooks",
         }.items()
     }
+    first = Study.objects.earliest("pk")
+    named["device-measured"] = reverse("device-detail", args=[first.devices.get().pk])
     watched = Study.objects.filter(name=WATCH)
     for study in Study.objects.exclude(pk__in=watched[1:]).order_by("pk"):
         kind, page = ("study", "study-detail") if study.gate is None else ("gate", "gate-detail")

@@ -125,7 +125,9 @@ def _typed() -> list[Shot]:
         Shot("new-study-again", f"{new}?again={raced.pk}"),
         Shot("new-study-unfolded", new, _unfolded),
         Shot("new-study-errors", new, _wrong_study),
-        Shot("devices-error", reverse("device-list"), lambda page: _pressed(page, "Add device")),
+        Shot("new-study-filled", f"{new}?question=mine", _own_file),
+        Shot("new-study-refused", f"{new}?question=mine", _refused_file),
+        Shot("devices-error", reverse("device-list"), _wrong_device),
         Shot("webhook-new", reverse("account-webhooks"), _new_webhook),
         Shot("webhook-error", reverse("account-webhooks"), _wrong_webhook),
         Shot("token-new", reverse("account-token"), _new_token),
@@ -213,6 +215,24 @@ def _wrong_study(page: Page) -> None:
     page.get_by_label("Text of its my.cnf").fill(OLD_FILE)
     page.get_by_label("Name of the candidate").fill("mine")
     _pressed(page, "Start study")
+
+
+def _own_file(page: Page) -> None:
+    page.get_by_label("Name of the candidate").fill("mine")
+    page.get_by_label("Text of its my.cnf").fill(GOOD_FILE)
+    page.get_by_label("Blocks").fill("3")
+    page.wait_for_timeout(2000)  # until what it would take is shown
+
+
+def _refused_file(page: Page) -> None:
+    page.get_by_label("Name of the candidate").fill("mine")
+    page.get_by_label("Text of its my.cnf").fill(OLD_FILE)
+    _pressed(page, "Start study")
+
+
+def _wrong_device(page: Page) -> None:
+    page.get_by_label("Data directory").fill("here")
+    _pressed(page, "Add device")
 
 
 def _new_webhook(page: Page) -> None:

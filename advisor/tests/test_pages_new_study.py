@@ -289,9 +289,13 @@ def test_refused_lines_of_a_config_are_listed_and_the_texts_kept(
     status, text = post(admin_client, config_files=[upload])
     assert status == 400
     table = text[text.index('id="config-problems"') :]
-    lines = re.findall(r'<th scope="row">prod</th><td class="num">(\d)</td>', table)
+    lines = re.findall(
+        r'scope="row">prod</th><td role="cell" class="num" data-label="Line">(\d)</td>', table
+    )
     assert lines == ["2", "3"]
     assert "a path is not a tuning variable" in table
+    assert '<a href="#config-problems">Lines of your files were refused.</a>' in text
+    assert "Shown once the errors in the form are corrected." in text
     # A browser forgets chosen files: the text comes back to be mended in the page.
     assert "innodb_io_capacitie=1" in text[text.index("<textarea") :]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from advisor.wording.spaces import knob_text
 from benchmarks.models import Run
 from tuning.configs.effective.readback import differences, effective_values
 from tuning.results.evidence import traits_of
@@ -11,7 +12,9 @@ from tuning.results.evidence import traits_of
 
 @dataclass(frozen=True)
 class RequestedVariable:
-    """`effective` is None if the server does not report the variable or never answered."""
+    """Values for people, bytes as "128M"; `effective` is None if the server does not report the
+    variable or never answered.
+    """
 
     name: str
     requested: str
@@ -26,7 +29,12 @@ def compare_variables(run: Run) -> tuple[list[RequestedVariable], list[tuple[str
     # If the server never answered, no value is known to differ.
     different = {one.name for one in differences(knobs, run.variables, target)} & set(effective)
     requested = [
-        RequestedVariable(name, knobs[name], effective.get(name), name in different)
+        RequestedVariable(
+            name,
+            knob_text(name, knobs[name]),
+            knob_text(name, effective[name]) if name in effective else None,
+            name in different,
+        )
         for name in sorted(knobs)
     ]
     others = sorted((name, value) for name, value in run.variables.items() if name not in knobs)
