@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from advisor.api.conditional import IF_NONE_MATCH, unless_known
 from advisor.api.created import created
-from advisor.api.idempotency import KEY, Once
+from advisor.api.idempotency import KEY, IdempotentRequest
 from advisor.api.listing import OF_HOST, PAGES, Pages, on_host, without_bulk
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.device_requests import (
@@ -146,7 +146,7 @@ class ProbeListView(APIView):
     def post(self, request: Request, pk: int) -> Response:
         device = get_object_or_404(devices(), pk=pk)
         body = ProbeRequestSerializer.of(request)
-        once, seconds = Once(request), body.validated_data["seconds"]
+        once, seconds = IdempotentRequest(request), body.validated_data["seconds"]
         made = once.make_quickly(lambda: start_probe(device, seconds, user=request.user))
         document = shown(ProbeSerializer, probes().get(pk=made))
         return created(

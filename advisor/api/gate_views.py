@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 from advisor.api.conditional import IF_NONE_MATCH, unless_known
 from advisor.api.created import created
 from advisor.api.errors import refusals
-from advisor.api.idempotency import KEY, Once
+from advisor.api.idempotency import KEY, IdempotentRequest
 from advisor.api.listing import PAGES, Pages, on_host
 from advisor.api.queries import GateListQuery
 from advisor.api.serializers.common import error_response
@@ -74,7 +74,7 @@ class GateListView(APIView):
         },
     )
     def post(self, request: Request) -> Response:
-        body, once = GateRequestSerializer.of(request), Once(request)
+        body, once = GateRequestSerializer.of(request), IdempotentRequest(request)
         with refusals({"devices[0].path": "device.path"}):
             pk = once.make(
                 lambda keep: create_gate(body.gate_request(), user=request.user, also=keep)

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from advisor.api.changes import Changes
 from advisor.api.created import created
-from advisor.api.idempotency import KEY, Once
+from advisor.api.idempotency import KEY, IdempotentRequest
 from advisor.api.listing import PAGES, Pages
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.requests import PauseRequestSerializer, StudyGroupRequestSerializer
@@ -61,7 +61,7 @@ class StudyGroupListView(APIView):
         },
     )
     def post(self, request: Request) -> Response:
-        body, once = StudyGroupRequestSerializer.of(request), Once(request)
+        body, once = StudyGroupRequestSerializer.of(request), IdempotentRequest(request)
         hosts = body.validated_data["hosts"]
         with refusals_of(body):
             pk = once.make(

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from advisor.access.callers import caller_of
 from advisor.api.changes import Changes
 from advisor.api.created import created
-from advisor.api.idempotency import KEY, Once
+from advisor.api.idempotency import KEY, IdempotentRequest
 from advisor.api.listing import PAGES, Pages
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.hosts import (
@@ -131,7 +131,7 @@ class InspectView(APIView):
     def post(self, request: Request, pk: int) -> Response:
         host = get_object_or_404(Host, pk=pk)
         asked = InspectionRequestSerializer.of(request).validated_data
-        once = Once(request)
+        once = IdempotentRequest(request)
         lists = caller_of(request).is_administrator
         made = once.make_quickly(lambda: _inspect(host, asked, lists=lists, user=request.user))
         row = Inspection.objects.select_related("host").get(pk=made)

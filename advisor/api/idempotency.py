@@ -35,7 +35,7 @@ class _Taken(Exception):
     """Another request with the same key came first."""
 
 
-class Once:
+class IdempotentRequest:
     """A request that creates something: at most once for each key of an account.
 
     Nothing is remembered of a request that failed: it may be sent again, mended, with its key.

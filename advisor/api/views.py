@@ -17,7 +17,7 @@ from advisor.api.changes import Changes
 from advisor.api.conditional import IF_NONE_MATCH, unless_known
 from advisor.api.created import created
 from advisor.api.errors import ApiError, refusals
-from advisor.api.idempotency import KEY, Once
+from advisor.api.idempotency import KEY, IdempotentRequest
 from advisor.api.listing import PAGES, on_host, without_bulk
 from advisor.api.queries import RankingQuery, StudyListQuery, listed_studies
 from advisor.api.serializers.common import error_response
@@ -98,7 +98,7 @@ class StudyListView(APIView):
         },
     )
     def post(self, request: Request) -> Response:
-        body, once = StudyRequestSerializer.of(request), Once(request)
+        body, once = StudyRequestSerializer.of(request), IdempotentRequest(request)
         with refusals_of(body):
             pk = once.make(
                 lambda keep: create_study(body.study_request(), user=request.user, also=keep)

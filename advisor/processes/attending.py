@@ -16,7 +16,7 @@ from django.db import Error, connections
 
 from advisor.processes import versions
 from advisor.webhooks.sending import send_all
-from tuning.studies.absence import LOOK_SECONDS, Attendant
+from tuning.studies.absence import LOOK_SECONDS, AbsenceWatch
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ SEND_SECONDS: Final = 5.0
 
 def attend() -> None:
     """Begin; it ends with the process."""
-    attendant = Attendant()
+    attendant = AbsenceWatch()
 
     def look() -> None:
         versions.look()

@@ -22,7 +22,7 @@ from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.claimant import host_lock, is_dead
 from benchmarks.jobs.presence import seen
 from benchmarks.models import Host
-from tuning.studies.absence import Attendant
+from tuning.studies.absence import AbsenceWatch
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Supervisor:
         self._children: list[Child] = []
         self._restarts: dict[str, list[float]] = {}
         self._looked_at = 0.0
-        self._attendant = Attendant()
+        self._attendant = AbsenceWatch()
 
     def __enter__(self) -> Supervisor:
         try:

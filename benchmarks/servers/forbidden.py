@@ -12,7 +12,7 @@ from enum import StrEnum
 from benchmarks.servers.flavours import RULES
 
 
-class Why(StrEnum):
+class Reason(StrEnum):
     """The reason, as a sentence to follow the option's name."""
 
     OWN = "the advisor sets this itself for every run; delete this line"
@@ -23,40 +23,40 @@ class Why(StrEnum):
 
 # fmt: off
 _NAMES = {
-    Why.OWN: """
+    Reason.OWN: """
         admin_address admin_port basedir character_sets_dir datadir innodb_fast_shutdown
         lc_messages_dir log_error mysqlx_bind_address mysqlx_port mysqlx_socket networking
         open_files_limit pid_file port socket tmpdir user
     """,
-    Why.PATH: """
+    Reason.PATH: """
         aria_log_dir_path chroot general_log_file innodb_data_file_path innodb_data_home_dir
         innodb_directories innodb_log_group_home_dir innodb_redo_log_archive_dirs innodb_tmpdir
         keyring_file_data log log_bin_basename log_bin_index log_slow_queries relay_log
         relay_log_index slow_query_log_file
     """,
-    Why.CODE: """
+    Reason.CODE: """
         allow_suspicious_udfs audit_log bootstrap component daemonize defaults_extra_file
         defaults_file defaults_group_suffix early_plugin_load init_connect init_file init_replica
         init_slave initialize initialize_insecure plugin_dir plugin_load plugin_load_add
     """,
-    Why.ACCESS: """
+    Reason.ACCESS: """
         authentication_policy auto_generate_certs default_authentication_plugin grant_tables
         mysql_native_password old_passwords require_secure_transport
     """,
 }
 _PATTERNS = (
-    (Why.CODE, r"(early_)?plugin_.*|.*_plugin|wsrep_.*|component_.*|init_(file|connect).*"),
-    (Why.ACCESS, r"ssl_.*|tls_.*|admin_.*|caching_sha2_.*|sha256_.*"),
-    (Why.PATH, r".*_(file|path|dir|dirs|directory|filename|basename)"),
+    (Reason.CODE, r"(early_)?plugin_.*|.*_plugin|wsrep_.*|component_.*|init_(file|connect).*"),
+    (Reason.ACCESS, r"ssl_.*|tls_.*|admin_.*|caching_sha2_.*|sha256_.*"),
+    (Reason.PATH, r".*_(file|path|dir|dirs|directory|filename|basename)"),
 )
 # fmt: on
 _REASONS = {name: why for why, names in _NAMES.items() for name in names.split()} | {
-    rule.option.removeprefix("loose_").removeprefix("skip_"): Why.OWN for rule in RULES
+    rule.option.removeprefix("loose_").removeprefix("skip_"): Reason.OWN for rule in RULES
 }
 _PREFIXES = ("loose_", "skip_", "enable_", "disable_", "maximum_")
 
 
-def why_forbidden(name: str) -> Why | None:
+def why_forbidden(name: str) -> Reason | None:
     """Why no config may set that option; `name` has underscores and no prefix."""
     if name in _REASONS:
         return _REASONS[name]

@@ -24,7 +24,7 @@ from tuning.catalogue.facts import (
     Values,
     Words,
 )
-from tuning.catalogue.resources import HostResources, Of, Scales
+from tuning.catalogue.resources import HostResources, Resource, Scales
 from tuning.catalogue.target import ServerTraits
 
 
@@ -64,7 +64,7 @@ class WorthTesting:
     """
 
     source: Annotated[str, Field(min_length=5)]
-    of: Of | None = None
+    of: Resource | None = None
     low: Annotated[Number, Field(ge=0)] | None = Field(default=None, validation_alias="from")
     high: Annotated[Number, Field(gt=0)] | None = Field(default=None, validation_alias="to")
     values: Words = ()

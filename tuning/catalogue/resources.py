@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Of(StrEnum):
+class Resource(StrEnum):
     """The resource that a figure is a multiple of."""
 
     MEMORY = "memory"
@@ -36,10 +36,10 @@ class HostResources:
     logical_cpus: int
     data_bytes: int
 
-    def amount(self, of: Of) -> int:
+    def amount(self, of: Resource) -> int:
         """The amount of that resource."""
         return {
-            Of.MEMORY: self.memory_bytes,
-            Of.CORES: self.logical_cpus,
-            Of.DATA: self.data_bytes,
+            Resource.MEMORY: self.memory_bytes,
+            Resource.CORES: self.logical_cpus,
+            Resource.DATA: self.data_bytes,
         }[of]

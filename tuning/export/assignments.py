@@ -61,7 +61,7 @@ RESIZES = (
 )
 
 
-class How(StrEnum):
+class ChangeMode(StrEnum):
     """How a variable can be changed to a value."""
 
     NOW = "now"
@@ -76,7 +76,7 @@ class Assignment:
 
     knob: Knob
     value: str
-    how: How
+    how: ChangeMode
     why: str = ""
 
 
@@ -104,33 +104,35 @@ def assign(knob: Knob, value: str, before: str | None, facts: ExportFacts) -> As
     server = facts.server
     dynamic = knob.dynamic(server)
     if dynamic is Dynamic.NO_EFFECT:
-        return Assignment(knob, value, How.NOTHING, "has no effect on this server")
+        return Assignment(knob, value, ChangeMode.NOTHING, "has no effect on this server")
     persisted = persists(server)
     if persisted and knob.name in NEVER_PERSISTED:
-        return Assignment(knob, value, How.FILE, "the server does not persist it")
+        return Assignment(knob, value, ChangeMode.FILE, "the server does not persist it")
     if dynamic not in (Dynamic.GLOBAL, Dynamic.SESSION):
-        return Assignment(knob, value, How.RESTART, "requires a restart")
+        return Assignment(knob, value, ChangeMode.RESTART, "requires a restart")
     if knob.name == POOL and (why := _why_pool_waits(int(value), facts)):
-        return Assignment(knob, value, How.RESTART, why)
+        return Assignment(knob, value, ChangeMode.RESTART, why)
     if knob.name == SIZE and server.mariadb and server.version < _REDO_RESIZED_WELL:
         why = "on a running server of that release the change may never end"
-        return Assignment(knob, value, How.RESTART, why)
+        return Assignment(knob, value, ChangeMode.RESTART, why)
     if knob.name == "innodb_log_file_buffering" and value == "OFF":
         # Seen on 10.11.19 and 11.8.6: after ON it stays ON, without a warning.
-        return Assignment(knob, value, How.RESTART, "a running server may leave it ON")
+        return Assignment(knob, value, ChangeMode.RESTART, "a running server may leave it ON")
     if knob.name == "innodb_max_purge_lag_wait":
-        return Assignment(knob, value, How.FILE, "makes the server wait once and is not kept")
+        return Assignment(
+            knob, value, ChangeMode.FILE, "makes the server wait once and is not kept"
+        )
     if knob.name.startswith("thread_pool_") and not _has_thread_pool(facts):
         why = "a server that was started without a thread pool ignores it"
-        return Assignment(knob, value, How.RESTART, why)
+        return Assignment(knob, value, ChangeMode.RESTART, why)
     if knob.name == "query_cache_type" and not server.mariadb and before in (None, "OFF"):
         why = "a server that was started without a query cache requires a restart"
-        return Assignment(knob, value, How.RESTART, why)
+        return Assignment(knob, value, ChangeMode.RESTART, why)
     if knob.name == GTID_MODE and before not in _GTID_STEPS:
         return Assignment(
-            knob, value, How.FILE, "changes in steps, and the current mode is unknown"
+            knob, value, ChangeMode.FILE, "changes in steps, and the current mode is unknown"
         )
-    return Assignment(knob, value, How.NOW)
+    return Assignment(knob, value, ChangeMode.NOW)
 
 
 def with_ceilings(names: Mapping[str, str], facts: ExportFacts) -> dict[str, str]:

@@ -11,7 +11,7 @@ from tuning.configs.effective.variables import POOL
 from tuning.export.assignments import (
     RESIZES,
     Assignment,
-    How,
+    ChangeMode,
     assign,
     in_order,
     persists,
@@ -35,7 +35,7 @@ def render_set_persist(facts: ExportFacts, *, acknowledged: Durability = Durabil
     """
     require_acknowledged(facts, acknowledged)
     planned = planned_assignments(facts)
-    now = [one for one in planned if one.how is How.NOW]
+    now = [one for one in planned if one.how is ChangeMode.NOW]
     lines = {line.name: line for line in written_lines(facts)}
     text = [*header(facts, "SQL recommended", mark=SQL), SQL, *_how_to_run(facts)]
     before = defaults_of(now, facts)
@@ -47,7 +47,7 @@ def render_set_persist(facts: ExportFacts, *, acknowledged: Durability = Durabil
         text += ["", *comment("The resulting values:", mark=SQL), show(now, facts)]
     else:
         text += ["", *comment("Nothing can be set on the running server.", mark=SQL)]
-    text += _not_now([one for one in planned if one.how is not How.NOW], lines, facts)
+    text += _not_now([one for one in planned if one.how is not ChangeMode.NOW], lines, facts)
     return "\n".join(text) + "\n"
 
 
@@ -111,7 +111,7 @@ def _not_now(
         if line is not None and line.in_model and facts.model is not None:
             more += f". {sized_back(line, facts.model).removesuffix('.')}"
         text += item(f"{option_line(one.knob.name, one.value)}: {one.why}{more}", mark=SQL)
-    later = [one for one in assignments if one.how is How.RESTART]
+    later = [one for one in assignments if one.how is ChangeMode.RESTART]
     if persists(facts.server) and later:
         hint = (
             "Either put these lines into my.cnf, or remove the two dashes here: then the server "
@@ -121,6 +121,6 @@ def _not_now(
         for one in later:
             for statement in statements(one, "PERSIST_ONLY", None, facts.server):
                 text.append(f"{SQL} {statement}")
-    elif any(one.how in (How.RESTART, How.FILE) for one in assignments):
+    elif any(one.how in (ChangeMode.RESTART, ChangeMode.FILE) for one in assignments):
         text += [SQL, *comment("Put these lines into my.cnf and restart.", mark=SQL)]
     return text

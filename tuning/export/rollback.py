@@ -18,7 +18,7 @@ from tuning.configs.values import fixed_default
 from tuning.export.assignments import (
     RESIZES,
     Assignment,
-    How,
+    ChangeMode,
     assign,
     in_order,
     persists,
@@ -86,7 +86,7 @@ def render_rollback_sql(
     """
     require_acknowledged(facts, acknowledged)
     had = current_lines(current, facts.server) if current is not None else {}
-    planned = [one for one in planned_assignments(facts) if one.how is not How.NOTHING]
+    planned = [one for one in planned_assignments(facts) if one.how is not ChangeMode.NOTHING]
     old = _old_values(planned, had, facts)
     unsafe = _warnings(old)
     text = [*header(facts, "Rollback of the SQL recommended", mark=SQL, undo=True)]
@@ -97,7 +97,7 @@ def render_rollback_sql(
     for one in planned:
         name, value = one.knob.name, old.get(one.knob.name)
         undo = None if value is None else assign(one.knob, value, one.value, facts)
-        if one.how is How.NOW and undo is not None and undo.how is How.NOW:
+        if one.how is ChangeMode.NOW and undo is not None and undo.how is ChangeMode.NOW:
             back.append(undo)
         else:
             later.append(name)
@@ -121,7 +121,9 @@ def render_rollback_sql(
 
 def _reset_persisted(planned: list[Assignment], facts: ExportFacts) -> Iterator[str]:
     names = [
-        one.knob.variable(facts.server) for one in planned if one.how in (How.NOW, How.RESTART)
+        one.knob.variable(facts.server)
+        for one in planned
+        if one.how in (ChangeMode.NOW, ChangeMode.RESTART)
     ]
     if names and persists(facts.server):
         hint = (

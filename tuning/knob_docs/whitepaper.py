@@ -80,7 +80,7 @@ The servers are {servers}.
 
 
 @dataclass(frozen=True)
-class Fate:
+class Availability:
     """What became of a parameter on one server: a keyword, and the details in words."""
 
     kind: str
@@ -103,21 +103,21 @@ def whitepaper_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def fate(name: str, target: ServerTraits) -> Fate:
+def fate(name: str, target: ServerTraits) -> Availability:
     """What became of a parameter of the paper on the target."""
     knob = load_catalogue().get(name)
     if knob is None:
         if refusal(name) is None:
-            return Fate("no variable", _NO_VARIABLE[name])
-        return Fate("a path", "set by the advisor")
+            return Availability("no variable", _NO_VARIABLE[name])
+        return Availability("a path", "set by the advisor")
     if not knob.exists_in(target):
         return _gone(knob, target)
     if knob.set_by is SetBy.ADVISOR:
-        return Fate("a path", f"set by the advisor{_end(knob, target)}")
+        return Availability("a path", f"set by the advisor{_end(knob, target)}")
     return _there(knob, target)
 
 
-def _gone(knob: Knob, target: ServerTraits) -> Fate:
+def _gone(knob: Knob, target: ServerTraits) -> Availability:
     facts = knob.facts(target)
     successor = load_catalogue().get(facts.successor) if facts.successor else None
     when = ""
@@ -126,20 +126,20 @@ def _gone(knob: Knob, target: ServerTraits) -> Fate:
     accepted = "the name is still accepted, with a warning" if facts.tolerated else ""
     details = [part for part in (when, accepted) if part]
     if successor is not None and successor.exists_in(target):
-        return Fate("replaced", "; ".join([f"by `{successor.name}`", *details]))
+        return Availability("replaced", "; ".join([f"by `{successor.name}`", *details]))
     if not details:
         only = Flavour.MYSQL not in knob.flavours
-        return Fate("not available", "Percona Server only" if only else "")
-    return Fate("dropped", "; ".join(details))
+        return Availability("not available", "Percona Server only" if only else "")
+    return Availability("dropped", "; ".join(details))
 
 
-def _there(knob: Knob, target: ServerTraits) -> Fate:
+def _there(knob: Knob, target: ServerTraits) -> Availability:
     before = next((default_words(knob, s) for s in PAPER_SERVERS if knob.exists_in(s)), None)
     now = default_words(knob, target)
     end = _end(knob, target) + _values_lost(knob, target)
     if before is None or before == now:
-        return Fate("kept", f"{now}{end}")
-    return Fate("default changed", f"{before} → {now}{end}")
+        return Availability("kept", f"{now}{end}")
+    return Availability("default changed", f"{before} → {now}{end}")
 
 
 def _end(knob: Knob, target: ServerTraits) -> str:

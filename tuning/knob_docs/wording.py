@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.facts import Computed
 from tuning.catalogue.knob import Kind, Knob, WorthTesting
-from tuning.catalogue.resources import Of
+from tuning.catalogue.resources import Resource
 from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits, Version
 from tuning.configs.values import readable
 
@@ -84,8 +84,12 @@ def worth_testing_words(knob: Knob, part: WorthTesting) -> str:
         low, high = (_figure(knob, value) for value in (part.low or 0, part.high or 0))
         said = f"`{low}` to `{high}`"
     else:
-        unit = {Of.MEMORY: "the memory", Of.CORES: "the CPUs", Of.DATA: "the data"}[part.of]
-        if knob.kind is Kind.BYTES and part.of is Of.CORES:
+        unit = {
+            Resource.MEMORY: "the memory",
+            Resource.CORES: "the CPUs",
+            Resource.DATA: "the data",
+        }[part.of]
+        if knob.kind is Kind.BYTES and part.of is Resource.CORES:
             unit = "per CPU"
         factors = [_figure(knob, value) for value in (part.low or 0, part.high or 0)]
         times = " to ".join(dict.fromkeys(factors))

@@ -24,8 +24,14 @@ from tuning.statistics.removal import (
     judge_reduction,
     own_effect,
 )
+from tuning.strategy.apart.part_results import (
+    DROPPED,
+    MIN_BLOCKS,
+    PartResults,
+    of_each_line,
+    part_results,
+)
 from tuning.strategy.apart.parts import lines_of
-from tuning.strategy.apart.stock import DROPPED, MIN_BLOCKS, Stock, of_each_line, take_stock
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS, is_left
 from tuning.strategy.protocol import Budget
 from tuning.strategy.racing import FAULTS
@@ -184,23 +190,23 @@ class Dismantling:
         if whole is None:
             return None
         metric = board.aim.objective
-        stock = take_stock(whole, metric)
-        effects = tuple(sorted(_effects(whole, stock), key=_order))
+        parts = part_results(whole, metric)
+        effects = tuple(sorted(_effects(whole, parts), key=_order))
         budget = Budget(runs_left=whole.runs_left)
         baseline = board.baseline.name
         return TakenApart(
             whole=board.candidates[whole.name],
             metric=metric,
-            margin=stock.margin,
+            margin=parts.margin,
             effects=effects,
-            reduced=self._reduced(board, whole, stock),
+            reduced=self._reduced(board, whole, parts),
             is_over=self.is_over,
             is_concluded=self.is_concluded,
             is_left=not self.is_concluded and is_left(whole, metric, budget, baseline),
-            no_use=_no_use(whole, stock, baseline),
+            no_use=_no_use(whole, parts, baseline),
         )
 
-    def _reduced(self, board: Board, whole: Whole, stock: Stock) -> Reduced | None:
+    def _reduced(self, board: Board, whole: Whole, parts: PartResults) -> Reduced | None:
         """The newest that is advice, else the newest: more lines may have been tested later."""
         slots = _slots_of(board, board.candidates[whole.name])
         slots = [slot for slot in slots if slot.purpose == SlotPurpose.REDUCED]
@@ -210,7 +216,7 @@ class Dismantling:
             for slot in slots
             if slot.candidate.name != whole.name and not slot.candidate.is_baseline
         )
-        found = [self._judged(board, whole, stock, one, slots) for one in measured]
+        found = [self._judged(board, whole, parts, one, slots) for one in measured]
         advised = [one for one in found if one.is_advice]
         return next(reversed(advised or found), None)
 
@@ -218,7 +224,7 @@ class Dismantling:
         self,
         board: Board,
         whole: Whole,
-        stock: Stock,
+        parts: PartResults,
         measured: Candidate,
         slots: Sequence[SlotRow],
     ) -> Reduced:
@@ -241,11 +247,11 @@ class Dismantling:
         if len(done) == len(blocks):
             metric = board.aim.objective
             rounds = [_figures(rounds_runs, block, names, metric) for block in blocks]
-            noise = stock.run_noise
+            noise = parts.run_noise
             found = judge_reduction(
                 rounds,
                 (candidate.name, *names[1:]),
-                margin=stock.margin,
+                margin=parts.margin,
                 run_noise=noise,
                 metric=metric,
             )
@@ -286,9 +292,9 @@ def confirmed_winner(board: Board) -> tuple[Candidate, Confirmation] | None:
     return (winner, found) if found.state is ConfirmationState.CONFIRMED else None
 
 
-def _no_use(whole: Whole, stock: Stock, baseline: str) -> str:
+def _no_use(whole: Whole, parts: PartResults, baseline: str) -> str:
     """Why the config without all that contributes nothing is not measured; "" where it can be."""
-    name = whole.variant(stock.dropped)
+    name = whole.variant(parts.dropped)
     if not name:
         return ""
     measured = whole.measured_as(name)
@@ -328,8 +334,8 @@ def _figures(
     return first, second, third
 
 
-def _effects(whole: Whole, stock: Stock) -> Iterable[LinesEffect]:
-    for one in of_each_line(stock):
+def _effects(whole: Whole, parts: PartResults) -> Iterable[LinesEffect]:
+    for one in of_each_line(parts):
         names, state = one.part.lines, one.state
         if state is None:
             state = RemovalState.UNSETTLED if one.blocks >= MIN_BLOCKS else RemovalState.UNTESTED

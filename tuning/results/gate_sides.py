@@ -8,9 +8,13 @@ from typing import Any
 
 from benchmarks.models import BinaryLog, Run
 from tuning.catalogue.knob import Durability
+from tuning.configs.effective.differences import (
+    EffectiveSettings,
+    SettingDifference,
+    setting_differences,
+)
 from tuning.configs.effective.durability import may_lose
 from tuning.configs.effective.readback import effective_values
-from tuning.configs.effective.unlike import Ran, Unlike, unlike
 from tuning.models import Candidate
 from tuning.results.evidence import traits_of
 from tuning.results.slot_rows import RunRow
@@ -18,14 +22,14 @@ from tuning.results.slot_rows import RunRow
 
 @dataclass(frozen=True)
 class GateSides:
-    """Both sides as they ran in one pair. unlike: the settings that differ.
+    """Both sides as they ran in one pair. differences: the settings that differ.
 
     binary_log: what was asked for of both.
     """
 
-    candidate: Ran
-    baseline: Ran
-    unlike: Sequence[Unlike]
+    candidate: EffectiveSettings
+    baseline: EffectiveSettings
+    differences: Sequence[SettingDifference]
     binary_log: BinaryLog = BinaryLog.DEFAULT
 
     @property
@@ -52,7 +56,7 @@ class GateSides:
         elif (asked := self.binary_log.is_on) is not None and ours.logs == theirs.logs == asked:
             wrote = "Both sides write a" if asked else "Neither side writes a"
             found.append(f"{wrote} binary log, as was asked for.")
-        by_default = [one for one in self.unlike if one.is_default]
+        by_default = [one for one in self.differences if one.is_default]
         if by_default and ours.target != theirs.target:
             durable = [one.name for one in by_default if one.is_durability]
             about = f", of durability {', '.join(durable)}" if durable else ""
@@ -68,7 +72,7 @@ class GateSides:
                 "candidate": self.candidate.durability.value,
                 "baseline": self.baseline.durability.value,
             },
-            "differences": [asdict(one) for one in self.unlike],
+            "differences": [asdict(one) for one in self.differences],
         }
 
 
@@ -84,12 +88,12 @@ def sides_of(
     """Candidate and baseline as they ran; reads the runs' variables, which these rows lack."""
     read = dict(Run.objects.filter(pk__in=[run.pk for run in runs]).values_list("pk", "variables"))
     candidate, baseline = (
-        Ran(traits_of(side.measured_on), read[run.pk], side.config.knobs)
+        EffectiveSettings(traits_of(side.measured_on), read[run.pk], side.config.knobs)
         for side, run in zip(sides, runs, strict=True)
     )
-    return GateSides(candidate, baseline, unlike(candidate, baseline), binary_log)
+    return GateSides(candidate, baseline, setting_differences(candidate, baseline), binary_log)
 
 
-def _losses(ran: Ran) -> str:
+def _losses(ran: EffectiveSettings) -> str:
     shown = effective_values(ran.losses, ran.variables, ran.target)
     return ", ".join(may_lose(name, shown[name], lost) for name, lost in ran.losses.items())

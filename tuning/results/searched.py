@@ -13,7 +13,7 @@ from tuning.models import Candidate, SlotPurpose
 from tuning.results.slot_rows import RunRow, SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
-from tuning.statistics.rounds import Short, is_better, mean_ratio, round_ratios
+from tuning.statistics.rounds import ShortRun, is_better, mean_ratio, round_ratios
 
 # Differences of successive runs of the baseline that are needed to say anything of the noise.
 _MIN_DIFFERENCES = 2
@@ -130,7 +130,7 @@ def _looks(slots: Sequence[SlotRow], metric: Metric) -> list[Look]:
     rounds = {block: number for number, block in enumerate(sorted({s.block for s in slots}), 1)}
     ratios = {
         one: round_ratios(
-            [Short(s.block, s.candidate.is_baseline, _figure(s.run, one)) for s in slots]
+            [ShortRun(s.block, s.candidate.is_baseline, _figure(s.run, one)) for s in slots]
         )
         for one in Metric
     }

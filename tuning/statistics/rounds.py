@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tuning.statistics.data import Metric
 
 
-class Short(NamedTuple):
+class ShortRun(NamedTuple):
     """A short run; `figure` is above zero, None without one."""
 
     round: int
@@ -18,7 +18,7 @@ class Short(NamedTuple):
     figure: float | None
 
 
-def round_ratios(runs: Sequence[Short]) -> list[float | None]:
+def round_ratios(runs: Sequence[ShortRun]) -> list[float | None]:
     """The ratio of each run to the baseline of its round (geometric mean), in the order of `runs`.
 
     None without a figure on either side.

@@ -17,7 +17,7 @@ from tuning.strategy.search.search import Search
 
 
 @dataclass(frozen=True)
-class InTurn:
+class OneAfterAnother:
     """Follows the first strategy until it is done, then the second."""
 
     first: Strategy
@@ -55,6 +55,6 @@ def strategy_for(
         return Gate(gate)
     metric = Metric.TPMP if search is None else search.aim.objective
     blocks: Strategy = Race(metric) if races else FixedBlocks()
-    rest = InTurn(blocks, Confirmation(metric)) if confirms else blocks
-    rest = InTurn(rest, TakeApart(metric)) if confirms and takes_apart else rest
+    rest = OneAfterAnother(blocks, Confirmation(metric)) if confirms else blocks
+    rest = OneAfterAnother(rest, TakeApart(metric)) if confirms and takes_apart else rest
     return rest if search is None else Search(search, rest)

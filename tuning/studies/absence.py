@@ -31,7 +31,7 @@ LOOK_SECONDS = 10.0
 GRACE_SECONDS = 600.0
 
 
-class Attendant:
+class AbsenceWatch:
     """Looks after the hosts that have no worker; `look` may be called as often as one likes."""
 
     def __init__(self) -> None:

@@ -57,14 +57,14 @@ def strategy_of(study: Study) -> Strategy:
 
 
 @dataclass(frozen=True)
-class Thought:
+class PreparedAnswer:
     """What a strategy proposed to a history, before anybody held the study's row."""
 
     history: History
     answer: Proposal | Done
 
 
-def think_ahead(study: Study) -> Thought | None:
+def think_ahead(study: Study) -> PreparedAnswer | None:
     """What a search proposes next; None where it is not its turn.
 
     After hundreds of runs its model takes seconds. Whoever holds the study's row for so long keeps
@@ -83,15 +83,15 @@ def think_ahead(study: Study) -> Thought | None:
     _read_places(study)
     place = places(study)[0]  # a search has one
     history = history_of(study, place)
-    return Thought(history, strategy_of(study).propose(history))
+    return PreparedAnswer(history, strategy_of(study).propose(history))
 
 
-def continue_study(study: Study, thought: Thought | None = None) -> tuple[Done, ...]:
+def continue_study(study: Study, prepared: PreparedAnswer | None = None) -> tuple[Done, ...]:
     """Queue what is to be measured next; at the study's end how it ended at each place, else ().
 
     To be called by whoever holds the study's row, when nothing of it is queued or running. Where
     there are new candidates the study's state is `preparing` afterwards: the server tries them
-    first. A `thought` counts as long as the history is still the one that it is about. Raises
+    first. A `prepared` counts as long as the history is still the one that it is about. Raises
     TuningError, only_refused, for a strategy of whose candidates none gets through.
     """
     if study.runs_to_queue and _queue_tried(study):
@@ -100,7 +100,7 @@ def continue_study(study: Study, thought: Thought | None = None) -> tuple[Done, 
     strategy = strategy_of(study)
     ends: list[Done] = []
     for place in places(study):
-        end = _continue(study, place, strategy, thought)
+        end = _continue(study, place, strategy, prepared)
         if end is None:
             return ()
         ends.append(end)
@@ -113,12 +113,12 @@ def _read_places(study: Study) -> None:
 
 
 def _continue(
-    study: Study, place: Place, strategy: Strategy, thought: Thought | None
+    study: Study, place: Place, strategy: Strategy, prepared: PreparedAnswer | None
 ) -> Done | None:
     for _ in range(MAX_FRUITLESS):
         history = history_of(study, place)
-        is_thought = thought is not None and thought.history == history
-        answer = thought.answer if thought and is_thought else strategy.propose(history)
+        is_current = prepared is not None and prepared.history == history
+        answer = prepared.answer if prepared and is_current else strategy.propose(history)
         _store_dropped(study, place, answer.dropped)
         if isinstance(answer, Done):
             return answer

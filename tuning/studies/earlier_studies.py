@@ -29,7 +29,7 @@ from tuning.results.crash_recovery import not_recovered
 from tuning.results.evidence import traits_of
 from tuning.statistics.aim import Aim, missed_texts
 from tuning.statistics.data import Metric, Observation
-from tuning.statistics.rounds import Short, round_ratios
+from tuning.statistics.rounds import ShortRun, round_ratios
 from tuning.strategy.racing import FAULTS
 from tuning.strategy.search.earlier import lies_in
 from tuning.strategy.search.plan import EarlierConfig, log_value
@@ -341,7 +341,7 @@ def _ratios(rows: Sequence[_Row]) -> list[tuple[_Row, float]]:
         key = row.device_id, row.workload_id, row.block, row.run__comparability_key
         number = blocks.setdefault(key, len(blocks))
         figure = row.figure if row.figure is not None and row.figure > 0 else None
-        shorts.append(Short(number, row.candidate__is_baseline, figure))
+        shorts.append(ShortRun(number, row.candidate__is_baseline, figure))
     return [
         (row, ratio)
         for row, ratio in zip(rows, round_ratios(shorts), strict=True)

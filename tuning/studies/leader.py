@@ -10,7 +10,7 @@ from benchmarks.models import RunState
 from tuning.models import SlotPurpose
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric, Observation
-from tuning.statistics.rounds import Short, is_better, mean_ratio, round_ratios
+from tuning.statistics.rounds import ShortRun, is_better, mean_ratio, round_ratios
 from tuning.strategy.racing import FAULTS
 from tuning.studies.slot_states import SlotState
 
@@ -40,7 +40,7 @@ def leader_of(slots: Sequence[SlotState], aim: Aim) -> Leader | None:
     metric = aim.objective
     here = [slot for slot in slots if slot.place == slots[-1].place]
     in_blocks = [slot for slot in here if slot.purpose == SlotPurpose.BLOCK]
-    known = round_ratios([Short(s.block, s.is_baseline, s.figure(metric)) for s in in_blocks])
+    known = round_ratios([ShortRun(s.block, s.is_baseline, s.figure(metric)) for s in in_blocks])
     ratios: dict[str, list[float]] = {}
     for slot, ratio in zip(in_blocks, known, strict=True):
         if ratio is not None and not slot.is_baseline:

@@ -38,7 +38,7 @@ from tuning.results.recommendation import NothingToRecommend, store_recommendati
 from tuning.results.study_result import StudyResult
 from tuning.results.turns import in_turn
 from tuning.strategy.protocol import Done
-from tuning.studies.continuation import Thought, continue_study, think_ahead
+from tuning.studies.continuation import PreparedAnswer, continue_study, think_ahead
 from tuning.studies.crash_tests import (
     close_crash_tests,
     next_crash_test,
@@ -194,15 +194,15 @@ def _take_turn(study: Study) -> _Turn:
         with _thinking_alone(study) as is_ours:
             if not is_ours:
                 return _Turn()
-            thought = _thought(study)
-            if thought is not None:
+            prepared = _thought(study)
+            if prepared is not None:
                 _learn(study)
             with transaction.atomic():
                 locked = Study.objects.select_for_update().filter(pk=study.pk).first()
                 if locked is None:  # not ours to decide: docs/host-role.sql
                     return _Turn()
                 locked.host = study.host
-                return _decide(locked, thought)
+                return _decide(locked, prepared)
     except AWAY:
         raise
     except NotInspected as missing:
@@ -217,7 +217,7 @@ def _take_turn(study: Study) -> _Turn:
         return _Turn(end_study(study, StudyState.FAILED, "internal_error", text))
 
 
-def _thought(study: Study) -> Thought | None:
+def _thought(study: Study) -> PreparedAnswer | None:
     """What a search proposes next, where that could be worked out ahead.
 
     Nobody holds the rows meanwhile, so they may change under it. What fails then is worked out
@@ -249,7 +249,7 @@ def _thinking_alone(study: Study) -> AbstractContextManager[bool]:
     return host_lock(settings.RUN_DIR / "thinking.lock", patience_s=0)
 
 
-def _decide(study: Study, thought: Thought | None) -> _Turn:
+def _decide(study: Study, prepared: PreparedAnswer | None) -> _Turn:
     if study.is_finished:
         return _Turn(ended=True)
     if is_under_way(study):
@@ -273,7 +273,7 @@ def _decide(study: Study, thought: Thought | None) -> _Turn:
     if slot is None and (test := waiting_crash_test(study)):
         return _Turn(task=CRASH_TEST, row_id=test.pk)
     if slot is None:
-        ends = continue_study(study, thought)
+        ends = continue_study(study, prepared)
         if study.state == StudyState.PREPARING:  # there are new candidates to be tried
             return _Turn(task=PREPARE, row_id=study.pk)
         slot = _next_slot(study)

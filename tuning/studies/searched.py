@@ -10,7 +10,7 @@ from tuning.models import SlotPurpose
 from tuning.results.searched import VOID
 from tuning.statistics.aim import Aim, missed_texts
 from tuning.statistics.data import Metric
-from tuning.statistics.rounds import Short, mean_ratio, round_ratios
+from tuning.statistics.rounds import ShortRun, mean_ratio, round_ratios
 from tuning.studies.slot_states import SlotState
 
 # Before so many runs of the baseline nothing is said of its limits.
@@ -39,7 +39,7 @@ def searched_so_far(slots: Sequence[SlotState], aim: Aim) -> Searched:
     """From the slots of a study that searches for `aim` on one device with one workload."""
     metric = aim.objective
     there = [slot for slot in slots if slot.purpose == SlotPurpose.SEARCH]
-    known = round_ratios([Short(s.block, s.is_baseline, s.figure(metric)) for s in there])
+    known = round_ratios([ShortRun(s.block, s.is_baseline, s.figure(metric)) for s in there])
     ratios: dict[str, list[float]] = {}
     for slot, ratio in zip(there, known, strict=True):
         if not slot.is_baseline and ratio is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tuning.catalogue.resources import HostResources, Of
+from tuning.catalogue.resources import HostResources, Resource
 
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?% of (data|memory)")
 _PER_CORE = re.compile(r"([0-9]+(?:\.[0-9]+)?) per core")
@@ -18,7 +18,7 @@ class Amount:
     """`text` as in an option file, or a multiple (`times`) of the data, the memory or the CPUs."""
 
     text: str
-    of: Of | None = None
+    of: Resource | None = None
     times: float = 0.0
 
     def figure(self, resources: HostResources) -> str:
@@ -36,9 +36,9 @@ def read_amount(value: object) -> Amount:
         raise ValueError(f"a value must be text, a whole number, on or off, not {value!r}")
     text = f"{value}".strip()
     if share := _SHARE.fullmatch(text):
-        return Amount(text, Of(share[2]), float(share[1]) / 100)
+        return Amount(text, Resource(share[2]), float(share[1]) / 100)
     if per_core := _PER_CORE.fullmatch(text):
-        return Amount(text, Of.CORES, float(per_core[1]))
+        return Amount(text, Resource.CORES, float(per_core[1]))
     if _LIKE_A_SHARE.search(text):
         raise ValueError(f"{text!r} is not like `6 % of data`, `50 % of memory` or `2 per core`")
     return Amount(text)

@@ -15,7 +15,7 @@ from benchmarks.models import Host, JobState, Probe, Run, RunState
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
 from tuning.studies import absence
-from tuning.studies.absence import Attendant
+from tuning.studies.absence import AbsenceWatch
 from tuning.studies.jobs import KINDS, StudyRunKind
 from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
@@ -77,7 +77,7 @@ def test_a_cancelled_run_that_was_heard_a_moment_ago_is_closed_when_it_stays_sil
     study.refresh_from_db()
     assert study.state == StudyState.RUNNING
     gone(study.host, 31)
-    attendant = Attendant()
+    attendant = AbsenceWatch()
     attendant.look()
     study.refresh_from_db()
     assert study.state == StudyState.CANCELLED
@@ -103,7 +103,7 @@ def test_a_preparation_and_a_probe_on_a_vanished_host_can_be_cancelled(
 def test_a_host_that_is_cut_off_for_a_while_keeps_its_run(study: Study) -> None:
     run = measuring(study)
     gone(study.host, 60)
-    Attendant().look()
+    AbsenceWatch().look()
     run.refresh_from_db()
     assert (run.state, run.stop_request) == (RunState.RUNNING, "")
 
@@ -116,18 +116,18 @@ def test_the_studies_of_a_host_that_stays_away_end_with_the_reason(
     pause_study(later)
     Study.objects.update(created_at=Now() - timedelta(days=3))
     gone(study.host, 25 * 3600)
-    Attendant().look()
+    AbsenceWatch().look()
     study.refresh_from_db()
     assert study.state == StudyState.RUNNING  # the dashboard was started just now
     monkeypatch.setattr(absence, "GRACE_SECONDS", -1.0)
     settings.HOST_GONE_HOURS = 0
-    Attendant().look()
+    AbsenceWatch().look()
     settings.HOST_GONE_HOURS = 26
-    Attendant().look()
+    AbsenceWatch().look()
     study.refresh_from_db()
     assert study.state == StudyState.RUNNING
     settings.HOST_GONE_HOURS = 24
-    Attendant().look()
+    AbsenceWatch().look()
     study.refresh_from_db()
     run.refresh_from_db()
     later.refresh_from_db()
@@ -154,7 +154,7 @@ def test_a_retired_host_ends_its_studies_and_takes_none_until_it_is_back(
     assert probe.state == JobState.CANCELLED
     assert (run.state, run.stop_request) == (RunState.RUNNING, CANCELLED)  # its worker lives
     gone(host)
-    Attendant().look()
+    AbsenceWatch().look()
     run.refresh_from_db()
     assert run.state == RunState.CANCELLED
     with pytest.raises(TuningError, match="already"):

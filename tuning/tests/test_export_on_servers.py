@@ -22,7 +22,7 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.readback import Difference, differences, effective_values
 from tuning.configs.presets.loader import preset_names
-from tuning.export.assignments import NEVER_PERSISTED, How, persists
+from tuning.export.assignments import NEVER_PERSISTED, ChangeMode, persists
 from tuning.export.facts import ExportFacts
 from tuning.export.my_cnf import render_my_cnf
 from tuning.export.persist import planned_assignments, render_set_persist
@@ -152,7 +152,7 @@ def there_and_back(server: ServerInstance, given: ExportFacts) -> None:
     wanted = {
         one.knob.name: one.value
         for one in planned
-        if one.how is How.NOW and one.knob.name not in NO_VALUE
+        if one.how is ChangeMode.NOW and one.knob.name not in NO_VALUE
     }
     script = render_set_persist(given, acknowledged=Durability.D2)
     run(server, script)
@@ -161,7 +161,9 @@ def there_and_back(server: ServerInstance, given: ExportFacts) -> None:
         with contextlib.closing(server.connect()) as connection:
             later = re.findall(r"^-- (SET PERSIST_ONLY .*;)$", script, re.MULTILINE)
             run_statements(connection, later)
-        lasting = {one.knob.name for one in planned if one.how in (How.NOW, How.RESTART)}
+        lasting = {
+            one.knob.name for one in planned if one.how in (ChangeMode.NOW, ChangeMode.RESTART)
+        }
         assert persisted(server) == lasting
     run(server, render_rollback_sql(given, acknowledged=Durability.D2))
     was, names = (

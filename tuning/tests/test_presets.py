@@ -10,7 +10,7 @@ import pytest
 from benchmarks.datafiles import read_data_file
 from benchmarks.errors import InvalidDataFile
 from benchmarks.servers.binary import Flavour
-from tuning.catalogue.resources import HostResources, Of
+from tuning.catalogue.resources import HostResources, Resource
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.presets.loader import Preset, load_preset, preset_names
 from tuning.errors import UnknownPreset
@@ -47,7 +47,7 @@ def test_whitepaper_presets_are_the_published_tables(name: str, column: str) -> 
     assert dict(preset.knobs) == expected
     assert preset.data_bytes == 50 * 1024**3
     scaled = {knob: rule.of for knob, rule in preset.scaling.items() if rule.of}
-    assert scaled == {"innodb_buffer_pool_size": Of.DATA}
+    assert scaled == {"innodb_buffer_pool_size": Resource.DATA}
     assert preset.written_for is not None
     assert preset.written_for.version == (5, 7, 10 if name == "whitepaper-6" else 11)
     assert "Accelerating OLTP performance with NVMe SSDs" in preset.source
@@ -210,7 +210,7 @@ def test_sizes_and_steps_are_read_as_bytes(tmp_path: Path) -> None:
     path.write_text(GOOD.replace("with: data, ", STEPS))
     preset = read_data_file(path, Preset, is_named=True)
     rule = preset.scaling["innodb_buffer_pool_size"]
-    assert (preset.name, preset.data_bytes, rule.of) == ("mine", 10 << 30, Of.CORES)
+    assert (preset.name, preset.data_bytes, rule.of) == ("mine", 10 << 30, Resource.CORES)
     assert [(s.below, s.take, s.times) for s in rule.steps] == [
         (4, 1 << 30, None),
         (None, None, float(512 << 20)),

@@ -36,7 +36,7 @@ from tuning.strategy.search.importance import Importance
 from tuning.strategy.search.space import Space
 from tuning.strategy.tests.test_contract import RandomSearch
 from tuning.studies import continuation, early_stop, scheduler, trials
-from tuning.studies.continuation import Thought, continue_study
+from tuning.studies.continuation import PreparedAnswer, continue_study
 from tuning.studies.forecast import TRIAL_S, Forecast, places
 from tuning.studies.history import history_of
 from tuning.studies.lifecycle import cancel_study, extend_study
@@ -408,12 +408,12 @@ def test_a_thought_about_another_history_is_not_written(search: Callable[..., St
     Run.objects.filter(slot__study=study).update(state=RunState.DRIVER_FAILED)
     place = places(study)[0]
     now, before = history_of(study, place), names(study)
-    old = Thought(replace(now, last_block=now.last_block + 7), Done((StopReason.BUDGET,)))
+    old = PreparedAnswer(replace(now, last_block=now.last_block + 7), Done((StopReason.BUDGET,)))
     assert continue_study(study, old) == ()
     assert (study.runs_to_queue, names(study)) != ([], before)
     assert watched.held
     watched.held.clear()
-    end = Thought(history_of(study, place), Done((StopReason.BUDGET,)))
+    end = PreparedAnswer(history_of(study, place), Done((StopReason.BUDGET,)))
     study.runs_to_queue = []
     assert continue_study(study, end) == (end.answer,)
     assert not watched.held
@@ -603,7 +603,7 @@ def test_trial_starts_are_paid_from_the_budget(search: Callable[..., Study]) -> 
 def test_a_thought_that_failed_ahead_is_worked_out_when_it_is_needed(
     search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(_: Study) -> Thought:
+    def fails(_: Study) -> PreparedAnswer:
         raise IndexError("what it was about has gone")
 
     monkeypatch.setattr(scheduler, "think_ahead", fails)

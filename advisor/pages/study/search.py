@@ -52,7 +52,7 @@ class ValueLine:
 
 
 @dataclass(frozen=True)
-class Now:
+class CurrentConfig:
     """The config being measured, and why; `source` is the origin of its values."""
 
     phase: str
@@ -70,7 +70,7 @@ class SearchView:
     pinned: dict[str, str]
     limits: list[str]
     lines: list[TriedLine]
-    now: Now | None
+    now: CurrentConfig | None
     knobs: list[KnobLine]
     importance: str
     begins: str
@@ -136,7 +136,7 @@ def _position(one: Dimension, value: str) -> tuple[float, str]:
         return 0.0, value
 
 
-def _now(result: StudyResult) -> Now | None:
+def _now(result: StudyResult) -> CurrentConfig | None:
     """The current run, else the next one."""
     if result.study.is_finished:
         return None
@@ -145,7 +145,7 @@ def _now(result: StudyResult) -> Now | None:
         return None
     phase = phase_of(current, _was_measured(result, current))
     source = current.candidate.source if current.candidate.found_by_search else ""
-    return Now(phase.word, current.candidate.name, phase.why, source)
+    return CurrentConfig(phase.word, current.candidate.name, phase.why, source)
 
 
 def _was_measured(result: StudyResult, current: SlotRow) -> bool:

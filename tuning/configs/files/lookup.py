@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from benchmarks.servers.forbidden import Why
+from benchmarks.servers.forbidden import Reason
 from tuning.catalogue.knob import Kind, Knob, SetBy
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
@@ -84,7 +84,7 @@ class Reader:
         if knob is None:
             return self._unknown(setting)
         if knob.set_by is not None:
-            raise _Refused(Why.PATH if knob.set_by is SetBy.ADVISOR else STUDY)
+            raise _Refused(Reason.PATH if knob.set_by is SetBy.ADVISOR else STUDY)
         if setting.loose and not knob.exists_in(self._target) and not self._translates:
             detail = f"{self._target} does not have it and ignores it because of its loose_ prefix"
             return Read(setting, knob, text, dropped=detail)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from benchmarks.servers.forbidden import Why, why_forbidden
+from benchmarks.servers.forbidden import Reason, why_forbidden
 from tuning.catalogue.target import ServerTraits
 
 STUDY = "binary logging is set for the whole study, not by a config; delete this line"
@@ -15,7 +15,7 @@ _REPLICA = "belongs to replication or clustering, which is not measured; delete 
 _PREFIX = "sets a limit, not a value; set the knob itself"
 
 _REASONS: dict[str, str] = {
-    "local_infile": Why.OWN,  # set by our own loader
+    "local_infile": Reason.OWN,  # set by our own loader
     "log_bin_basename": STUDY,
     "log_bin_index": STUDY,
     "log_replica_updates": _REPLICA,
@@ -60,6 +60,6 @@ def refusal(name: str) -> str | None:
         return f"is called {_RENAMED[name]} in an option file"
     bare = re.sub(r"^(skip|disable|enable)_", "", name)
     reason = _REASONS.get(bare) or why_forbidden(bare)
-    if reason in (None, Why.PATH) and _OF_REPLICAS.fullmatch(bare):
+    if reason in (None, Reason.PATH) and _OF_REPLICAS.fullmatch(bare):
         return _REPLICA
     return reason or (_PREFIX if bare.startswith("maximum_") else None)

@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass
 from benchmarks.datafiles import STRICT, Frozen, read_data_file
 from tuning.catalogue.facts import Name
 from tuning.catalogue.loader import load_catalogue
-from tuning.catalogue.resources import Of
+from tuning.catalogue.resources import Resource
 from tuning.catalogue.target import ServerTraits, parse_traits
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.scaling import Rules, Size
@@ -77,7 +77,7 @@ class Preset:
     def __post_init__(self) -> None:
         scalings = [self.scaling, *(variant.scaling for variant in self.variants)]
         rules = [rule for scaling in scalings for rule in scaling.values()]
-        shares = [rule.knob for rule in rules if rule.of is Of.DATA and not rule.steps]
+        shares = [rule.knob for rule in rules if rule.of is Resource.DATA and not rule.steps]
         if shares and self.data_bytes is None:
             raise ValueError(f"{shares[0]} scales with the data, but data_bytes is missing")
         if unknown := sorted(self.remarks.keys() - self.knobs.keys()):

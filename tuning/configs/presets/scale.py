@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tuning.catalogue.resources import HostResources, Of
+from tuning.catalogue.resources import HostResources, Resource
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.expected import DEFAULT_CHUNK, GIB, MIB, Expected
 from tuning.configs.effective.host import HostFacts
@@ -118,17 +118,17 @@ def _fit_instances(knobs: dict[str, str], expected: Expected) -> list[Note]:
 
 def _said(rule: Scaling, preset: Preset, value: int, resources: HostResources) -> str:
     published = paper_number(preset.knobs[rule.knob])
-    if rule.of is Of.DATA and rule.steps:
+    if rule.of is Resource.DATA and rule.steps:
         data = resources.data_bytes
         return f"{value // MIB}M for {data // MIB}M of data ({value / data:.0%})"
-    if rule.of is Of.DATA:
+    if rule.of is Resource.DATA:
         assumed, data_bytes = preset.data_bytes or 1, resources.data_bytes
         return (
             f"{published // 1024**3}G for {assumed // 1024**3}G of data "
             f"({published / assumed:.0%}) becomes {value // MIB}M for {data_bytes // MIB}M "
             f"({value / data_bytes:.0%})"
         )
-    if rule.of is Of.MEMORY:
+    if rule.of is Resource.MEMORY:
         memory = resources.memory_bytes
         return f"{value // MIB}M for {memory // MIB}M of memory ({value / memory:.0%})"
     return f"{readable(value)} for {resources.logical_cpus} CPUs"

@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 
 from benchmarks.datafiles import STRICT, Frozen, Number, Some
 from tuning.catalogue.facts import Name
-from tuning.catalogue.resources import HostResources, Of
+from tuning.catalogue.resources import HostResources, Resource
 from tuning.configs.values import paper_number
 
 
@@ -53,7 +53,7 @@ class Scaling:
 
     knob: Name
     of: Annotated[
-        Of | None,
+        Resource | None,
         BeforeValidator(lambda of: None if of == "nothing" else of),
         Field(validation_alias="with"),
     ]
@@ -66,7 +66,7 @@ class Scaling:
             raise ValueError("with nothing: `why` must be given")
         if self.of is None and self.steps:
             raise ValueError("with nothing: `steps` must not be given")
-        if self.of in (Of.MEMORY, Of.CORES) and not self.steps:
+        if self.of in (Resource.MEMORY, Resource.CORES) and not self.steps:
             raise ValueError(f"with {self.of}: `steps` must be given")
         has_no_limit = [step.below is None for step in self.steps]
         if any(has_no_limit[:-1]) or not all(has_no_limit[-1:]):
@@ -78,7 +78,7 @@ class Scaling:
         """The value for these resources, not rounded; None if it stays as published."""
         if self.of is None:
             return None
-        if self.of is Of.DATA and not self.steps:
+        if self.of is Resource.DATA and not self.steps:
             return resources.data_bytes * published // (written_for_bytes or 1)
         amount = resources.amount(self.of)
         step = next(s for s in self.steps if s.below is None or amount < s.below)

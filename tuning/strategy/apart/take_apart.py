@@ -15,8 +15,8 @@ from typing import ClassVar
 from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.statistics.data import Metric
 from tuning.statistics.removal import rounds_needed
+from tuning.strategy.apart.part_results import MIN_BLOCKS, PartResult, PartResults, part_results
 from tuning.strategy.apart.parts import MAX_PARTS, Part
-from tuning.strategy.apart.stock import MIN_BLOCKS, PartResult, Stock, take_stock
 from tuning.strategy.design import apart_order, reduced_rounds
 from tuning.strategy.protocol import (
     Budget,
@@ -52,13 +52,13 @@ class TakeApart:
         return Done((StopReason.TAKEN_APART,))
 
     def _next(self, history: History, whole: Whole) -> Proposal | None:
-        stock, budget = take_stock(whole, self.metric), _budget_of(history, whole)
-        if parts := _affordable(stock.open, budget, whole):
+        results, budget = part_results(whole, self.metric), _budget_of(history, whole)
+        if parts := _affordable(results.open, budget, whole):
             return _block(history, whole, parts)
-        if rounds := _rounds(history, whole, stock, budget):
+        if rounds := _rounds(history, whole, results, budget):
             return rounds
         # What no round fits into still tells which lines matter.
-        parts = _affordable(stock.open, budget, whole, keeps_rounds=False)
+        parts = _affordable(results.open, budget, whole, keeps_rounds=False)
         return _block(history, whole, parts) if parts else None
 
 
@@ -71,10 +71,10 @@ def _budget_of(history: History, whole: Whole) -> Budget:
 
 def is_left(whole: Whole, metric: Metric, budget: Budget, baseline: str) -> bool:
     """Whether taking it apart would measure anything more."""
-    stock = take_stock(whole, metric)
-    if _affordable(stock.open, budget, whole, keeps_rounds=False):
+    results = part_results(whole, metric)
+    if _affordable(results.open, budget, whole, keeps_rounds=False):
         return True
-    return _rounds_left(whole, stock, budget, baseline) > 0
+    return _rounds_left(whole, results, budget, baseline) > 0
 
 
 def _runs_of_round(budget: Budget, whole: Whole) -> int:
@@ -117,30 +117,32 @@ def _block(history: History, whole: Whole, parts: Sequence[Part]) -> Proposal:
     return Proposal(runs, new=tuple(new))
 
 
-def _rounds_left(whole: Whole, stock: Stock, budget: Budget, baseline: str) -> int:
+def _rounds_left(whole: Whole, results: PartResults, budget: Budget, baseline: str) -> int:
     """How many fresh rounds the reduced config gets.
 
     0 if there is none, if it cannot be measured or was, or if the time does not suffice.
     """
-    if not stock.dropped:
+    if not results.dropped:
         return 0
-    if name := whole.variant(stock.dropped):
+    if name := whole.variant(results.dropped):
         had_rounds = {run.candidate for run in whole.rounds}
         is_known = whole.measured_as(name) in {whole.name, baseline, *had_rounds}
         if whole.variants[name].refusal or is_known:
             return 0
-    count = rounds_needed(stock.run_noise, stock.margin)
+    count = rounds_needed(results.run_noise, results.margin)
     if budget.runs is not None:
         count = min(count, budget.runs // _runs_of_round(budget, whole))
     return count if count >= MIN_PAIRS else 0
 
 
-def _rounds(history: History, whole: Whole, stock: Stock, budget: Budget) -> Proposal | None:
+def _rounds(
+    history: History, whole: Whole, results: PartResults, budget: Budget
+) -> Proposal | None:
     """The fresh rounds of the reduced config; None if it gets none."""
-    count = _rounds_left(whole, stock, budget, history.baseline)
+    count = _rounds_left(whole, results, budget, history.baseline)
     if not count:
         return None
-    without = stock.dropped
+    without = results.dropped
     new: tuple[NewCandidate, ...] = ()
     if known := whole.variant(without):
         measured = whole.measured_as(known)

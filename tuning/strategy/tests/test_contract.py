@@ -16,7 +16,7 @@ from tuning.statistics.data import Metric
 from tuning.statistics.gate import GatePlan, Limit
 from tuning.strategy.apart.take_apart import TakeApart
 from tuning.strategy.blocks import FixedBlocks
-from tuning.strategy.compose import InTurn, strategy_for
+from tuning.strategy.compose import OneAfterAnother, strategy_for
 from tuning.strategy.confirmation import Confirmation
 from tuning.strategy.design import screening_order
 from tuning.strategy.protocol import (
@@ -62,7 +62,7 @@ class RandomSearch:
             runs = screening_order([*given, name], history.baseline, block, history.seed)
             return Proposal(runs, new=(guess,))
         among = history.among(history.finalists or _best(history, self.metric, 2))
-        return InTurn(Race(self.metric), Confirmation(self.metric)).propose(among)
+        return OneAfterAnother(Race(self.metric), Confirmation(self.metric)).propose(among)
 
 
 def _best(history: History, metric: Metric, count: int) -> list[str]:

@@ -43,7 +43,7 @@ class PartResult:
 
 
 @dataclass(frozen=True)
-class Stock:
+class PartResults:
     """results: of every part that was begun or waits, groups before their lines.
 
     run_noise as in `Analysis`; margin: what may be lost, as a log.
@@ -119,7 +119,7 @@ class _Replay:
         return PartResult(part, state, standing.ratio, standing.interval, blocks)
 
 
-def take_stock(whole: Whole, metric: Metric) -> Stock:
+def part_results(whole: Whole, metric: Metric) -> PartResults:
     """What is known by now; every run of a block must have ended."""
     margin = margin_of(whole.lead)
     replay = _Replay(whole, metric, margin, first_parts(whole))
@@ -130,7 +130,7 @@ def take_stock(whole: Whole, metric: Metric) -> Stock:
         analysis = _analysis(so_far, whole.name, metric)
         replay.look(so_far, analysis)
     still = [replay.result(part, seen, analysis) for part in replay.open]
-    return Stock(
+    return PartResults(
         margin,
         (*replay.decided, *still),
         analysis.run_noise if analysis is not None else whole.run_noise,
@@ -144,15 +144,15 @@ def _analysis(runs: tuple[Observation, ...], whole: str, metric: Metric) -> Anal
     return analyse(runs, whole, names, metric)
 
 
-def of_each_line(stock: Stock) -> list[PartResult]:
+def of_each_line(found: PartResults) -> list[PartResult]:
     """The last word on every line: of a group that was split, that of its parts.
 
     What is still open has not been measured often enough to say anything.
     """
-    split = [one.part for one in stock.results]
+    split = [one.part for one in found.results]
     return [
         one
-        for one in stock.results
+        for one in found.results
         if not any(part is not one.part and _contains(one.part, part) for part in split)
     ]
 

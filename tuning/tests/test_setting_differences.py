@@ -7,8 +7,12 @@ import pytest
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.differences import (
+    EffectiveSettings,
+    SettingDifference,
+    setting_differences,
+)
 from tuning.configs.effective.readback import redo_bytes
-from tuning.configs.effective.unlike import Ran, Unlike, unlike
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
 OLDER = ServerTraits(Flavour.MYSQL, (8, 0, 46))
@@ -16,29 +20,35 @@ MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
 
 
 def test_values_that_mean_the_same_do_not_differ() -> None:
-    ours = Ran(MYSQL, {"innodb_max_dirty_pages_pct": "90.000000", "log_bin": "ON"}, {})
-    theirs = Ran(OLDER, {"innodb_max_dirty_pages_pct": "90", "log_bin": "ON"}, {})
-    assert unlike(ours, theirs) == []
+    ours = EffectiveSettings(
+        MYSQL, {"innodb_max_dirty_pages_pct": "90.000000", "log_bin": "ON"}, {}
+    )
+    theirs = EffectiveSettings(OLDER, {"innodb_max_dirty_pages_pct": "90", "log_bin": "ON"}, {})
+    assert setting_differences(ours, theirs) == []
     assert ours.durability is Durability.D0
 
 
 def test_what_only_one_server_has_is_named_only_where_something_is_lost_by_it() -> None:
-    ours = Ran(
+    ours = EffectiveSettings(
         MYSQL, {"innodb_log_writer_threads": "ON", "innodb_log_checksums": "ON"}, {"x": "1"}
     )
-    theirs = Ran(MARIADB, {"innodb_log_file_buffering": "ON"}, {})
-    assert unlike(ours, theirs) == []
-    unsafe = Ran(MYSQL, {"innodb_log_checksums": "OFF"}, {"innodb_log_checksums": "OFF"})
-    assert unlike(unsafe, theirs) == [
-        Unlike("innodb_log_checksums", "OFF", None, is_durability=True, is_default=False)
+    theirs = EffectiveSettings(MARIADB, {"innodb_log_file_buffering": "ON"}, {})
+    assert setting_differences(ours, theirs) == []
+    unsafe = EffectiveSettings(
+        MYSQL, {"innodb_log_checksums": "OFF"}, {"innodb_log_checksums": "OFF"}
+    )
+    assert setting_differences(unsafe, theirs) == [
+        SettingDifference(
+            "innodb_log_checksums", "OFF", None, is_durability=True, is_default=False
+        )
     ]
     assert unsafe.durability is Durability.D2
 
 
 def test_names_of_a_variable_that_differ_are_no_difference() -> None:
-    ours = Ran(MYSQL, {"transaction_isolation": "REPEATABLE-READ"}, {})
-    theirs = Ran(MARIADB, {"tx_isolation": "READ-COMMITTED"}, {})
-    (found,) = unlike(ours, theirs)
+    ours = EffectiveSettings(MYSQL, {"transaction_isolation": "REPEATABLE-READ"}, {})
+    theirs = EffectiveSettings(MARIADB, {"tx_isolation": "READ-COMMITTED"}, {})
+    (found,) = setting_differences(ours, theirs)
     assert (found.name, found.candidate, found.baseline) == (
         *("transaction_isolation", "REPEATABLE-READ", "READ-COMMITTED"),
     )

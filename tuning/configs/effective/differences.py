@@ -23,7 +23,7 @@ REDO_LOG = "redo log"
 
 
 @dataclass(frozen=True)
-class Ran:
+class EffectiveSettings:
     """A server as it ran: SHOW GLOBAL VARIABLES with lower-case names, and its config's knobs."""
 
     target: ServerTraits
@@ -48,7 +48,7 @@ class Ran:
 
 
 @dataclass(frozen=True)
-class Unlike:
+class SettingDifference:
     """A setting with two values. They are for people, None where a server has no such setting.
 
     is_durability: it has a part in what a crash may cost. is_default: neither config sets it.
@@ -61,7 +61,9 @@ class Unlike:
     is_default: bool
 
 
-def unlike(candidate: Ran, baseline: Ran) -> list[Unlike]:
+def setting_differences(
+    candidate: EffectiveSettings, baseline: EffectiveSettings
+) -> list[SettingDifference]:
     """The settings that differ, those about durability first, else in the catalogue's order.
 
     What only one of the servers has is left out, unless that one loses something by it.
@@ -69,13 +71,13 @@ def unlike(candidate: Ran, baseline: Ran) -> list[Unlike]:
     found = [
         one
         for knob in load_catalogue().knobs.values()
-        if _is_compared(knob) and (one := _unlike(knob, candidate, baseline)) is not None
+        if _is_compared(knob) and (one := _difference(knob, candidate, baseline)) is not None
     ]
     sizes = [redo_bytes(ran.variables, ran.target, ran.knobs) for ran in (candidate, baseline)]
     if None not in sizes and sizes[0] != sizes[1]:
         shown = [readable(size) for size in sizes if size is not None]
         asked = any(name in ran.knobs for ran in (candidate, baseline) for name in REDO)
-        found.append(Unlike(REDO_LOG, shown[0], shown[1], False, not asked))
+        found.append(SettingDifference(REDO_LOG, shown[0], shown[1], False, not asked))
     return sorted(found, key=lambda one: not one.is_durability)
 
 
@@ -86,7 +88,9 @@ def _is_compared(knob: Knob) -> bool:
     return knob.set_by is None and knob.kind is not Kind.PATH and knob.name not in REDO
 
 
-def _unlike(knob: Knob, candidate: Ran, baseline: Ran) -> Unlike | None:
+def _difference(
+    knob: Knob, candidate: EffectiveSettings, baseline: EffectiveSettings
+) -> SettingDifference | None:
     ours, theirs = (_value(knob, ran) for ran in (candidate, baseline))
     if ours is None and theirs is None:
         return None
@@ -95,7 +99,7 @@ def _unlike(knob: Knob, candidate: Ran, baseline: Ran) -> Unlike | None:
         return None
     if ours is not None and theirs is not None and same(ours, theirs):
         return None
-    return Unlike(
+    return SettingDifference(
         knob.name,
         None if ours is None else readable_value(knob, ours),
         None if theirs is None else readable_value(knob, theirs),
@@ -104,7 +108,7 @@ def _unlike(knob: Knob, candidate: Ran, baseline: Ran) -> Unlike | None:
     )
 
 
-def _value(knob: Knob, ran: Ran) -> str | None:
+def _value(knob: Knob, ran: EffectiveSettings) -> str | None:
     if not knob.exists_in(ran.target):
         return None
     return effective_values([knob.name], ran.variables, ran.target).get(knob.name)
