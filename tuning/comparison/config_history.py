@@ -71,7 +71,7 @@ def config_history(config: Config) -> list[ConfigResult]:
             rows[key].append(row)
         if row["candidate__is_baseline"]:
             baseline[key].append(row)
-    named = Study.objects.select_related("host", "server").in_bulk(studies)
+    named = Study.objects.select_related("host", "server").defer(*_UNUSED).in_bulk(studies)
     devices = Device.objects.in_bulk({device for _, device, _ in keys})
     workloads = Workload.objects.in_bulk({workload for _, _, workload in keys})
     return [
@@ -96,6 +96,10 @@ _COLUMNS = (
     "run__finished_at",
     "run__comparability_key",
 )
+
+
+# Of each of many studies: what its host has may be tens of kilobytes.
+_UNUSED = "host__inventory", "host__datasets", "host__imported", "log_tail"
 
 
 def _measured() -> QuerySet[Slot]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -67,16 +67,24 @@ class Found:
 def find_sides(tokens: Iterable[str]) -> Found:
     """The sides in the order asked for; a study is one for each of its recommendations.
 
-    The number of queries grows with the number of names, at most MAX_SIDES, and with nothing else.
+    The number of queries grows with the number of names, at most MAX_SIDES, and with nothing else;
+    candidates together take one.
     """
     sides: list[Side] = []
     missing: list[tuple[str, str]] = []
-    for token in dict.fromkeys(tokens):
-        named = _TOKEN.fullmatch(token)
+    names = {token: _TOKEN.fullmatch(token) for token in dict.fromkeys(tokens)}
+    of_candidates = _measured_of(
+        int(named[2]) for named in names.values() if named and named[1] == "candidate"
+    )
+    for token, named in names.items():
         if named is None:
             missing.append((token[:60], "not a name of a run, candidate, config or study"))
             continue
-        found = _FINDERS[named[1]](int(named[2]))
+        kind, pk = named[1], int(named[2])
+        if kind == "candidate":
+            found = _of_candidate(pk, of_candidates.get(pk, []))
+        else:
+            found = _FINDERS[kind](pk)
         if named[3]:
             found = [side for side in found if side.token == token]
         if not found:
@@ -108,9 +116,16 @@ def _of_run(pk: int) -> list[Side]:
     return [_side(f"run-{pk}", f"{slots[0].candidate.name}, run {pk}", slots)] if slots else []
 
 
-def _of_candidate(pk: int) -> list[Side]:
+def _measured_of(candidates: Iterable[int]) -> dict[int, list[Slot]]:
+    """The slots of each, newest run first; one study measures none of them very often."""
+    wanted, found = list(candidates), defaultdict(list)
+    for slot in _slots().filter(candidate__in=wanted, purpose__in=RANKED_PURPOSES):
+        found[slot.candidate_id].append(slot)
+    return {pk: slots[:_MAX_RUNS] for pk, slots in found.items()}
+
+
+def _of_candidate(pk: int, slots: Sequence[Slot]) -> list[Side]:
     """One side per device and workload that it was measured on."""
-    slots = list(_slots().filter(candidate=pk, purpose__in=RANKED_PURPOSES)[:_MAX_RUNS])
     return [_side(f"candidate-{pk}", slots[0].candidate.name, there) for there in _places(slots)]
 
 
@@ -138,7 +153,6 @@ def _of_study(pk: int) -> list[Side]:
 
 _FINDERS = {
     "run": _of_run,
-    "candidate": _of_candidate,
     "config": _of_config,
     "study": _of_study,
 }
