@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 
 from django.db import connection, transaction
@@ -53,9 +54,12 @@ def fill(studies: int, runs: int, samples: int, slots: int, devices: int) -> str
     with transaction.atomic():
         _sample(samples)
     _begin_again(busy, samples)
+    # Else PostgreSQL and the system do so by themselves, for minutes, beside what is measured.
+    is_postgres = connection.vendor == "postgresql"
     with connection.cursor() as cursor:
-        # Else PostgreSQL does so by itself, for minutes, beside what is measured.
-        cursor.execute("vacuum analyze" if connection.vendor == "postgresql" else "analyze")
+        for statement in ("vacuum analyze", "checkpoint") if is_postgres else ("analyze",):
+            cursor.execute(statement)
+    os.sync()
     assert pattern.slots.count() == runs
     return (
         f"{Study.objects.count()} studies, {Run.objects.count()} runs, "
