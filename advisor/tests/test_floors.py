@@ -23,6 +23,7 @@ DJANGO_PARTS = {
     "jobs",
     "migrations",
     "models",
+    "ready_query",
     "results",
     "studies",
     "tasks",
