@@ -26,7 +26,7 @@ def main() -> None:
             return
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
-        # A wrong environment variable is the operator's to mend: one line, no traceback.
+        # A wrong environment variable is the operator's to fix: one line, no traceback.
         sys.exit(f"settings: {error}")
 
 

@@ -38,7 +38,7 @@ class _Taken(Exception):
 class IdempotentRequest:
     """A request that creates something: at most once for each key of an account.
 
-    Nothing is remembered of a request that failed: it may be sent again, mended, with its key.
+    Nothing is remembered of a request that failed: corrected, it may be sent with the same key.
     """
 
     def __init__(self, request: Request) -> None:

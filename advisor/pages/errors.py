@@ -41,7 +41,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def _unavailable(request: HttpRequest) -> HttpResponse:
     headers = {"Retry-After": str(ASK_AGAIN_S)}
     if request.path.startswith("/api/"):
-        body = error_body("database_unavailable", "The database is away, busy or full.")
+        body = error_body("database_unavailable", "The database is unavailable, busy or full.")
         return JsonResponse(body, status=503, headers=headers)
     page = render_to_string("503.html", {"wait": ASK_AGAIN_S})
     return HttpResponse(page, status=503, headers=headers)

@@ -20,7 +20,7 @@ MAX_LINKS = 40  # as in Linux
 def make_ours(folder: Path) -> None:
     """Make a folder that all may enter and only we can write in, if it is not there.
 
-    Its parent must exist. Raises DeviceUnusable, with the command that mends it, when others could
+    Its parent must exist. Raises DeviceUnusable, with the command that fixes it, when others could
     change it or replace it; OSError when it cannot be made.
     """
     check_ours(folder.parent)
@@ -35,7 +35,7 @@ def make_ours(folder: Path) -> None:
 
 
 def check_ours(folder: Path) -> None:
-    """Raise DeviceUnusable, with the command that mends it, when others could change the folder
+    """Raise DeviceUnusable, with the command that fixes it, when others could change the folder
     or put another in its place. OSError when it is not there.
     """
     here, links = "/", 0
@@ -87,16 +87,16 @@ def _check_directory(path: str, found: os.stat_result, *, is_last: bool) -> None
         raise DeviceUnusable(_unsafe(who, f"chmod go-w {quoted}"))
 
 
-def _check_owner(path: str, found: os.stat_result, mend: str) -> None:
+def _check_owner(path: str, found: os.stat_result, fix: str) -> None:
     if not is_ours(found):
-        raise DeviceUnusable(_unsafe(f"{path} belongs to {_name(found.st_uid)}", mend))
+        raise DeviceUnusable(_unsafe(f"{path} belongs to {_name(found.st_uid)}", fix))
 
 
-def _unsafe(who: str, mend: str) -> str:
+def _unsafe(who: str, fix: str) -> str:
     # No command gives away the directories above, which others live in.
     made = f"install -d -o {_name(os.geteuid())} -m 755 /srv/oltp"
     choose = f"choose a directory that nobody else can change, such as one made by `{made}`"
-    ways = f"mend it with `{mend}`, or {choose}" if mend else choose
+    ways = f"fix it with `{fix}`, or {choose}" if fix else choose
     return f"{who}, who could replace what we keep there; {ways}"
 
 

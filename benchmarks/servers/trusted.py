@@ -41,7 +41,7 @@ def _only_ours(path: Path) -> Path:
         check_ours(here.parent)
         found = here.lstat()
         if not is_ours(found):
-            raise NotAServer(f"{named} is not started: {here} belongs to another user{_MEND}")
+            raise NotAServer(f"{named} is not started: {here} belongs to another user{_FIX}")
         if not stat.S_ISLNK(found.st_mode):
             break
         here = here.parent / here.readlink()
@@ -51,13 +51,13 @@ def _only_ours(path: Path) -> Path:
         raise NotAServer(f"{named} is not started: {here} is not a file")
     if others_may_write(found):
         raise NotAServer(
-            f"{named} is not started: {here} can be written to by other users; mend it with "
+            f"{named} is not started: {here} can be written to by other users; fix it with "
             f"`chmod go-w {here}`"
         )
     return here.resolve()
 
 
-_MEND = "; it must be root's or that of the user who runs the worker"
+_FIX = "; it must be root's or that of the user who runs the worker"
 
 
 def _is_elf(path: Path) -> bool:

@@ -151,8 +151,8 @@ class TestOurs:
         with pytest.raises(DeviceUnusable, match=f"{whose} belongs to {OTHER}") as refused:
             inspect_directory(device)
         # What is above may be somebody's home: no command of ours takes it away.
-        mends = f"`chown root: {tmp_path / whose}`" in str(refused.value)
-        assert mends == (whose != "home")
+        fixes = f"`chown root: {tmp_path / whose}`" in str(refused.value)
+        assert fixes == (whose != "home")
         assert "`install -d -o root -m 755 " in str(refused.value)
 
     @as_root

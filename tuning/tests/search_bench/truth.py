@@ -32,7 +32,7 @@ class Model(Protocol):
 
 
 def _boosted() -> Model:
-    """Many shallow trees, each mending what those before left."""
+    """Many shallow trees, each correcting what those before left."""
     return GradientBoostingRegressor(
         n_estimators=300, learning_rate=0.05, max_depth=3, subsample=0.7, random_state=_SEED
     )
