@@ -19,8 +19,10 @@ from advisor.wording.formatting import MINUS
 from benchmarks.models import Device, Host, Workload
 from tuning.comparison.baseline_history import Trend, baseline_history, baseline_lines
 from tuning.comparison.config_history import config_history
-from tuning.models import Study
+from tuning.models import Slowdown, Study, StudyState
+from tuning.results.slowdowns import learn_slowdowns
 from tuning.statistics.data import Metric
+from tuning.studies.scheduler import advance_host
 
 pytestmark = pytest.mark.django_db
 JANUARY = datetime(2026, 1, 6, 3, 0, tzinfo=UTC)
@@ -175,16 +177,41 @@ def test_without_a_baseline_the_page_says_what_to_do(admin_client: Client) -> No
 def test_home_names_a_host_that_became_slower_lately_and_no_other(admin_client: Client) -> None:
     device = factories.make_device()
     begin = timezone.now() - 15 * WEEK - timedelta(hours=1)
-    weekly(device, begin, slower(16, by=0.12, after=13))
+    studies = weekly(device, begin, slower(16, by=0.12, after=13))
     # On the next device it was months ago, on the third it is faster now.
-    weekly(factories.make_device(data_dir="/b"), begin, slower(16, by=0.12, after=6))
-    weekly(factories.make_device(data_dir="/c"), begin, slower(16, by=-0.12, after=13))
+    studies += weekly(factories.make_device(data_dir="/b"), begin, slower(16, by=0.12, after=6))
+    studies += weekly(factories.make_device(data_dir="/c"), begin, slower(16, by=-0.12, after=13))
+    for last in studies[15::16]:
+        learn_slowdowns(last)
     text = text_of(admin_client, "/")
     assert text.count("tpmP of the baseline -12.") == 1
     assert f"slower {device}: tpmP of the baseline -12." in text
     assert page(device) in admin_client.get("/").text
     Host.objects.update(retired_at=timezone.now())
     assert "tpmP of the baseline" not in text_of(admin_client, "/")
+
+
+def test_the_host_looks_at_its_baselines_when_a_study_has_ended() -> None:
+    device = factories.make_device()
+    begin = timezone.now() - 15 * WEEK
+
+    def ends(study: Study) -> None:
+        Study.objects.filter(pk=study.pk).update(state=StudyState.RUNNING, finished_at=None)
+        advance_host(device.host_id)
+        study.refresh_from_db()
+        assert study.state == StudyState.FINISHED
+
+    studies = weekly(device, begin, slower(16, by=0.12, after=13))
+    ends(studies[15])
+    [found] = Slowdown.objects.all()
+    assert (found.device, found.line) == (device, baseline_lines(device)[0].token)
+    [shift] = baseline_history(device, baseline_lines(device)[0]).newest.shifts(Metric.TPMP)
+    assert (found.since, found.ratio) == (shift.since.at, pytest.approx(shift.level.ratio))
+    assert shift.level.interval is not None
+    assert found.low == pytest.approx(shift.level.interval.low)
+    [*_, last] = weekly(device, begin + 16 * WEEK, [6000.0] * 6)
+    ends(last)
+    assert not Slowdown.objects.exists()
 
 
 def test_several_steps_are_summed_up_and_old_runs_without_a_key_are_left_out(
@@ -204,7 +231,7 @@ def test_several_steps_are_summed_up_and_old_runs_without_a_key_are_left_out(
 def test_of_more_studies_than_are_looked_at_the_newest_are_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tuning.comparison.baseline_history.MAX_STUDIES", 4)
+    monkeypatch.setattr("tuning.results.baseline_runs.MAX_STUDIES", 4)
     monkeypatch.setattr("tuning.comparison.config_history.MAX_RESULTS", 4)
     device = factories.make_device()
     studies = weekly(device, JANUARY, [6000.0] * 6)

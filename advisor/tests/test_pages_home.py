@@ -179,3 +179,57 @@ def test_years_of_studies_take_as_many_queries_as_a_few(
         factories.begin(factories.make_study(blocks=1, device=device, state=StudyState.RUNNING))
     with django_assert_max_num_queries(len(one)):
         client.get(HOME)
+
+
+def test_of_many_hosts_those_of_the_newest_studies_are_shown_and_the_others_counted(
+    admin_client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(14):
+        device = factories.make_device(host=factories.make_host(f"host-{number:02}"))
+        study = factories.make_study(
+            name=f"Study {number:02}", blocks=1, device=device, state=StudyState.RUNNING
+        )
+        factories.begin(study)
+    text = text_of(admin_client, HOME)
+    running = text[text.index("Running now") : text.index("What went wrong")]
+    shown = re.findall(r"Study (\d\d) on", running)
+    assert shown == [f"{number:02}" for number in range(2, 14)]
+    assert "2 more hosts are busy." in running
+    assert "2 more hosts are busy." in text_of(admin_client, reverse("home-live"))
+    wrong = text[text.index("What went wrong") :]
+    assert wrong.count("its worker was never seen") == 12
+    assert "2 more hosts have problems" in wrong
+    heard(Host.objects.first() or pytest.fail("no host"))
+    assert "1 more host has problems" in text_of(admin_client, HOME)
+
+
+def test_only_the_newest_answers_are_shown_and_the_others_counted(admin_client: Client) -> None:
+    first = factories.measured_study(blocks=1, name="The first")
+    Recommendation.objects.update(created_at=timezone.now() - timedelta(days=1))
+    for number in range(9):
+        device = factories.make_device(data_dir=f"/data/{number}")
+        factories.measured_study(blocks=1, device=device)
+    text = text_of(admin_client, HOME)
+    answers = text[: text.index("Running now")]
+    assert answers.count("Download my.cnf") == 9
+    assert first.name not in answers
+    assert "1 more device with a recommendation" in answers
+
+
+def test_a_host_that_lacks_something_is_named_and_a_load_host_is_not(
+    admin_client: Client,
+) -> None:
+    factories.make_study(blocks=1)
+    for name, lacks in (
+        ("fine", {}),
+        ("loads", {"servers": []}),
+        ("idle", {"drivers": []}),
+        ("refuses", {"refused_servers": [{"path": "/x", "code": "x", "reason": "x is no ELF"}]}),
+    ):
+        host = factories.make_host(name)
+        heard(host, inventory=host.inventory | lacks)
+    heard(Host.objects.get(name="db-host-1"))
+    wrong = text_of(admin_client, HOME).partition("What went wrong")[2]
+    assert "idle: it has no workload driver" in wrong
+    assert "refuses: x is no ELF" in wrong
+    assert wrong.count("host") + wrong.count("loads") + wrong.count("fine") == 0

@@ -94,8 +94,15 @@ def shift_text(shift: Shift) -> str:
 def level_text(level: Level) -> str:
     """The change to a level, with its interval where there is one."""
     bounds = level.interval
-    interval = f" (95{NARROW}%: {change_range(bounds.low, bounds.high)})" if bounds else ""
-    return f"{percent_change(level.ratio)}{interval}"
+    low, high = (bounds.low, bounds.high) if bounds else (None, None)
+    return change_text(level.ratio, low, high)
+
+
+def change_text(ratio: float, low: float | None, high: float | None) -> str:
+    """As "-11.9 % (95{NARROW}%: -12.3 to -11.6 %)"; without bounds only the first."""
+    if low is None or high is None:
+        return percent_change(ratio)
+    return f"{percent_change(ratio)} (95{NARROW}%: {change_range(low, high)})"
 
 
 def counts_text(shift: Shift) -> str:

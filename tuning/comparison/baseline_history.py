@@ -15,18 +15,16 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, Max, QuerySet
+from django.db.models import Count, Max
 from django.db.models.fields.json import KT
 
 from benchmarks.measurement.fingerprint import UNKNOWN, comparable_facts
-from benchmarks.models import Device, Run, RunState, Server, Workload
-from tuning.models import Candidate, Slot, Study
+from benchmarks.models import Device, Run, Server, Workload
+from tuning.models import Candidate, Study
+from tuning.results.baseline_runs import line_token, newest_studies, runs_of_baselines
 from tuning.statistics.change_points import MIN_POINTS, Level, levels
 from tuning.statistics.data import Metric
 from tuning.statistics.side_by_side import geometric_mean, mean_interval
-
-#: The newest studies of a line that are looked at.
-MAX_STUDIES = 300
 
 _COLUMN = {metric: f"run__{metric.value}" for metric in Metric}
 # Selected from the server's variables, some 20 KB per run.
@@ -54,10 +52,6 @@ class Line:
     def token(self) -> str:
         """Its name in addresses."""
         return line_token(self.config, self.workload.pk, self.flavour)
-
-
-def line_token(config: int, workload: int, flavour: str) -> str:
-    return f"{config}-{workload}-{flavour}"
 
 
 @dataclass(frozen=True)
@@ -223,9 +217,7 @@ def baseline_history(device: Device, line: Line) -> BaselineHistory:
         candidate__config=line.config,
         run__server__flavour=line.flavour,
     )
-    newest = list(
-        there.order_by("-study_id").values_list("study", flat=True).distinct()[:MAX_STUDIES]
-    )
+    newest = newest_studies(there)
     runs: dict[tuple[str, int], list[Mapping[str, Any]]] = defaultdict(list)
     for row in there.filter(study__in=newest).order_by("run").values(*_COLUMNS):
         runs[row["run__comparability_key"], row["study"]].append(row)
@@ -239,21 +231,6 @@ def baseline_history(device: Device, line: Line) -> BaselineHistory:
 
 
 _COLUMNS = ("study", "run", "run__comparability_key", "run__finished_at", *_COLUMN.values())
-
-
-def runs_of_baselines() -> QuerySet[Slot]:
-    """Of any purpose: nothing about a baseline is chosen after it was measured.
-
-    Without pairs that were longer than the blocks of their study, and without old runs of which it
-    is not known what they may be compared with.
-    """
-    return Slot.objects.exclude(run__comparability_key="").filter(
-        candidate__is_baseline=True,
-        run__state=RunState.OK,
-        run__tpmP__gt=0,
-        run__finished_at__isnull=False,
-        run__workload=F("workload"),
-    )
 
 
 def _point(study: Study, key: str, rows: Sequence[Mapping[str, Any]]) -> Point:

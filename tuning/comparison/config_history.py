@@ -12,8 +12,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from benchmarks.models import Config, Device, RunState, Workload
-from tuning.comparison.baseline_history import line_token
 from tuning.models import RANKED_PURPOSES, Slot, Study
+from tuning.results.baseline_runs import line_token
 from tuning.statistics.analysis import Interval
 from tuning.statistics.side_by_side import ratio_of
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
+
+from django.db.models import QuerySet
 
 from benchmarks.models import (
     CrashTest,
@@ -40,7 +44,7 @@ class CurrentJob:
     """What a host does now: `what` and `step` in words, `since` when, for which study.
 
     `study` and `study_name` are None and "" for a probe, `device` is what it measures if known,
-    `tpmP` that of the last seconds of a run that is driven.
+    `live` the last minute of a run that is driven, as it is stored.
     """
 
     state: HostState
@@ -50,11 +54,29 @@ class CurrentJob:
     study: int | None = None
     study_name: str = ""
     device: int | None = None
-    tpmP: float | None = None
+    live: Sequence[list[Any]] = ()
+
+    @property
+    def tpmP(self) -> float | None:
+        """That of the last seconds, while a run is driven."""
+        return current_tpmP([LiveSecond.from_json(second) for second in self.live])
 
 
-def current_jobs(rows: list[Host]) -> dict[int, CurrentJob]:
-    """By host what it does; there is at most one job at a time."""
+def measured_runs(rows: Sequence[Host] | QuerySet[Host]) -> QuerySet[Run]:
+    """The runs that these hosts measure now, at most one on each."""
+    return Run.objects.filter(host__in=rows, state=RunState.RUNNING)
+
+
+def current_jobs(
+    rows: Sequence[Host] | QuerySet[Host], *, newest: int | None = None
+) -> dict[int, CurrentJob]:
+    """By the id of the host what it does; there is at most one job at a time.
+
+    `newest`: of so many hosts that measure, those of the newest studies.
+    """
+    runs = measured_runs(rows)
+    if newest is not None:
+        runs = runs.order_by("-slot__study", "host")[:newest]
     found = {
         run["host"]: CurrentJob(
             HostState.MEASURING,
@@ -64,9 +86,9 @@ def current_jobs(rows: list[Host]) -> dict[int, CurrentJob]:
             run["slot__study"],
             run["slot__study__name"] or "",
             run["device"],
-            current_tpmP([LiveSecond.from_json(one) for one in run["live"] or []]),
+            run["live"] or (),
         )
-        for run in Run.objects.filter(host__in=rows, state=RunState.RUNNING).values(
+        for run in runs.values(
             *("host", "step", "started_at", "device", "live"),
             *("slot__block", "slot__candidate__name", "slot__study", "slot__study__name"),
         )

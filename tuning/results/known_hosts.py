@@ -13,7 +13,7 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from benchmarks.errors import NotInspected
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.jobs.presence import silent_hosts
+from benchmarks.jobs.presence import seen, silent_hosts
 from benchmarks.models import (
     ACTIVE_JOB_STATES,
     Device,
@@ -86,32 +86,62 @@ class KnownHost:
         """What somebody should look at."""
         if self.host.is_retired:
             return []
-        found = []
-        if self.host.idle_reason and not self.is_silent:
-            found.append(HostProblem("idle_worker", f"takes no work: {self.host.idle_reason}"))
-        if self.is_silent and self.host.worker_seen_at is None:
-            found.append(HostProblem("no_worker", "its worker was never seen"))
-        elif self.is_silent:
-            found.append(HostProblem("silent_worker", "its worker is silent"))
-        elif self.inventory is None:
-            found.append(HostProblem("not_inspected", "its worker has not said what it has"))
-        if self.inventory is not None:
-            found += _lacks(self.inventory, needs_server=not self.only_drives)
+        found = _problems(self.host, self.inventory, is_silent=self.is_silent)
         if study := self.failed:
             why = study.reason or study.reason_code
             found.append(HostProblem("failed_study", f"{study.name} failed: {why}", study.pk))
         return found
 
 
-def _lacks(inventory: HostInventory, *, needs_server: bool) -> list[HostProblem]:
+def host_problems(most: int) -> tuple[list[tuple[Host, HostProblem]], int]:
+    """What is wrong with hosts in use, by name, but for their studies; and how many hosts have
+    problems beside the `most` that are named.
+
+    Reads the inventories of these only, however many hosts there are.
+    """
+    fine = Host.objects.filter(
+        seen(),
+        idle_reason="",
+        inventory__drivers__0__isnull=False,
+        inventory__refused_servers=[],
+        inventory__refused_directories=[],
+    )
+    troubled = hosts().filter(retired_at=None).exclude(pk__in=fine.values("pk"))
+    shown = list(troubled[:most])
+    silent = _silent(shown)
+    problems = [
+        (host, problem)
+        for host in shown
+        for problem in _problems(host, _inventory(host), is_silent=host.pk in silent)
+    ]
+    return problems, troubled.count() - most if len(shown) == most else 0
+
+
+def _problems(
+    host: Host, inventory: HostInventory | None, *, is_silent: bool
+) -> list[HostProblem]:
+    found = []
+    if host.idle_reason and not is_silent:
+        found.append(HostProblem("idle_worker", f"takes no work: {host.idle_reason}"))
+    if is_silent and host.worker_seen_at is None:
+        found.append(HostProblem("no_worker", "its worker was never seen"))
+    elif is_silent:
+        found.append(HostProblem("silent_worker", "its worker is silent"))
+    elif inventory is None:
+        found.append(HostProblem("not_inspected", "its worker has not said what it has"))
+    return found if inventory is None else found + _lacks(inventory)
+
+
+def _lacks(inventory: HostInventory) -> list[HostProblem]:
     """What keeps the host from measuring, and what it refused."""
     found = [HostProblem("refused_server", one.reason) for one in inventory.refused_servers]
     found += [
         HostProblem("refused_directory", one.reason) for one in inventory.refused_directories
     ]
-    if not inventory.servers and needs_server:
-        found.append(HostProblem("no_server", "it has no server program that can be started"))
     if not inventory.drivers:
+        # Without a server alone it is a load host.
+        if not inventory.servers:
+            found.append(HostProblem("no_server", "it has no server program that can be started"))
         found.append(HostProblem("no_driver", "it has no workload driver"))
     return found
 

@@ -6,19 +6,31 @@ In as many queries for years of studies as for one.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 
-from django.db.models import Count, F, Prefetch, Q, prefetch_related_objects
+from django.db.models import Count, F, Max, Prefetch, Q, QuerySet, prefetch_related_objects
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from benchmarks.models import ACTIVE_RUN_STATES, Host, Run, RunState
-from tuning.models import ACTIVE_STUDY_STATES, Recommendation, Slot, Study, StudyState
-from tuning.results.host_jobs import CurrentJob, HostState, current_jobs
-from tuning.results.known_hosts import HostProblem, KnownHost, hosts, known_hosts
+from benchmarks.models import ACTIVE_RUN_STATES, Device, Host, Run, RunState
+from tuning.models import (
+    ACTIVE_STUDY_STATES,
+    Recommendation,
+    Slot,
+    Study,
+    StudyState,
+)
+from tuning.results.host_jobs import CurrentJob, HostState, current_jobs, measured_runs
+from tuning.results.known_devices import answers_at_d0, newest_answers
+from tuning.results.known_hosts import HostProblem, host_problems, hosts
 
-MAX_HOSTS = 50
+# Of more the page of the hosts has the rest.
+_MAX_ANSWERS = 9
+_MAX_JOBS = 12
+_MAX_TROUBLED_HOSTS = 12
 _MAX_ENDED = 6
 _MAX_FAILED = 4
 # Of so many that ended last the failed ones are named.
@@ -62,6 +74,14 @@ class RunningJob:
 
 
 @dataclass(frozen=True)
+class RunningJobs:
+    """What the hosts do now: those of the newest studies, and how many hosts do something else."""
+
+    shown: list[RunningJob]
+    left: int
+
+
+@dataclass(frozen=True)
 class TroubledStudy:
     """Runs of one study that went wrong lately, as (state, how many), most first."""
 
@@ -71,112 +91,125 @@ class TroubledStudy:
 
 
 @dataclass(frozen=True)
+class StudyCounts:
+    """`all` studies, those that have not ended, those of them that have not begun, and those that
+    are paused.
+    """
+
+    all: int
+    active: int
+    queued: int
+    paused: int
+
+    @property
+    def stamp(self) -> str:
+        """Differs when a study was requested, paused or resumed, or has begun or ended."""
+        return f"{self.all}.{self.active}.{self.queued}.{self.paused}"
+
+
+@dataclass(frozen=True)
 class Overview:
     """All hosts in use at a glance.
 
-    `answers` has one for each device in use, newest first; `ended` the studies that ended last;
-    `waiting`, `queued` (those of them that have not begun) and `paused` count studies. `problems`
-    are of hosts, without failed studies, which are in `failed`; `troubled` are runs of the last
+    `answers` are the newest, of one device in use each, and `answers_left` have others; `ended`
+    the studies that ended last. `problems` are of hosts, without failed studies, which are in
+    `failed`; `hosts_left` have problems that are not among them. `troubled` are runs of the last
     day.
     """
 
-    hosts: list[KnownHost]
+    hosts: int
+    counts: StudyCounts
     answers: list[Answer]
-    running: list[RunningJob]
-    waiting: int
-    queued: int
-    paused: int
+    answers_left: int
+    running: RunningJobs
     ended: list[Study]
     problems: list[tuple[Host, HostProblem]]
+    hosts_left: int
     failed: list[Study]
     troubled: list[TroubledStudy]
 
-    @property
-    def has_studies(self) -> bool:
-        """Whether there is or was a study at all."""
-        return bool(self.ended or self.waiting or self.paused or self.studies_under_way)
-
-    @property
-    def studies_under_way(self) -> int:
-        return sum(one.job.study is not None for one in self.running)
-
-    @property
-    def can_measure(self) -> bool:
-        """Whether a host is there that takes work and has a server and a driver."""
-        return any(
-            not one.is_silent
-            and not one.host.is_drained
-            and one.inventory is not None
-            and bool(one.inventory.servers and one.inventory.drivers)
-            for one in self.hosts
-        )
-
 
 def overview() -> Overview:
-    """The first MAX_HOSTS hosts in use, by name, and what there is to say about them."""
-    known = known_hosts(hosts().filter(retired_at=None)[:MAX_HOSTS])
-    jobs = {one.host.pk: one.job for one in known if one.job is not None}
-    waiting = sum(len(one.studies) for one in known)
+    """What there is to say about all hosts in use; reads the inventories of troubled ones only."""
+    in_use = hosts().filter(retired_at=None)
+    answers, answers_left = _answers()
+    problems, hosts_left = host_problems(_MAX_TROUBLED_HOSTS)
     ended, failed = _ended()
     return Overview(
-        hosts=known,
-        answers=_answers(known),
-        running=_with_progress([one.host for one in known], jobs),
-        waiting=waiting,
-        queued=sum(study.state == StudyState.QUEUED for one in known for study in one.studies),
-        paused=sum(len(one.paused) for one in known),
+        hosts=in_use.count(),
+        counts=study_counts(),
+        answers=answers,
+        answers_left=answers_left,
+        running=_running(in_use),
         ended=ended,
-        problems=[
-            (one.host, problem)
-            for one in known
-            for problem in one.problems
-            if problem.code != "failed_study"
-        ],
+        problems=problems,
+        hosts_left=hosts_left,
         failed=failed,
-        troubled=_troubled([one.host for one in known]),
+        troubled=_troubled(in_use),
     )
 
 
-def running_jobs() -> list[RunningJob]:
+def running_jobs() -> RunningJobs:
     """What the hosts do now, for who asks every few seconds."""
-    rows = list(hosts().filter(retired_at=None).defer("inventory")[:MAX_HOSTS])
-    return _with_progress(rows, current_jobs(rows))
+    return _running(hosts().filter(retired_at=None))
 
 
-def overview_stamp() -> str:
-    """Differs when a study was requested, paused or resumed, or has begun or ended."""
+def study_counts() -> StudyCounts:
     active = Q(state__in=ACTIVE_STUDY_STATES)
-    seen = Study.objects.aggregate(
+    found = Study.objects.aggregate(
         all=Count("pk"),
         active=Count("pk", filter=active),
-        queued=Count("pk", filter=Q(state=StudyState.QUEUED)),
+        queued=Count("pk", filter=Q(state=StudyState.QUEUED, paused_at=None)),
         paused=Count("pk", filter=active & Q(paused_at__isnull=False)),
     )
-    return "{all}.{active}.{queued}.{paused}".format(**seen)
+    return StudyCounts(**found)
 
 
-def _answers(known: list[KnownHost]) -> list[Answer]:
+def _answers() -> tuple[list[Answer], int]:
+    newest = list(
+        answers_at_d0()
+        .filter(device__retired_at=None, device__host__retired_at=None)
+        .order_by()
+        .values_list("device")
+        .annotate(study=Max("study_id"), at=Max("created_at"))
+        .order_by("-at", "device")
+    )
+    shown = {device: study for device, study, _ in newest[:_MAX_ANSWERS]}
+    hosts_of = {one.pk: one.host for one in _with_hosts(shown)}
     answers = [
-        Answer(one.host, line.best, line.more)
-        for one in known
-        for line in one.devices
-        if line.best is not None
+        Answer(hosts_of[device], found[0], len(found) - 1)
+        for device, found in newest_answers(shown).items()
     ]
-    return sorted(answers, key=lambda one: one.found_at, reverse=True)
+    newest_first = sorted(answers, key=attrgetter("found_at"), reverse=True)
+    return newest_first, len(newest) - len(shown)
 
 
-def _with_progress(rows: list[Host], jobs: dict[int, CurrentJob]) -> list[RunningJob]:
-    studies = {job.study for job in jobs.values() if job.study is not None}
-    ended = Slot.objects.filter(study__in=studies).exclude(run__state__in=ACTIVE_RUN_STATES)
-    counted = dict(ended.order_by().values_list("study").annotate(Count("pk")))
-    running = []
-    for host in rows:
-        if (job := jobs.get(host.pk)) is None:
-            continue
+def _with_hosts(devices: Iterable[int]) -> QuerySet[Device]:
+    rows = Device.objects.filter(pk__in=devices).select_related("host")
+    return rows.only("host__name")
+
+
+def _running(rows: QuerySet[Host]) -> RunningJobs:
+    jobs = current_jobs(rows, newest=_MAX_JOBS)
+    busy = len(jobs)
+    if sum(job.state is HostState.MEASURING for job in jobs.values()) >= _MAX_JOBS:
+        busy += measured_runs(rows).count() - _MAX_JOBS
+    newest = sorted(jobs, key=lambda host: (jobs[host].study or 0, host), reverse=True)
+    shown = rows.filter(pk__in=newest[:_MAX_JOBS]).only("name")
+    done = _done({job.study for job in jobs.values() if job.study is not None})
+    running = [
         # A load host drives a run that is counted where it is measured.
-        done = 0 if job.study is None else counted.get(job.study, 0)
-        running.append(RunningJob(host, job, done))
-    return sorted(running, key=lambda one: one.job.state is HostState.DRIVING)
+        RunningJob(host, job := jobs[host.pk], done.get(job.study or 0, 0))
+        for host in shown
+    ]
+    drive_last = sorted(running, key=lambda one: one.job.state is HostState.DRIVING)
+    return RunningJobs(drive_last, busy - len(running))
+
+
+def _done(studies: set[int]) -> dict[int, int]:
+    """How many runs of each have ended."""
+    ended = Slot.objects.filter(study__in=studies).exclude(run__state__in=ACTIVE_RUN_STATES)
+    return dict(ended.order_by().values_list("study").annotate(Count("pk")))
 
 
 def _ended() -> tuple[list[Study], list[Study]]:
@@ -194,12 +227,18 @@ def _ended() -> tuple[list[Study], list[Study]]:
         if study.state == StudyState.FAILED and study.finished_at and study.finished_at >= since
     ]
     ended = newest[:_MAX_ENDED]
-    answers = Recommendation.objects.select_related("candidate")
-    prefetch_related_objects(ended, "devices", Prefetch("recommendations", answers))
+    answers = Recommendation.objects.select_related("candidate").defer(
+        *(f"candidate__{name}" for name in ("notes", "lines", "checks", "without", "source"))
+    )
+    prefetch_related_objects(
+        ended,
+        Prefetch("devices", Device.objects.defer("identity", "log_identity")),
+        Prefetch("recommendations", answers),
+    )
     return ended, failed[:_MAX_FAILED]
 
 
-def _troubled(rows: list[Host]) -> list[TroubledStudy]:
+def _troubled(rows: QuerySet[Host]) -> list[TroubledStudy]:
     since = timezone.now() - _TROUBLE_WITHIN
     # A run that was measured again has left its slot to the one that came after it.
     where = [f"{'retries__' * back}slot__study" for back in range(4)]

@@ -31,20 +31,19 @@ def host_for(named: str = "", devices: Iterable[DeviceRequest] = ()) -> Host:
                 f"the device belongs to host {there}, and the study is to be measured on {name}",
                 field=f"devices[{index}]",
             )
-    # Without the inventories, of which one at most is read.
-    hosts = {host.name: host for host in Host.objects.defer("inventory")}
     if name:
-        if name not in hosts:
-            raise BadRequest(f"there is no host {name!r}; there are: {_list(hosts)}", field="host")
-        return hosts[name]
-    hosts = {name: host for name, host in hosts.items() if not host.is_retired}
-    if not hosts:
+        if found := hosts_named([name]).first():
+            return found
+        there = ", ".join(_names(Host.objects.all())) or "none"
+        raise BadRequest(f"there is no host {name!r}; there are: {there}", field="host")
+    in_use = Host.objects.filter(retired_at=None)
+    names = _names(in_use)
+    if not names:
         raise TuningError("no_host", "no worker has run yet: start one, it inspects its host")
-    if len(hosts) == 1:
-        return next(iter(hosts.values()))
-    if settings.HOST_NAME in hosts:
-        return hosts[settings.HOST_NAME]
-    raise BadRequest(f"name one of the hosts: {_list(hosts)}", field="host")
+    usual = names[0] if len(names) == 1 else settings.HOST_NAME
+    if usual in names and (found := in_use.filter(name=usual).first()):
+        return found
+    raise BadRequest(f"name one of the hosts: {', '.join(names)}", field="host")
 
 
 def hosts_named(names: Iterable[str]) -> QuerySet[Host]:
@@ -66,5 +65,5 @@ def cpus_of(named: str = "") -> int:
         return 1
 
 
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)) or "none"
+def _names(hosts: QuerySet[Host]) -> list[str]:
+    return sorted(hosts.values_list("name", flat=True))

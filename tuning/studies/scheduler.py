@@ -8,7 +8,7 @@ and sends a message that may get lost or arrive twice.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -35,6 +35,7 @@ from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
 from tuning.results.gates import store_verdict
 from tuning.results.knob_importance import learn_knobs
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
+from tuning.results.slowdowns import learn_slowdowns
 from tuning.results.study_result import StudyResult
 from tuning.results.turns import in_turn
 from tuning.strategy.protocol import Done
@@ -87,6 +88,8 @@ def advance_host(host_id: int) -> None:
         if study.state == StudyState.QUEUED and not serves and _send_probe(host_id):
             return
         turn = _take_turn(study)
+        if turn.ended:
+            _learn(study, learn_slowdowns)
         if turn.task and not study.host.is_drained and not serves:
             _send(turn.task, turn.row_id, study.host)
         if not turn.ended:
@@ -196,7 +199,7 @@ def _take_turn(study: Study) -> _Turn:
                 return _Turn()
             prepared = _thought(study)
             if prepared is not None:
-                _learn(study)
+                _learn(study, lambda known: learn_knobs(StudyResult(known)))
             with transaction.atomic():
                 locked = Study.objects.select_for_update().filter(pk=study.pk).first()
                 if locked is None:  # not ours to decide: docs/host-role.sql
@@ -232,14 +235,14 @@ def _thought(study: Study) -> PreparedAnswer | None:
         return None
 
 
-def _learn(study: Study) -> None:
-    """What a search knows of its knobs by now: worked out before the next run, not beside it."""
+def _learn(study: Study, learn: Callable[[Study], None]) -> None:
+    """What pages show of it that takes long: worked out before the next run, not beside it."""
     try:
-        learn_knobs(StudyResult(study))
+        learn(study)
     except AWAY:
         raise
     except Exception:
-        logger.exception("study %s: how much each knob matters is not known", study.pk)
+        logger.exception("study %s: what pages show of it could not be worked out", study.pk)
 
 
 def _thinking_alone(study: Study) -> AbstractContextManager[bool]:

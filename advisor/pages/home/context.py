@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from advisor.wording.answers import named_answers
-from advisor.wording.history import day, level_text
+from advisor.wording.history import change_text, day
 from advisor.wording.hosts import STATE_WORDS, TONES
 from advisor.wording.words import certainty
-from benchmarks.models import Host
-from tuning.comparison.baseline_news import Slowdown, slowdowns
+from benchmarks.models import Device
 from tuning.comparison.devices import device_names
-from tuning.models import Recommendation, Study
+from tuning.models import Recommendation, Slowdown, Study
+from tuning.results.known_hosts import KnownHost, hosts, known_hosts
 from tuning.results.overview import (
     Answer,
-    Overview,
     RunningJob,
+    RunningJobs,
     overview,
-    overview_stamp,
     running_jobs,
 )
+from tuning.results.slowdowns import slowdowns
 
-# So many answers are shown at once; the page of the devices has all.
-MAX_ANSWERS = 9
+_MAX_SLOWER = 12
+# Before there is a study so many hosts are named.
+_MAX_HOSTS = 50
 
 
 @dataclass(frozen=True)
@@ -68,45 +69,61 @@ class SlowHost:
 
     @classmethod
     def of(cls, found: Slowdown) -> SlowHost:
-        return cls(found, day(found.since), level_text(found.level))
+        return cls(found, day(found.since), change_text(found.ratio, found.low, found.high))
 
 
 def home_context() -> dict[str, Any]:
     """Everything on the page."""
-    stamp = overview_stamp()
     seen = overview()
-    cards = answer_cards(seen)
     slower = slowdowns()
-    return {
-        "stamp": stamp,
+    context = {
         "overview": seen,
-        "answers": cards[:MAX_ANSWERS],
-        "answers_left": max(0, len(cards) - MAX_ANSWERS),
-        "jobs": _job_cards(seen.running),
+        "answers": answer_cards(seen.answers),
         "ended": [EndedStudy(study, named_answers(study)) for study in seen.ended],
-        "several_hosts": len(seen.hosts) > 1,
-        "slower": [SlowHost.of(one) for one in slower],
+        "several_hosts": seen.hosts > 1,
+        "slower": [SlowHost.of(one) for one in slower[:_MAX_SLOWER]],
+        "slower_left": max(0, len(slower) - _MAX_SLOWER),
         "is_fine": not (seen.problems or seen.failed or seen.troubled or slower),
+        **_running(seen.counts.stamp, seen.running),
     }
+    if not seen.counts.all:
+        first = known_hosts(hosts().filter(retired_at=None)[:_MAX_HOSTS])
+        context |= {"first_hosts": first, "can_measure": any(map(_can_measure, first))}
+    return context
 
 
 def jobs_context(stamp: str) -> dict[str, Any]:
     """The part that changes every few seconds."""
-    return {"stamp": stamp, "jobs": _job_cards(running_jobs())}
+    return _running(stamp, running_jobs())
 
 
-def answer_cards(seen: Overview) -> list[AnswerCard]:
-    """The answers, newest first; names differ among the devices of one host."""
-    of_host: dict[Host, list[Answer]] = defaultdict(list)
-    for answer in seen.answers:
-        of_host[answer.host].append(answer)
-    devices = {one.host.pk: [line.device for line in one.devices] for one in seen.hosts}
-    names = {host.pk: device_names(devices[host.pk]) for host in of_host}
+def answer_cards(answers: Sequence[Answer]) -> list[AnswerCard]:
+    """The names of devices differ among those of one host."""
+    of_host: dict[int, list[Device]] = defaultdict(list)
+    there = {one.host.pk for one in answers}
+    for device in Device.objects.filter(host__in=there, retired_at=None).defer(
+        "identity", "log_identity"
+    ):
+        of_host[device.host_id].append(device)
+    names = {host: device_names(devices) for host, devices in of_host.items()}
     return [
         AnswerCard(one, names[one.host.pk][one.found.device_id], certainty(one.found))
-        for one in seen.answers
+        for one in answers
     ]
 
 
-def _job_cards(running: Iterable[RunningJob]) -> list[JobCard]:
-    return [JobCard(one, STATE_WORDS[one.job.state], TONES[one.job.state]) for one in running]
+def _running(stamp: str, jobs: RunningJobs) -> dict[str, Any]:
+    return {
+        "stamp": stamp,
+        "jobs": [
+            JobCard(one, STATE_WORDS[one.job.state], TONES[one.job.state]) for one in jobs.shown
+        ],
+        "jobs_left": jobs.left,
+    }
+
+
+def _can_measure(known: KnownHost) -> bool:
+    """Whether it takes work and has a server and a driver."""
+    has = known.inventory
+    takes_work = not known.is_silent and not known.host.is_drained
+    return takes_work and has is not None and bool(has.servers and has.drivers)

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET
 from django_htmx.http import HttpResponseClientRefresh
 
 from advisor.pages.home.context import home_context, jobs_context
-from tuning.results.overview import overview_stamp
+from tuning.results.overview import study_counts
 
 
 @require_GET
@@ -20,7 +20,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_GET
 def home_live(request: HttpRequest) -> HttpResponse:
     """The response to htmx: what runs now. A study that has begun or ended is a new page."""
-    stamp = overview_stamp()
+    stamp = study_counts().stamp
     if request.GET.get("seen", stamp) != stamp:
         return HttpResponseClientRefresh()
     return render(request, "home/_running.html", jobs_context(stamp))

@@ -1,0 +1,66 @@
+"""Devices whose baseline completes less than it did.
+
+Months of runs are too much for a page to look at: the host of a study does it when the study ends.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from math import exp
+
+from django.db.models import Avg, Max, QuerySet
+from django.db.models.functions import Ln
+from django.utils import timezone
+
+from benchmarks.models import Device
+from tuning.models import Slot, Slowdown, Study
+from tuning.results.baseline_runs import line_token, newest_studies, runs_of_baselines
+from tuning.statistics.change_points import levels
+
+#: For so long a change is news.
+LATELY = timedelta(days=30)
+_LONG = ("identity", "log_identity", "host__inventory", "host__datasets")
+_LINE = ("device", "candidate__config", "workload", "run__server__flavour")
+
+
+def learn_slowdowns(study: Study) -> None:
+    """Look again at each baseline that the study measured, and store where its level fell last."""
+    lines = runs_of_baselines().filter(study=study).order_by().values(*_LINE).distinct()
+    for line in lines:
+        device, *names = line.values()
+        key = {"device_id": device, "line": line_token(*names)}
+        if found := _last_fall(runs_of_baselines().filter(**line)):
+            Slowdown.objects.update_or_create(**key, defaults=found)
+        else:
+            Slowdown.objects.filter(**key).delete()
+
+
+def slowdowns() -> list[Slowdown]:
+    """Those of the last 30 days on devices in use, newest first: one for each device at most."""
+    rows = Slowdown.objects.filter(since__gte=timezone.now() - LATELY).order_by("since")
+    newest = {one.device_id: one for one in rows}
+    devices = Device.objects.filter(retired_at=None, host__retired_at=None).select_related("host")
+    there = devices.defer(*_LONG).in_bulk(newest) if newest else {}
+    for pk, device in there.items():
+        newest[pk].device = device
+    return sorted((newest[pk] for pk in there), key=lambda one: one.since, reverse=True)
+
+
+def _last_fall(runs: QuerySet[Slot]) -> dict[str, object] | None:
+    """The columns of a Slowdown; None where the last change was not for the worse.
+
+    As the page of the history has it: only the series that goes on is looked at, with the
+    geometric mean of each study's runs.
+    """
+    points = list(
+        runs.filter(study__in=newest_studies(runs))
+        .values_list("run__comparability_key", "study")
+        .annotate(at=Max("run__finished_at"), mean=Avg(Ln("run__tpmP")))
+        .order_by("at", "study_id")
+    )
+    series = [(at, exp(mean)) for key, _, at, mean in points if key == points[-1][0]]
+    last = levels([mean for _, mean in series])[-1]
+    if last.ratio >= 1:
+        return None
+    low, high = (last.interval.low, last.interval.high) if last.interval else (None, None)
+    return {"since": series[last.begin][0], "ratio": last.ratio, "low": low, "high": high}
