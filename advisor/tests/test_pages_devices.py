@@ -139,6 +139,57 @@ def test_the_list_takes_as_many_queries_for_four_devices_as_for_one(
         admin_client.get(reverse("device-list"))
 
 
+def test_devices_are_found_by_host_directory_model_and_kind(admin_client: Client) -> None:
+    for number in range(9):
+        factories.found_device(data_dir=f"/srv/{number}")
+    elsewhere = factories.make_host("db-host-2")
+    factories.found_device(host=elsewhere, data_dir="/fast", model="Optane", kind="hdd")
+    gone = factories.found_device(data_dir="/old", retired_at=factories.BEGIN)
+
+    def found(**query: str) -> set[str]:
+        text = text_of(admin_client, "device-list", **query)
+        return set(re.findall(r'id="device-\d+" href="[^"]*">([^<]*)<', text))
+
+    assert len(found()) == 11
+    assert found(find="OPTANE") == found(find="db-host-2") == found(kind="hdd") == {"/fast"}
+    assert found(find="db-host-1 /srv/3") == {"/srv/3"}
+    assert found(find=gone.data_dir) == {"/old"}
+    assert found(find="/srv", kind="hdd") == found(find="%") == found(find="none\0/srv") == set()
+    text = text_of(admin_client, "device-list", find="<none>", page="7")
+    assert "0 devices found" in text
+    assert 'value="&lt;none&gt;"' in admin_client.get("/devices/?find=<none>").text
+
+
+def test_many_devices_have_pages_that_keep_the_filter_while_one_is_probed(
+    admin_client: Client,
+) -> None:
+    for number in range(52):
+        device = factories.found_device(data_dir=f"/srv/{number:02}")
+    factories.found_device(data_dir="/other")
+    unfinished(device)
+    first = text_of(admin_client, "device-list", find="srv")
+    assert "52 devices found" in first
+    assert 'href="?find=srv&amp;page=2"' in admin_client.get("/devices/?find=srv").text
+    assert "/srv/49" in first
+    assert "/srv/50" not in first
+    assert 'hx-trigger="every' not in first, "the probe is on the other page"
+    second = text_of(admin_client, "device-list", find="srv", page="2")
+    rows = second[second.index('id="device-rows"') : second.index("</tbody>")]
+    assert rows.count('scope="row"') == 2
+    assert 'hx-get="/devices/?find=srv&page=2"' in rows
+
+
+def test_of_many_retired_devices_the_last_are_listed(admin_client: Client) -> None:
+    for number in range(51):
+        at = factories.BEGIN + timedelta(days=number)
+        factories.found_device(data_dir=f"/srv/{number:02}", retired_at=at)
+    text = text_of(admin_client, "device-list")
+    assert "More than 50 retired" in text
+    assert "/srv/50" in text
+    assert "/srv/00" not in text
+    assert "/srv/00" in text_of(admin_client, "device-list", find="/srv/00")
+
+
 # --- adding one ------------------------------------------------------------------------------
 
 

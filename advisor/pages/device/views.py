@@ -21,21 +21,22 @@ from advisor.pages.device.context import (
     studies_on,
 )
 from advisor.pages.device.forms import AddDeviceForm, KindForm, ProbeForm
+from advisor.pages.device.listing import listed_devices
 from advisor.pages.device.probe import probe_view, step_words, waits_for
 from advisor.wording.words import certainty
 from benchmarks.errors import BenchmarkError
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
 from tuning.errors import TuningError
-from tuning.results.known_devices import answers_for, known_devices
+from tuning.results.known_devices import answers_for
 from tuning.studies.devices import register_device, set_kind
 from tuning.studies.probing import cancel_probe, start_probe
 
 
 @require_http_methods(["GET", "POST"])
 def device_list(request: HttpRequest) -> HttpResponse:
-    """All devices, those in use first; on POST adds one, or shows the errors beside the fields.
+    """A page of the devices; on POST adds one, or shows the errors beside the fields.
 
-    `?host=` and `?path=` fill in the form.
+    `?find=` and `?kind=` choose devices; `?host=` and `?path=` fill in the form.
     """
     initial = {name: request.GET[name] for name in ("host", "path") if name in request.GET}
     form = AddDeviceForm(request.POST if request.method == "POST" else None, initial=initial)
@@ -47,14 +48,7 @@ def device_list(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, "Device added. Probe it to measure its IOPS and latency.")
             return redirect("device-detail", pk=device.pk)
-    rows = Device.objects.select_related("host").order_by("host__name", "data_dir", "pk")
-    lines = known_devices(rows)
-    context = {
-        "form": form,
-        "lines": [line for line in lines if line.device.retired_at is None],
-        "retired": [line for line in lines if line.device.retired_at is not None],
-        "probing": any(line.active for line in lines),
-    }
+    context = {"form": form, **listed_devices(request.GET)}
     status = 400 if form.is_bound else 200
     return render(request, "devices/list.html", context, status=status)
 

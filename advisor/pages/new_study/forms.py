@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from django import forms
-from django.forms.boundfield import BoundField, BoundWidget
+from django.forms.boundfield import BoundField
+from django.utils.safestring import SafeString
 
 from advisor.pages.configs.forms import ConfigFields
 from advisor.pages.configs.texts import ConfigText
 from advisor.pages.device.forms import set_choices
+from advisor.pages.fleet.fields import host_boxes
 from advisor.pages.new_study.devices import StudyDevicesForm
 from advisor.pages.new_study.search import SearchFields, field_of_search
-from advisor.pages.new_study.templates import template_view
+from advisor.pages.new_study.templates import template_facts
 from benchmarks.errors import BenchmarkError
-from benchmarks.models import Host
 from tuning.catalogue.costs import MEANING, CostKind
 from tuning.errors import TuningError
 from tuning.scale_model.sizes import read_size
@@ -165,11 +166,8 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         self.fields["template"].initial = DEFAULT_TEMPLATE
         # app.js updates them when another template is chosen.
         self.template_values = {one.name: _values_of(one, cpus) for one in templates}
-        chosen = str(self["template"].value())
-        self.templates_shown = [
-            template_view(one, cpus, is_chosen=one.name == chosen) for one in templates
-        ]
-        shown = self.template_values.get(chosen, {})
+        self.template_facts = [(one.name, template_facts(one.name, cpus)) for one in templates]
+        shown = self.template_values.get(str(self["template"].value()), {})
         for name in (*SIZES, "budget_minutes"):
             self.fields[name].widget.attrs["placeholder"] = shown.get(name, "")
 
@@ -190,9 +188,18 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         return numbers
 
     @property
-    def host_choices(self) -> list[tuple[BoundWidget, Host]]:
-        """All hosts, each with its checkbox."""
-        return list(zip(self["host"], self.hosts.known, strict=True))
+    def host_boxes(self) -> SafeString:
+        """A checkbox for each host."""
+        known = [(host.name, "drained" if host.is_drained else "") for host in self.hosts.known]
+        return host_boxes("host", known, self["host"].value() or ())
+
+    @property
+    def load_host_boxes(self) -> SafeString:
+        """A checkbox for each host that is not chosen to be measured."""
+        others = [
+            (host.name, "") for host in self.hosts.known if host.name not in self.hosts.names
+        ]
+        return host_boxes("load_host", others, self["load_host"].value() or ())
 
     @property
     def searches(self) -> bool:

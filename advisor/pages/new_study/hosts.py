@@ -101,7 +101,7 @@ def chosen_hosts(asked: QueryDict) -> ChosenHosts:
 
     Retired ones cannot be chosen.
     """
-    known = list(hosts().filter(retired_at=None).defer("inventory"))
+    known = list(hosts().filter(retired_at=None).only("name", "drained_at"))
     named = set(asked.getlist("host"))
     chosen = [host for host in known if host.name in named]
     ids = [host.pk for host in chosen or _usual(known, asked.get("device", ""))]

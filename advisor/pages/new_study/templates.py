@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 
 from advisor.wording.formatting import rough_duration
 from tuning.catalogue.knob import Durability
 from tuning.studies.template_time import template_seconds
-from tuning.study_templates.loader import StudyTemplate
+from tuning.study_templates.loader import StudyTemplate, load_template
 
 
 @dataclass(frozen=True)
 class TemplateView:
-    """`connections` are those of the host; `is_chosen` says whether the form shows it now."""
+    """`connections` are those of the host."""
 
     template: StudyTemplate
     connections: str
     takes: str
-    is_chosen: bool
 
     @property
     def candidates(self) -> str:
@@ -34,11 +37,13 @@ class TemplateView:
         return self.template.durability is Durability.D0
 
 
-def template_view(template: StudyTemplate, cpus: int, *, is_chosen: bool) -> TemplateView:
-    """The template on a host where servers may use so many CPUs."""
-    return TemplateView(
+@lru_cache(maxsize=256)
+def template_facts(name: str, cpus: int) -> SafeString:
+    """What the page says of the template, on a host where servers may use so many CPUs."""
+    template = load_template(name)
+    view = TemplateView(
         template,
         connections=", ".join(map(str, template.connections_on(cpus))),
         takes=rough_duration(template_seconds(template, cpus)),
-        is_chosen=is_chosen,
     )
+    return render_to_string("studies/_template.html", {"view": view})
