@@ -13,8 +13,6 @@ from itertools import repeat
 from statistics import median
 from typing import Any
 
-from django.db.models import ExpressionWrapper, F, IntegerField
-
 from benchmarks.models import Device
 from tuning.comparison.choice import (
     CellKey,
@@ -32,6 +30,7 @@ from tuning.comparison.choice import (
 )
 from tuning.comparison.comparable_runs import RunGroup, RunSet
 from tuning.models import DurabilityClass
+from tuning.ready_query import ReadyQuery
 from tuning.statistics.ratios import Ratio, Spread, ladder, ratio, spread
 
 BEST = "best"
@@ -214,18 +213,18 @@ def read_figures(
     Without what has gone meanwhile.
     """
     groups = [g for at, keys in asked.items() for key in keys for g in measured[at][key]]
+    if not groups:
+        return {}
     setups = {group.device_id: group.comparability_key for group in groups}
     numbers = {group.workload.pk: group.workload.connections for group in groups}
     rows: dict[tuple[CellKey, tuple[int, bool]], list[Sequence[Any]]] = defaultdict(list)
     there = run_set.ok_runs().filter(
         device__in=setups, config__in={group.config_id for group in groups}
     )
-    # A number, which nothing is made of in every row: it is as good as a truth value.
-    with_data = ExpressionWrapper(F("logs_with_data"), IntegerField())
-    of_the_run = "device_id", "workload_id", "comparability_key", "config_id", with_data
-    for device, workload, setup, config, has_logs, *figures in there.values_list(
-        *of_the_run, *names
-    ):
+    of_the_run = "device_id", "workload_id", "comparability_key", "config_id", "logs_with_data"
+    # Thousands of rows, of which Django would look at each figure.
+    columns = ReadyQuery.of(there.values_list(*of_the_run, *names))
+    for device, workload, setup, config, has_logs, *figures in columns.rows():
         if setups[device] == setup and workload in numbers:
             rows[(device, numbers[workload]), (config, has_logs)].append(figures)
     found: dict[CellKey, dict[ConfigKey, Columns]] = {
