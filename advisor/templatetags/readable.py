@@ -12,8 +12,9 @@ from django.utils.timesince import timesince
 
 from advisor.version import version
 from advisor.wording import formatting
-from advisor.wording.addresses import device_url, run_url, study_url
+from advisor.wording.addresses import run_url
 from advisor.wording.hosts import PROBLEM_WORDS
+from advisor.wording.spaces import knob_text
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
 from benchmarks.servers.binary import ServerBinary
@@ -70,8 +71,12 @@ register.filter("byte_size", formatting.byte_size)
 register.filter("few_names", formatting.few_names)
 register.filter("shortened", formatting.shortened)
 register.filter("run_url", run_url)
-register.filter("study_url", study_url)
-register.filter("device_url", device_url)
+
+
+@register.filter
+def knob_value(value: object, name: str) -> str:
+    """What a config sets: bytes with their unit."""
+    return knob_text(name, str(value))
 
 
 @register.filter

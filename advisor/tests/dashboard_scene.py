@@ -24,6 +24,7 @@ from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import directory_elsewhere, made_up_host, with_inventory
 from tuning.models import Recommendation, SlotPurpose, Study, StudyGroup, StudyState
 from tuning.results.gates import store_verdict
+from tuning.results.recommendation import store_recommendations
 from tuning.statistics.gate import GatePlan
 
 USER, PASSWORD = "dba", "a password"
@@ -75,7 +76,7 @@ def fill(*, in_full: bool = True, with_user: bool = True) -> Scene:
     for slot in running.slots.select_related("run__slot__candidate", "run__workload")[:7]:
         factories.finish(slot.run)
     _told(raced)
-    factories.unsafe_study(name="Faster, and less safe")
+    _recommended(factories.unsafe_study(name="Faster, and less safe"))
     searching_study(12)
     for place in (HDD, SATA, NVME):
         measured_on(place, connections=[8], samples=False)
@@ -85,8 +86,8 @@ def fill(*, in_full: bool = True, with_user: bool = True) -> Scene:
     wide = large = None
     if in_full:
         wide = wide_study()
-        large = factories.measured_study(
-            name="Five hundred runs", names=factories.NAMES, blocks=83
+        large = _recommended(
+            factories.measured_study(name="Five hundred runs", names=factories.NAMES, blocks=83)
         )
     return Scene(raced, wide, large, failed, empty, running, probed, watched)
 
@@ -107,7 +108,7 @@ def wide_study() -> Study:
         factories.make_device(kind=kind, data_dir=f"/srv/{kind}-" + "long-mount-point/" * 3)
         for kind in ("hdd", "sata-ssd", "nvme", "raid")
     ]
-    return factories.measured_study(
+    study = factories.measured_study(
         name="Four devices, twenty-five candidates and a name as long as it may be " * 2,
         names=names,
         device=devices[0],
@@ -115,6 +116,14 @@ def wide_study() -> Study:
         blocks=2,
         samples=False,
     )
+    return _recommended(study)
+
+
+def _recommended(study: Study) -> Study:
+    """With what its figures say, instead of what the factory made up."""
+    study.recommendations.all().delete()
+    store_recommendations(study)
+    return study
 
 
 def _months() -> Device:

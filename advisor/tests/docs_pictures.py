@@ -40,12 +40,17 @@ _CANDIDATES = (
 
 @dataclass(frozen=True)
 class Picture:
-    """`height` pixels of the page at `address` from the top of the element `top` on."""
+    """`height` pixels of the page at `address` from the top of the element `top` on.
+
+    opens: of the details of that selector the text is shown, from the line `from_line` on.
+    """
 
     name: str
     address: str
     top: str = "body"
     height: int = 640
+    opens: str = ""
+    from_line: str = ""
 
 
 def pictures() -> Iterator[Picture]:
@@ -56,8 +61,8 @@ def pictures() -> Iterator[Picture]:
     begun = timezone.now() - timedelta(minutes=4)
     factories.BEGIN = begun
     Host.objects.update(worker_seen_at=timezone.now() + timedelta(hours=1))
-    yield Picture("first-steps", reverse("home"), height=420)
-    yield Picture("new-study", f"{reverse('study-new')}?question=best", height=585)
+    yield Picture("first-steps", reverse("home"), height=470)
+    yield Picture("new-study", f"{reverse('study-new')}?question=best", height=610)
 
     study = factories.make_study(
         name="A first answer",
@@ -80,7 +85,14 @@ def pictures() -> Iterator[Picture]:
     factories.finish(slot.get(run=run).run)
     factories.race(study)
     yield Picture("answer", _page(study), height=640)
-    yield Picture("my-cnf", _page(study), top="#study-recommendations", height=420)
+    yield Picture(
+        name="my-cnf",
+        address=_page(study),
+        top="#study-recommendations",
+        height=700,
+        opens="[id^=my-cnf-]:is(details)",
+        from_line="[mysqld]",
+    )
 
     watched = factories.make_device(kind="nvme", data_dir="/srv/nvme", host=host)
     weekly(watched, timezone.now() - 25 * WEEK, slower(26, 0.12, 21), name="Weekly")
@@ -107,7 +119,7 @@ def _page(study: Study) -> str:
 def _measure(run: Run) -> None:
     """Let its last minute be there, as while it is driven."""
     seconds = [
-        LiveSecond(second, 130 + 12 * (second % 5), 86.0 + 3 * (second % 4), 71.0 + second % 6)
+        LiveSecond(second, 92 + 6 * (second % 5), 141.0 + 4 * (second % 4), 71.0 + second % 6)
         for second in range(-4, 7)
     ]
     Run.objects.filter(pk=run.pk).update(live=[one.as_json() for one in seconds])

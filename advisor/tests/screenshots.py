@@ -35,6 +35,13 @@ PAPER_WIDTH = 1280
 DRAWN = """() => ![...document.querySelectorAll(".chart .placeholder")].some(
     (note) => note.offsetParent && note.textContent.startsWith("Loading"))"""
 
+OPENED = """(details, begin) => {
+    details.open = true;
+    const text = details.querySelector("pre");
+    const height = parseFloat(getComputedStyle(text).lineHeight);
+    text.scrollTop = height * text.textContent.split("\\n").indexOf(begin);
+}"""
+
 
 def main() -> None:
     asked = _arguments()
@@ -117,6 +124,8 @@ def _take_for_docs(folder: Path) -> None:
             page.goto(f"http://127.0.0.1:{PORT}{picture.address}")
             page.wait_for_load_state("load")
             page.wait_for_timeout(1500)
+            if picture.opens:
+                page.locator(picture.opens).first.evaluate(OPENED, picture.from_line)
             box = page.locator(picture.top).bounding_box()
             top = box["y"] if box else 0
             file = folder / f"{picture.name}.png"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -89,56 +90,48 @@ def api() -> Any:
     return found
 
 
-@lru_cache
-def cases() -> list[tuple[GenerationMode, list[Any]]]:
-    """For every operation requests that the document allows, and as many that it does not.
-
-    Drawn once: each role sends the same, in a world of its own.
-    """
-    found = []
-    for result in api().get_all_operations():
-        operation = result.ok()
-        for mode in GenerationMode:
-            if not mode.is_negative or can_be_wrong(operation.definition.raw):
-                found.append((mode, drawn(operation.as_strategy(generation_mode=mode))))
-    return found
-
-
-def drawn(strategy: Any) -> list[Any]:
-    found = []
-
-    @hypothesis.seed(SEED)
-    @hypothesis.settings(
-        max_examples=EXAMPLES,
-        database=None,
-        deadline=None,
-        phases=[hypothesis.Phase.generate],
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )
-    @hypothesis.given(case=strategy)
-    def draw(case: Any) -> None:
-        found.append(case)
-
-    draw()
-    return found
+def operations(found: Any) -> Iterator[Any]:
+    for result in found.get_all_operations():
+        yield result.ok()
 
 
 def statuses(token: str, examples: int) -> dict[GenerationMode, set[int]]:
-    """Send of each operation the first so many requests of both kinds; returns the statuses of
-    both. All is as documented.
+    """Ask every operation so many times what the document allows, and as often what it does not;
+    returns the statuses of both. All is as documented.
 
     The token is given with each request, not in the configuration: from there Schemathesis would
     add it to those that it sends without one, or with a wrong one, to see them refused.
     """
     seen: dict[GenerationMode, set[int]] = {mode: set() for mode in GenerationMode}
     headers = {"Authorization": f"Token {token}"} if token else None
-    for mode, there in cases():
-        for case in there[:examples]:
-            WRONG_TOKENS.clear()
-            cache.clear()
-            answer = case.call(headers=headers)
-            seen[mode].add(answer.status_code)
-            case.validate_response(answer, headers=headers)
+    for operation in operations(api()):
+        for mode in GenerationMode:
+            if not mode.is_negative or can_be_wrong(operation.definition.raw):
+                cases = operation.as_strategy(generation_mode=mode)
+                seen[mode] |= statuses_of(cases, headers, examples)
+    return seen
+
+
+def statuses_of(cases: Any, headers: dict[str, str] | None, examples: int) -> set[int]:
+    seen: set[int] = set()
+
+    @hypothesis.seed(SEED)
+    @hypothesis.settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        phases=[hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(case=cases)
+    def ask(case: Any) -> None:
+        WRONG_TOKENS.clear()
+        cache.clear()
+        answer = case.call(headers=headers)
+        seen.add(answer.status_code)
+        case.validate_response(answer, headers=headers)
+
+    ask()
     return seen
 
 

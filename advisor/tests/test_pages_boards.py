@@ -148,9 +148,9 @@ def test_disturbed_and_warming_runs_are_counted_and_what_was_measured_again_is_l
     assert "still warming up (+31 %)" in text
     page = words(admin_client.get(reverse("run-detail", args=[void.pk])).content.decode())
     assert f"Run {void.pk}: whitepaper-3, block" in page, "it leads back to its study"
-    assert "other programs used 33.9 % of the CPUs (limit 10 %), most of it make" in page
-    assert "CPU use by other programs over limit 33.9 10.0 % make 33.1" in page
-    assert "Host stalled 0.00 1.00 s" in page
+    assert "other programs used 33.9 % of the CPUs (limit 10 %), most of it make" in text
+    assert "CPU use by other programs, % over limit 33.9 10.0 make 33.1" in page
+    assert "Host stalled, s 0.00 1.00" in page
     assert "throttling: not reported by this host" in page
     again = words(admin_client.get(reverse("run-detail", args=[slot.run_id])).content.decode())
     assert "still warming up (+31 %)" in again

@@ -46,6 +46,7 @@ def test_a_report_has_question_verdict_ranking_conditions_command_and_file(
     text = words(admin_client, study)
     for part in ("Question", "Verdict", "Ranking", "Charts", "Conditions", "How to repeat it"):
         assert part in text
+    assert "Verdict Use whitepaper-3: +37.9 % tpmP" in text
     assert "95 % interval +33.8 to +44.3 %" in text
     assert "AMD EPYC 7B13" in text
     assert "memory 25.2 GB" in text
@@ -57,12 +58,17 @@ def test_a_report_has_question_verdict_ranking_conditions_command_and_file(
 
 def test_the_command_of_a_search_has_its_budget_and_what_it_aims_at(admin_client: Client) -> None:
     aim = Aim(Metric.P95, {Metric.TPMP: 5000.0})
-    options = asked(words(admin_client, searching_study(2, aim=aim)))
+    text = words(admin_client, searching_study(2, aim=aim))
+    options = asked(text)
     assert options["search"]
     assert options["blocks"] is None
     assert options["budget"] == 45
     assert options["objective"] == "p95"
     assert options["keep"] == ["tpmP>=5000"]
+    assert "Which config (template search) is best" in text
+    assert "2 configs measured in short runs so far. Best so far: search-" in text
+    assert "Ranking" not in text, "before the first block of the race"
+    assert "Charts" not in text
 
 
 def test_the_command_emulates_what_was_emulated(admin_client: Client) -> None:
@@ -108,7 +114,7 @@ def test_reports_without_a_result_say_why_and_unsafe_files_are_not_printed(
     )
     for slot in failed.slots.select_related("run__slot"):
         factories.fail(slot.run)
-    assert "Verdict" in words(admin_client, failed)
+    assert "Verdict No server started Ranking" in words(admin_client, failed)
     assert "Not finished: what is known so far" in words(
         admin_client, factories.make_study(blocks=0)
     )

@@ -6,6 +6,7 @@ import re
 from dataclasses import fields
 
 import pytest
+from django.template.defaultfilters import capfirst
 from django.test import Client
 from django.urls import reverse
 
@@ -72,7 +73,7 @@ def test_a_failed_run_shows_its_outcome_reason_and_log_and_no_figures(
     run = factories.fail(study.slots.all()[0].run, RunState.OUT_OF_MEMORY)
     text = page(admin_client, run)
     assert "Out of memory" in text
-    assert f"<p>{run.reason}</p>" in text
+    assert f"<p>{capfirst(run.reason)}</p>" in text
     assert "Aborting" in text
     assert 'id="measures"' not in text
     assert ">differs<" not in text, "a server that never answered did not differ"

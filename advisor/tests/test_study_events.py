@@ -159,3 +159,13 @@ def test_the_page_shows_the_newest_and_a_poll_brings_what_happened_since(
     happened(slots[-1], 9, RunState.LOST, reason="the worker is gone")
     poll = admin_client.get(reverse("study-live", args=[study.pk])).content.decode()
     assert "lost: the worker is gone" in poll[poll.index('id="study-events"') :]
+
+
+def test_pairs_that_confirm_a_winner_are_counted_from_1(admin_client: Client) -> None:
+    study = factories.raced_study()
+    begun = [text for kind, text in lines(study) if kind == EventKind.CLAIMED]
+    pairs = [text.split(", ")[-1] for text in begun if "confirmation" in text]
+    assert pairs == [f"pair {number}" for number in range(1, 6) for _ in range(2)]
+    page = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    assert page.count(">pair 1<") == page.count(">pair 5<") == 2
+    assert ">pair 6<" not in page

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from advisor.wording.formatting import percent_change
 from tuning.models import SlotPurpose
+from tuning.results.searched import SearchResult
 from tuning.results.slot_rows import SlotRow
+from tuning.statistics.aim import FULL_NAMES
 from tuning.studies.earlier_studies import MissedBefore, WarmStart
 
 # What a search does with a config, in four words.
@@ -33,6 +36,19 @@ def missed_before_text(found: MissedBefore) -> str:
     return (
         f"In study {found.study} the baseline itself missed {' and '.join(found.limits)}. "
         "Whether any config keeps that, only the search can tell."
+    )
+
+
+def best_so_far_text(found: SearchResult) -> str:
+    """What the short runs of a search have shown, in sentences; "" before the first."""
+    if found.leader is None:
+        return ""
+    count = len(found.tried)
+    effect = f"{percent_change(found.leader.ratio)} {FULL_NAMES[found.metric]}"
+    return (
+        f"{count} config{'s' if count > 1 else ''} measured in short runs so far. Best so far: "
+        f"{found.leader.candidate.name}, {effect}. This is the highest of many short runs, so it "
+        "is probably overstated. The race and the confirmation decide."
     )
 
 

@@ -20,7 +20,7 @@ from tuning.models import (
     StudyAction,
     StudyState,
 )
-from tuning.studies.slot_states import MAX_VOIDED, SlotState, slot_states
+from tuning.studies.slot_states import MAX_VOIDED, SlotState, pair_numbers, slot_states
 
 # A run and those that it replaced: as many as are measured again at most by default, and two more.
 _CHAIN = tuple("retry_of__" * times for times in range(6))
@@ -155,22 +155,23 @@ def _of_runs(slots: Sequence[SlotState], newest: int | None, names: _Names) -> I
     times = max((slot.voided for slot in begun), default=0)
     chain = _CHAIN if times == MAX_VOIDED else _CHAIN[: times + 1]
     columns = [f"{newer}{name}" for newer in chain for name in _Facts._fields]
+    pairs = pair_numbers(slots)
     found: list[tuple[_Facts, SlotState]] = []
     for row in Run.objects.filter(pk__in=slot_of).values_list(*columns):
         there = (at for at in range(0, len(row), width) if row[at] is not None)
         found += [(_Facts(*row[at : at + width]), slot_of[row[0]]) for at in there]
     for facts, slot in sorted(found, key=lambda one: one[0].pk):
-        yield from _of_run(facts, slot, names)
+        yield from _of_run(facts, slot, _part(slot, pairs), names)
 
 
-def _of_run(run: _Facts, slot: SlotState, names: _Names) -> Iterable[Event]:
+def _of_run(run: _Facts, slot: SlotState, part: str, names: _Names) -> Iterable[Event]:
     config, pk = slot.name, run.pk
     if run.retry_of is not None:
         again = f"Run {pk} is to measure {config} again, after run {run.retry_of}"
         yield Event(run.queued_at, EventKind.MEASURED_AGAIN, again, pk, config)
     if run.started_at is None:
         return
-    what = f"{_part(slot)}{names.where(*slot.place)}"
+    what = f"{part}{names.where(*slot.place)}"
     claimed = f"Run {pk} began: {config}, {what}"
     yield Event(run.started_at, EventKind.CLAIMED, claimed, pk, config)
     if run.finished_at is None:
@@ -180,9 +181,10 @@ def _of_run(run: _Facts, slot: SlotState, names: _Names) -> Iterable[Event]:
     yield Event(run.finished_at, kind, f"Run {pk} of {config}: {_ending(run)}", pk, config)
 
 
-def _part(slot: SlotState) -> str:
+def _part(slot: SlotState, pairs: Mapping[tuple[int, int, int], int]) -> str:
+    if slot.purpose == SlotPurpose.CONFIRMATION:
+        return f"confirmation, pair {pairs[*slot.place, slot.block]}"
     word = {
-        SlotPurpose.CONFIRMATION: "confirmation, pair",
         SlotPurpose.SEARCH: "search, round",
         SlotPurpose.APART: "taking apart, round",
         SlotPurpose.REDUCED: "reduced config, round",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import NamedTuple
 
 from django.db.models import Case, When
 
 from benchmarks.models import ACTIVE_RUN_STATES, Run, RunState
-from tuning.models import Slot, Study
+from tuning.models import Slot, SlotPurpose, Study
 from tuning.results.slot_rows import SlotRow
 from tuning.statistics.data import Metric, Observation
 
@@ -158,3 +159,20 @@ def states_now(study: Study, slots: Sequence[SlotState]) -> list[SlotState]:
     running = Run.objects.filter(slot__study=study, state=RunState.RUNNING)
     steps = dict(running.values_list("pk", "step"))
     return [one._replace(step=steps[one.run_id]) if one.run_id in steps else one for one in slots]
+
+
+def pair_numbers(slots: Iterable[SlotState | SlotRow]) -> dict[tuple[int, int, int], int]:
+    """By device, workload and block the number of each pair that confirms a winner.
+
+    Pairs are blocks after all others; each device and workload counts its own from 1.
+    """
+    pairs = {
+        (one.device_id, one.workload_id, one.block)
+        for one in slots
+        if one.purpose == SlotPurpose.CONFIRMATION
+    }
+    return {
+        pair: number
+        for _, there in groupby(sorted(pairs), key=lambda pair: pair[:2])
+        for number, pair in enumerate(there, start=1)
+    }

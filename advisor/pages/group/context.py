@@ -11,11 +11,11 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 
 from advisor.pages.study.board_choice import BoardChoice
-from advisor.pages.study.boards import board_sections, verdict_of_study
+from advisor.pages.study.boards import answer_of, board_sections, verdict_of_study
 from advisor.pages.study.context import results_stamp
 from advisor.pages.study.device_matrix import device_matrices
 from advisor.shared_results import PROGRESS, shared_results
-from tuning.models import Recommendation, Study, StudyGroup
+from tuning.models import Study, StudyGroup
 from tuning.results.study_result import StudyResult
 from tuning.studies.draining import drain_text
 from tuning.studies.load_hosts import fetch_load_hosts
@@ -92,12 +92,8 @@ def _column(study: Study, slots: Sequence[SlotState] | None) -> HostColumn:
 
 
 def _verdicts(result: StudyResult) -> list[tuple[str, str]]:
-    """While it runs those of the boards so far, then those of the recommendations."""
-    if not result.study.is_finished:
-        return verdict_of_study(result, board_sections(result, BoardChoice()))
-    return [(_title(one, len(result.devices) > 1), one.verdict) for one in result.recommendations]
-
-
-def _title(found: Recommendation, names_device: bool) -> str:
-    device = f"{found.device}, " if names_device else ""
-    return f"{device}{found.workload.connections} connections: {found.candidate.name}"
+    """Answers and their evidence; while it runs, what is known so far and of which ranking."""
+    if result.study.is_finished:
+        return [(answer_of(one, result), one.verdict) for one in result.recommendations]
+    found = verdict_of_study(result, board_sections(result, BoardChoice()))
+    return found if len(found) > 1 else [("", sentence) for _, sentence in found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,14 @@ from django.urls import reverse
 from advisor.pages.export.recommendation import recommendation_cards
 from advisor.pages.report.command import command_of
 from advisor.pages.report.paper import narrowed
-from advisor.pages.study.boards import board_key
+from advisor.pages.study.boards import answer_of, board_key
 from advisor.wording.hosts import fact_words
-from advisor.wording.words import certainty, devices_to_name
+from advisor.wording.searches import best_so_far_text
+from advisor.wording.words import devices_to_name
 from benchmarks.models import Run, RunState
+from tuning.models import StudyState
 from tuning.results.boards import Board, Row
+from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Metric
 
@@ -33,7 +37,6 @@ class ReportBoard:
     """A ranking cut to its best rows, with the baseline among them; `left` are not shown."""
 
     title: str
-    verdict: str
     rows: list[Row]
     left: int
     floor: float | None
@@ -41,7 +44,8 @@ class ReportBoard:
 
 def report_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
     study = result.study
-    boards = result.boards[:MAX_BOARDS]
+    begun = [one for one in result.boards if one.has_figures or study.is_finished]
+    boards = begun[:MAX_BOARDS]
     most = max(MAX_ROWS // max(len(boards), 1), MIN_ROWS)
     cards = recommendation_cards(result, request)
     shown = next((card for card in cards if card.my_cnf is not None), None)
@@ -50,16 +54,21 @@ def report_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
         "study": study,
         "address": request.build_absolute_uri(reverse("study-detail", args=[study.pk])),
         "boards": [_board(board, result, most) for board in boards],
-        "configs": len(boards[0].rows_by(result.aim.objective)) if boards else 0,
-        "more_boards": len(result.boards) - len(boards),
-        "recommendations": [
-            (card.recommendation, certainty(card.recommendation))
+        "configs": sum(
+            not (one.found_by_search or one.taken_from) for one in result.candidates.values()
+        ),
+        "more_boards": len(begun) - len(boards),
+        "answers": [
+            (answer_of(card.recommendation, result), card.recommendation.verdict)
             for card in cards[:MAX_RECOMMENDATIONS]
         ],
+        "instead": [] if cards else _instead(result, boards),
         "more_recommendations": max(len(cards) - MAX_RECOMMENDATIONS, 0),
-        "charted": board_key(boards[0]) if boards else "",
+        "charted": board_key(boards[0]) if boards and boards[0].has_figures else "",
         "charted_board": (
-            _board_title(boards[0], result) or "durability D0" if len(result.boards) > 1 else ""
+            _board_title(boards[0], result) or "durability D0"
+            if boards and len(result.boards) > 1
+            else ""
         ),
         "quality": result.data_quality,
         "facts": _facts(result)[:MAX_FACTS],
@@ -79,14 +88,25 @@ def _board(board: Board, result: StudyResult, most: int) -> ReportBoard:
     if not any(row.candidate.is_baseline for row in kept):
         kept = [*kept[:-1], *(row for row in rows if row.candidate.is_baseline)]
     judgement = board.judgement_by(result.aim.objective)
-    is_begun = board.has_figures or result.study.is_finished
     return ReportBoard(
         title=_title(board, result),
-        verdict=board.for_advice.verdict.sentence if is_begun else "No run has a result yet.",
         rows=kept,
         left=len(rows) - len(kept),
         floor=judgement.analysis.floor,
     )
+
+
+def _instead(result: StudyResult, boards: Sequence[Board]) -> list[str]:
+    """What is known without a recommendation, in sentences."""
+    study = result.study
+    if study.state == StudyState.FAILED and study.reason:
+        return [study.reason[:1].upper() + study.reason[1:]]
+    if boards:
+        return [board.for_advice.verdict.sentence for board in boards]
+    searched = search_result(result)
+    if searched and searched.leader:
+        return [best_so_far_text(searched)]
+    return ["No run has a result yet."]
 
 
 def _title(board: Board, result: StudyResult) -> str:

@@ -42,7 +42,6 @@ def _wrapped(said: str) -> list[str]:
         said,
         WIDTH,
         subsequent_indent=_rest(said),
-        break_long_words=False,
         break_on_hyphens=False,
     )
 

@@ -11,6 +11,7 @@ from advisor.pages.study.board_choice import BoardChoice
 from advisor.wording.answers import answer_sentence
 from advisor.wording.formatting import few_names
 from advisor.wording.lines import LineRow, line_rows
+from advisor.wording.spaces import knob_text
 from advisor.wording.words import devices_to_name, names_beside_figures
 from benchmarks.models import RunState
 from tuning.models import Candidate, DurabilityClass, Recommendation
@@ -125,6 +126,12 @@ class BoardSection:
         return debt_sentence(debtors_of(self.board))
 
     @property
+    def front_text(self) -> str:
+        """Who is on the Pareto front; "" for nobody."""
+        text = few_names(self.board.pareto, MAX_NAMES + 1)
+        return text if len(text) <= MAX_TEXT else f"{len(self.board.pareto)} candidates"
+
+    @property
     def fitting(self) -> str:
         """The result of the filter; "" without one."""
         if self.choice.p95_ms is None:
@@ -184,13 +191,15 @@ def board_sections(result: StudyResult, choice: BoardChoice) -> list[BoardSectio
 def verdict_of_study(result: StudyResult, views: Sequence[BoardSection]) -> list[tuple[str, str]]:
     """(board's title, sentence): what the rows say so far, later what is recommended."""
     if result.study.is_finished:
-        names = names_beside_figures(result.devices.values())
-        return [
-            ("", answer_sentence(one, names.get(one.device_id, ""), _conditions(one, result)))
-            for one in result.recommendations
-        ]
+        return [("", answer_of(one, result)) for one in result.recommendations]
     begun = [view for view in views if view.board.has_figures]
     return [(view.title, view.board.for_advice.verdict.sentence) for view in begun]
+
+
+def answer_of(found: Recommendation, result: StudyResult) -> str:
+    """In a sentence, with what tells it from the study's other answers."""
+    names = names_beside_figures(result.devices.values())
+    return answer_sentence(found, names.get(found.device_id, ""), _conditions(found, result))
 
 
 def _conditions(found: Recommendation, result: StudyResult) -> str:
@@ -253,7 +262,10 @@ def _rows(
 def _changes(candidate: Candidate, baseline: Candidate) -> list[tuple[str, str, str]]:
     there, here = baseline.config.knobs, candidate.config.knobs
     names = sorted(name for name in {*there, *here} if there.get(name) != here.get(name))
-    return [(name, str(there.get(name, "")), str(here.get(name, ""))) for name in names]
+    return [
+        (name, knob_text(name, str(there.get(name, ""))), knob_text(name, str(here.get(name, ""))))
+        for name in names
+    ]
 
 
 def _tie(ranks: Sequence[int | None], at: int) -> str:

@@ -5,7 +5,7 @@ A page has hundreds of them. As a template they take ten times as long, a third 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString
@@ -17,11 +17,11 @@ from benchmarks.models import RunState
 from tuning.models import SlotPurpose
 from tuning.results.history import RunLine
 from tuning.results.slot_rows import RunRow
+from tuning.studies.slot_states import pair_numbers
 
 _VOID = ' class="failed"'
 _REPLICATE = ' <span class="tag">replicate</span>'
 _NUMBERED = {
-    SlotPurpose.CONFIRMATION: "pair ",
     SlotPurpose.REDUCED: "round ",
     SlotPurpose.APART: "apart ",
 }
@@ -40,11 +40,29 @@ def run_rows(lines: Iterable[RunLine], *, shows_device: bool) -> SafeString:
         state: f'<span class="badge {outcome_tone(state)}">{escape(outcome_label(state))}</span>'
         for state in {line.run.state for line in lines}
     }
-    return SafeString("\n".join(_row(line, names, devices, badges) for line in lines))
+    blocks = _blocks(lines)
+    return SafeString(
+        "\n".join(
+            _row(line, block, names, devices, badges)
+            for line, block in zip(lines, blocks, strict=True)
+        )
+    )
+
+
+def _blocks(lines: Sequence[RunLine]) -> Iterator[str]:
+    """Blocks and rounds as the study counts them; pairs, which are blocks too, from 1."""
+    pairs = pair_numbers(line.slot for line in lines)
+    for line in lines:
+        slot = line.slot
+        if slot.purpose == SlotPurpose.CONFIRMATION:
+            yield f"pair {pairs[slot.device_id, slot.workload_id, slot.block]}"
+        else:
+            yield f"{_NUMBERED.get(SlotPurpose(slot.purpose), '')}{slot.block}"
 
 
 def _row(
     line: RunLine,
+    block: str,
     names: Mapping[int, str],
     devices: Mapping[int, str],
     badges: Mapping[str, str],
@@ -56,7 +74,7 @@ def _row(
     return (
         f"<tr{_VOID * is_void}>"
         f'<td class="num">{slot.order}</td>'
-        f'<td class="num">{_NUMBERED.get(SlotPurpose(slot.purpose), "")}{slot.block}</td>'
+        f'<td class="num">{block}</td>'
         f'<th scope="row">{names[slot.candidate_id]}{_REPLICATE * bool(slot.replicate)}</th>'
         f"{devices.get(slot.device_id, '')}"
         f'<td class="num">{slot.workload.connections}</td>'

@@ -14,6 +14,7 @@
   // Characters of a name beside an axis, and of one in a legend, by the width of the chart in pixels.
   const room = (element) => (element.clientWidth < 480 ? 18 : 40);
   const legendRoom = (element) => (element.clientWidth < 480 ? 28 : 40);
+  const [MAX_LEVEL, MAX_UPRIGHT] = [8, 18]; // names side by side, and characters of each of more
   const drawn = new Map(); // chart element -> figure as fetched
   const known = new WeakSet(); // chart elements asked for at least once
 
@@ -36,6 +37,13 @@
 
   // A title longer than a phone is wide would be cut off at both ends.
   const wrapped = (text) => text.replace(/(.{1,38})(?:\s+|$)/g, "$1<br>").replace(/(<br>)+$/, "");
+
+  // The title of an x axis is as wide as the figure at most, beside the names of its rows: a
+  // character takes about 7 pixels.
+  function isCut(title, layout, place) {
+    const names = (layout.yaxis?.ticktext || []).map((text) => Math.min(text.length, room(place)));
+    return 7 * (title.length + Math.max(0, ...names)) > place.clientWidth - 30;
+  }
 
   function themed(layout, place) {
     const [grid, line, text, surface] = ["--grid", "--line", "--text", "--surface"].map((name) =>
@@ -65,12 +73,15 @@
       if (!/^[xy]axis/.test(name)) continue;
       styled[name] = { ...layout[name], ...axis };
       const labels = layout[name].ticktext;
-      if (labels) styled[name].ticktext = labels.map((text) => short(text, room(place)));
+      const isX = name.startsWith("x");
+      // Many names below an axis stand upright: long ones would leave the figure no height.
+      const most = isX && labels?.length > MAX_LEVEL ? MAX_UPRIGHT : room(place);
+      if (labels) styled[name].ticktext = labels.map((text) => short(text, most));
       // As many rows as there are, in less height: on paper.
       if (labels && place.dataset.chartHeight) styled[name].tickfont = { size: 8 };
-      if (!NARROW.matches && !place.dataset.chartHeight) continue;
       const title = layout[name].title?.text;
-      if (title && name.startsWith("x")) {
+      if (!title || !isX) continue;
+      if (NARROW.matches || place.dataset.chartHeight || isCut(title, layout, place)) {
         styled[name].title = { ...layout[name].title, text: wrapped(title), font: { size: 11 } };
       }
     }
