@@ -158,6 +158,7 @@ def test_devices_are_found_by_host_directory_model_and_kind(admin_client: Client
     text = text_of(admin_client, "device-list", find="<none>", page="7")
     assert "0 devices found" in text
     assert 'value="&lt;none&gt;"' in admin_client.get("/devices/?find=<none>").text
+    assert found(find="/srv/3" + " 3" * 1900) == {"/srv/3"}, "more words than SQLite takes"
 
 
 def test_many_devices_have_pages_that_keep_the_filter_while_one_is_probed(
@@ -185,6 +186,7 @@ def test_of_many_retired_devices_the_last_are_listed(admin_client: Client) -> No
         factories.found_device(data_dir=f"/srv/{number:02}", retired_at=at)
     text = text_of(admin_client, "device-list")
     assert "More than 50 retired" in text
+    assert 'name="find"' in admin_client.get("/devices/").text, "though none is in use"
     assert "/srv/50" in text
     assert "/srv/00" not in text
     assert "/srv/00" in text_of(admin_client, "device-list", find="/srv/00")

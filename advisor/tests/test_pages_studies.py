@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from advisor.pages.study.context import study_for_page
 from advisor.tests import factories
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Study, StudyState
@@ -231,6 +232,25 @@ def test_a_poll_after_a_run_has_ended_brings_the_results_along(admin_client: Cli
     assert re.search(r'id="board-[\w-]+"\s+hx-swap-oob="true"', text)
     assert "data-chart" not in text, "a live chart must never be swapped"
     assert stamp(text) != before
+
+
+def test_a_run_that_ends_during_a_poll_is_among_its_results(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = running_study()
+    before = stamp(page(admin_client, study))
+    run = study.slots.get(run__state=RunState.RUNNING).run
+    row = f'href="{reverse("run-detail", args=[run.pk])}">Run {run.pk}</a></td>'
+
+    def after_the_look(pk: int) -> Study:
+        factories.finish(run)
+        return study_for_page(pk)
+
+    monkeypatch.setattr("advisor.pages.study.views.study_for_page", after_the_look)
+    text, changed = live(admin_client, study, before)
+    assert changed
+    assert stamp(text) != before
+    assert row in text, "the next poll has no news of it"
 
 
 def test_the_last_poll_stops_the_polling(admin_client: Client) -> None:

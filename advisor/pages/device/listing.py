@@ -18,6 +18,8 @@ DEVICES_PER_PAGE = 50
 MAX_RETIRED = 50
 #: From so many devices on the page has a filter.
 _MIN_FILTERED = 10
+# Letters that are looked for, as many as the form takes. SQLite takes less than 1000 words.
+_MAX_FIND = 200
 # In which a word is looked for.
 _COLUMNS = ("host__name", "data_dir", "log_dir", "model", "block_device", "emulation_label")
 
@@ -33,7 +35,7 @@ class DeviceFilter:
     def of(cls, asked: QueryDict) -> DeviceFilter:
         # PostgreSQL takes no NUL, not even to look for it.
         find, kind = (asked.get(name, "").replace("\0", " ").strip() for name in ("find", "kind"))
-        return cls(find, kind)
+        return cls(find[:_MAX_FIND], kind)
 
     def __bool__(self) -> bool:
         return bool(self.find or self.kind)

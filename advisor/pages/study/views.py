@@ -117,7 +117,9 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
         return HttpResponseClientRefresh()
     changed = seen != context["stamp"]
     if changed:
-        shared = shared or shared_result(study, look)
+        # What ended since the look is in the stamp: results from before it would stay.
+        as_seen = look if context["stamp"] == stamp_at(study, look) else None
+        shared = shared or shared_result(study, as_seen)
         context |= results_context(shared, choice) | cards_context(shared, request)
     context["swaps_results"] = changed
     response = render(request, "studies/_live_answer.html", context)
