@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from advisor.charts.figure import Figure
+from advisor.charts.log_axis import log_ticks
 from advisor.charts.palette import GREY, faded, series_style
 from advisor.charts.text import plain
 from benchmarks.drivers.latency import LatencyHistogram
@@ -91,7 +92,7 @@ def _laid_out(figure: Figure) -> Figure:
     figure.update_xaxes(
         title_text="response time of New-Order, ms (logarithmic)",
         type="log",
-        dtick="D2",
+        **log_ticks(value for trace in figure.data for value in trace["x"]),
         zeroline=False,
     )
     figure.update_layout(

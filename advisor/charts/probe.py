@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil, floor, log10
-from typing import Any
 
 from advisor.charts.figure import Figure
+from advisor.charts.log_axis import log_ticks
 from advisor.charts.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, faded
 from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.result import JobResult, Latency, ProbeResult
 
 HEIGHT = 300
-_FEW_DECADES = 3
-_NARROW = 5
 WORDS = {
     Pattern.RANDOM_READ: "Random read",
     Pattern.RANDOM_WRITE: "Random write",
@@ -164,7 +161,8 @@ def depth_figure(lines: Iterable[DepthLine], unit: str, title: str) -> Figure:
         tickvals=depths,
         ticktext=[str(depth) for depth in depths],
     )
-    figure.update_yaxes(title_text=title, title_standoff=10, type="log", **_ticks(lines))
+    values = [value for line in lines for value in line.values]
+    figure.update_yaxes(title_text=title, title_standoff=10, type="log", **log_ticks(values))
     return _laid_out(figure, legend=len(lines) > 1)
 
 
@@ -220,22 +218,6 @@ def _line(
 ) -> DepthLine:
     depths = [job.job.queue_depth for job in jobs]
     return DepthLine(name, colour, depths, values, dashed=not direct)
-
-
-def _ticks(lines: list[DepthLine]) -> dict[str, Any]:
-    """Ticks per decade, fewer for a wider range: plotly's own labels of such axes omit zeros."""
-    values = [value for line in lines for value in line.values if value > 0]
-    if not values:
-        return {}
-    low, high = floor(log10(min(values))), ceil(log10(max(values)))
-    steps: tuple[float, ...] = (1, 2, 5) if high - low <= _FEW_DECADES else (1,)
-    if max(values) < _NARROW * min(values):
-        steps = (1, 1.5, 2, 3, 5, 7)
-    ticks = [step * 10.0**power for power in range(low, high + 1) for step in steps]
-    return {
-        "tickvals": ticks,
-        "ticktext": [f"{tick:,.0f}" if tick >= 1 else f"{tick:g}" for tick in ticks],
-    }
 
 
 def _laid_out(figure: Figure, *, legend: bool = True) -> Figure:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from advisor.charts.intervals import Effect, tied_groups
 from advisor.charts.latency import ConfigLatency, distribution_figure, latency_figure
+from advisor.charts.log_axis import log_ticks
 from advisor.charts.palette import SERIES
 from advisor.charts.prices import price_of
 from advisor.charts.telemetry import Line, TelemetrySeries, telemetry_figure
@@ -62,6 +63,27 @@ def test_a_histogram_is_of_shares_and_a_distribution_ends_at_all() -> None:
     [line] = drawn(distribution_figure([found])).data
     assert list(line.y) == [0.0, 25.0, 25.0, 100.0]
     assert len({(one.dash, one.symbol) for one in SERIES}) == len(SERIES)
+
+
+def test_ticks_of_a_logarithmic_axis_are_whole_numbers() -> None:
+    assert log_ticks([0, 4.2, 180])["ticktext"] == (
+        ["1", "2", "5", "10", "20", "50", "100", "200", "500", "1,000", "2,000", "5,000"]
+    )
+    assert log_ticks([0.3, 1.2])["ticktext"][:8] == (
+        ["0.1", "0.15", "0.2", "0.3", "0.5", "0.7", "1", "1.5"]
+    )
+    assert log_ticks([1, 1e6])["ticktext"] == [
+        "1",
+        "10",
+        "100",
+        "1,000",
+        "10,000",
+        "100,000",
+        "1,000,000",
+    ]
+    assert log_ticks([0.0]) == {}
+    found = ConfigLatency("a", LatencyHistogram(16, (1, 0, 3)), runs=2)
+    assert "2" in drawn(latency_figure([found])).layout.xaxis.ticktext
 
 
 def test_path_length_is_divided_as_the_cpu_time_is() -> None:

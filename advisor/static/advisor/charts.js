@@ -168,9 +168,10 @@
   const axisOf = (layout, trace, letter) =>
     layout[`${letter}axis${(trace[`${letter}axis`] || letter).slice(1)}`] || {};
 
-  // The words at a place of an axis that has words; else the value itself.
+  // The words at a place of an axis that has words; else the value itself. The texts of a
+  // logarithmic axis are numbers.
   function label(axis, value) {
-    if (!axis.ticktext || typeof value !== "number") return value;
+    if (!axis.ticktext || axis.type === "log" || typeof value !== "number") return value;
     const at = axis.tickvals.findIndex((place) => Math.abs(place - value) <= 0.45);
     return at < 0 ? value : plainText(axis.ticktext[at]);
   }
