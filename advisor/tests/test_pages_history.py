@@ -206,7 +206,8 @@ def test_the_host_looks_at_its_baselines_when_a_study_has_ended() -> None:
     [found] = Slowdown.objects.all()
     assert (found.device, found.line) == (device, baseline_lines(device)[0].token)
     [shift] = baseline_history(device, baseline_lines(device)[0]).newest.shifts(Metric.TPMP)
-    assert (found.since, found.ratio) == (shift.since.at, pytest.approx(shift.level.ratio))
+    assert found.since == shift.since.at
+    assert found.ratio == pytest.approx(shift.level.ratio)
     assert shift.level.interval is not None
     assert found.low == pytest.approx(shift.level.interval.low)
     [*_, last] = weekly(device, begin + 16 * WEEK, [6000.0] * 6)
