@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -20,7 +20,7 @@ from benchmarks.models import Device, Host, Run, RunState, Sample, Workload
 from tuning.comparison.devices import measured_runs
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
-from tuning.statistics.ranking import judge
+from tuning.statistics.ranking import Judgement, Metric, judge_by
 
 pytestmark = pytest.mark.django_db
 
@@ -61,12 +61,18 @@ def counted(monkeypatch: pytest.MonkeyPatch, name: str, real: Callable[..., Any]
 def test_a_study_that_has_ended_is_judged_once_for_all_who_ask(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judged = counted(monkeypatch, "tuning.results.boards.judge", judge)
+    judged: list[Metric] = []
+
+    def judge(metrics: Sequence[Metric], *arguments: Any) -> dict[Metric, Judgement]:
+        judged.extend(metrics)
+        return judge_by(metrics, *arguments)
+
+    monkeypatch.setattr("tuning.results.boards.judge_by", judge)
     study = factories.measured_study(blocks=2)
     paths = [path.format(study.pk) for path in OF_A_STUDY]
     judged.clear()
     first = asked(admin_client, *paths)
-    assert len(judged) == 3, "by each metric, of one board"
+    assert sorted(judged) == sorted(Metric), "by each metric, of one board"
     with CaptureQueriesContext(connection) as queries:
         again = asked(admin_client, *paths)
     assert len(judged) == 3

@@ -19,7 +19,7 @@ from tuning.results.slot_rows import RunRow, SlotRow
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.pareto import pareto_front
-from tuning.statistics.ranking import Judgement, Metric, Observation, Ranked, judge
+from tuning.statistics.ranking import Judgement, Metric, Observation, Ranked, judge_by
 from tuning.strategy.changes import count_changes
 from tuning.strategy.racing import FAULTS
 
@@ -75,7 +75,7 @@ class Board:
     def judgement_by(self, metric: Metric) -> Judgement:
         """By one metric; each is worked out once, when it is first asked for."""
         if metric not in self._judgements:
-            self._judgements[metric] = self.judged_by(metric)
+            self._judgements.update(self._judged_by([metric]))
         return self._judgements[metric]
 
     @cached_property
@@ -85,7 +85,9 @@ class Board:
     @property
     def judgements(self) -> dict[Metric, Judgement]:
         """The ranking by each metric."""
-        return {metric: self.judgement_by(metric) for metric in Metric}
+        if missing := [metric for metric in Metric if metric not in self._judgements]:
+            self._judgements.update(self._judged_by(missing))
+        return {metric: self._judgements[metric] for metric in Metric}
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -109,7 +111,7 @@ class Board:
 
     def _among_the_fit(self, metric: Metric) -> Judgement:
         unfit = {*self.failed, *self.over_limits}
-        return self.judged_by(metric, without=unfit) if unfit else self.judgement_by(metric)
+        return self._judged_by([metric], unfit)[metric] if unfit else self.judgement_by(metric)
 
     @cached_property
     def missed(self) -> dict[str, dict[Metric, float | None]]:
@@ -161,17 +163,13 @@ class Board:
             for line in self.judgement_by(metric).ranked
         ]
 
-    def judged_by(self, metric: Metric, without: Iterable[str] = ()) -> Judgement:
-        """The ranking by a metric, optionally without some candidates."""
+    def _judged_by(
+        self, metrics: Sequence[Metric], without: Iterable[str] = ()
+    ) -> dict[Metric, Judgement]:
+        """The rankings by some metrics, optionally without some candidates."""
         names = [name for name in self.candidates if name not in without]
-        return judge(
-            [run for run in self.observations if run.candidate in names],
-            self.baseline.name,
-            names,
-            metric,
-            self.alpha,
-            self.changes,
-        )
+        seen = [run for run in self.observations if run.candidate in names]
+        return judge_by(metrics, seen, self.baseline.name, names, self.alpha, self.changes)
 
     @cached_property
     def changes(self) -> dict[str, int]:

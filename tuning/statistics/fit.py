@@ -11,7 +11,7 @@ the fit uses the rest of the block.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -60,6 +60,20 @@ class Fit:
     cleaned: Floats
     baseline_rows: NDArray[np.int64]
 
+    def of(self, study: int) -> Fit:
+        """That of one study."""
+        one = slice(study, study + 1)
+        return replace(
+            self,
+            effects=self.effects[one],
+            variances=self.variances[one],
+            variance_df=self.variance_df[one],
+            parts=self.parts[one],
+            df=self.df[one],
+            pooled=self.pooled[one],
+            cleaned=self.cleaned[one],
+        )
+
     def variance(self) -> Floats:
         """(studies, T, T): variance of the difference of two effects."""
         return np.asarray(np.einsum("sijt,st->sij", self._pair_parts(), self.variances))
@@ -102,6 +116,7 @@ def fit(y: Floats, treatment: NDArray[np.int64], clip: float = CLIP) -> Fit:
     scales = np.repeat(scale[:, None], design.count, axis=1)
     expected = _expected_square(clip)
     for _ in range(_ITERATIONS):
+        before = scales, effect, block
         distance = np.abs(residual) / scales[:, treatment, None]
         weight = np.where(there, np.minimum(1.0, clip / np.maximum(distance, _TINY)), 0.0)
         square = np.where(there, np.minimum(distance, clip), 0.0) ** 2
@@ -110,10 +125,15 @@ def fit(y: Floats, treatment: NDArray[np.int64], clip: float = CLIP) -> Fit:
         scales = np.sqrt(
             (CLIP_PRIOR * common[:, None] + run_df * own) / (CLIP_PRIOR + run_df) + _TINY**2
         )
+        of_treatments = _divisor(design.per_treatment(weight))
+        of_blocks = _divisor(weight.sum(axis=1))
         for _ in range(2):
-            block = _mean(value - effect[:, treatment, None], weight, axis=1)
-            effect = design.weighted(value - block[:, None, :], weight)
+            block = ((value - effect[:, treatment, None]) * weight).sum(axis=1) / of_blocks
+            effect = design.per_treatment((value - block[:, None, :]) * weight) / of_treatments
         residual = design.residual(value, effect, block)
+        # From here on each would be as this one.
+        if all(map(np.array_equal, before, (scales, effect, block))):
+            break
     return _conclude(design, effect, block, residual, scales, clip, run_df)
 
 
@@ -192,11 +212,6 @@ class _Design:
         """(studies, T): sums over the runs of each candidate."""
         return np.asarray(np.einsum("srb,rt->st", values, self.member))
 
-    def weighted(self, values: Floats, weight: Floats) -> Floats:
-        """(studies, T): weighted means over the runs of each candidate."""
-        total = self.per_treatment(weight)
-        return self.per_treatment(values * weight) / np.where(total > 0, total, 1.0)
-
     def medians(self, values: Floats) -> Floats:
         """(studies, T): medians over the runs of each candidate."""
         studies = len(values)
@@ -249,9 +264,9 @@ def median_of(values: Floats, there: NDArray[np.bool_], axis: int) -> Floats:
     return np.where(some, (np.where(some, low, 0.0) + np.where(some, high, 0.0)) / 2, 0.0)
 
 
-def _mean(values: Floats, weight: Floats, axis: int) -> Floats:
-    total = weight.sum(axis=axis)
-    return np.asarray((values * weight).sum(axis=axis) / np.where(total > 0, total, 1.0))
+def _divisor(weights: Floats) -> Floats:
+    """Sums of weights; 1 where there are none, as are the sums that they divide."""
+    return np.where(weights > 0, weights, 1.0)
 
 
 def _expected_square(clip: float) -> float:

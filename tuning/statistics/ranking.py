@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from statistics import median
 
 from benchmarks.outcomes import Outcome
-from tuning.statistics.analysis import NO_CHANGES, Analysis, Interval, Standing, analyse
+from tuning.statistics.analysis import NO_CHANGES, Analysis, Interval, Standing, analyse_by
 from tuning.statistics.compare import ALPHA
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.drift import Drift, find_drift
 from tuning.statistics.verdict import Verdict, conclude
 
-__all__ = ["Interval", "Judgement", "Metric", "Observation", "Ranked", "judge"]
+__all__ = ["Interval", "Judgement", "Metric", "Observation", "Ranked", "judge", "judge_by"]
 
 
 @dataclass(frozen=True)
@@ -75,18 +75,36 @@ def judge(
     they were observed). Failed runs are in no figure; `failures` counts them. `alpha`:
     `racing.conclusion_alpha`. `changes` as in `analyse`.
     """
+    return judge_by([metric], observations, baseline, candidates, alpha, changes)[metric]
+
+
+def judge_by(
+    metrics: Sequence[Metric],
+    observations: Iterable[Observation],
+    baseline: str,
+    candidates: Sequence[str] | None = None,
+    alpha: float = ALPHA,
+    changes: Mapping[str, int] = NO_CHANGES,
+) -> dict[Metric, Judgement]:
+    """The same by each of several metrics, in less time than one after the other."""
     seen = list(observations)
-    analysis = analyse(seen, baseline, candidates or (), metric, alpha, changes)
     runs: dict[str, list[Observation]] = {name: [] for name in candidates or ()}
     for run in seen:
         runs.setdefault(run.candidate, []).append(run)
+    analyses = analyse_by(metrics, seen, baseline, candidates or (), alpha, changes)
+    drift = find_drift(seen, baseline)
+    return {metric: _judged(analysis, runs, drift) for metric, analysis in analyses.items()}
+
+
+def _judged(
+    analysis: Analysis, runs: Mapping[str, list[Observation]], drift: Drift | None
+) -> Judgement:
     standings = [s for s in analysis.standings if s.name in runs]
     without = [s for s in standings if s.rank is None]
     # Failed candidates come after those that have not run yet or share no block with the baseline.
     without.sort(key=lambda s: (not _good(runs[s.name]), bool(runs[s.name])))
     ranked = [_line(s, runs[s.name], standings) for s in standings if s.rank is not None]
     ranked += [_line(s, runs[s.name], standings) for s in without]
-    drift = find_drift(seen, baseline)
     return Judgement(ranked, analysis, conclude(analysis, drift), drift)
 
 

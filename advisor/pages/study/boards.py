@@ -227,10 +227,12 @@ def _rows(
     disturbed: Counter[tuple[int, int, int]],
     choice: BoardChoice,
 ) -> list[BoardRow]:
+    # First: it asks for the rankings by all metrics, which take little longer than one.
+    front = board.pareto
     rows = board.rows_by(choice.metric)
     # Said of all of them, or of one, it tells nothing.
-    ranked = sum(row.ranked.rank is not None for row in rows)
-    front = board.pareto if 1 < len(board.pareto) < ranked else ()
+    if not 1 < len(front) < sum(row.ranked.rank is not None for row in rows):
+        front = ()
     if choice.p95_ms is not None:
         fitting = most_tpmP_within([row.ranked for row in rows], choice.p95_ms)
         by_name = {row.ranked.candidate: row for row in rows}
