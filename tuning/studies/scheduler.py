@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 
 from celery import current_app
 from django.conf import settings
@@ -32,6 +33,7 @@ from benchmarks.jobs.runs import RunKind
 from benchmarks.models import CrashTest, Host, JobState, Run, RunState
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
+from tuning.ready_query import ANY, ReadyQuery
 from tuning.results.gates import store_verdict
 from tuning.results.knob_importance import learn_knobs
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
@@ -103,12 +105,18 @@ def _only_waits(host_id: int) -> bool:
 
     To find the next study takes ten times as long.
     """
-    running = Run.objects.filter(host_id=host_id, state=RunState.RUNNING)
+    if not _measured_now().rows(host_id):
+        return False
     active = Study.objects.filter(host_id=host_id, state__in=ACTIVE_STUDY_STATES)
-    return (
-        running.filter(slot__study__state=StudyState.RUNNING).exists()
-        and not active.filter(stop_request=heartbeat.CANCELLED).exists()
-    )
+    return not active.filter(stop_request=heartbeat.CANCELLED).exists()
+
+
+@cache
+def _measured_now() -> ReadyQuery:
+    """The run of a study that is measured on a host."""
+    running = Run.objects.filter(host=ANY, state=RunState.RUNNING)
+    running = running.filter(slot__study__state=StudyState.RUNNING)
+    return ReadyQuery.of(running.order_by().values_list("pk")[:1])
 
 
 def _send_load(host_id: int) -> bool:
@@ -289,10 +297,14 @@ def _decide(study: Study, prepared: PreparedAnswer | None) -> _Turn:
 
 def is_under_way(study: Study) -> bool:
     """Whether a job of the study is running right now; a pause waits for it."""
-    return (
-        _is_tried_or_killed(study)
-        or Run.objects.filter(slot__study=study, state=RunState.RUNNING).exists()
-    )
+    return _is_tried_or_killed(study) or bool(_running().rows(study.pk))
+
+
+@cache
+def _running() -> ReadyQuery:
+    """The run of a study that is measured now."""
+    running = Run.objects.filter(slot__study=ANY, state=RunState.RUNNING)
+    return ReadyQuery.of(running.order_by().values_list("pk")[:1])
 
 
 def _is_tried_or_killed(study: Study) -> bool:
@@ -307,12 +319,18 @@ def _is_tried_or_killed(study: Study) -> bool:
 
 def _next_slot(study: Study) -> Slot | None:
     """The first in order. Retries come last in their block, when the disturbance may be over."""
-    queued = study.slots.filter(run__state=RunState.QUEUED).order_by("order")
-    slot = queued.annotate(retry_of=F("run__retry_of")).first()
-    if slot is None or slot.retry_of is None:
+    slot = _first_queued().first(Slot, study.pk)
+    if slot is None or slot.retry_of is None:  # type: ignore[attr-defined]
         return slot
+    queued = study.slots.filter(run__state=RunState.QUEUED).order_by("order")
     beside = queued.filter(block=slot.block, device=slot.device_id, workload=slot.workload_id)
     return beside.filter(run__retry_of=None).first() or slot
+
+
+@cache
+def _first_queued() -> ReadyQuery:
+    queued = Slot.objects.filter(study=ANY, run__state=RunState.QUEUED).order_by("order")
+    return ReadyQuery.of(queued.annotate(retry_of=F("run__retry_of"))[:1])
 
 
 def _conclude(study: Study, ends: Iterable[Done]) -> bool:

@@ -5,6 +5,8 @@ Most of what these tests cost is reading rows: what is only looked at is read al
 
 from __future__ import annotations
 
+from functools import cache
+
 from benchmarks.jobs.claimant import claimant
 from benchmarks.jobs.crash_tests import CrashTestKind, Kill
 from benchmarks.jobs.engine import execute
@@ -15,6 +17,7 @@ from benchmarks.measurement.plan import Plan
 from benchmarks.models import Run, RunState
 from benchmarks.probe.run import probe_device
 from tuning.models import Slot, Study
+from tuning.ready_query import ANY, ReadyQuery
 from tuning.studies.preparation import PreparationKind
 
 
@@ -26,8 +29,13 @@ def dead_claim() -> str:
 
 def next_run(study: Study) -> int | None:
     """The key of the run that the study measures next; None if none is queued."""
-    queued = Run.objects.filter(slot__study=study, state=RunState.QUEUED).order_by("slot__order")
-    return queued.values_list("pk", flat=True).first()
+    return next((pk for (pk,) in _next_queued().rows(study.pk)), None)
+
+
+@cache
+def _next_queued() -> ReadyQuery:
+    queued = Run.objects.filter(slot__study=ANY, state=RunState.QUEUED).order_by("slot__order")
+    return ReadyQuery.of(queued.values_list("pk")[:1])
 
 
 def purpose_of(plan: Plan) -> str:
