@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import shlex
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
@@ -16,8 +17,10 @@ from django.urls import reverse
 from advisor.pages.report.paper import WIDTH, narrowed
 from advisor.tests import factories
 from advisor.tests.search_study import searching_study
+from tuning.catalogue.costs import CostKind
 from tuning.export.comments import comment, item, labelled
 from tuning.models import Study, StudyState
+from tuning.scale_model.model import ScaleModel
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
 
@@ -69,6 +72,64 @@ def test_the_command_of_a_search_has_its_budget_and_what_it_aims_at(admin_client
     assert "2 configs measured in short runs so far. Best so far: search-" in text
     assert "Ranking" not in text, "before the first block of the race"
     assert "Charts" not in text
+
+
+def test_the_command_of_a_search_has_what_was_chosen_of_it(admin_client: Client) -> None:
+    study = searching_study(0)
+    chosen = {
+        "knobs": ["innodb_io_capacity", "innodb_lru_scan_depth"],
+        "free": ["table_open_cache"],
+        "pinned": {"init_connect": "SET NAMES 'utf8mb4'"},
+        "bounds": {"innodb_io_capacity": ["200", "4000"]},
+        "warm_start": False,
+    }
+    study.search = (study.search or {}) | {"asked": chosen}
+    study.takes_apart, study.crash_tests, study.allowed_costs = False, True, ["steadiness"]
+    study.save()
+    options = asked(words(admin_client, study))
+    assert options["knobs"] == "innodb_io_capacity,innodb_lru_scan_depth"
+    assert options["free"] == "table_open_cache"
+    assert options["pin"] == ["init_connect=SET NAMES 'utf8mb4'"]
+    assert options["bound"] == ["innodb_io_capacity=200..4000"]
+    assert not options["warm_start"]
+    assert options["take_apart"] is False
+    assert options["recovery"] is None, "usual of a search"
+    assert options["allow"] == {CostKind.STEADINESS}
+
+
+def test_the_command_has_load_hosts_crash_tests_time_and_the_first_blocks(
+    admin_client: Client,
+) -> None:
+    drivers = [factories.make_host(name) for name in ("load-1", "load-2")]
+    workload = factories.make_workload(load_hosts=drivers)
+    study = factories.measured_study(workloads=[workload], blocks=2)
+    Study.objects.update(
+        blocks=5, added_blocks=3, takes_apart=True, crash_tests=True, budget_minutes=30
+    )
+    Study.objects.update(keeps_duplicates=True)
+    options = asked(words(admin_client, study))
+    assert options["blocks"] == 2
+    assert options["budget"] == 30
+    assert options["load_host"] == ["load-1", "load-2"]
+    assert options["take_apart"]
+    assert options["recovery"]
+    assert options["keep_duplicates"]
+    assert options["memory_limit"] is None
+
+
+def test_the_command_has_the_memory_or_the_server_that_it_stands_for(
+    admin_client: Client,
+) -> None:
+    limit = {"name": "native", "memory_bytes": 400 * 10**6}
+    device = factories.make_device(emulation=limit, emulation_label="400 MB")
+    study = factories.make_study(device=device, blocks=1)
+    assert asked(words(admin_client, study))["memory_limit"] == 400
+    model = asdict(ScaleModel(200 * 10**9, 48 * 10**9, 10, 10**8))
+    options = asked(
+        words(admin_client, factories.make_study(device=device, blocks=1, scale_model=model))
+    )
+    assert (options["data_size"], options["memory"]) == (200 * 10**9, 48 * 10**9)
+    assert options["memory_limit"] is None
 
 
 def test_the_command_emulates_what_was_emulated(admin_client: Client) -> None:

@@ -48,7 +48,7 @@ def request_again(study: Study) -> StudyRequest:
         budget_minutes=study.budget_minutes,
         allow=frozenset(CostKind(one) for one in study.allowed_costs),
         recovery=study.crash_tests,
-        search=_search(study),
+        search=search_again(study),
         data_size=model.data_bytes if model else None,
         memory=model.memory_bytes if model else None,
     )
@@ -68,7 +68,7 @@ def my_cnf_of(candidate: Candidate) -> bytes:
     return render_cnf(dict(sorted(knobs.items()))).encode()
 
 
-def _search(study: Study) -> SearchRequest | None:
+def search_again(study: Study) -> SearchRequest | None:
     """Its objective and limits, and the knobs and bounds that were asked for."""
     if study.search is None:
         return None

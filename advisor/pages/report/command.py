@@ -6,7 +6,11 @@ import shlex
 
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.inventory.devices import NATIVE
+from tuning.models import Study
 from tuning.results.study_result import StudyResult
+from tuning.scale_model.model import ScaleModel
+from tuning.studies.again import search_again
+from tuning.studies.request import SearchRequest
 from tuning.studies.search_texts import OBJECTIVES, keep_text
 
 
@@ -26,6 +30,7 @@ def command_of(result: StudyResult) -> list[str]:
     profiles = [one.profile.name if one.profile else NATIVE for one in devices]
     if set(profiles) & set(shipped_profiles()):
         options += [("--emulate", name) for name in dict.fromkeys(profiles)]
+    options += _memory(result)
     options += [
         ("--warehouses", str(first.warehouses)),
         ("--connections", ",".join(str(one.connections) for one in workloads)),
@@ -33,24 +38,59 @@ def command_of(result: StudyResult) -> list[str]:
         ("--measure", str(first.measure_s)),
         ("--driver", first.driver),
     ]
-    if study.search is None:
-        options.append(("--blocks", str(study.blocks)))
-        options += [] if study.races else [("--no-race",)]
-        options += [] if study.confirms else [("--no-confirm",)]
-    else:
-        options += _searched(result)
+    options += [("--load-host", host.name) for host in first.load_hosts_in_order]
+    if study.budget_minutes:
+        options.append(("--budget", str(study.budget_minutes)))
+    search = search_again(study)
+    options += _blocks(study) if search is None else _searched(search)
     options += [("--durability", study.durability)] if study.durability != "D0" else []
+    if study.allowed_costs:
+        options.append(("--allow", ",".join(study.allowed_costs)))
+    template = result.template
+    takes_apart = search is not None or (template is not None and template.takes_apart)
+    options += _unless_usual("take-apart", study.takes_apart, usual=takes_apart)
+    options += _unless_usual("recovery", study.crash_tests, usual=search is not None)
     return ["manage.py advise", *(shlex.join(one) for one in options)]
 
 
-def _searched(result: StudyResult) -> list[tuple[str, ...]]:
-    """A search ends by its budget; it races and confirms in any case."""
-    study, aim = result.study, result.aim
-    options: list[tuple[str, ...]] = [("--search",)]
-    if study.budget_minutes:
-        options.append(("--budget", str(study.budget_minutes)))
-    for name, metric in OBJECTIVES.items():
-        if metric is aim.objective and name != "tpmP":
-            options.append(("--objective", name))
-    options += [("--keep", text) for text in keep_text(aim).split(", ") if text]
+def _memory(result: StudyResult) -> list[tuple[str, ...]]:
+    """That of the real server for a scale model, else what all devices leave to a server."""
+    model = ScaleModel.from_json(result.study.scale_model)
+    if model is not None:
+        sizes = {"--data-size": model.data_bytes, "--memory": model.memory_bytes}
+        return [(name, f"{size / 1000:.15g}K") for name, size in sizes.items()]
+    limits = {one.memory_limit_bytes for one in result.devices.values()}
+    limit = limits.pop() if len(limits) == 1 else None
+    return [] if limit is None else [("--memory-limit", str(limit // 10**6))]
+
+
+def _blocks(study: Study) -> list[tuple[str, ...]]:
+    """Those that it was requested with, before it was extended."""
+    options: list[tuple[str, ...]] = [("--blocks", str(study.blocks - study.added_blocks))]
+    options += [] if study.races else [("--no-race",)]
+    options += [] if study.confirms else [("--no-confirm",)]
+    options += [("--keep-duplicates",)] if study.keeps_duplicates else []
     return options
+
+
+def _searched(search: SearchRequest) -> list[tuple[str, ...]]:
+    """A search ends by its budget; it races and confirms in any case."""
+    options: list[tuple[str, ...]] = [("--search",)]
+    if search.knobs:
+        knobs = (search.knobs,) if isinstance(search.knobs, int) else search.knobs
+        options.append(("--knobs", ",".join(map(str, knobs))))
+    options += [("--free", ",".join(search.free))] if search.free else []
+    options += [("--pin", f"{name}={value}") for name, value in search.pinned.items()]
+    options += [
+        ("--bound", f"{name}={low}..{high}") for name, (low, high) in search.bounds.items()
+    ]
+    for name, metric in OBJECTIVES.items():
+        if metric is search.aim.objective and name != "tpmP":
+            options.append(("--objective", name))
+    options += [("--keep", text) for text in keep_text(search.aim).split(", ") if text]
+    options += [] if search.warm_start else [("--no-warm-start",)]
+    return options
+
+
+def _unless_usual(name: str, value: bool, *, usual: bool) -> list[tuple[str, ...]]:
+    return [] if value == usual else [(f"--{name}" if value else f"--no-{name}",)]
