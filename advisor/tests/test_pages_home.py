@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from advisor.access.roles import Role
 from advisor.tests import factories
-from benchmarks.models import Host, Run, RunState
+from benchmarks.models import CrashTest, Host, JobState, Run, RunState
 from tuning.models import Candidate, Recommendation, Study, StudyState
 from tuning.results.known_devices import known_devices
 
@@ -201,6 +201,29 @@ def test_of_many_hosts_those_of_the_newest_studies_are_shown_and_the_others_coun
     assert "2 more hosts have problems" in wrong
     heard(Host.objects.first() or pytest.fail("no host"))
     assert "1 more host has problems" in text_of(admin_client, HOME)
+
+
+def test_hosts_that_test_crash_recovery_are_among_those_that_are_counted(
+    admin_client: Client,
+) -> None:
+    for number in range(13):
+        device = factories.make_device(host=factories.make_host(f"host-{number:02}"))
+        study = factories.make_study(blocks=1, device=device, state=StudyState.RUNNING)
+        if number < 8:
+            factories.begin(study)
+            continue
+        run = study.slots.select_related("run").earliest("order").run
+        CrashTest.objects.create(
+            host_id=run.host_id,
+            device_id=run.device_id,
+            server_id=run.server_id,
+            workload_id=run.workload_id,
+            config_id=run.config_id,
+            seed=1,
+            load_s=10,
+            state=JobState.RUNNING,
+        )
+    assert "1 more host is busy." in text_of(admin_client, HOME)
 
 
 def test_only_the_newest_answers_are_shown_and_the_others_counted(admin_client: Client) -> None:
