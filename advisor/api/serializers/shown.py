@@ -12,6 +12,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
+from django.core.exceptions import ObjectDoesNotExist
 from rest_framework import serializers
 from rest_framework.fields import SkipField
 
@@ -67,7 +68,7 @@ def _reader(field: serializers.Field) -> Callable[[Any], Any]:
     def read(instance: Any) -> Any:
         try:
             value = usual(instance)
-        except AttributeError:
+        except (AttributeError, KeyError, ObjectDoesNotExist):
             return ask(instance)
         return ask(instance) if callable(value) else value
 
