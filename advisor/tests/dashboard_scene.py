@@ -77,7 +77,7 @@ def fill(*, in_full: bool = True, with_user: bool = True) -> Scene:
         factories.finish(slot.run)
     _told(raced)
     _recommended(factories.unsafe_study(name="Faster, and less safe"))
-    searching_study(12)
+    searching_study(17)
     for place in (HDD, SATA, NVME):
         measured_on(place, connections=[8], samples=False)
     _gates(running.host)

@@ -33,7 +33,7 @@ PORT = free_port()
 HEIGHT = 900
 PAPER_WIDTH = 1280
 DRAWN = """() => ![...document.querySelectorAll(".chart .placeholder")].some(
-    (note) => note.offsetParent && note.textContent.startsWith("Loading"))"""
+    (note) => note.checkVisibility() && note.textContent.startsWith("Loading"))"""
 
 OPENED = """(details, begin) => {
     details.open = true;
