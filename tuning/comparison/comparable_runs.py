@@ -95,14 +95,15 @@ class RunSet:
 
 def run_sets() -> list[RunSet]:
     """All run sets, newest first."""
-    groups = _groups()
+    # Nothing that was measured on another installation.
+    there = Host.objects.filter(imported__isnull=True).only("name").in_bulk()
+    groups = [group for group in _groups() if group.host_id in there]
     facts = _facts_by_key(groups)
     together = defaultdict(list)
     for group in groups:
         shared = [group.host_id, group.server.digest, *_load(group.workload), group.driver_version]
         text = json.dumps([shared, facts[group.comparability_key]], sort_keys=True)
         together[hashlib.sha256(text.encode()).hexdigest()[:12]].append(group)
-    there = Host.objects.only("name").in_bulk({group.host_id for group in groups})
     found = [_run_set(key, parts, there, facts) for key, parts in together.items()]
     # Of two with the same newest run that of one host goes first.
     found += _over_several_hosts(found)
@@ -110,7 +111,7 @@ def run_sets() -> list[RunSet]:
 
 
 def _groups() -> list[RunGroup]:
-    """All runs that can be compared, those that began first before others."""
+    """All runs that can be compared on their host, those that began first before others."""
     counted = {"count": Count("pk"), "oldest": Min("pk"), "newest": Max("pk")}
     rows = list(_of_blocks_and_pairs().order_by().values_list(*_ALIKE).annotate(**counted))
     servers = Server.objects.in_bulk({row[1] for row in rows})
@@ -215,15 +216,9 @@ def hosts_text(run_set: RunSet) -> str:
 def _of_blocks_and_pairs() -> QuerySet[Run]:
     """Successful runs that were not replaced by a newer run, without those of a screening.
 
-    Pairs that were longer than the blocks of their study are not comparable with these, nor is
-    what was measured on another installation.
+    Pairs that were longer than the blocks of their study are not comparable with these.
     """
-    found = Run.objects.filter(
-        state=RunState.OK,
-        tpmP__gt=0,
-        workload=F("slot__workload"),
-        host__in=Host.objects.filter(imported__isnull=True),
-    )
+    found = Run.objects.filter(state=RunState.OK, tpmP__gt=0, workload=F("slot__workload"))
     return found.exclude(slot__purpose__in=(SlotPurpose.SEARCH, SlotPurpose.APART))
 
 
