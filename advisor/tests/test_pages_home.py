@@ -17,6 +17,7 @@ from advisor.access.roles import Role
 from advisor.tests import factories
 from benchmarks.models import CrashTest, Host, JobState, Run, RunState
 from tuning.models import Candidate, Recommendation, Study, StudyState
+from tuning.results import overview
 from tuning.results.known_devices import known_devices
 
 pytestmark = pytest.mark.django_db
@@ -113,6 +114,25 @@ def test_it_says_what_runs_and_asks_again_only_for_that(admin_client: Client) ->
     assert "<main" not in answer.content.decode()
     Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED)
     assert admin_client.get(live)["HX-Refresh"] == "true"  # the whole page is another one now
+
+
+def test_a_study_that_ends_while_the_page_is_made_is_asked_for_again(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    factories.make_study(state=StudyState.RUNNING)
+
+    read_ended = overview._ended
+
+    def ended_just_after() -> tuple[list[Study], list[Study]]:
+        found = read_ended()
+        Study.objects.update(state=StudyState.FINISHED, finished_at=timezone.now())
+        return found
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(overview, "_ended", ended_just_after)
+        stamp = admin_client.get(HOME).context["stamp"]
+    answer = admin_client.get(reverse("home-live") + f"?seen={stamp}")
+    assert answer.headers["HX-Refresh"] == "true"
 
 
 def test_studies_that_wait_or_are_paused_are_counted(admin_client: Client) -> None:

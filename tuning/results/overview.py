@@ -131,13 +131,15 @@ class Overview:
 
 def overview() -> Overview:
     """What there is to say about all hosts in use; reads the inventories of troubled ones only."""
+    # First: a study that ends meanwhile is news to whoever asks again with this stamp.
+    counts = study_counts()
     in_use = hosts().filter(retired_at=None)
     answers, answers_left = _answers()
     problems, hosts_left = host_problems(_MAX_TROUBLED_HOSTS)
     ended, failed = _ended()
     return Overview(
         hosts=in_use.count(),
-        counts=study_counts(),
+        counts=counts,
         answers=answers,
         answers_left=answers_left,
         running=_running(in_use),
