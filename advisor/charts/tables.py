@@ -109,9 +109,12 @@ def _ends(trace: Mapping[str, Any], at: int) -> list[Cell]:
 
 
 def _label(axis: Mapping[str, Any], value: Any) -> Cell:
-    """The words at a place of an axis that has words; else the value itself."""
+    """The words at a place of an axis that has words; else the value itself.
+
+    The texts of a logarithmic axis are numbers.
+    """
     words = axis.get("ticktext")
-    if words and isinstance(value, int | float):
+    if words and axis.get("type") != "log" and isinstance(value, int | float):
         for position, text in zip(axis.get("tickvals") or (), words, strict=False):
             if abs(position - value) <= 0.45:
                 return _plain(text)

@@ -20,6 +20,7 @@ from advisor.charts.candidates import (
     candidates_series,
 )
 from advisor.charts.figure import Figure
+from advisor.charts.log_axis import log_ticks
 from advisor.charts.payload import charts_json
 from advisor.charts.tables import chart_tables
 from advisor.charts.telemetry import Line, TelemetrySeries, telemetry_figure, telemetry_series
@@ -238,3 +239,11 @@ def test_tables_name_series_axes_and_words_beside_an_axis() -> None:
         ["one, ms", 3, "c", "", ""],
         ["two, count", 1, 7, 0.5, 1.5],
     ]
+
+
+def test_tables_have_the_figures_of_a_logarithmic_axis_not_the_ticks_beside_them() -> None:
+    layout = {"xaxis": {"type": "log", **log_ticks([0.3, 2.375])}}
+    [table] = chart_tables(
+        {"key": {"data": [{"x": [0.3, 2.0, 2.375], "y": [1, 2, 3]}], "layout": layout}}
+    )
+    assert [x for x, _ in table.rows] == [0.3, 2.0, 2.375]
