@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from advisor.pages.device.probe import ProbeView, probe_view
 from advisor.tests import factories, probes
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
@@ -517,6 +518,20 @@ def test_a_running_probe_is_followed_and_brings_its_result(admin_client: Client)
     assert "hx-trigger" not in live
     assert live.count('hx-swap-oob="true"') == 2
     assert reverse("probe-charts", args=[device.pk, done.pk]) in live
+
+
+def test_a_probe_that_ends_while_the_page_is_made_is_asked_for_again(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = factories.probed_device()
+    unfinished(device)
+
+    def just_before_the_end(shown: Probe) -> ProbeView | None:
+        Probe.objects.update(state=JobState.OK)
+        return probe_view(shown)
+
+    monkeypatch.setattr("advisor.pages.device.views.probe_view", just_before_the_end)
+    assert "hx-trigger" in text_of(admin_client, "device-detail", device.pk)
 
 
 def test_a_queued_probe_says_what_it_waits_for(admin_client: Client) -> None:

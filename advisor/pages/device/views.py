@@ -170,12 +170,14 @@ def _live_context(device: Device) -> dict[str, Any]:
 
 
 def _device_context(device: Device, request: HttpRequest) -> dict[str, Any]:
+    # First: a probe that ends meanwhile still counts as active, so the page asks for its result.
+    live = _live_context(device)
     identity, log = device.found, device.found_for_logs
     shown = device.probes.filter(state=JobState.OK).select_related("device", "created_by").first()
     view = probe_view(shown) if shown else None
     chosen = device.kind_correction
     return {
-        **_live_context(device),
+        **live,
         "identity": identity,
         "layers": layers_of(identity) if identity else [],
         "log": log,
