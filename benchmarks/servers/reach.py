@@ -72,6 +72,11 @@ def check_own_address(text: str) -> Address:
         raise NotReachable(
             f"{text} is a public address; a measured server is only offered on a private network"
         )
+    if address.version == 6 and address.is_link_local:
+        raise NotReachable(
+            f"{text} is a link-local address, which others reach only by naming an interface of "
+            "their own; name an address of a private network"
+        )
     try:
         with socket.socket(_family(address), socket.SOCK_STREAM) as probe:
             probe.bind((text, 0))

@@ -46,6 +46,8 @@ LOAD = Load(warehouses=2, connections=2, warmup_s=0, measure_s=1, seed=1)
         ("8.8.8.8", "public"),
         ("2001:4860:4860::8888", "public"),
         ("224.0.0.1", "public"),
+        ("fe80::1", "link-local"),
+        ("fe80::1%lo", "link-local"),
         ("db.example.com", "not an IP address"),
         ("10.255.254.253", "does not have the address"),
     ],
