@@ -175,7 +175,7 @@ def test_reports_without_a_result_say_why_and_unsafe_files_are_not_printed(
     )
     for slot in failed.slots.select_related("run__slot"):
         factories.fail(slot.run)
-    assert "Verdict No server started Ranking" in words(admin_client, failed)
+    assert "Verdict No server started. Ranking" in words(admin_client, failed)
     assert "Not finished: what is known so far" in words(
         admin_client, factories.make_study(blocks=0)
     )

@@ -100,7 +100,7 @@ def _instead(result: StudyResult, boards: Sequence[Board]) -> list[str]:
     """What is known without a recommendation, in sentences."""
     study = result.study
     if study.state == StudyState.FAILED and study.reason:
-        return [study.reason[:1].upper() + study.reason[1:]]
+        return [f"{study.reason[:1].upper()}{study.reason[1:].rstrip('.')}."]
     if boards:
         return [board.for_advice.verdict.sentence for board in boards]
     searched = search_result(result)
