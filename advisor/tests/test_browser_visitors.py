@@ -78,8 +78,9 @@ def test_fields_are_checked_while_they_are_typed_and_outlive_the_session(
     def look() -> None:
         visitor.open("/studies/new/")
         page.get_by_role("link", name="Compare my files").click()
-        expect(page.locator("#outlook")).to_contain_text("Candidates1")
-        unfold(page)
+        expect(page.locator("#outlook")).to_contain_text("add your my.cnf")
+        type_in(page)
+        expect(page.locator("#outlook")).to_contain_text("Candidates2")
         page.get_by_label("Connections").fill("many")
         expect(page.locator("#id_connections_error")).to_contain_text("Enter whole numbers")
         # What is typed before an answer has come is checked after it; nothing is given up.
@@ -91,8 +92,6 @@ def test_fields_are_checked_while_they_are_typed_and_outlive_the_session(
         expect(page.locator("#id_connections_error")).to_have_count(0)
         is_slow.clear()
         expect(page.get_by_label("Connections")).to_be_focused()
-        type_in(page)
-        expect(page.locator("#outlook")).to_contain_text("Candidates2")
         assert set(visitor.overflow().values()) == {0}
         lose_the_session_and_start(page)
         see_what_was_typed(page)

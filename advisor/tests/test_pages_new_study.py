@@ -294,7 +294,7 @@ def test_refused_lines_of_a_config_are_listed_and_the_texts_kept(
     )
     assert lines == ["2", "3"]
     assert "a path is not a tuning variable" in table
-    assert '<a href="#config-problems">Lines of your files were refused.</a>' in text
+    assert '<a href="#config-problems">See what was refused.</a>' in text
     assert "Shown once the errors in the form are corrected." in text
     # A browser forgets chosen files: the text comes back to be corrected in the page.
     assert "innodb_io_capacitie=1" in text[text.index("<textarea") :]

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -136,6 +137,39 @@ def test_a_real_server_has_the_digest_of_its_elf_program(any_server: ServerBinar
     assert any_server.basedir is not None
     assert any_server.basedir.is_dir()
     assert any_server.version_text.startswith(".".join(map(str, any_server.version)))
+
+
+def test_a_program_is_read_again_only_when_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def digest(file: BinaryIO, name: str) -> Any:
+        read.append(file.name)
+        return hashlib.new(name, file.read())
+
+    monkeypatch.setattr(binary_module.hashlib, "file_digest", digest)
+    program = tmp_path / "mysqld"
+
+    def expect(content: bytes, times: int) -> None:
+        read.clear()
+        found = {binary_module._sha256(program) for _ in range(2)}
+        assert (found, len(read)) == ({hashlib.sha256(content).hexdigest()}, times)
+
+    program.write_bytes(b"one")
+    expect(b"one", 2)  # just written, and perhaps once more without another time
+    monkeypatch.setattr(binary_module, "_SETTLED_S", 0.0)
+    expect(b"one", 1)
+    expect(b"one", 0)
+    before = program.stat()
+    time.sleep(0.05)
+    program.write_bytes(b"two")
+    os.utime(program, ns=(before.st_atime_ns, before.st_mtime_ns))  # whoever hides it
+    expect(b"two", 1)
+    other = tmp_path / "other"
+    other.write_bytes(b"new")
+    other.rename(program)
+    expect(b"new", 1)
 
 
 def test_flavours_of_the_real_servers(

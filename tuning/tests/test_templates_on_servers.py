@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.candidates import PlannedCandidate, plan_candidates
+from tuning.configs.candidates import plan_candidates
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.readback import differences
 from tuning.configs.situation import DeviceFacts, Situation
@@ -32,7 +32,11 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 
 def check_start(
-    server: ServerBinary, data_dir: Path, run_dir: Path, registry: Path, plan: PlannedCandidate
+    server: ServerBinary,
+    data_dir: Path,
+    run_dir: Path,
+    registry: Path,
+    knobs: Mapping[str, str],
 ) -> None:
     """It starts, and every variable is as it was asked for."""
     few_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1] < ENOUGH_OPEN_FILES
@@ -42,27 +46,33 @@ def check_start(
         data_dir=data_dir,
         run_dir=run_dir,
         registry=registry,
-        options={**QUICK, **plan.knobs},
+        options={**QUICK, **knobs},
     ) as running:
-        differing = differences(plan.knobs, running.variables(), ServerTraits.of(server))
-    assert [found for found in differing if found.name not in excused] == [], plan.name
+        differing = differences(knobs, running.variables(), ServerTraits.of(server))
+    assert [found for found in differing if found.name not in excused] == [], knobs
 
 
-@pytest.mark.parametrize("name", ["flush-method", "buffer-pool", "durability-price"])
+# Two templates about different variables share a start.
+@pytest.mark.parametrize("names", [("flush-method", "durability-price"), ("buffer-pool",)])
 def test_variants_start_and_read_back_as_asked(
-    name: str,
+    names: tuple[str, ...],
     any_server: ServerBinary,
     fresh_data_dir: Callable[..., Path],
     server_tmp: Path,
     registry: Path,
 ) -> None:
     target = ServerTraits.of(any_server)
-    template = load_template(name)
     data_dir = fresh_data_dir(any_server)
-    planned = plan_candidates(template, [], target, resources=RESOURCES)
+    planned = [
+        plan_candidates(load_template(name), [], target, resources=RESOURCES) for name in names
+    ]
     # The extremes: a start takes a second or two.
-    for plan in (planned[0], planned[-1]):
-        check_start(any_server, data_dir, server_tmp / plan.name, registry, plan)
+    for end in (0, -1):
+        knobs: dict[str, str] = {}
+        for plans in planned:
+            assert not knobs.keys() & plans[end].knobs.keys()
+            knobs |= plans[end].knobs
+        check_start(any_server, data_dir, server_tmp / f"run{end}", registry, knobs)
 
 
 def test_proposals_start_and_read_back_as_asked(
@@ -84,4 +94,4 @@ def test_proposals_start_and_read_back_as_asked(
     # Those with the most lines, with all that costs.
     for name in ("advisor", "callaghan", "kravtchuk"):
         plan = plan_proposal(name, situation)
-        check_start(any_server, data_dir, server_tmp / name, registry, plan)
+        check_start(any_server, data_dir, server_tmp / name, registry, plan.knobs)
