@@ -15,12 +15,13 @@ from pytest_django import DjangoAssertNumQueries
 from advisor.tests import factories
 from advisor.tests.history_rows import NEW_KERNEL, WEEK, slower, weekly
 from advisor.tests.test_pages_home import text_of as words_of
+from advisor.upkeep.housekeeping import keep_house
 from advisor.wording.formatting import MINUS
 from benchmarks.models import Device, Host, Workload
 from tuning.comparison.baseline_history import Trend, baseline_history, baseline_lines
 from tuning.comparison.config_history import config_history
 from tuning.models import Slowdown, Study, StudyState
-from tuning.results.slowdowns import learn_slowdowns
+from tuning.results.slowdowns import learn_slowdowns, slowdowns
 from tuning.statistics.data import Metric
 from tuning.studies.scheduler import advance_host
 
@@ -213,6 +214,14 @@ def test_the_host_looks_at_its_baselines_when_a_study_has_ended() -> None:
     [*_, last] = weekly(device, begin + 16 * WEEK, [6000.0] * 6)
     ends(last)
     assert not Slowdown.objects.exists()
+
+
+def test_what_an_older_version_has_not_stored_is_worked_out_once_a_day() -> None:
+    device, elsewhere = (factories.make_device(host=factories.make_host(name)) for name in "ab")
+    for one in (device, elsewhere):
+        weekly(one, timezone.now() - 15 * WEEK, slower(16, by=0.12, after=13))
+    list(keep_house(device.host))
+    assert [found.device for found in slowdowns()] == [device]
 
 
 def test_several_steps_are_summed_up_and_old_runs_without_a_key_are_left_out(

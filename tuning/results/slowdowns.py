@@ -1,6 +1,7 @@
 """Devices whose baseline completes less than it did.
 
-Months of runs are too much for a page to look at: the host of a study does it when the study ends.
+Months of runs are too much for a page to look at: the host of a study does it when the study
+ends, and once a day.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from django.db.models import Avg, Max, QuerySet
 from django.db.models.functions import Ln
 from django.utils import timezone
 
-from benchmarks.models import Device
+from benchmarks.models import Device, Host
 from tuning.models import Slot, Slowdown, Study
 from tuning.results.baseline_runs import line_token, newest_studies, runs_of_baselines
 from tuning.statistics.change_points import levels
@@ -25,8 +26,19 @@ _LINE = ("device", "candidate__config", "workload", "run__server__flavour")
 
 def learn_slowdowns(study: Study) -> None:
     """Look again at each baseline that the study measured, and store where its level fell last."""
-    lines = runs_of_baselines().filter(study=study).order_by().values(*_LINE).distinct()
-    for line in lines:
+    _learn(runs_of_baselines().filter(study=study))
+
+
+def learn_lately(host: Host) -> None:
+    """The same of what the host measured lately: no study may have ended since an older version,
+    which stored none of it, and the database may have been away when one did.
+    """
+    since = timezone.now() - LATELY
+    _learn(runs_of_baselines().filter(run__host=host, run__finished_at__gte=since))
+
+
+def _learn(measured: QuerySet[Slot]) -> None:
+    for line in measured.order_by().values(*_LINE).distinct():
         device, *names = line.values()
         key = {"device_id": device, "line": line_token(*names)}
         if found := _last_fall(runs_of_baselines().filter(**line)):
