@@ -23,6 +23,7 @@ from tuning.models import Study, StudyState
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
+from tuning.statistics.gate import GatePlan, Limit
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +36,7 @@ def words(client: Client, study: Study) -> str:
 
 def asked(text: str) -> dict[str, Any]:
     """What the command in a report asks for."""
-    found = re.search(r"manage\.py (advise .*?) Server program", text)
+    found = re.search(r"manage\.py ((?:advise|gate) .*?) Server program", text)
     assert found is not None
     name, *arguments = shlex.split(found[1])
     parser = load_command_class("advisor", name).create_parser("manage.py", name)
@@ -130,6 +131,24 @@ def test_the_command_has_the_memory_or_the_server_that_it_stands_for(
     )
     assert (options["data_size"], options["memory"]) == (200 * 10**9, 48 * 10**9)
     assert options["memory_limit"] is None
+
+
+def test_the_command_of_a_gate_asks_for_a_gate(admin_client: Client) -> None:
+    plan = GatePlan((Limit(Metric.TPMP, 0.03), Limit(Metric.P95, 0.05)), 0.9, max_pairs=12)
+    names = factories.NAMES[:2]
+    facts: dict[str, Any] = {"gate": plan.as_json(), "template": "gate", "binary_log": "on"}
+    study = factories.make_study(name="every night", names=names, blocks=1, **facts)
+    text = words(admin_client, study)
+    options = asked(text)
+    candidate = study.candidates.select_related("config").get(is_baseline=False)
+    assert options["name"] == "every night"
+    assert candidate.config.hash.startswith(options["config"])
+    assert options["baseline"] == "default"
+    assert str(options["server"]) == str(options["baseline_server"]) == study.server.path
+    assert options["limit"] == list(plan.limits)
+    assert (options["confidence"], options["pairs"]) == (90.0, 12)
+    assert options["binlog"] == "on"
+    assert "Configs of your own" not in text
 
 
 def test_the_command_emulates_what_was_emulated(admin_client: Client) -> None:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Sequence
 
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.inventory.devices import NATIVE
+from benchmarks.models import BinaryLog, Workload
 from tuning.models import Study
 from tuning.results.study_result import StudyResult
 from tuning.scale_model.model import ScaleModel
+from tuning.statistics.gate import LIMIT_NAMES, GatePlan
 from tuning.studies.again import search_again
+from tuning.studies.named_configs import DEFAULTS
 from tuning.studies.request import SearchRequest
 from tuning.studies.search_texts import OBJECTIVES, keep_text
+
+_CANDIDATE = "config", "server"
 
 
 def command_of(result: StudyResult) -> list[str]:
     """Its parts, each an option with its value. Configs of a user's own are not among them."""
     study, devices = result.study, list(result.devices.values())
+    if study.gate is not None:
+        return _parts("gate", _gate(result, GatePlan.from_json(study.gate)))
     workloads = list(result.workloads.values())
-    first = workloads[0]
     options: list[tuple[str, ...]] = [
         ("--template", study.template),
         ("--host", study.host.name),
@@ -31,16 +38,7 @@ def command_of(result: StudyResult) -> list[str]:
     if set(profiles) & set(shipped_profiles()):
         options += [("--emulate", name) for name in dict.fromkeys(profiles)]
     options += _memory(result)
-    options += [
-        ("--warehouses", str(first.warehouses)),
-        ("--connections", ",".join(str(one.connections) for one in workloads)),
-        ("--warmup", str(first.warmup_s)),
-        ("--measure", str(first.measure_s)),
-        ("--driver", first.driver),
-    ]
-    options += [("--load-host", host.name) for host in first.load_hosts_in_order]
-    if study.budget_minutes:
-        options.append(("--budget", str(study.budget_minutes)))
+    options += _load(study, workloads)
     search = search_again(study)
     options += _blocks(study) if search is None else _searched(search)
     options += [("--durability", study.durability)] if study.durability != "D0" else []
@@ -50,7 +48,46 @@ def command_of(result: StudyResult) -> list[str]:
     takes_apart = search is not None or (template is not None and template.takes_apart)
     options += _unless_usual("take-apart", study.takes_apart, usual=takes_apart)
     options += _unless_usual("recovery", study.crash_tests, usual=search is not None)
-    return ["manage.py advise", *(shlex.join(one) for one in options)]
+    return _parts("advise", options)
+
+
+def _parts(command: str, options: Iterable[tuple[str, ...]]) -> list[str]:
+    return [f"manage.py {command}", *(shlex.join(one) for one in options)]
+
+
+def _load(study: Study, workloads: Sequence[Workload]) -> list[tuple[str, ...]]:
+    first = workloads[0]
+    options: list[tuple[str, ...]] = [
+        ("--warehouses", str(first.warehouses)),
+        ("--connections", ",".join(str(one.connections) for one in workloads)),
+        ("--warmup", str(first.warmup_s)),
+        ("--measure", str(first.measure_s)),
+        ("--driver", first.driver),
+    ]
+    options += [("--load-host", host.name) for host in first.load_hosts_in_order]
+    if study.budget_minutes:
+        options.append(("--budget", str(study.budget_minutes)))
+    return options
+
+
+def _gate(result: StudyResult, plan: GatePlan) -> list[tuple[str, ...]]:
+    """Its configs by the hashes under which they are stored."""
+    study = result.study
+    options: list[tuple[str, ...]] = [("--name", study.name)]
+    for one in result.candidates.values():
+        config, server = ("baseline", "baseline-server") if one.is_baseline else _CANDIDATE
+        stored = one.config.hash[:12] if one.config.knobs else DEFAULTS
+        options += [(f"--{config}", stored), (f"--{server}", one.measured_on.path)]
+    for limit in plan.limits:
+        sign = "-" if limit.metric.more_is_better else "+"
+        options.append(("--limit", f"{LIMIT_NAMES[limit.metric]} {sign}{limit.loss * 100:g}%"))
+    options += [("--confidence", f"{plan.confidence * 100:g}"), ("--pairs", str(plan.max_pairs))]
+    options += [("--host", study.host.name)]
+    options += [("--device", one.data_dir) for one in result.devices.values()]
+    options += _load(study, list(result.workloads.values()))
+    options += [("--durability", study.durability)] if study.durability != "D0" else []
+    is_usual = study.binary_log == BinaryLog.DEFAULT
+    return options if is_usual else [*options, ("--binlog", study.binary_log)]
 
 
 def _memory(result: StudyResult) -> list[tuple[str, ...]]:
