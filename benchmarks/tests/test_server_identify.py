@@ -148,7 +148,7 @@ def test_a_program_is_read_again_only_when_it_has_changed(
         read.append(file.name)
         return hashlib.new(name, file.read())
 
-    monkeypatch.setattr(binary_module.hashlib, "file_digest", digest)
+    monkeypatch.setattr(hashlib, "file_digest", digest)
     program = tmp_path / "mysqld"
 
     def expect(content: bytes, times: int) -> None:
