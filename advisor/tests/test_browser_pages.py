@@ -32,14 +32,16 @@ IN_FULL: dict[str, Any] = {"resultTypes": ["violations"]}
 IN_THE_OTHER_THEME = IN_FULL | {"runOnly": ["color-contrast"]}
 # With all that is folded left so.
 MAX_PHONE_PX = 8_000
-# axe-core takes seconds for each thousand elements. Of the rows of a table that differ in their
-# text alone two are looked at, and of drawings, whose insides it does not judge, one.
+# axe-core takes seconds for each thousand elements. Of the rows of a table that differ in text and
+# addresses alone two are looked at, and of drawings, whose insides it does not judge, one.
 ALIKE_ARE_TAKEN_OUT = """() => {
     for (const body of document.querySelectorAll("tbody")) {
         const seen = {};
         for (const row of [...body.rows]) {
             const parts = [row, ...row.querySelectorAll("*")];
-            const kind = parts.map((one) => one.tagName + "." + one.className).join();
+            const kind = parts.map((one) => [
+                one.tagName, ...["class", "role", "type"].map((name) => one.getAttribute(name)),
+                ...one.getAttributeNames().sort()].join()).join(";");
             seen[kind] = (seen[kind] ?? 0) + 1;
             if (seen[kind] > 2) row.remove();
         }
