@@ -211,6 +211,11 @@ class Study(JobRow):
         return is_bounded and not self.extended_by
 
     @property
+    def first_blocks(self) -> int:
+        """The blocks that it was requested with: who asks again pays for no extension."""
+        return self.blocks - self.added_blocks
+
+    @property
     def may_end_early(self) -> bool:
         """Whether it may take less time than is planned: a race or a gate that is decided early
         does, and so does a study without a winner to be confirmed.

@@ -22,6 +22,8 @@ from advisor.access.roles import Role
 from advisor.access.tokens import create_token
 from advisor.api.serializers.requests import StudyRequestSerializer
 from advisor.api.sparing import Sparing
+from advisor.pages.new_study.again import initial_of
+from advisor.pages.report.command import command_of
 from advisor.tests import factories
 from advisor.tests.search_study import searching_study
 from advisor.tests.test_api import error
@@ -30,8 +32,10 @@ from tuning.bundles import read
 from tuning.bundles.repeat import repeat_request
 from tuning.bundles.write import write_bundle
 from tuning.models import Candidate, Slot, Study, StudyState
+from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
+from tuning.studies.again import request_again
 from tuning.studies.lifecycle import extend_study
 from tuning.studies.request import SearchRequest
 
@@ -170,7 +174,7 @@ def test_the_request_that_repeats_a_study_is_one(make: Callable[[], Study]) -> N
     body.study_request()
 
 
-def test_the_request_that_repeats_an_extended_study_asks_for_its_first_blocks() -> None:
+def test_an_extended_study_is_asked_for_again_with_its_first_blocks() -> None:
     study = factories.measured_study()
     asked = study.blocks
     for blocks in (2, 3):
@@ -178,6 +182,8 @@ def test_the_request_that_repeats_an_extended_study_asks_for_its_first_blocks() 
         extend_study(study, blocks)
     assert study.blocks == asked + 5
     assert repeat_request(study)["blocks"] == asked
+    assert request_again(study).blocks == initial_of(study)["blocks"] == asked
+    assert f"--blocks {asked}" in command_of(StudyResult(study))
 
 
 def test_the_request_that_repeats_a_search_asks_for_the_same() -> None:

@@ -62,7 +62,7 @@ def repeat_request(study: Study) -> dict[str, Any]:
         request["budget_minutes"] = study.budget_minutes
         return request
     request |= {
-        "blocks": study.blocks - study.added_blocks,
+        "blocks": study.first_blocks,
         "races": study.races,
         "confirms": study.confirms,
         "keeps_duplicates": study.keeps_duplicates,

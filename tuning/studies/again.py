@@ -15,7 +15,8 @@ from tuning.studies.request import SearchRequest, StudyRequest
 
 
 def request_again(study: Study) -> StudyRequest:
-    """With the same host, server program, devices, sizes, files and search, and a new seed.
+    """With the same host, server program, devices, sizes, files and search, and a new seed; of a
+    study that was extended with its first blocks.
 
     Files are written anew from the values that were measured, which are those for its server; of
     a scale model from those for the real server.
@@ -39,7 +40,7 @@ def request_again(study: Study) -> StudyRequest:
         connections=[one.connections for one in workloads],
         warmup_s=first.warmup_s,
         measure_s=first.measure_s,
-        blocks=study.blocks if study.search is None else None,
+        blocks=study.first_blocks if study.search is None else None,
         durability=Durability(study.durability),
         keeps_duplicates=study.keeps_duplicates and study.search is None,
         races=study.races if study.search is None else None,

@@ -102,8 +102,7 @@ def _memory(result: StudyResult) -> list[tuple[str, ...]]:
 
 
 def _blocks(study: Study) -> list[tuple[str, ...]]:
-    """Those that it was requested with, before it was extended."""
-    options: list[tuple[str, ...]] = [("--blocks", str(study.blocks - study.added_blocks))]
+    options: list[tuple[str, ...]] = [("--blocks", str(study.first_blocks))]
     options += [] if study.races else [("--no-race",)]
     options += [] if study.confirms else [("--no-confirm",)]
     options += [("--keep-duplicates",)] if study.keeps_duplicates else []
