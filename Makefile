@@ -135,7 +135,7 @@ format:
 # The lock files hold for every Python from 3.11 on and every platform; no index is written down.
 # Newer versions: make lock UPGRADE=--upgrade
 lock:
-	@for name in requirements requirements-dev scripts/pip; do \
+	@for name in requirements requirements-dev scripts/uv; do \
 	    $(PYTHON_BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	        --generate-hashes --no-emit-index-url --no-emit-find-links \
 	        --custom-compile-command 'make lock' $(UPGRADE) $$name.in -o $$name.txt || exit 1; \

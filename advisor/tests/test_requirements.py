@@ -26,7 +26,7 @@ def locked(name: str) -> list[Requirement]:
     return [Requirement(line.partition("--hash")[0]) for line in lines]
 
 
-@pytest.mark.parametrize("name", ["requirements", "requirements-dev", "scripts/pip"])
+@pytest.mark.parametrize("name", ["requirements", "requirements-dev", "scripts/uv"])
 def test_every_direct_dependency_is_locked_at_a_version_that_it_allows(name: str) -> None:
     pins = {canonicalize_name(pin.name): pin for pin in locked(f"{name}.txt")}
     for requirement in wanted(f"{name}.in"):
@@ -36,13 +36,13 @@ def test_every_direct_dependency_is_locked_at_a_version_that_it_allows(name: str
         assert requirement.specifier.contains(version), f"run `make lock`: {requirement}"
 
 
-@pytest.mark.parametrize("name", ["requirements", "requirements-dev", "scripts/pip"])
+@pytest.mark.parametrize("name", ["requirements", "requirements-dev", "scripts/uv"])
 def test_every_direct_dependency_says_why_it_is_there(name: str) -> None:
     for line in (REPOSITORY / f"{name}.in").read_text().splitlines():
         assert not re.match(r"\w", line) or " # " in line, line
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "scripts/pip.txt"])
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "scripts/uv.txt"])
 def test_the_lock_names_no_index_and_no_path(name: str) -> None:
     text = (REPOSITORY / name).read_text()
     for trace in ("://", "--index-url", "--find-links", "@ file", "/home", "/root", "/tmp"):
