@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from advisor.access.roles import Role
 from advisor.tests import factories
-from benchmarks.models import CrashTest, Host, JobState, Run, RunState
+from benchmarks.models import CrashTest, Device, Host, JobState, Run, RunState
 from tuning.models import Candidate, Recommendation, Study, StudyState
 from tuning.results import overview
 from tuning.results.known_devices import known_devices
@@ -133,6 +133,23 @@ def test_a_study_that_ends_while_the_page_is_made_is_asked_for_again(
         stamp = admin_client.get(HOME).context["stamp"]
     answer = admin_client.get(reverse("home-live") + f"?seen={stamp}")
     assert answer.headers["HX-Refresh"] == "true"
+
+
+@pytest.mark.parametrize("what", ["device", "host"])
+def test_an_answer_whose_device_is_retired_while_the_page_is_made_is_shown(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    study = factories.measured_study(blocks=1)
+    read_ended = overview._ended
+
+    def retired_just_after() -> tuple[list[Study], list[Study]]:
+        rows = Device.objects if what == "device" else Host.objects
+        rows.update(retired_at=timezone.now())
+        return read_ended()
+
+    monkeypatch.setattr(overview, "_ended", retired_just_after)
+    assert study.name in text_of(admin_client, HOME).partition("Running now")[0]
+    assert "Download my.cnf" not in text_of(admin_client, HOME)
 
 
 def test_studies_that_wait_or_are_paused_are_counted(admin_client: Client) -> None:

@@ -16,6 +16,7 @@ from advisor.charts.boards import run_figures
 from advisor.pages.study.boards import board_key
 from advisor.tests import factories
 from advisor.tests.device_rows import NVME, SATA, measured_on
+from advisor.tests.search_study import queued_slot, searching_study
 from benchmarks.models import Device, Host, Run, RunState, Sample, Workload
 from tuning.comparison.devices import measured_runs
 from tuning.models import Study, StudyState
@@ -168,3 +169,15 @@ def test_devices_are_compared_once_for_all_who_ask(
     assert len(read) == 4, "until it is to be measured again"
     Device.objects.filter(studies=study).update(data_dir="/srv/moved")
     assert "/srv/moved" in asked(admin_client, OF_DEVICES[2])[0]
+
+
+def test_a_config_that_a_search_finds_while_a_page_is_made_is_left_to_the_next() -> None:
+    study = searching_study(3)
+    at_once, later = (StudyResult(Study.objects.get(pk=study.pk)) for _ in range(2))
+    assert len(later.candidates) == 5
+    newest = study.candidates.get(name="search-1")
+    newest.pk, newest.name = None, "search-99"
+    newest.save()
+    queued_slot(study, newest, 2)
+    assert [len(one.slots) for one in (at_once, later)] == [6, 5]
+    assert later.boards is not None

@@ -102,9 +102,13 @@ def slot_rows(
     devices: Mapping[int, Device],
     workloads: Mapping[int, Workload],
 ) -> list[SlotRow]:
-    """The slots in order; asks once more for each time that runs were measured again."""
+    """The slots in order; asks once more for each time that runs were measured again.
+
+    Without those of candidates that a search has found since the candidates were read.
+    """
     own = len(_SLOT)
-    newest = [(one[:own], RunRow(*one[own:])) for one in columns]
+    slots = ((one[:own], RunRow(*one[own:])) for one in columns)
+    newest = [(slot, run) for slot, run in slots if slot[-3] in candidates]
     replaced = _replaced(run for _, run in newest)
     found = []
     for slot, run in newest:

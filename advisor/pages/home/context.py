@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
+
 from advisor.wording.answers import named_answers
 from advisor.wording.history import change_text, day
 from advisor.wording.hosts import STATE_WORDS, TONES
@@ -101,9 +103,9 @@ def answer_cards(answers: Sequence[Answer]) -> list[AnswerCard]:
     """The names of devices differ among those of one host."""
     of_host: dict[int, list[Device]] = defaultdict(list)
     there = {one.host.pk for one in answers}
-    for device in Device.objects.filter(host__in=there, retired_at=None).defer(
-        "identity", "log_identity"
-    ):
+    # One that has been retired since its answer was read is named too.
+    named = Q(retired_at=None) | Q(pk__in={one.found.device_id for one in answers})
+    for device in Device.objects.filter(named, host__in=there).defer("identity", "log_identity"):
         of_host[device.host_id].append(device)
     names = {host: device_names(devices) for host, devices in of_host.items()}
     return [
