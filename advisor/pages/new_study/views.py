@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from django.contrib import messages
@@ -57,10 +58,11 @@ _DEPEND_ON_THE_HOST = (
 
 @dataclass
 class _Answer:
-    """What the page shows beside the form."""
+    """What the page shows beside the form. `problems` are those that no check below shows."""
 
     configs: list[ConfigText] = field(default_factory=list)
     config_errors: list[str] = field(default_factory=list)
+    is_refused: bool = False
     problems: list[Problem] = field(default_factory=list)
     checks: list[CheckView] = field(default_factory=list)
     only_checked: bool = False
@@ -103,12 +105,12 @@ def study_new(request: HttpRequest) -> HttpResponse:
             try:
                 address = _start(form, answer, request.user)
             except InvalidConfig as error:
-                answer.problems = list(error.problems)
+                answer.is_refused, answer.problems = True, list(error.problems)
             except (TuningError, BenchmarkError) as error:
                 form.add_refusal(error)
             else:
                 return redirect(address)
-        if answer.only_checked or answer.problems:
+        if answer.only_checked or answer.is_refused:
             _check(form, template, answer)
     # htmx takes the result out of the page, and ignores a response with an error status.
     is_fine = answer.only_checked and (form.is_valid() or request.htmx)  # type: ignore[attr-defined]
@@ -291,6 +293,11 @@ def _check(form: NewStudyForm, template: StudyTemplate, answer: _Answer) -> None
                 )
             )
             for config in answer.configs
+        ]
+        found = chain.from_iterable(check.checked.report.problems for check in answer.checks)
+        shown = {(one.source, one.line, one.name) for one in found}
+        answer.problems = [
+            one for one in answer.problems if (one.source, one.line, one.name) not in shown
         ]
     except (TuningError, BenchmarkError) as error:
         form.add_refusal(error)

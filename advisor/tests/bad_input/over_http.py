@@ -432,7 +432,7 @@ def _refusals(answer: Any) -> str:
     text = answer.content.decode()
     found = re.findall(
         r'<ul class="errorlist".*?</ul>|<(?:p|div) class="notice (?!warning" id="offline).*?</'
-        r'|<table [^>]*id="config-problems">.*?</table>',
+        r'|<table [^>]*id="config-problems">.*?</table>|<section class="card bad".*?</section>',
         text,
         re.DOTALL,
     )
