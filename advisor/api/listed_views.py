@@ -50,7 +50,7 @@ class ServerListView(APIView):
 class ConfigView(APIView):
     @extend_schema(
         operation_id="get_config",
-        summary="A stored config by its hash: its knobs and the studies that have it",
+        summary="A stored config by its hash: its variables and the studies that have it",
         responses={200: StoredConfigSerializer, 404: error_response("There is no such config.")},
     )
     def get(self, request: Request, digest: str) -> Response:

@@ -82,7 +82,7 @@ def parallel_figure(found: SearchResult, space: Space, order: Sequence[str]) -> 
         range=[-0.4, len(axes) + 0.4],
         showgrid=False,
         zeroline=False,
-        title_text="knobs, and the result of each config",
+        title_text="variables, and the result of each config",
     )
     figure.update_yaxes(
         visible=False, range=[-0.22, 1.14], showgrid=False, zeroline=False, fixedrange=True

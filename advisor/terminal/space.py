@@ -20,7 +20,7 @@ def print_space(found: SearchHere, console: Console) -> None:
         table.add_column(title, overflow="fold")
     for line in space_lines(space):
         table.add_row(line.name, line.values, line.default, line.source)
-    console.print(f"A search changes {len(space.dimensions)} knobs:", style="bold")
+    console.print(f"A search changes {len(space.dimensions)} variables:", style="bold")
     console.print(table)
     if found.model is not None:
         console.print(found.model.note_on_sizes, markup=False)

@@ -360,12 +360,12 @@ def test_a_refusal_keeps_the_code_of_the_service(api: Client, service: Service) 
 
 
 def test_an_invalid_config_lists_its_lines(api: Client, service: Service) -> None:
-    service.refusal = InvalidConfig([Problem("prod", 2, "datadir", "a path is no knob")])
+    service.refusal = InvalidConfig([Problem("prod", 2, "datadir", "a path is no variable")])
     found = error(post(api, {}), 400)
     assert found["code"] == "invalid_config"
     assert found["details"] == {
         "problems": [
-            {"config": "prod", "line": 2, "option": "datadir", "reason": "a path is no knob"}
+            {"config": "prod", "line": 2, "option": "datadir", "reason": "a path is no variable"}
         ]
     }
 

@@ -326,7 +326,7 @@ def test_advise_prints_the_space_and_stores_nothing(
     arguments = ["--show-space", "--device", str(tmp_path)]
     call_command("advise", *arguments, "--knobs", f"{POOL},{METHOD}")
     shown = capsys.readouterr().out
-    assert "A search changes 2 knobs:" in shown
+    assert "A search changes 2 variables:" in shown
     assert POOL in shown
     assert "128M to " in shown
     with pytest.raises(SystemExit) as ended:
@@ -347,14 +347,14 @@ def test_the_form_offers_a_search_first_and_shows_its_space(
     asked = blank | {"action": "space", "search_knobs": "3", "search_bounds": f"{POOL}=1G..2G"}
     answer = admin_client.post("/studies/new/", asked)
     assert answer.status_code == 200, answer.context["form"].errors
-    assert "3 knobs are searched" in answer.content.decode()
+    assert "3 variables are searched" in answer.content.decode()
     assert "1G to 2G" in answer.content.decode()
     assert not Study.objects.exists()
     for name, value, said in (
         ("search_bounds", f"{POOL}=2G..1G", "leaves nothing to try"),
         ("search_keep", "p95=3", "is no limit such as"),
         ("search_pinned", "nonsense", "is not name=value"),
-        ("search_free", "nonsense", "has no knob nonsense"),
+        ("search_free", "nonsense", "has no variable nonsense"),
         ("budget_minutes", "3", "too little for a search"),
     ):
         answer = admin_client.post("/studies/new/", blank | {name: value})

@@ -73,7 +73,7 @@ def test_a_search_that_has_measured_nothing_shows_its_space(
 ) -> None:
     html = page(admin_client, begun)
     assert "No config has been measured yet." in html
-    assert "Search space: 2 knobs" in html
+    assert "Search space: 2 variables" in html
     assert "innodb_page_cleaners = 4" in html
     assert "a book" in html
     assert charts(admin_client, begun) == {}

@@ -32,14 +32,14 @@ def importance_note(found: Importance) -> str:
     """What was learned from, or that there is too little of it."""
     if not found.is_enough:
         return (
-            f"How much each knob matters: {TOO_FEW}. {found.configs} configs have a result, and "
-            f"it takes {MIN_CONFIGS}."
+            f"How much each variable matters: {TOO_FEW}. {found.configs} configs have a result, "
+            f"and it takes {MIN_CONFIGS}."
         )
     together = f"{found.together * 100:.0f} %"
     return (
         f"From a model of {found.runs} short runs of {found.configs} configs over the whole "
-        f"search space. Combinations of knobs make {together} of the variation. This is a hint "
-        "where to look, not evidence."
+        f"search space. Combinations of variables make {together} of the variation. This is a "
+        "hint where to look, not evidence."
     )
 
 

@@ -29,8 +29,8 @@ _CHANGE = {
     Dynamic.NO_EFFECT: "while the server runs, without effect",
 }
 _SET_BY = {
-    SetBy.ADVISOR: "Not a knob: the advisor sets the location of files.",
-    SetBy.STUDY: "Not a knob: binary logging is set for a study as a whole.",
+    SetBy.ADVISOR: "Not for a config: the advisor sets the location of files.",
+    SetBy.STUDY: "Not for a config: binary logging is set for a study as a whole.",
 }
 _SCALES = {
     Scales.MEMORY: "Scales with the memory.",
@@ -39,7 +39,7 @@ _SCALES = {
     Scales.CORES: "Scales with the CPUs.",
     Scales.NONE: "Does not scale.",
 }
-_HEAD = """# The knobs
+_HEAD = """# The variables
 
 Every server variable that the advisor knows: its purpose for OLTP, its default on each server,
 how it can be changed, its risks, and which values are worth testing. A config may set these and no

@@ -70,9 +70,9 @@ _HEAD = """# The whitepaper's parameters on current servers
 
 "Accelerating OLTP performance with NVMe SSDs" (2016) lists its parameters in Tables 5 to 8 of its
 Appendix A, for MySQL and Percona Server 5.7. This page shows what has become of each of them on
-current servers. It is generated from the knob catalogue (`tuning/catalogue/knobs.yaml`, which has
-the source of every fact) by `manage.py knobs_docs`. What is sized or dropped for the actual server
-is shown line by line in every study.
+current servers. It is generated from the catalogue of variables (`tuning/catalogue/knobs.yaml`,
+which has the source of every fact) by `manage.py knobs_docs`. What is sized or dropped for the
+actual server is shown line by line in every study.
 
 The servers are {servers}.
 "Kept" compares the default with that of the paper's server, 5.7.11.

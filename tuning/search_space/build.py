@@ -52,7 +52,9 @@ def build_space(request: SpaceRequest, situation: Situation) -> Space:
     kept = tuple(within_rules(dimensions, _fixed(request, pinned, names), request, situation))
     if not kept:
         raise BadSpace(
-            "empty_space", "nothing is left to search: every knob is pinned", field="search.knobs"
+            "empty_space",
+            "nothing is left to search: every variable is pinned",
+            field="search.knobs",
         )
     names = {one.name for one in kept}
     if lacking := [name for name in (*request.names, *request.free) if name not in names]:
@@ -145,7 +147,7 @@ def _known(name: str, situation: Situation, field: str) -> Knob:
     near = catalogue.closest(name, situation.target)
     hint = f"; did you mean {near}?" if near and near != name else ""
     raise BadSpace(
-        "unknown_knob", f"{situation.target} has no knob {name} to search{hint}", field=field
+        "unknown_knob", f"{situation.target} has no variable {name} to search{hint}", field=field
     )
 
 
@@ -153,9 +155,11 @@ def _count(request: SpaceRequest) -> int:
     asked = len({*request.names, *request.free, *request.bounds})
     count = max(DEFAULT_COUNT, asked) if request.count is None else request.count
     if not 1 <= count <= MAX_COUNT or asked > MAX_COUNT:
-        raise BadSpace("bad_count", f"a search takes 1 to {MAX_COUNT} knobs", field="search.knobs")
+        raise BadSpace(
+            "bad_count", f"a search takes 1 to {MAX_COUNT} variables", field="search.knobs"
+        )
     if not request.names and count < asked:
-        message = f"{count} knobs are to be searched, but {asked} are named or have bounds"
+        message = f"{count} variables are to be searched, but {asked} are named or have bounds"
         raise BadSpace("bad_count", message, field="search.knobs")
     return count
 

@@ -88,10 +88,10 @@ def check_request(request: GateRequest) -> None:
         if side.file is not None and side.stored:
             raise BadRequest("name a file or a stored config, not both", field=f"{label}.stored")
         if len(side.knobs) > MAX_SETTINGS:
-            reason = f"at most {MAX_SETTINGS} knobs can be changed; write a my.cnf"
+            reason = f"at most {MAX_SETTINGS} variables can be changed; write a my.cnf"
             raise BadRequest(reason, field=f"{label}.knobs")
     ours = request.candidate
     if not (ours.names_config or ours.knobs or ours.server is not None):
         raise BadRequest(
-            "a candidate has a config, knobs or a server of its own", field="candidate"
+            "a candidate has a config, variables or a server of its own", field="candidate"
         )

@@ -65,13 +65,17 @@ class SearchRequest:
         """Raises BadRequest for an invalid number."""
         count = self.knobs if isinstance(self.knobs, int) else len(self.knobs or ("any",))
         if not 1 <= count <= MAX_KNOBS:
-            raise BadRequest(f"a search can change 1 to {MAX_KNOBS} knobs", field="search.knobs")
+            raise BadRequest(
+                f"a search can change 1 to {MAX_KNOBS} variables", field="search.knobs"
+            )
         if len(self.free) > MAX_KNOBS:
-            raise BadRequest(f"a search can change at most {MAX_KNOBS} knobs", field="search.free")
+            raise BadRequest(
+                f"a search can change at most {MAX_KNOBS} variables", field="search.free"
+            )
         for name in ("pinned", "bounds"):
             if len(getattr(self, name)) > MAX_SETTINGS:
                 raise BadRequest(
-                    f"at most {MAX_SETTINGS} knobs can be named", field=f"search.{name}"
+                    f"at most {MAX_SETTINGS} variables can be named", field=f"search.{name}"
                 )
 
 

@@ -50,7 +50,7 @@ class TemplateVariant:
     def __post_init__(self) -> None:
         knobs = load_catalogue().knobs
         if unknown := [name for name in self.knobs if name not in knobs or knobs[name].set_by]:
-            raise ValueError(f"{', '.join(unknown)}: not a knob of the catalogue")
+            raise ValueError(f"{', '.join(unknown)}: not a variable of the catalogue")
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -124,7 +124,7 @@ def test_values_take_the_form_that_the_server_shows(line: str, name: str, value:
         # names
         ("innodb_bufer_pool_size = 1G", "did you mean innodb_buffer_pool_size"),
         ("INNODB_IO_CAPACITY = 200", "did you mean innodb_io_capacity"),
-        ("wait_timeout = 28800", "not a knob of the advisor; delete this line"),
+        ("wait_timeout = 28800", "not a variable that the advisor sets; delete this line"),
         ("tx_isolation = READ-COMMITTED", "is called transaction_isolation"),
         ("maximum_join_buffer_size = 1G", "a limit, not a value"),
         # what this server lacks

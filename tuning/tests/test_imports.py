@@ -378,7 +378,7 @@ def test_plan_file_translates_only_when_asked() -> None:
         (b"[mysqld]\nback_log=1;id\n", 2, "whole number"),
         (b"[mysqld]\nback_log=\n", 2, "has an empty value"),
         (b"[mysqld]\nback_log\n", 2, "needs a value"),
-        (b"[mysqld]\n\x1b[31mname=1\n", 2, "not a knob"),
+        (b"[mysqld]\n\x1b[31mname=1\n", 2, "not a variable that the advisor sets"),
     ],
 )
 @pytest.mark.parametrize("origin", [None, ANY_VERSION, MYSQL57])

@@ -257,8 +257,8 @@ def test_connections_are_never_the_same_number_twice(tmp_path: Path) -> None:
         ("\nvariants", "\ndurability: D9\nvariants", "durability"),
         ("title: As it", "logs_with_data: true, title: As it", "needs_log_device is missing"),
         ("title: As it", "logs_with_data: 1, title: As it", "logs_with_data"),
-        ("innodb_doublewrite: ON", "innodb_doublewrit: ON", "innodb_doublewrit: not a knob"),
-        ("innodb_doublewrite: ON", "log_bin: ON", "log_bin: not a knob of"),
+        ("innodb_doublewrite: ON", "innodb_doublewrit: ON", "innodb_doublewrit: not a variable"),
+        ("innodb_doublewrite: ON", "log_bin: ON", "log_bin: not a variable of"),
         (
             "innodb_doublewrite: ON",
             "innodb_doublewrite: [ON]",

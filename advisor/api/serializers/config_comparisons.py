@@ -43,7 +43,7 @@ class ConfigComparisonSerializer(serializers.Serializer[Any]):
     configs = serializers.ListField(child=serializers.CharField(), help_text="As asked for.")
     differences = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField(allow_null=True)),
-        help_text="By knob the value in each config; null: the server's default.",
+        help_text="By variable the value in each config; null: the server's default.",
     )
     places = MeasuredPlaceSerializer(many=True, source="setups")
 
@@ -63,5 +63,5 @@ class DiffSerializer(serializers.Serializer[Any]):
         child=serializers.ListField(
             child=serializers.CharField(allow_null=True), min_length=2, max_length=2
         ),
-        help_text="By knob: [left, right]; null: the server's default.",
+        help_text="By variable: [left, right]; null: the server's default.",
     )

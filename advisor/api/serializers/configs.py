@@ -71,7 +71,7 @@ class CostSerializer(serializers.Serializer[Any]):
 
 
 class CandidateCosts(serializers.ListSerializer[Any]):
-    """The costs of a candidate's knobs on the server of its study."""
+    """The costs of a candidate's variables on the server of its study."""
 
     def get_attribute(self, instance: Candidate) -> list[KnobCost]:
         return costs_of(instance.config.knobs, traits_of(instance.study.server))

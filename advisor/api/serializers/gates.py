@@ -97,7 +97,7 @@ class GateRequestSerializer(StrictSerializer):
         max_length=MAX_GATE_NAME, help_text="What its history goes by, such as nightly."
     )
     candidate = GateSideSerializer(
-        help_text="Without a config it has the baseline's, with knobs or a server of its own."
+        help_text="Without a config it has the baseline's, with `knobs` or a server of its own."
     )
     baseline = GateSideSerializer(**OPTIONAL, help_text="Without a config: the server's defaults.")
     limits = GateLimitsSerializer(

@@ -33,7 +33,7 @@ class ConfigUseSerializer(serializers.Serializer[Any]):
 
 
 class StoredConfigSerializer(serializers.Serializer[Any]):
-    """A set of knob values; identical ones are one."""
+    """A set of values of variables; identical ones are one."""
 
     hash = serializers.CharField()
     knobs = serializers.DictField(child=serializers.CharField())

@@ -73,7 +73,7 @@ class ConfigTextSerializer(serializers.Serializer[Any]):
 
 
 class BoundsField(serializers.ListField):
-    """The lowest and the highest value of a knob, as in a my.cnf."""
+    """The lowest and the highest value of a variable, as in a my.cnf."""
 
     child = serializers.CharField(max_length=MAX_VALUE)
 
@@ -96,30 +96,31 @@ class SearchRequestSerializer(StrictSerializer):
     """Search space and objective; omitted fields use the catalogue's choice."""
 
     knobs = serializers.IntegerField(
-        min_value=1, max_value=MAX_KNOBS, **OPTIONAL, help_text="Number of knobs."
+        min_value=1, max_value=MAX_KNOBS, **OPTIONAL, help_text="Number of variables."
     )
     names = serializers.ListField(
         child=serializers.CharField(max_length=MAX_NAME),
         min_length=1,
         max_length=MAX_KNOBS,
         **OPTIONAL,
-        help_text="Names of the knobs, instead of their number.",
+        help_text="Names of the variables, instead of their number.",
     )
     free = serializers.ListField(
         child=serializers.CharField(max_length=MAX_NAME),
         max_length=MAX_KNOBS,
         required=False,
-        help_text="Names of knobs that are searched in any case, beside those that are chosen.",
+        help_text="Names of variables that are searched in any case, beside those that are "
+        "chosen.",
     )
     pinned = serializers.DictField(
         child=serializers.CharField(max_length=MAX_VALUE),
         required=False,
-        help_text="Knobs that every config of the search sets to this value.",
+        help_text="Variables that every config of the search sets to this value.",
     )
     bounds = serializers.DictField(
         child=BoundsField(min_length=2, max_length=2),
         required=False,
-        help_text="By knob: [lowest, highest].",
+        help_text="By variable: [lowest, highest].",
     )
     objective = serializers.ChoiceField(choices=list(OBJECTIVES), default="tpmP")
     keep = KeepSerializer(required=False)

@@ -41,7 +41,7 @@ class DimensionSerializer(serializers.Serializer[Any]):
 
 class SpaceSerializer(serializers.Serializer[Any]):
     dimensions = DimensionSerializer(
-        many=True, help_text="One per knob, the most promising first."
+        many=True, help_text="One per variable, the most promising first."
     )
     pinned = serializers.DictField(
         child=serializers.CharField(), help_text="Values that every config of the search sets."
@@ -148,8 +148,8 @@ class KnobEffectSerializer(serializers.Serializer[Any]):
     values = serializers.IntegerField(help_text="Different values seen.")
     share = serializers.FloatField(
         allow_null=True,
-        help_text="Of the variation that the model explains, by this knob alone; null: too few "
-        "runs to tell, and the fields below say nothing.",
+        help_text="Of the variation that the model explains, by this variable alone; null: too "
+        "few runs to tell, and the fields below say nothing.",
     )
     worst = serializers.CharField(help_text="Its worst-looking value.")
     best = serializers.CharField(help_text="Its best-looking value.")
@@ -162,7 +162,7 @@ class ImportanceSerializer(serializers.Serializer[Any]):
     runs = serializers.IntegerField(help_text="Short runs that the model has learned from.")
     configs = serializers.IntegerField(help_text="Different configs among them.")
     together = serializers.FloatField(
-        help_text="Share of the variation that only combinations of knobs make."
+        help_text="Share of the variation that only combinations of variables make."
     )
     knobs = KnobEffectSerializer(
         many=True, help_text="The most important first; empty: too few configs to tell."

@@ -297,21 +297,27 @@ class Command(BaseCommand):
             help="print the search space and exit; nothing is stored or measured",
         )
         group.add_argument(
-            "--knobs", metavar="N|NAME[,NAME...]", help="number of knobs to search, or their names"
+            "--knobs",
+            metavar="N|NAME[,NAME...]",
+            help="number of variables to search, or their names",
         )
         group.add_argument(
             "--free",
             default="",
             metavar="NAME[,NAME...]",
-            help="search these knobs in any case, beside those that are chosen",
+            help="search these variables in any case, beside those that are chosen",
         )
         for name, metavar, text in (
             (
                 "--pin",
                 "NAME=VALUE",
-                "set this knob in every config of the search; may be repeated",
+                "set this variable in every config of the search; may be repeated",
             ),
-            ("--bound", "NAME=LOW..HIGH", "search this knob between two values; may be repeated"),
+            (
+                "--bound",
+                "NAME=LOW..HIGH",
+                "search this variable between two values; may be repeated",
+            ),
             (
                 "--keep",
                 "LIMIT",

@@ -1,4 +1,4 @@
-"""`manage.py knobs_docs`: the pages of docs/ that are made from the knob catalogue."""
+"""`manage.py knobs_docs`: the pages of docs/ that are made from the catalogue of variables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGES = {"knobs.md": reference_page, "whitepaper-parameters.md": whitepaper_page
 
 
 class Command(BaseCommand):
-    help = "Write docs/knobs.md and docs/whitepaper-parameters.md from the knob catalogue."
+    help = "Write docs/knobs.md and docs/whitepaper-parameters.md from the catalogue of variables."
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -50,7 +50,7 @@ class SearchFields(forms.Form):
 
     search_knobs = ReadField(
         read_knobs,
-        label="Knobs to search",
+        label="Variables to search",
         help_text="A number, or names separated by commas.",
     )
     search_free = ReadField(
@@ -76,7 +76,7 @@ class SearchFields(forms.Form):
     search_pinned = ReadField(
         read_pinned,
         mark="\n",
-        label="Pinned knobs",
+        label="Pinned variables",
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
         help_text="One per line, such as innodb_flush_method=O_DIRECT; set in every config.",
     )

@@ -106,7 +106,7 @@ class Reader:
             self._hints += 1
             close = load_catalogue().closest(name, self._target)
         hint = f"did you mean {close}?" if close else "delete this line"
-        raise _Refused(f"is not a knob of the advisor; {hint}")
+        raise _Refused(f"is not a variable that the advisor sets; {hint}")
 
 
 def knob_behind_switch(name: str) -> tuple[Knob, str] | None:

@@ -1,4 +1,4 @@
-"""Options that are not knobs, with the reason, so that a production my.cnf gets useful messages.
+"""Options that no config may set, with why, so that a production my.cnf gets useful messages.
 
 An option that is not named here is refused as well, but with a less exact reason.
 """
@@ -12,7 +12,7 @@ from tuning.catalogue.target import ServerTraits
 
 STUDY = "binary logging is set for the whole study, not by a config; delete this line"
 _REPLICA = "belongs to replication or clustering, which is not measured; delete this line"
-_PREFIX = "sets a limit, not a value; set the knob itself"
+_PREFIX = "sets a limit, not a value; set the variable itself"
 
 _REASONS: dict[str, str] = {
     "local_infile": Reason.OWN,  # set by our own loader

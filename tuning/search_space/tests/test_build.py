@@ -327,7 +327,7 @@ def test_nothing_is_left_where_everything_is_pinned() -> None:
     for _ in range(2):
         space = build_space(SpaceRequest(count=MAX_COUNT, pinned=pinned), situation())
         pinned |= {one.name: one.levels[-1] for one in space.dimensions}
-    with pytest.raises(BadSpace, match="every knob is pinned") as refused:
+    with pytest.raises(BadSpace, match="every variable is pinned") as refused:
         build_space(SpaceRequest(count=MAX_COUNT, pinned=pinned), situation())
     assert (refused.value.code, refused.value.field) == ("empty_space", "search.knobs")
 

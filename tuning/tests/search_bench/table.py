@@ -24,7 +24,7 @@ from tuning.tests.search_bench.truth import KINDS, main_effects_only, truth
 
 METHODS: Mapping[str, Make] = {
     "random": RandomSearch,
-    "one knob at a time": OneKnob,
+    "one variable at a time": OneKnob,
     "Optuna TPE": partial(Optuna, sampler=tpe),
     "Optuna CMA-ES": partial(Optuna, sampler=cma),
     "ours": Ours,

@@ -80,7 +80,7 @@ HISTORIES: Mapping[str, Callable[[Truth, int], History]] = {
     "the same place": measured,
     "another device, the emulated SSD with 1 GB": other_device,
     "the same place, figures shuffled": shuffled,
-    "a place where every knob acts the other way round": mirrored,
+    "a place where every variable acts the other way round": mirrored,
 }
 HEAD = (
     "begins with a search of",
