@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from django.urls import reverse
-
 from advisor.charts.figure import Figure
 from advisor.charts.latency import LEGEND
 from advisor.charts.palette import series_style
 from advisor.charts.text import plain
+from advisor.wording.addresses import study_url
 from tuning.comparison.config_history import ConfigResult
 
 
@@ -31,7 +30,8 @@ def history_figure(results: Sequence[ConfigResult], names: Mapping[int, str]) ->
             line={"color": style.colour, "dash": style.dash, "width": 1},
             marker={"color": style.colour, "symbol": style.symbol, "size": 9},
             customdata=[
-                [f"{plain(one.study.name)}, {one.runs} runs", _study_url(one)] for one in there
+                [f"{plain(one.study.name)}, {one.runs} runs", study_url(one.study.pk)]
+                for one in there
             ],
             hovertemplate=(
                 f"{name}<br>%{{customdata[0]}}<br>%{{y:,.0f}} tpmP, %{{x|%Y-%m-%d}}<extra></extra>"
@@ -43,7 +43,3 @@ def history_figure(results: Sequence[ConfigResult], names: Mapping[int, str]) ->
         showlegend=True, legend=LEGEND, margin={"l": 8, "r": 8, "t": 48, "b": 8}, height=340
     )
     return figure
-
-
-def _study_url(one: ConfigResult) -> str:
-    return reverse("study-detail", args=[one.study.pk])

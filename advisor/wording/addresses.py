@@ -9,10 +9,20 @@ from django.urls import reverse
 
 def run_url(pk: int) -> str:
     """The address of a run's page, which a click on its point opens."""
-    return f"{_before_the_number()}{pk}/"
+    return f"{_before_the_number('run-detail')}{pk}/"
+
+
+def study_url(pk: int) -> str:
+    """The address of a study's page."""
+    return f"{_before_the_number('study-detail')}{pk}/"
+
+
+def device_url(pk: int) -> str:
+    """The address of a device's page."""
+    return f"{_before_the_number('device-detail')}{pk}/"
 
 
 # To find one takes Django as long as all else that a row of a table needs.
 @cache
-def _before_the_number() -> str:
-    return reverse("run-detail", args=[0]).removesuffix("0/")
+def _before_the_number(name: str) -> str:
+    return reverse(name, args=[0]).removesuffix("0/")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
-from typing import Any
+from typing import NamedTuple
 
-from django.db.models import Q, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from benchmarks.models import Config, Device, RunState, Workload
 from tuning.models import RANKED_PURPOSES, Slot, Study
+from tuning.ready_query import ReadyQuery
 from tuning.results.baseline_runs import line_token
 from tuning.statistics.analysis import Interval
 from tuning.statistics.side_by_side import ratio_of
@@ -53,53 +54,65 @@ class ConfigResult:
 
 
 def config_history(config: Config) -> list[ConfigResult]:
-    """Newest first, at most MAX_RESULTS; in four queries whatever the number of runs."""
+    """Newest first, at most MAX_RESULTS; in five queries whatever the number of runs."""
     newest = (
         _measured()
         .filter(candidate__config=config)
         .values_list("study", "device", "workload")
-        .distinct()
+        .annotate(last=Max("run__finished_at"))
         .order_by("-study_id", "device", "workload")[:MAX_RESULTS]
     )
-    keys: set[_Key] = {(study, device, workload) for study, device, workload in newest}
-    studies = {study for study, _, _ in keys}
-    rows: dict[_Key, list[Mapping[str, Any]]] = defaultdict(list)
-    baseline: dict[_Key, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in _measured().filter(study__in=studies).filter(_of(config)).values(*_COLUMNS):
-        key = row["study"], row["device"], row["workload"]
-        if row["candidate__config"] == config.pk and key in keys:
+    ended = {(study, device, workload): last for study, device, workload, last in newest}
+    if not ended:
+        return []
+    studies = {study for study, _, _ in ended}
+    rows: dict[_Key, list[_Row]] = defaultdict(list)
+    baseline: dict[_Key, list[_Row]] = defaultdict(list)
+    there = _measured().filter(_of(config), study__in=studies).values_list(*_COLUMNS)
+    # A thousand rows, of which Django would look at each figure.
+    for row in map(_Row._make, ReadyQuery.of(there).rows()):
+        key = row.study, row.device, row.workload
+        if row.config == config.pk and key in ended:
             rows[key].append(row)
-        if row["candidate__is_baseline"]:
+        if row.is_baseline:
             baseline[key].append(row)
-    named = Study.objects.select_related("host", "server").defer(*_UNUSED).in_bulk(studies)
-    devices = Device.objects.in_bulk({device for _, device, _ in keys})
-    workloads = Workload.objects.in_bulk({workload for _, _, workload in keys})
+    shown = Study.objects.select_related("host", "server").only(*_SHOWN).in_bulk(studies)
+    devices = Device.objects.in_bulk({device for _, device, _ in ended})
+    workloads = Workload.objects.in_bulk({workload for _, _, workload in ended})
     return [
-        _result(named[key[0]], devices[key[1]], workloads[key[2]], rows[key], baseline[key])
-        for key in sorted(rows, key=lambda one: (-one[0], one[1], one[2]))
+        _result(
+            *(shown[key[0]], devices[key[1]], workloads[key[2]]),
+            *(last, rows[key], baseline[key]),
+        )
+        for key, last in ended.items()
+        if key in rows
     ]
 
 
+class _Row(NamedTuple):
+    """A run of the config or of a baseline; `study` to `config` are ids."""
+
+    study: int
+    device: int
+    workload: int
+    candidate: int
+    config: int
+    name: str
+    is_baseline: bool
+    block: int
+    purpose: str
+    tpmP: float
+    p95_ms: float | None
+    server_path_length: float | None
+    comparability_key: str
+
+
 _COLUMNS = (
-    "study",
-    "device",
-    "workload",
-    "block",
-    "purpose",
-    "candidate",
-    "candidate__name",
-    "candidate__config",
-    "candidate__is_baseline",
-    "run__tpmP",
-    "run__p95_ms",
-    "run__server_path_length",
-    "run__finished_at",
-    "run__comparability_key",
+    *("study", "device", "workload", "candidate", "candidate__config", "candidate__name"),
+    *("candidate__is_baseline", "block", "purpose"),
+    *("run__tpmP", "run__p95_ms", "run__server_path_length", "run__comparability_key"),
 )
-
-
-# Of each of many studies: what its host has may be tens of kilobytes.
-_UNUSED = "host__inventory", "host__datasets", "host__imported", "log_tail"
+_SHOWN = "name", "host__name", "server__flavour"
 
 
 def _measured() -> QuerySet[Slot]:
@@ -118,40 +131,40 @@ def _result(
     study: Study,
     device: Device,
     workload: Workload,
-    rows: list[Mapping[str, Any]],
-    baseline: list[Mapping[str, Any]],
+    last: datetime | None,
+    rows: Sequence[_Row],
+    baseline: Sequence[_Row],
 ) -> ConfigResult:
-    is_baseline = all(row["candidate__is_baseline"] for row in rows)
+    is_baseline = all(row.is_baseline for row in rows)
     compared = None if is_baseline else ratio_of(_blocks(baseline), _blocks(rows))
-    keys = {row["run__comparability_key"] for row in (*rows, *baseline)}
+    keys = {row.comparability_key for row in (*rows, *baseline)}
     ratio, interval = compared if compared and len(keys) == 1 else (None, None)
-    ended = [row["run__finished_at"] for row in rows if row["run__finished_at"]]
     return ConfigResult(
         study=study,
         device=device,
         workload=workload,
-        config=rows[0]["candidate__config"],
-        candidate=rows[0]["candidate"],
-        name=rows[0]["candidate__name"],
+        config=rows[0].config,
+        candidate=rows[0].candidate,
+        name=rows[0].name,
         is_baseline=is_baseline,
         runs=len(rows),
-        last=max(ended, default=None),
-        tpmP=median(row["run__tpmP"] for row in rows),
-        p95_ms=_median(rows, "run__p95_ms"),
-        server_path_length=_median(rows, "run__server_path_length"),
+        last=last,
+        tpmP=median(row.tpmP for row in rows),
+        p95_ms=_median(row.p95_ms for row in rows),
+        server_path_length=_median(row.server_path_length for row in rows),
         ratio=ratio,
         interval=interval,
     )
 
 
-def _blocks(rows: list[Mapping[str, Any]]) -> dict[tuple[str, int], float]:
+def _blocks(rows: Iterable[_Row]) -> dict[tuple[str, int], float]:
     blocks: dict[tuple[str, int], list[float]] = defaultdict(list)
     for row in rows:
-        blocks[row["purpose"], row["block"]].append(row["run__tpmP"])
+        blocks[row.purpose, row.block].append(row.tpmP)
     # The median of a baseline's two runs is their mean.
     return {block: median(values) for block, values in blocks.items()}
 
 
-def _median(rows: list[Mapping[str, Any]], name: str) -> float | None:
-    known = [row[name] for row in rows if row[name] is not None]
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
     return median(known) if known else None
