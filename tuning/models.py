@@ -322,12 +322,9 @@ class SlotPurpose(models.TextChoices):
     REDUCED = "reduced", "Reduced config"
     GATE = "gate", "Gate"
 
-    @property
-    def is_of_variants(self) -> bool:
-        """Whether its runs are those of a winner that is taken apart."""
-        return self in (SlotPurpose.APART, SlotPurpose.REDUCED)
 
-
+#: Of runs of a winner that is taken apart.
+VARIANT_PURPOSES = frozenset({SlotPurpose.APART, SlotPurpose.REDUCED})
 #: Of runs whose figures say what a candidate is worth: the best of a search's screening runs is
 #: partly luck, and what is left of a config that is taken apart is another config.
 RANKED_PURPOSES = (SlotPurpose.BLOCK, SlotPurpose.CONFIRMATION)

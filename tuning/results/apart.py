@@ -321,7 +321,7 @@ def _comparable(slots: Iterable[SlotRow], purpose: SlotPurpose) -> tuple[Observa
     return tuple(
         observation_of(slot)
         if slot.run.state != RunState.OK or slot.run.comparability_key == usual
-        else replace(observation_of(slot), outcome=NOT_COMPARABLE)
+        else observation_of(slot)._replace(outcome=NOT_COMPARABLE)
         for slot in ended
     )
 

@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from benchmarks.models import CrashTest, Device, RunState, Workload
-from tuning.models import Candidate, CrashSlot, DurabilityClass, Elimination, SlotPurpose
+from tuning.models import (
+    VARIANT_PURPOSES,
+    Candidate,
+    CrashSlot,
+    DurabilityClass,
+    Elimination,
+    SlotPurpose,
+)
 from tuning.results.confirmations import FreshPairs, Pair, judge_pairs, pairs_of
 from tuning.results.crash_recovery import not_recovered
 from tuning.results.slot_rows import RunRow, SlotRow
@@ -24,6 +31,7 @@ from tuning.strategy.changes import count_changes
 from tuning.strategy.racing import FAULTS
 
 NO_LIMITS = Aim()
+_NO_BOARDS = {*VARIANT_PURPOSES, SlotPurpose.GATE}
 
 
 @dataclass(frozen=True)
@@ -237,7 +245,7 @@ def boards_of(
             alpha,
             aim,
             {one.candidate.name: one.test for one in tested if _ids_of(one) == at},
-            [slot for slot in there if SlotPurpose(slot.purpose).is_of_variants],
+            [slot for slot in there if slot.purpose in VARIANT_PURPOSES],
         )
         for at, there in sorted(found.items())
         for ranked in [_for_boards(there)]
@@ -259,11 +267,7 @@ def _for_boards(slots: Sequence[SlotRow]) -> list[SlotRow]:
 
     Those of candidates that a search took no further are none, and so are those of variants.
     """
-    slots = [
-        slot
-        for slot in slots
-        if not SlotPurpose(slot.purpose).is_of_variants and slot.purpose != SlotPurpose.GATE
-    ]
+    slots = [slot for slot in slots if slot.purpose not in _NO_BOARDS]
     raced = {s.candidate_id for s in slots if s.purpose != SlotPurpose.SEARCH}
     return [slot for slot in slots if slot.candidate_id in raced or slot.candidate.is_baseline]
 

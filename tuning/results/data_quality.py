@@ -64,7 +64,7 @@ def data_quality(history: Sequence[RunLine], unwatched: Iterable[str]) -> DataQu
     disturbed = [line for line in history if line.run.state == RunState.DISTURBED]
     kinds: Counter[str] = Counter()
     for line in sorted(disturbed, key=lambda line: line.run.pk):
-        kinds.update({found["kind"] for found in line.run.disturbances})
+        kinds.update({found["kind"] for found in line.run.disturbed_by})
     return DataQuality(
         disturbed=len(disturbed),
         without_figure=sum(line.again is None for line in disturbed),

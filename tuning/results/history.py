@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from benchmarks.models import Run
 from tuning.models import Slot
@@ -13,8 +13,7 @@ from tuning.results.slot_rows import RunRow, SlotRow
 BULKY = ("variables", "fingerprint", "conditions", "step_seconds", "log_tail", "latency")
 
 
-@dataclass(frozen=True)
-class RunLine:
+class RunLine(NamedTuple):
     """A run and its slot; `again` is the run that replaced it."""
 
     slot: SlotRow

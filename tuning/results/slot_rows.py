@@ -1,13 +1,18 @@
 """A study's slots and runs as its results need them: plain columns, read at once.
 
-There may be hundreds. To make objects of Django's of them takes longer than to judge them.
+There may be hundreds. To make objects of Django's of them takes longer than to judge them, and so
+does to decode the documents of all of them, of which few are looked at.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
+
+from django.db.models import TextField
+from django.db.models.functions import Cast
 
 from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, RunState, Workload
 from benchmarks.telemetry.write_debt import WriteDebt
@@ -15,7 +20,10 @@ from tuning.models import Candidate, Slot
 
 
 class RunRow(NamedTuple):
-    """Columns of a run, in their units; `measure_s` is how long its workload is measured."""
+    """Columns of a run, in their units; `measure_s` is how long its workload is measured.
+
+    Of `write_debt` and `disturbances` the text, "" without any; `owes` and `disturbed_by` read it.
+    """
 
     pk: int
     state: str
@@ -39,8 +47,8 @@ class RunRow(NamedTuple):
     trend_pct: float | None = None
     still_warming: bool = False
     debt_grew: bool = False
-    write_debt: dict[str, Any] | None = None
-    disturbances: Sequence[Mapping[str, Any]] = ()
+    write_debt: str | None = None
+    disturbances: str | None = None
     comparability_key: str = ""
 
     @property
@@ -55,7 +63,14 @@ class RunRow(NamedTuple):
     @property
     def owes(self) -> WriteDebt | None:
         """Its write debt; None for a run that was not measured or is older."""
-        return WriteDebt.from_json(self.write_debt) if self.write_debt else None
+        found = json.loads(self.write_debt) if self.write_debt else None
+        return WriteDebt.from_json(found) if found else None
+
+    @property
+    def disturbed_by(self) -> Sequence[Mapping[str, Any]]:
+        """Why it is void, as `benchmarks.telemetry.disturbance.Disturbance.as_document`."""
+        found: list[dict[str, Any]] = json.loads(self.disturbances) if self.disturbances else []
+        return found
 
 
 class SlotRow(NamedTuple):
@@ -84,14 +99,20 @@ class SlotRow(NamedTuple):
 
 Columns = list[Any]
 _SLOT = SlotRow._fields[: SlotRow._fields.index("candidate")]
-_RUN = ["workload__measure_s" if one == "measure_s" else one for one in RunRow._fields]
+_DOCUMENTS = "write_debt", "disturbances"
+
+
+def _columns(run: str = "") -> list[str | Cast]:
+    """Those of a run, which is found under this name."""
+    names = ["workload__measure_s" if one == "measure_s" else one for one in RunRow._fields]
+    return [Cast(run + n, TextField()) if n in _DOCUMENTS else run + n for n in names]
 
 
 def slot_columns(studies: Iterable[int]) -> dict[int, list[Columns]]:
     """What `slot_rows` needs of each study, by its primary key, in one query."""
     found: dict[int, list[Columns]] = {pk: [] for pk in studies}
     rows = Slot.objects.filter(study__in=list(found)).order_by("order")
-    for pk, *columns in rows.values_list("study_id", *_SLOT, *(f"run__{one}" for one in _RUN)):
+    for pk, *columns in rows.values_list("study_id", *_SLOT, *_columns("run__")):
         found[pk].append(columns)
     return found
 
@@ -123,7 +144,9 @@ def _replaced(newest: Iterable[RunRow]) -> dict[int, RunRow]:
     found: dict[int, RunRow] = {}
     wanted = [run.retry_of_id for run in newest if run.retry_of_id is not None]
     while wanted:
-        older = [RunRow(*one) for one in Run.objects.filter(pk__in=wanted).values_list(*_RUN)]
+        older = [
+            RunRow(*one) for one in Run.objects.filter(pk__in=wanted).values_list(*_columns())
+        ]
         found |= {run.pk: run for run in older}
         wanted = [run.retry_of_id for run in older if run.retry_of_id is not None]
     return found

@@ -11,7 +11,7 @@ import numpy as np
 
 from tuning.statistics import critical
 from tuning.statistics.compare import ALPHA, Contrasts, compare, same_config
-from tuning.statistics.data import Metric, Observation, Table, table
+from tuning.statistics.data import Metric, Observation, Table, tables
 from tuning.statistics.fit import Fit, fit
 
 #: A tied candidate that changes fewer variables is chosen if it looks at most this much worse.
@@ -136,15 +136,14 @@ def analyse_by(
     changes: Mapping[str, int] = NO_CHANGES,
 ) -> dict[Metric, Analysis]:
     """The same by each of several metrics, in less time than one after the other."""
-    seen = list(observations)
-    tables = [table(seen, baseline, candidates, metric) for metric in metrics]
-    if not tables[0].blocks:
-        return {metric: analyse_table(tables[0], metric) for metric in metrics}
+    found = tables(observations, baseline, candidates, metrics)
+    if not found[0].blocks:
+        return {metric: analyse_table(found[0], metric) for metric in metrics}
     # They have the same rows and blocks, and a fit takes as long for several as for one.
-    fitted = fit(np.concatenate([one.y for one in tables]), tables[0].treatment)
+    fitted = fit(np.concatenate([one.y for one in found]), found[0].treatment)
     return {
         metric: analyse_table(data, metric, alpha, changes, fitted.of(at))
-        for at, (metric, data) in enumerate(zip(metrics, tables, strict=True))
+        for at, (metric, data) in enumerate(zip(metrics, found, strict=True))
     }
 
 

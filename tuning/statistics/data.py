@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,7 @@ class Metric(StrEnum):
         return self is Metric.TPMP
 
 
-@dataclass(frozen=True)
-class Observation:
+class Observation(NamedTuple):
     """One finished run. Times in ms, path lengths in cycles per New-Order; None is "no figure".
 
     `outcome` is a value of `benchmarks.outcomes.Outcome`; only figures of "ok" runs count.
@@ -84,13 +84,13 @@ class Table:
     at_most: dict[str, dict[int, float]] = field(default_factory=dict)
 
 
-def table(
+def tables(
     observations: Iterable[Observation],
     baseline: str,
     candidates: Sequence[str] = (),
-    metric: Metric = Metric.TPMP,
-) -> Table:
-    """The runs of one board as arrays. Repeated runs are averaged as logs.
+    metrics: Sequence[Metric] = (Metric.TPMP,),
+) -> list[Table]:
+    """The runs of one board as arrays, one for each metric. Repeated runs are averaged as logs.
 
     Raises ValueError for a replicate other than 0 or 1.
     """
@@ -101,25 +101,39 @@ def table(
     names = (baseline, *(name for name in others if name != baseline))
     blocks = tuple(sorted({run.block for run in seen}))
     index_of = {block: index for index, block in enumerate(blocks)}
-    sign = 1.0 if metric.more_is_better else -1.0
+    row_of = {name: row for row, name in enumerate(names, start=1)}
     cut = {run.candidate for run in seen if run.is_cut_short} - {baseline}
-    found: list[tuple[int, int, float]] = []
     bounds: dict[str, dict[int, float]] = {name: {} for name in names if name in cut}
-    for run in seen:
-        value = run.figure(metric)
-        where = index_of[run.block]
-        if run.candidate in cut:
-            known = run.tpmP_at_most if run.is_cut_short else run.figure(Metric.TPMP)
-            if metric is Metric.TPMP and known is not None:
-                bounds[run.candidate][where] = float(np.log(known))
-        elif value is not None:
-            row = run.replicate if run.candidate == baseline else names.index(run.candidate) + 1
-            found.append((row, where, value))
-    logs: dict[tuple[int, int], list[float]] = {}
-    for (row, where, _), log in zip(found, sign * np.log([v for _, _, v in found]), strict=True):
-        logs.setdefault((row, where), []).append(log)
-    y = np.full((1, len(names) + 1, len(blocks)), np.nan)
-    for (row, where), values in logs.items():
-        y[0, row, where] = values[0] if len(values) == 1 else np.mean(values)
+    for run in seen if cut else ():
+        known = run.tpmP_at_most if run.is_cut_short else run.figure(Metric.TPMP)
+        if run.candidate in cut and known is not None:
+            bounds[run.candidate][index_of[run.block]] = float(np.log(known))
+    counting = [run for run in seen if run.counts and run.candidate not in cut]
+    rows = [r.replicate if r.candidate == baseline else row_of[r.candidate] for r in counting]
+    places = np.array(rows, dtype=int), np.array([index_of[r.block] for r in counting], dtype=int)
     treatment = np.array([0, *range(len(names))])
-    return Table(names, blocks, y, treatment, bounds)
+    found = []
+    for metric in metrics:
+        y = _logs(
+            [getattr(run, metric.value) for run in counting], places, (len(names) + 1, len(blocks))
+        )
+        oriented = y if metric.more_is_better else -y
+        at_most = bounds if metric is Metric.TPMP else {name: {} for name in bounds}
+        found.append(Table(names, blocks, oriented[None], treatment, at_most))
+    return found
+
+
+def _logs(
+    figures: Sequence[float | None],
+    places: tuple[NDArray[np.int64], NDArray[np.int64]],
+    shape: tuple[int, int],
+) -> Floats:
+    """The mean log of the figures above zero at each place (row, column); NaN without any."""
+    values = np.array(figures, dtype=float)
+    known = values > 0
+    at = tuple(index[known] for index in places)
+    total, count = np.zeros(shape), np.zeros(shape)
+    np.add.at(total, at, np.log(values[known]))
+    np.add.at(count, at, 1)
+    mean = np.divide(total, count, out=np.full(shape, np.nan), where=count > 0)
+    return np.asarray(mean)

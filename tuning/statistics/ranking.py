@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from benchmarks.outcomes import Outcome
 from tuning.statistics.analysis import NO_CHANGES, Analysis, Interval, Standing, analyse_by
@@ -93,18 +94,19 @@ def judge_by(
         runs.setdefault(run.candidate, []).append(run)
     analyses = analyse_by(metrics, seen, baseline, candidates or (), alpha, changes)
     drift = find_drift(seen, baseline)
-    return {metric: _judged(analysis, runs, drift) for metric, analysis in analyses.items()}
+    figures = {name: _figures(of_one) for name, of_one in runs.items()}
+    return {metric: _judged(analysis, figures, drift) for metric, analysis in analyses.items()}
 
 
 def _judged(
-    analysis: Analysis, runs: Mapping[str, list[Observation]], drift: Drift | None
+    analysis: Analysis, figures: Mapping[str, dict[str, Any]], drift: Drift | None
 ) -> Judgement:
-    standings = [s for s in analysis.standings if s.name in runs]
+    standings = [s for s in analysis.standings if s.name in figures]
     without = [s for s in standings if s.rank is None]
     # Failed candidates come after those that have not run yet or share no block with the baseline.
-    without.sort(key=lambda s: (not _good(runs[s.name]), bool(runs[s.name])))
-    ranked = [_line(s, runs[s.name], standings) for s in standings if s.rank is not None]
-    ranked += [_line(s, runs[s.name], standings) for s in without]
+    without.sort(key=lambda s: (not figures[s.name]["runs"], bool(figures[s.name]["outcome"])))
+    in_order = [*(s for s in standings if s.rank is not None), *without]
+    ranked = [_line(s, figures[s.name], standings) for s in in_order]
     return Judgement(ranked, analysis, conclude(analysis, drift), drift)
 
 
@@ -114,29 +116,32 @@ def most_tpmP_within(lines: Iterable[Ranked], p95_ms: float) -> list[Ranked]:
     return sorted(fitting, key=lambda line: -(line.tpmP or 0.0))
 
 
-def _good(runs: Iterable[Observation]) -> bool:
-    return any(run.counts for run in runs)
-
-
-def _line(standing: Standing, runs: list[Observation], standings: list[Standing]) -> Ranked:
+def _figures(runs: Sequence[Observation]) -> dict[str, Any]:
+    """What a candidate's line says of its runs, whatever it is ranked by."""
     good = [run for run in runs if run.counts]
     cut = sum(run.is_cut_short for run in runs)
     endings = Counter(run.outcome for run in runs)
+    return {
+        "outcome": Outcome.OK if good else endings.most_common(1)[0][0] if endings else "",
+        "tpmP": _median(run.tpmP for run in good),
+        "p95_ms": _median(run.p95_ms for run in good),
+        "p99_ms": _median(run.p99_ms for run in good),
+        "max_ms": _median(run.max_ms for run in good),
+        "server_path_length": _median(run.server_path_length for run in good),
+        "host_path_length": _median(run.host_path_length for run in good),
+        "runs": len(good),
+        "failures": len(runs) - len(good) - cut,
+        "cut_short": cut,
+    }
+
+
+def _line(standing: Standing, figures: Mapping[str, Any], standings: list[Standing]) -> Ranked:
     return Ranked(
         rank=standing.rank,
         candidate=standing.name,
-        outcome=Outcome.OK if good else endings.most_common(1)[0][0] if endings else "",
-        tpmP=_median(run.tpmP for run in good),
-        p95_ms=_median(run.p95_ms for run in good),
-        p99_ms=_median(run.p99_ms for run in good),
-        max_ms=_median(run.max_ms for run in good),
-        server_path_length=_median(run.server_path_length for run in good),
-        host_path_length=_median(run.host_path_length for run in good),
         ratio_to_baseline=standing.ratio,
         interval=standing.interval,
         blocks=standing.blocks,
-        runs=len(good),
-        failures=len(runs) - len(good) - cut,
         tied_with=tuple(
             other.name
             for other in standings
@@ -145,7 +150,7 @@ def _line(standing: Standing, runs: list[Observation], standings: list[Standing]
         better=standing.better,
         worse=standing.worse,
         at_most=standing.at_most,
-        cut_short=cut,
+        **figures,
     )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.outcomes import Outcome
 from tuning.statistics.compare import ALPHA, Contrasts, compare
-from tuning.statistics.data import Metric, Observation, table
+from tuning.statistics.data import Metric, Observation, tables
 from tuning.statistics.fit import Fit, fit
 from tuning.strategy.blocks import blocks_budget, next_block_of
 from tuning.strategy.protocol import Budget, Done, History, Proposal, StopReason
@@ -187,7 +187,7 @@ def _look(
     metric: Metric,
 ) -> tuple[dict[str, str], bool]:
     """Which are measurably below the leader, and whether that decides the study."""
-    data = table(seen, baseline, candidates, metric)
+    [data] = tables(seen, baseline, candidates, [metric])
     blocks = len(data.blocks)
     fitted = fit(data.y, data.treatment)
     found = compare(fitted, drop_alpha(blocks))

@@ -202,14 +202,16 @@ def _ending(run: _Facts) -> str:
 
 def _eliminations(study: Study, slots: Iterable[SlotState], names: _Names) -> Iterable[Event]:
     """A candidate leaves when the last run of its last block has ended."""
+    rows = Elimination.objects.filter(study=study).values_list(
+        "candidate__name", "device", "workload", "after_block", "reason"
+    )
+    if not rows:
+        return
     ends: dict[tuple[int, int, int], datetime] = {}
     for slot in slots:
         if slot.purpose == SlotPurpose.BLOCK and slot.finished_at is not None:
             at = (*slot.place, slot.block)
             ends[at] = max(ends.get(at, slot.finished_at), slot.finished_at)
-    rows = Elimination.objects.filter(study=study).values_list(
-        "candidate__name", "device", "workload", "after_block", "reason"
-    )
     for name, device, workload, block, reason in rows:
         if (ended := ends.get((device, workload, block))) is not None:
             where = names.where(device, workload)

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from benchmarks.models import Device, RunState, Workload
 from tuning.configs.gate.stages import Stage
-from tuning.models import Candidate, SlotPurpose, Study
+from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
 from tuning.statistics.confirmation import MIN_PAIRS, most_pairs
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.protocol import Budget, PairTime
@@ -240,7 +240,7 @@ class Forecast:
         here = self.slots(place)
         # Since its last conclusion: what was added may have made another config the winner.
         since = [slot for slot in here if slot.order > self.study.extended_after]
-        spent = sum(SlotPurpose(slot.purpose).is_of_variants for slot in since)
+        spent = sum(slot.purpose in VARIANT_PURPOSES for slot in since)
         left = max(self._classes * MAX_APART_RUNS - spent, 0)
         if self.study.minutes is None:
             return Budget(runs_left=left)
@@ -326,7 +326,7 @@ class Forecast:
     def _pair_runs(self, place: Place) -> int:
         """Runs of pairs that may still follow at most; each durability class may have a winner."""
         here = self.slots(place)
-        is_over = any(SlotPurpose(one.purpose).is_of_variants for one in here)
+        is_over = any(one.purpose in VARIANT_PURPOSES for one in here)
         is_over = is_over or place.number < self._current or self.crash_tests.is_under_way
         if not self.study.confirms or is_over:
             return 0

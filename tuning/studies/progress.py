@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db.models.functions import Now
 
 from benchmarks.models import CrashTest, RunState
-from tuning.models import SlotPurpose, Study, StudyState
+from tuning.models import VARIANT_PURPOSES, SlotPurpose, Study, StudyState
 from tuning.statistics.aim import Aim
 from tuning.studies.absence import absence_text
 from tuning.studies.apart_progress import apart_text
@@ -189,7 +189,7 @@ def _measuring(
         text = f"pair {current.block} of at most {counted.blocks}: {current.name}, {step}"
         return replace(current_run, text=text, pair=current.block, pairs=counted.blocks)
     again = " (replicate)" if current.replicate else ""
-    if SlotPurpose(current.purpose).is_of_variants:
+    if current.purpose in VARIANT_PURPOSES:
         text = apart_text(current, forecast.slots(place))
         return replace(current_run, text=f"{text}, {step}", takes_apart=True)
     if counted.searched is not None:

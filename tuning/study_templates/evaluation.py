@@ -216,7 +216,7 @@ def _knee(claim: Claim, statement: Knee, boards: Sequence[ClaimBoard]) -> Findin
     """Connection counts are compared like configs, with the largest as baseline."""
     runs = {
         board.connections: [
-            replace(run, candidate=f"{board.connections}", replicate=0)
+            run._replace(candidate=f"{board.connections}", replicate=0)
             for run in board.observations
             if run.candidate == board.same_as.get(statement.candidate, statement.candidate)
         ]

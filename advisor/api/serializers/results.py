@@ -213,7 +213,7 @@ class RunFactsSerializer(serializers.Serializer[Any]):
     )
     write_debt = WriteDebtSerializer(source="run.owes", allow_null=True)
     disturbances = DisturbanceSerializer(
-        source="run.disturbances", many=True, help_text="Why the run is void."
+        source="run.disturbed_by", many=True, help_text="Why the run is void."
     )
     measured_again_as = serializers.IntegerField(
         source="again.pk", allow_null=True, help_text="The run that replaced it."

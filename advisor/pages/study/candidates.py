@@ -1,19 +1,29 @@
-"""A candidate as the study page shows it: stages of the gate, result, duplicates."""
+"""A candidate as the study page shows it: stages of the gate, result, duplicates.
+
+A search makes hundreds. What each of them has lines of comes as HTML: as a template it takes ten
+times as long.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
+from django.utils.safestring import SafeString
+
 from advisor.pages.configs.report import MAX_LINES
+from advisor.templatetags.readable import durability_tone
+from advisor.wording.formatting import decimals
+from advisor.wording.spaces import knob_text
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.costs import KnobCost, costs_of
 from tuning.configs.effective.durability import losses
 from tuning.configs.gate.stages import Stage
 from tuning.configs.notes import Action
-from tuning.models import Candidate
+from tuning.models import Candidate, DurabilityClass
 
 TITLES = {
     Stage.VALUES: "Values",
@@ -21,6 +31,8 @@ TITLES = {
     Stage.SERVER: "Server check",
     Stage.READ_BACK: "Read-back",
 }
+
+_TAG = ' <span class="tag">baseline</span>'
 
 
 @dataclass(frozen=True)
@@ -32,6 +44,18 @@ class ShownStage:
     word: str
     seconds: float | None
     problems: Sequence[Mapping[str, Any]]
+
+    @property
+    def row(self) -> str:
+        """As HTML."""
+        took = "" if self.seconds is None else f"{decimals(self.seconds)} s"
+        known = took and f' <span class="muted small nowrap">{took}</span>'
+        problems = "".join(map(_problem, self.problems))
+        listed = problems and f'<ul class="problems">{problems}</ul>'
+        return (
+            f'<li><span class="stage">{self.title}</span> '
+            f'<span class="badge {self.tone}">{self.word}</span>{known}{listed}</li>'
+        )
 
 
 @dataclass(frozen=True)
@@ -52,6 +76,66 @@ class CandidateDetails:
     costs: list[KnobCost]
     duplicates: list[Candidate]
     log_tail: str
+
+    @property
+    def has_findings(self) -> bool:
+        """Whether anything is said of its values but what they are and why."""
+        one = self.candidate
+        said = self.duplicates, self.losses, self.costs, self.differences, self.lines
+        return bool(one.refusal) or one.merged_into_id is not None or any(said)
+
+    @property
+    def summary(self) -> SafeString:
+        """Its name, what is special about it, and how much there is to read."""
+        one = self.candidate
+        notes = f", {_counted(self.notes, 'note')}" if self.notes else ""
+        return SafeString(
+            f"<strong>{escape(one.name)}</strong>{_TAG * one.is_baseline}{self._badges} "
+            f'<span class="muted">{_counted(one.config.knobs, "variable")}{notes}</span>'
+        )
+
+    @property
+    def _badges(self) -> str:
+        one, found = self.candidate, []
+        if one.durability != DurabilityClass.D0:
+            found.append((f" {durability_tone(one.durability)}", one.durability))
+        if one.refusal:
+            found.append((" bad", "refused by the server"))
+        elif one.merged_into is not None:
+            found.append(("", f"same as {escape(one.merged_into.name)}"))
+        elif self.differences:
+            found.append((" warn", f"{_counted(self.differences, 'value')} changed by the server"))
+        return "".join(f' <span class="badge{tone}">{text}</span>' for tone, text in found)
+
+    @property
+    def stage_rows(self) -> SafeString:
+        return SafeString("".join(stage.row for stage in self.stages))
+
+    @property
+    def knob_table(self) -> SafeString:
+        one = self.candidate
+        rows = "".join(
+            f'<tr><th scope="row" class="mono">{escape(name)}</th>'
+            f'<td class="num mono">{escape(knob_text(name, str(value)))}</td></tr>'
+            for name, value in one.config.knobs.items()
+        )
+        return SafeString(
+            f'<div class="scroll" role="region" aria-label="Variables of {escape(one.name)}" '
+            'tabindex="0"><table class="values"><caption>Variables set (config '
+            f"<code>{escape(str(one.config))}</code>)</caption>"
+            '<thead><tr><th scope="col">Variable</th><th scope="col" class="num">Value</th></tr>'
+            f"</thead><tbody>{rows}</tbody></table></div>"
+        )
+
+
+def _counted(of: Sized, word: str) -> str:
+    return f"{len(of)} {word}{'s' if len(of) != 1 else ''}"
+
+
+def _problem(found: Mapping[str, Any]) -> str:
+    line = f"Line {found['line']}: " if found.get("line") else ""
+    name = f"<code>{escape(found['name'])}</code>: " if found.get("name") else ""
+    return f"<li>{line}{name}{escape(found['reason'])}</li>"
 
 
 def candidate_details(

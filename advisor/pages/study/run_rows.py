@@ -21,7 +21,7 @@ from tuning.studies.slot_states import pair_numbers
 
 _VOID = ' class="failed"'
 _REPLICATE = ' <span class="tag">replicate</span>'
-_NUMBERED = {
+_NUMBERED: dict[str, str] = {
     SlotPurpose.REDUCED: "round ",
     SlotPurpose.APART: "apart ",
 }
@@ -57,7 +57,7 @@ def _blocks(lines: Sequence[RunLine]) -> Iterator[str]:
         if slot.purpose == SlotPurpose.CONFIRMATION:
             yield f"pair {pairs[slot.device_id, slot.workload_id, slot.block]}"
         else:
-            yield f"{_NUMBERED.get(SlotPurpose(slot.purpose), '')}{slot.block}"
+            yield f"{_NUMBERED.get(slot.purpose, '')}{slot.block}"
 
 
 def _row(

@@ -5,15 +5,18 @@ costs several milliseconds: the file's schema is read, and some forty functions 
 
 They read the file where the kernel has it. What a page needs of a run lies behind 26 KB that it
 does not need: read page by page, several hundred runs are some thousand calls for each query.
+
+That their times are in UTC they know, where Django asks its settings for each of a thousand.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+from datetime import UTC, datetime
 from typing import Any
 
-from django.db.backends.sqlite3 import base
+from django.db.backends.sqlite3 import base, operations
 
 #: Beyond these, connections are closed.
 MAX_KEPT = 8
@@ -24,9 +27,22 @@ _File = tuple[int, int]
 _KEPT: list[tuple[_File, sqlite3.Connection]] = []
 
 
+class DatabaseOperations(operations.DatabaseOperations):
+    """Times are stored in UTC; of an expression, other than of a column, they come as text."""
+
+    def convert_datetimefield_value(
+        self, value: str | datetime | None, expression: object, connection: object
+    ) -> datetime | None:
+        if value is None:
+            return None
+        found = datetime.fromisoformat(value) if isinstance(value, str) else value
+        return found.replace(tzinfo=UTC)
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """Takes a connection that another request has left, if there is one to the same file."""
 
+    ops_class = DatabaseOperations
     _opened: _File | None = None
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
