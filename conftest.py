@@ -20,7 +20,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, compress
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
@@ -36,10 +36,12 @@ from coverage import Coverage
 from django.conf import settings
 from django.contrib.auth.management import create_permissions
 from django.contrib.contenttypes.management import create_contenttypes
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models.signals import post_migrate
+from django.test import TransactionTestCase
 from filelock import FileLock
 
+from advisor.access.roles import make_groups
 from advisor.processes.garbage import collect_seldom
 from advisor.tests.harness import without_services
 from advisor.tests.seen_lines import watch
@@ -235,6 +237,7 @@ def _traced(wanted: bool) -> Iterator[None]:
             threading.settrace(in_threads)
 
 
+@cache
 def _kind(item: pytest.Item) -> str:
     if item.get_closest_marker("alone"):
         return "alone"
@@ -313,9 +316,30 @@ def django_db_setup(
     uid = "django.contrib.auth.management.create_permissions"
     assert post_migrate.disconnect(dispatch_uid=uid)
     assert post_migrate.disconnect(create_contenttypes)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        if connection.vendor == "sqlite":
+            patch.setattr(TransactionTestCase, "_fixture_teardown", _flush_quickly)
+        yield
     post_migrate.connect(create_permissions, dispatch_uid=uid)
     post_migrate.connect(create_contenttypes)
+
+
+def _flush_quickly(case: TransactionTestCase) -> None:
+    """As Django's `flush` does after a test of transactions, in a fifth of the time: it looks up
+    all tables and empties them one by one, though the test has used some of them.
+    """
+    tables = _all_tables()
+    with transaction.atomic(), connection.cursor() as cursor:
+        used = ", ".join(f'EXISTS (SELECT 1 FROM "{table}")' for table in tables)  # noqa: S608
+        cursor.execute(f"SELECT {used}")
+        for table in compress(tables, cursor.fetchone()):
+            cursor.execute(f'DELETE FROM "{table}"')  # noqa: S608
+    make_groups()
+
+
+@cache
+def _all_tables() -> list[str]:
+    return connection.introspection.django_table_names(only_existing=True, include_views=False)
 
 
 def _server(path: Path, variable: str) -> ServerBinary:

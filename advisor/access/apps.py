@@ -17,7 +17,7 @@ class AccessConfig(AppConfig):
         from advisor.access.roles import make_groups
 
         user_logged_in.connect(note_demand, dispatch_uid="advisor.access.passwords")
-        post_migrate.connect(make_groups, dispatch_uid="advisor.access.groups")
+        post_migrate.connect(make_groups, sender=self, dispatch_uid="advisor.access.groups")
 
 
 class AccountsAdminConfig(admin_apps.AdminConfig):

@@ -108,8 +108,11 @@ FINGERPRINT = {
 }
 
 
+PAPER = "Accelerating OLTP on NVMe (2016), table 6"
+
+
 def make_host(name: str = "db-host-1") -> Host:
-    usual = {"inventory": made_up_host(name=name).as_json()}
+    usual = {"inventory": lambda: made_up_host(name=name).as_json()}
     return Host.objects.get_or_create(name=name, defaults=usual)[0]
 
 
@@ -246,7 +249,7 @@ def make_study(
     )
     study.devices.add(*devices)
     study.workloads.add(*workloads)
-    candidates = [_make_candidate(study, place, name) for place, name in enumerate(names)]
+    candidates = _make_candidates(study, names)
     dice = random.Random(study.seed)
     places = [*((candidate, 0) for candidate in candidates), (candidates[0], 1)]
     shuffled = [
@@ -283,18 +286,29 @@ def make_study(
     return study
 
 
-def _make_candidate(study: Study, place: int, name: str) -> Candidate:
+def _make_candidates(study: Study, names: Sequence[str]) -> list[Candidate]:
     # The baseline is the server's defaults: no knob set, nothing translated.
-    knobs = KNOBS | {"innodb_io_capacity": str(1000 * place)} if place else {}
-    config, _ = Config.objects.get_or_create(hash=config_hash(knobs), defaults={"knobs": knobs})
-    return Candidate.objects.create(
-        study=study,
-        name=name,
-        config=config,
-        is_baseline=place == 0,
-        position=place,
-        source="Accelerating OLTP on NVMe (2016), table 6" if place else "the server's defaults",
-        notes=NOTES if place else [],
+    given = [
+        KNOBS | {"innodb_io_capacity": str(1000 * place)} if place else {}
+        for place in range(len(names))
+    ]
+    wanted = [Config(hash=config_hash(knobs), knobs=knobs) for knobs in given]
+    Config.objects.bulk_create(wanted, ignore_conflicts=True)
+    configs = {
+        config.hash: config
+        for config in Config.objects.filter(hash__in=[config.hash for config in wanted])
+    }
+    return Candidate.objects.bulk_create(
+        Candidate(
+            study=study,
+            name=name,
+            config=configs[config.hash],
+            is_baseline=place == 0,
+            position=place,
+            source=PAPER if place else "the server's defaults",
+            notes=NOTES if place else [],
+        )
+        for place, (name, config) in enumerate(zip(names, wanted, strict=True))
     )
 
 

@@ -377,7 +377,7 @@ def ask(port: int, *, headers: dict[str, str] | None = None) -> http.client.HTTP
 
 
 @pytest.fixture
-def own_home(migrated_database: Path, tmp_path: Path) -> Path:
+def old_home(migrated_database: Path, tmp_path: Path) -> Path:
     """A home with a database of another version, in which an operator has the token "known"."""
     file = tmp_path / "private" / "db.sqlite3"
     file.parent.mkdir(mode=0o700)
@@ -400,10 +400,10 @@ def own_home(migrated_database: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_clients_that_send_slowly_and_a_locked_database_hold_up_nobody(own_home: Path) -> None:
+def test_clients_that_send_slowly_and_a_locked_database_hold_up_nobody(old_home: Path) -> None:
     """Fifty connections of each kind send a byte now and then; the log-in page is answered."""
-    file = own_home / "private" / "db.sqlite3"
-    with web(own_home) as port, ExitStack() as stack:
+    file = old_home / "private" / "db.sqlite3"
+    with web(old_home) as port, ExitStack() as stack:
         # Beside the answers it looks after the hosts, and whether the database is of its version.
         wait_for(lambda: b"Versions differ" in ask(port).read(), 60)
         answer = ask(port, headers={"X-Forwarded-Proto": "https"})
@@ -447,7 +447,7 @@ def test_clients_that_send_slowly_and_a_locked_database_hold_up_nobody(own_home:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_thirty_that_wait_for_studies_and_gates_hold_up_nobody(own_home: Path) -> None:
+def test_thirty_that_wait_for_studies_and_gates_hold_up_nobody(old_home: Path) -> None:
     """None of them is answered before something has happened, everybody else is at once."""
     study = factories.make_study(state=StudyState.RUNNING, blocks=1)
     plan = gates.GatePlan((gates.Limit(Metric.TPMP, 0.05),))
@@ -456,11 +456,11 @@ def test_thirty_that_wait_for_studies_and_gates_hold_up_nobody(own_home: Path) -
         state=StudyState.RUNNING, blocks=1, names=names, gate=plan.as_json()
     )
     token = create_token(factories.make_user("waits", Role.OPERATOR), "ci", Scope.READ)
-    file = own_home / "private" / "db.sqlite3"
+    file = old_home / "private" / "db.sqlite3"
     copy_rows(file)
     head = f"HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Token {token}\r\n\r\n"
     places = [f"studies/{study.pk}", f"gates/{gate.pk}"]
-    with web(own_home) as port, ExitStack() as stack:
+    with web(old_home) as port, ExitStack() as stack:
         calls = [f"GET /api/v1/{places[n % 2]}/?wait=60 {head}" for n in range(30)]
         waiting = [slow_client(stack, port, call) for call in calls]
         for _ in range(3):

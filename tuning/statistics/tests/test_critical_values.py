@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy  # its `stats` are loaded where they are used: each process imports all tests
 
 from tuning.statistics.critical import against_baseline, among_all, single
 
 
 @pytest.mark.parametrize("df", [3.0, 7.0, 55.0, 9e3])
 def test_one_difference_is_students_t(df: float) -> None:
-    expected = stats.t.ppf(0.975, df)
+    expected = scipy.stats.t.ppf(0.975, df)
     assert single(0.05, np.array(df)) == pytest.approx(expected)
     for correlation in (0.0, 0.4, 0.8):
         found = against_baseline(1, 0.05, np.array(df), np.array(correlation))
@@ -20,7 +20,7 @@ def test_one_difference_is_students_t(df: float) -> None:
 
 @pytest.mark.parametrize(("count", "df"), [(2, 5.0), (8, 20.0), (8, 4.0), (5, 60.0)])
 def test_all_pairs_are_the_studentized_range(count: int, df: float) -> None:
-    expected = stats.studentized_range.ppf(0.95, count, df) / np.sqrt(2)
+    expected = scipy.stats.studentized_range.ppf(0.95, count, df) / np.sqrt(2)
     assert among_all(count, 0.05, np.array(df)) == pytest.approx(expected, rel=3e-3)
 
 
