@@ -499,7 +499,7 @@ class Run(JobRow, UsageColumns):
 
     driver_version = models.CharField(max_length=64, blank=True)
     code_commit = models.CharField(max_length=64, blank=True)
-    comparability_key = models.CharField(max_length=64, blank=True, db_index=True)
+    comparability_key = models.CharField(max_length=64, blank=True)
     fingerprint = models.JSONField(default=dict, blank=True)
     variables = models.JSONField(default=dict, blank=True, help_text="read back after the start")
     step_seconds = models.JSONField(default=dict, blank=True, help_text="wall time of each step")
@@ -519,7 +519,18 @@ class Run(JobRow, UsageColumns):
                 name="one_running_run_per_host",
             )
         ]
-        indexes: ClassVar = [models.Index(fields=["host", "state"])]
+        indexes: ClassVar = [
+            models.Index(fields=["host", "state"]),
+            # All by which years of runs are counted (tuning.comparison.comparable_runs): the rows
+            # themselves, some of 20 KB, are not read for that.
+            models.Index(
+                fields=[
+                    *("comparability_key", "host", "device", "server", "workload"),
+                    *("config", "logs_with_data", "state", "tpmP", "id"),
+                ],
+                name="runs_alike",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"run {self.pk} ({self.get_state_display()})"

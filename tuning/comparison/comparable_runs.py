@@ -14,22 +14,22 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from django.db.models import Count, F, Max, Min, QuerySet
 from django.db.models.fields.json import KT
 
 from benchmarks.measurement.fingerprint import OF_THE_HOST, comparable_facts
 from benchmarks.models import Host, Run, RunState, Server, Workload
-from tuning.models import SlotPurpose
+from tuning.models import Candidate, SlotPurpose
 
 # Prefixes of the parts of a run's fingerprint that are about its devices and their limits.
 OF_THE_DEVICE = ("data_", "log_", "emulation")
 
-# What the database groups the runs by, and joins no more tables for than it must: it does so for
-# years of runs.
+# What the database groups years of runs by: an index has them in this order.
 _ALIKE = (
-    *("host_id", "server_id", "workload_id", "driver_version", "device_id", "comparability_key"),
-    *("config_id", "logs_with_data", "slot__candidate__name", "slot__candidate__durability"),
+    *("comparability_key", "host_id", "device_id", "server_id", "workload_id"),
+    *("config_id", "logs_with_data"),
 )
 
 # Selected from the server's variables, some 20 KB per run; as text, whatever their JSON type.
@@ -46,7 +46,6 @@ class RunGroup:
     host_id: int
     server: Server
     workload: Workload
-    driver_version: str
     device_id: int
     comparability_key: str
     config_id: int
@@ -88,7 +87,6 @@ class RunSet:
         return _of_blocks_and_pairs().filter(
             server__in={group.server.pk for group in self.groups},
             workload__in={group.workload.pk for group in self.groups},
-            driver_version=self.groups[0].driver_version,
             comparability_key__in={group.comparability_key for group in self.groups},
         )
 
@@ -101,8 +99,9 @@ def run_sets() -> list[RunSet]:
     facts = _facts_by_key(groups)
     together = defaultdict(list)
     for group in groups:
-        shared = [group.host_id, group.server.digest, *_load(group.workload), group.driver_version]
-        text = json.dumps([shared, facts[group.comparability_key]], sort_keys=True)
+        known = dict(facts[group.comparability_key])
+        driver = *_load(group.workload), known.pop("driver_version")
+        text = json.dumps([[group.host_id, group.server.digest, *driver], known], sort_keys=True)
         together[hashlib.sha256(text.encode()).hexdigest()[:12]].append(group)
     found = [_run_set(key, parts, there, facts) for key, parts in together.items()]
     # Of two with the same newest run that of one host goes first.
@@ -112,16 +111,43 @@ def run_sets() -> list[RunSet]:
 
 def _groups() -> list[RunGroup]:
     """All runs that can be compared on their host, those that began first before others."""
-    counted = {"count": Count("pk"), "oldest": Min("pk"), "newest": Max("pk")}
-    rows = list(_of_blocks_and_pairs().order_by().values_list(*_ALIKE).annotate(**counted))
-    servers = Server.objects.in_bulk({row[1] for row in rows})
-    workloads = Workload.objects.in_bulk({row[2] for row in rows})
+    runs = _of_blocks_and_pairs()
+    rows = _counted(runs)
+    configs = {row["config_id"] for row in rows}
+    called = _called(configs)
+    rows = [row | called[row["config_id"]] for row in rows if row["config_id"] in called]
+    if several := configs - called.keys():
+        named = {name: F(f"slot__candidate__{name}") for name in ("name", "durability")}
+        rows += _counted(runs.filter(config__in=several), **named)
+    servers = Server.objects.in_bulk({row["server_id"] for row in rows})
+    workloads = Workload.objects.in_bulk({row["workload_id"] for row in rows})
     Workload.objects.fetch_load_hosts(workloads.values())
     found = [
-        RunGroup(host, servers[server], workloads[workload], *others)
-        for host, server, workload, *others in rows
+        RunGroup(
+            server=servers[row.pop("server_id")],
+            workload=workloads[row.pop("workload_id")],
+            **row,
+        )
+        for row in rows
     ]
     return sorted(found, key=lambda group: group.oldest)
+
+
+def _counted(runs: QuerySet[Run], **named: F) -> list[dict[str, Any]]:
+    counted = {"count": Count("pk"), "oldest": Min("pk"), "newest": Max("pk")}
+    return list(runs.order_by().values(*_ALIKE, **named).annotate(**counted))
+
+
+def _called(configs: Collection[int]) -> dict[int, dict[str, str]]:
+    """Name and durability class of the configs that have the same ones in all studies.
+
+    Candidates are far fewer than their runs, each of which would be looked up otherwise.
+    """
+    found: dict[int, list[dict[str, str]]] = defaultdict(list)
+    rows = Candidate.objects.filter(config__in=configs).order_by()
+    for config, name, durability in rows.values_list("config", "name", "durability").distinct():
+        found[config].append({"name": name, "durability": durability})
+    return {config: called[0] for config, called in found.items() if len(called) == 1}
 
 
 def _load(workload: Workload) -> tuple[str, int, int, int]:
@@ -251,7 +277,7 @@ def _run_set(
         warehouses=warehouses,
         warmup_s=warmup_s,
         measure_s=measure_s,
-        facts={**facts[last.comparability_key], "driver_version": last.driver_version},
+        facts=facts[last.comparability_key],
         differing={},
         device_ids=frozenset(group.device_id for group in groups),
         run_count=sum(group.count for group in groups),
@@ -263,19 +289,21 @@ def _run_set(
 def _facts_by_key(groups: Iterable[RunGroup]) -> dict[str, dict[str, str]]:
     """By comparability key what its runs share besides the device, taken from one of them."""
     examples = {group.comparability_key: group.newest for group in groups}
-    return {
-        key: _facts(fingerprint, variables)
-        for key, fingerprint, *variables in Run.objects.filter(
-            pk__in=examples.values()
-        ).values_list("comparability_key", "fingerprint", *_OF_THE_VARIABLES.values())
-    }
+    there = Run.objects.filter(pk__in=examples.values())
+    rows = there.values_list(
+        "comparability_key", "driver_version", "fingerprint", *_OF_THE_VARIABLES.values()
+    )
+    return {key: _facts(*facts) for key, *facts in rows}
 
 
-def _facts(fingerprint: Mapping[str, str], variables: Iterable[str | None]) -> dict[str, str]:
+def _facts(
+    driver_version: str, fingerprint: Mapping[str, str], *variables: str | None
+) -> dict[str, str]:
     of_the_host = {
         name: value
         for name, value in comparable_facts(fingerprint).items()
         if not name.startswith(OF_THE_DEVICE)
     }
     pairs = zip(_OF_THE_VARIABLES, variables, strict=True)
-    return of_the_host | {name: "unknown" if value is None else value for name, value in pairs}
+    known = {name: "unknown" if value is None else value for name, value in pairs}
+    return of_the_host | known | {"driver_version": driver_version}
