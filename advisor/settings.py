@@ -169,6 +169,8 @@ TEMPLATES = [
     }
 ]
 
+FORM_RENDERER = "advisor.pages.widgets.PlainRenderer"
+
 DATABASES: dict[str, dict[str, Any]] = {
     "default": read_database("DATABASE_URL", f"sqlite:///{PRIVATE_DIR / 'db.sqlite3'}")
 }

@@ -53,7 +53,7 @@ def costs_of(
     found = []
     for name, value in knobs.items():
         knob = load_catalogue().get(name)
-        if knob is None or name in REDO:
+        if knob is None or not knob.costs or name in REDO:
             continue
         default = fixed_default(knob, target)
         if default is None or not same(default, value):
