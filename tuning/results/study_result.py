@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from django.db.models import QuerySet
@@ -18,9 +19,11 @@ from tuning.models import (
     CrashSlot,
     Elimination,
     Recommendation,
+    Slot,
     SlotPurpose,
     Study,
 )
+from tuning.ready_query import ANY, ReadyQuery
 from tuning.results.apart import Dismantling, TakenApart, kept_by
 from tuning.results.boards import Board, boards_of, screened_runs
 from tuning.results.data_quality import DataQuality, data_quality
@@ -44,6 +47,14 @@ _ROWS: Mapping[str, QuerySet[Any]] = {
     "eliminations": Elimination.objects.all(),
     "recommendations": Recommendation.objects.all(),
 }
+
+
+@cache
+def _unwatched() -> ReadyQuery:
+    """As JSON, of the ranked runs of a study that have ended: what was not watched."""
+    ranked = Slot.objects.filter(study=ANY).exclude(purpose=SlotPurpose.SEARCH)
+    ended = ranked.exclude(run__state__in=ACTIVE_RUN_STATES).order_by()
+    return ReadyQuery.of(ended.values_list("run__conditions__unwatched").distinct())
 
 
 def results_of(studies: Sequence[Study]) -> list[StudyResult]:
@@ -173,11 +184,9 @@ class StudyResult:
     @cached_property
     def data_quality(self) -> DataQuality:
         """Data quality of the ranked runs: disturbed, still warming up, checks that were off."""
-        ranked = self.study.slots.exclude(purpose=SlotPurpose.SEARCH)
-        ended = ranked.exclude(run__state__in=ACTIVE_RUN_STATES).order_by()
-        unwatched = ended.values_list("run__conditions__unwatched", flat=True).distinct()
+        texts = [text for (text,) in _unwatched().rows(self.study.pk) if text is not None]
         there = [line for line in self.history if line.slot.purpose != SlotPurpose.SEARCH]
-        return data_quality(there, {line for lines in unwatched for line in lines or ()})
+        return data_quality(there, {line for text in texts for line in json.loads(text) or ()})
 
     @cached_property
     def template(self) -> StudyTemplate | None:

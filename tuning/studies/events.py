@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import cache
 from typing import NamedTuple
 
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Run, RunState, Workload
@@ -20,6 +21,7 @@ from tuning.models import (
     StudyAction,
     StudyState,
 )
+from tuning.ready_query import ANY, ReadyQuery
 from tuning.studies.slot_states import MAX_VOIDED, SlotState, pair_numbers, slot_states
 
 # A run and those that it replaced: as many as are measured again at most by default, and two more.
@@ -200,11 +202,15 @@ def _ending(run: _Facts) -> str:
     return f"{label}: {run.reason}".rstrip(".") if run.reason else label
 
 
+@cache
+def _left_the_race() -> ReadyQuery:
+    columns = "candidate__name", "device", "workload", "after_block", "reason"
+    return ReadyQuery.of(Elimination.objects.filter(study=ANY).values_list(*columns))
+
+
 def _eliminations(study: Study, slots: Iterable[SlotState], names: _Names) -> Iterable[Event]:
     """A candidate leaves when the last run of its last block has ended."""
-    rows = Elimination.objects.filter(study=study).values_list(
-        "candidate__name", "device", "workload", "after_block", "reason"
-    )
+    rows = _left_the_race().rows(study.pk)
     if not rows:
         return
     ends: dict[tuple[int, int, int], datetime] = {}
