@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 from django.conf import settings
 from django.db import models, transaction
 
+from benchmarks.counted import counted
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.result import ProbeResult
@@ -292,8 +293,8 @@ class Workload(models.Model):
         ]
 
     def __str__(self) -> str:
-        warehouses = f"{self.warehouses} warehouse{'s' if self.warehouses != 1 else ''}"
-        connections = f"{self.connections} connection{'s' if self.connections != 1 else ''}"
+        warehouses = counted(self.warehouses, "warehouse")
+        connections = counted(self.connections, "connection")
         return (
             f"{self.driver}, {warehouses}, {connections}, "
             f"{self.warmup_s} s warm-up, {self.measure_s} s measured"

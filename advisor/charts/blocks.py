@@ -9,6 +9,7 @@ from advisor.charts.latency import LEGEND
 from advisor.charts.palette import series_style
 from advisor.charts.text import plain
 from advisor.wording.addresses import run_url
+from benchmarks.counted import counted
 from benchmarks.models import RunState
 from tuning.results.boards import Board
 
@@ -50,7 +51,7 @@ def blocks_figure(series: dict[str, list[BlockRun]]) -> Figure:
             marker={"color": style.colour, "symbol": style.symbol, "size": 9},
             customdata=[[run.block, run.url] for run in runs],
             hovertemplate=(
-                f"{plain(name)}, block %{{customdata[0]}} of {len(runs)} runs<br>"
+                f"{plain(name)}, block %{{customdata[0]}} of {counted(len(runs), 'run')}<br>"
                 "%{x:,.0f} tpmP, p95 %{y:.1f} ms<extra></extra>"
             ),
         )

@@ -9,6 +9,7 @@ from advisor.charts.latency import LEGEND
 from advisor.charts.palette import series_style
 from advisor.charts.text import plain
 from advisor.wording.addresses import study_url
+from benchmarks.counted import counted
 from tuning.comparison.config_history import ConfigResult
 
 
@@ -21,7 +22,7 @@ def history_figure(results: Sequence[ConfigResult], names: Mapping[int, str]) ->
             series.setdefault((one.device.pk, one.workload.connections), []).append(one)
     for index, ((device, connections), there) in enumerate(series.items()):
         style = series_style(index)
-        name = plain(f"{names[device]}, {connections} connections")
+        name = plain(f"{names[device]}, {counted(connections, 'connection')}")
         figure.add_scatter(
             x=[one.last for one in there],
             y=[round(one.tpmP, 1) for one in there],
@@ -30,7 +31,7 @@ def history_figure(results: Sequence[ConfigResult], names: Mapping[int, str]) ->
             line={"color": style.colour, "dash": style.dash, "width": 1},
             marker={"color": style.colour, "symbol": style.symbol, "size": 9},
             customdata=[
-                [f"{plain(one.study.name)}, {one.runs} runs", study_url(one.study.pk)]
+                [f"{plain(one.study.name)}, {counted(one.runs, 'run')}", study_url(one.study.pk)]
                 for one in there
             ],
             hovertemplate=(

@@ -10,6 +10,7 @@ from django.conf import settings
 from rich.console import Console
 
 from advisor.errors import AdvisorError
+from benchmarks.counted import counted
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
@@ -109,7 +110,7 @@ def _words(found: Recommendation, rows: Sequence[Recommendation]) -> list[str]:
     names_device = len({one.device_id for one in rows}) > 1 or bool(found.device.emulation_label)
     words = [str(found.device)] if names_device else []
     several = len({one.workload_id for one in rows}) > 1
-    return words + ([f"{found.workload.connections} connections"] if several else [])
+    return words + ([counted(found.workload.connections, "connection")] if several else [])
 
 
 def with_suffix(path: Path, suffix: str) -> Path:

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from advisor.processes.unavailable import Patience
+from benchmarks.counted import counted
 from benchmarks.jobs.versions import code_version
 from tuning.models import Study
 from tuning.statistics.aim import FULL_NAMES
@@ -204,7 +205,7 @@ def leader_text(state: StudyProgress) -> str:
     if leader is None:
         return ""
     change = f"{(leader.ratio - 1) * 100:+.1f} % {FULL_NAMES[leader.metric]}"
-    return f"{leader.name} leads ({change} in {leader.blocks} blocks)"
+    return f"{leader.name} leads ({change} in {counted(leader.blocks, 'block')})"
 
 
 def _eta(study: Study, state: StudyProgress) -> str:

@@ -17,6 +17,7 @@ from advisor.wording.lines import line_rows
 from advisor.wording.searches import warm_start_text
 from advisor.wording.spaces import knob_text
 from advisor.wording.words import MAY_COST
+from benchmarks.counted import counted
 from benchmarks.models import RunState
 from tuning.configs.notes import Action
 from tuning.export.lines import Line, lines_of
@@ -81,7 +82,7 @@ def print_ranking(result: StudyResult, console: Console) -> None:
         device = recommendation.device
         words = [str(device)] if len(devices) > 1 or device.emulation_label else []
         if len(workloads) > 1:
-            words.append(f"{recommendation.workload.connections} connections")
+            words.append(counted(recommendation.workload.connections, "connection"))
         words += [recommendation.durability] if shows_class else []
         head = f"{', '.join(words)}: " if words else ""
         console.print(f"{head}{recommendation.verdict}", markup=False, style="bold")
@@ -141,7 +142,8 @@ def _print_findings(result: StudyResult, console: Console) -> None:
 def _print_search(searched: SearchResult, study: Study, console: Console) -> None:
     """The configs tried by a search; those that raced are in the ranking above."""
     said = [
-        f"The search measured {len(searched.tried)} configs in {len(searched.looks)} short runs"
+        f"The search measured {counted(len(searched.tried), 'config')} in "
+        f"{counted(len(searched.looks), 'short run')}"
     ]
     if searched.refused:
         said.append(f"{searched.refused} were refused")

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from advisor.wording.searches import missed_before_text, warm_start_text
 from advisor.wording.spaces import space_lines
+from benchmarks.counted import counted
 from tuning.studies.searching import SearchHere
 
 
@@ -20,7 +21,7 @@ def print_space(found: SearchHere, console: Console) -> None:
         table.add_column(title, overflow="fold")
     for line in space_lines(space):
         table.add_row(line.name, line.values, line.default, line.source)
-    console.print(f"A search changes {len(space.dimensions)} variables:", style="bold")
+    console.print(f"A search changes {counted(len(space.dimensions), 'variable')}:", style="bold")
     console.print(table)
     if found.model is not None:
         console.print(found.model.note_on_sizes, markup=False)

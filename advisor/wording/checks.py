@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from benchmarks.counted import counted
 from tuning.configs.gate.report import ImportedLine
 from tuning.configs.notes import Action
-from tuning.export.words import plural
 from tuning.studies.check import CheckedText
 
 
@@ -14,7 +14,7 @@ def summary_of(checked: CheckedText) -> str:
     counts = {action: _count(report.lines, action) for action in Action}
     refused, rules = counts[Action.REFUSED], len(report.rule_problems)
     changed = [
-        f"{_lines(counts[action])} {word}"
+        f"{counted(counts[action], 'line')} {word}"
         for action, word in (
             (Action.RENAMED, "renamed"),
             (Action.ADJUSTED, "adjusted"),
@@ -25,18 +25,14 @@ def summary_of(checked: CheckedText) -> str:
     ]
     tail = f" {', '.join(changed)}." if changed else ""
     if report.problems:
-        said = [f"{_lines(refused)} refused"] if refused else []
+        said = [f"{counted(refused, 'line')} refused"] if refused else []
         if rules:
-            said.append(f"{rules} rule{plural(rules)} across lines violated")
+            said.append(f"{counted(rules, 'rule')} across lines violated")
         said = said or ["no usable line"]
         return f"Cannot be used on {target}: {', '.join(said)}.{tail}"
     knobs = len(report.knobs)
-    return f"Accepted for {target}: sets {knobs} variable{plural(knobs)}.{tail}"
+    return f"Accepted for {target}: sets {counted(knobs, 'variable')}.{tail}"
 
 
 def _count(lines: tuple[ImportedLine, ...], action: Action) -> int:
     return sum(line.action is action for line in lines)
-
-
-def _lines(count: int) -> str:
-    return f"{count} line{plural(count)}"

@@ -7,6 +7,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from advisor.wording.words import devices_to_name
+from benchmarks.counted import counted
 from benchmarks.models import Device
 from benchmarks.storage.kinds import DeviceKind
 from tuning.results.boards import Board
@@ -109,5 +110,5 @@ def place_text(finding: Finding, found: Sequence[Board], named: Container[int | 
         words.append(finding.device)
     several = len({board.workload.connections for board in found}) > 1
     if finding.connections is not None and several:
-        words.append(f"{finding.connections} connections")
+        words.append(counted(finding.connections, "connection"))
     return ", ".join(words)

@@ -16,6 +16,7 @@ from advisor.wording.formatting import (
     significant,
 )
 from advisor.wording.hosts import compared_memory
+from benchmarks.counted import counted
 from tuning.comparison.baseline_history import (
     BaselineHistory,
     Difference,
@@ -122,8 +123,9 @@ def _fact(one: Difference, text: str) -> str:
 def _length(series: Series) -> str:
     first, last = series.points[0].at, series.points[-1].at
     weeks = round((last - first) / _WEEK)
-    time = f"{weeks} week{'s' if weeks > 1 else ''}" if weeks else "less than a week"
-    return f"in {len(series.points)} studies over {time}{_begun(series)}"
+    time = counted(weeks, "week") if weeks else "less than a week"
+    studies = "1 study" if len(series.points) == 1 else f"{len(series.points)} studies"
+    return f"in {studies} over {time}{_begun(series)}"
 
 
 def _begun(series: Series) -> str:

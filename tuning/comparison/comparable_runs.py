@@ -19,6 +19,7 @@ from typing import Any
 from django.db.models import Count, F, Max, Min, QuerySet
 from django.db.models.fields.json import KT
 
+from benchmarks.counted import counted
 from benchmarks.measurement.fingerprint import OF_THE_HOST, comparable_facts
 from benchmarks.models import Host, Run, RunState, Server, Workload
 from tuning.models import Candidate, SlotPurpose
@@ -249,11 +250,10 @@ def _of_blocks_and_pairs() -> QuerySet[Run]:
 
 
 def _text(run_set: RunSet) -> str:
-    plural = "" if run_set.warehouses == 1 else "s"
     parts = [
         str(run_set.server),
         f"{run_set.driver}{f' on {run_set.load_hosts}' if run_set.load_hosts else ''}",
-        f"{run_set.warehouses} warehouse{plural}",
+        counted(run_set.warehouses, "warehouse"),
         f"{run_set.warmup_s} s warm-up, {run_set.measure_s} s measured",
     ]
     return ", ".join(parts)

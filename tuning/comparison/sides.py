@@ -10,6 +10,7 @@ from typing import Final
 
 from django.db.models import QuerySet
 
+from benchmarks.counted import counted
 from benchmarks.models import Run, RunState
 from tuning.models import RANKED_PURPOSES, Candidate, Recommendation, Slot, Study
 from tuning.results.history import BULKY
@@ -175,9 +176,9 @@ def _side(token: str, name: str, slots: Sequence[Slot]) -> Side:
     run, study = last.run, last.study
     several = token.startswith(("candidate", "config"))
     where = f"-{run.device_id}-{run.workload_id}" if several else ""
-    about = f"{study.name}; {run.device}; {run.workload.connections} connections"
+    about = f"{study.name}; {run.device}; {counted(run.workload.connections, 'connection')}"
     if token.startswith("config"):
-        about = f"{run.device}; {run.workload.connections} connections"
+        about = f"{run.device}; {counted(run.workload.connections, 'connection')}"
     return Side(
         token=token + where,
         name=name,

@@ -10,6 +10,8 @@ from typing import Any
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
+from benchmarks.counted import counted
+
 #: What a gate has come to beside its three verdicts: still measured, or ended without one.
 RUNNING = "running"
 ERROR = "error"
@@ -142,7 +144,7 @@ def markdown_summary(facts: GateFacts) -> str:
         f"- candidate: {_inline(facts.candidate)}",
         f"- baseline: {_inline(facts.baseline)}",
         f"- measured: {_inline(facts.place)}",
-        f"- {facts.pairs} pairs in {facts.seconds / 60:.1f} minutes",
+        f"- {counted(facts.pairs, 'pair')} in {facts.seconds / 60:.1f} minutes",
     ]
     if facts.binary_log != "default":
         lines.append(f"- binary log of both: {facts.binary_log}")
@@ -187,7 +189,7 @@ GATE_FILES: dict[str, tuple[str, Callable[[GateFacts], str]]] = {
 
 def _row(one: Mapping[str, Any]) -> str:
     more = one["pairs_to_decide"]
-    takes = "" if more is None else f"about {more} pairs"
+    takes = "" if more is None else f"about {counted(more, 'pair')}"
     cells = (
         one["limit"],
         one["verdict"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchmarks.counted import counted
 from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
@@ -35,7 +36,7 @@ TPMP = (
 
 def measured(effect: Effect, facts: ExportFacts) -> str:
     """The figures of one workload, for the header."""
-    figures = f"{effect.runs} OK run{plural(effect.runs)}, {effect.failures} failed"
+    figures = f"{counted(effect.runs, 'OK run')}, {effect.failures} failed"
     now = _figures(effect.tpmP, effect.p95_ms)
     if facts.keeps_baseline and not effect.runs + effect.failures:  # a search without a race
         return "only in short runs of the search, beside the configs that it tried"
@@ -62,7 +63,7 @@ def _times(interval: Interval | None) -> str:
 def _seen_in(effect: Effect) -> str:
     if effect.fresh_pairs:
         return f"in {effect.fresh_pairs} fresh pairs"
-    return f"over {effect.blocks} block{plural(effect.blocks)}"
+    return f"over {counted(effect.blocks, 'block')}"
 
 
 def not_tested(facts: ExportFacts) -> Iterator[str]:
@@ -164,7 +165,7 @@ def effect_of(line: Line, facts: ExportFacts) -> Iterator[str]:
     others = len(changed_names(facts)) - 1
     where = f" on {facts.measured_on}" if facts.translated_from else ""
     alone = f"Measured on its own{where}:"
-    together = f"Measured{where} together with {others} other setting{plural(others)}:"
+    together = f"Measured{where} together with {counted(others, 'other setting')}:"
     several = len(facts.effects) > 1
     found = [
         gain(effect, facts.baseline) + (f" with {effect.workload}" if several else "")
@@ -232,7 +233,3 @@ def _percent(ratio: float) -> str:
 def _figures(tpmP: float | None, p95_ms: float | None) -> str:
     throughput = "no tpmP" if tpmP is None else f"{tpmP:.0f} tpmP"
     return throughput if p95_ms is None else f"{throughput}, p95 {p95_ms:.1f} ms"
-
-
-def plural(count: int) -> str:
-    return "" if count == 1 else "s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.counted import counted
 from tuning.configs.effective.expected import GIB
 from tuning.configs.effective.variables import (
     CLEANERS,
@@ -116,7 +117,7 @@ def no_log_writer_threads(source: str) -> Rule:
     def rule(draft: Draft) -> None:
         cpus = draft.situation.resources.logical_cpus
         if cpus < _FEW_CPUS:
-            reason = f"on {cpus} CPUs the committing threads write the redo log faster"
+            reason = f"on {counted(cpus, 'CPU')} the committing threads write the redo log faster"
             draft.set("innodb_log_writer_threads", "OFF", reason, source)
 
     return rule

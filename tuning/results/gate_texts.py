@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import ceil, isfinite
 
+from benchmarks.counted import counted
 from tuning.export.gate_files import percent_text
 from tuning.statistics.gate import (
     LIMIT_NAMES,
@@ -31,7 +32,7 @@ def limit_sentence(found: LimitResult) -> str:
     """As `p95 +1.2 % (-0.8 % to +3.1 %), allowed is at most +5 %`."""
     name, allowed = LIMIT_NAMES[found.limit.metric], found.limit.allowed
     if found.ratio is None:
-        return f"{name} has {found.pairs} pairs with figures, allowed is {allowed}"
+        return f"{name} has {counted(found.pairs, 'pair')} with figures, allowed is {allowed}"
     change, low, high = (
         percent_text(change_percent(one)) for one in (found.ratio, found.low, found.high)
     )
@@ -44,9 +45,10 @@ def _what_it_takes(found: LimitResult, pair_s: float) -> str:
     if found.pairs_to_decide is None:
         return f"too near the limit to be decided by {MAX_FORESEEN} pairs"
     minutes = ceil(found.pairs_to_decide * pair_s / 60)
-    time = f", {minutes} minutes of measuring" if minutes else ""
+    time = f", {counted(minutes, 'minute')} of measuring" if minutes else ""
     return (
-        f"undecided after {found.pairs} pairs; about {found.pairs_to_decide} pairs{time} would "
+        f"undecided after {counted(found.pairs, 'pair')}; about "
+        f"{counted(found.pairs_to_decide, 'pair')}{time} would "
         "decide, if the difference is what it looks like"
     )
 

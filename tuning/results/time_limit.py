@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
+from benchmarks.counted import counted
 from benchmarks.models import RunState
 from tuning.models import Study
 from tuning.results.boards import Board
@@ -21,7 +22,8 @@ def time_sentence(study: Study, board: Board) -> str:
     begun = len({slot.block for slot in board.slots})
     parts = []
     if begun < study.blocks and not _is_decided(study, board, begun):
-        parts.append(f"{begun} of {study.blocks} blocks were measured")
+        was = "was" if begun == 1 else "were"
+        parts.append(f"{begun} of {counted(study.blocks, 'block')} {was} measured")
     if void := sum(_could_be_measured_again(slot) for slot in _ranked(board)):
         runs = "run was" if void == 1 else "runs were"
         parts.append(f"{void} disturbed {runs} not measured again")

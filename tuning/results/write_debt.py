@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from benchmarks.counted import counted
 from benchmarks.models import RunState
 from tuning.models import Candidate, SlotPurpose
 from tuning.results.boards import Board
@@ -67,7 +68,8 @@ def debt_sentence(debtors: Sequence[Debtor]) -> str:
     marked = sum(one.marked for one in debtors)
     runs = "run" if marked == 1 else "runs"
     named = [
-        f"{one.candidate.name} {one.marked} of {one.runs} runs ({one.put_off:.0%} of its writes)"
+        f"{one.candidate.name} {one.marked} of {counted(one.runs, 'run')} "
+        f"({one.put_off:.0%} of its writes)"
         for one in debtors[:_MAX_NAMED]
     ]
     if more := len(debtors) - len(named):

@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
 
+from benchmarks.counted import counted
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Run, RunState, Workload
 from tuning.models import (
     CrashSlot,
@@ -131,7 +132,7 @@ class _Names:
         if len(self._devices) > 1 and device in self._devices:
             words.append(f"on {self._devices[device]}")
         if len(self._workloads) > 1 and workload in self._workloads:
-            words.append(f"with {self._workloads[workload].connections} connections")
+            words.append(f"with {counted(self._workloads[workload].connections, 'connection')}")
         return "".join(f", {word}" for word in words)
 
 

@@ -21,6 +21,7 @@ from advisor.charts.comparison import (
     over_seconds_figure,
 )
 from advisor.charts.figure import Figure
+from benchmarks.counted import counted
 from benchmarks.datafiles import STRICT, read_data_file
 from benchmarks.models import Sample
 from tuning.comparison.devices import DeviceComparison
@@ -111,7 +112,11 @@ def _by_io_capacity(
         if device.pk in sweep.tpmP
     ]
     return BySetting(
-        words.axis, words.unit, lines, {}, setting=f"{KNOB}, {sweep.connections} connections"
+        words.axis,
+        words.unit,
+        lines,
+        {},
+        setting=f"{KNOB}, {counted(sweep.connections, 'connection')}",
     )
 
 

@@ -16,6 +16,7 @@ from advisor.pages.study.boards import answer_of, board_key
 from advisor.wording.hosts import fact_words
 from advisor.wording.searches import best_so_far_text
 from advisor.wording.words import devices_to_name
+from benchmarks.counted import counted
 from benchmarks.models import Run, RunState
 from tuning.models import StudyState
 from tuning.results.boards import Board, Row
@@ -119,7 +120,7 @@ def _board_title(board: Board, result: StudyResult) -> str:
     """What tells it from the study's other boards."""
     words = [str(board.device)] if devices_to_name(result.devices.values()) else []
     if len(result.workloads) > 1:
-        words.append(f"{board.workload.connections} connections")
+        words.append(counted(board.workload.connections, "connection"))
     if board.durability != "D0":
         words.append(f"durability {board.durability}")
     return ", ".join(words)

@@ -13,6 +13,7 @@ from advisor.wording.formatting import few_names
 from advisor.wording.lines import LineRow, line_rows
 from advisor.wording.spaces import knob_text
 from advisor.wording.words import devices_to_name, names_beside_figures
+from benchmarks.counted import counted
 from benchmarks.models import RunState
 from tuning.models import Candidate, DurabilityClass, Recommendation
 from tuning.results.apart import TakenApart
@@ -167,7 +168,7 @@ def board_sections(result: StudyResult, choice: BoardChoice) -> list[BoardSectio
     for board in result.boards:
         words = [str(board.device)] if board.device.pk in named else []
         if len(workloads) > 1:
-            words.append(f"{board.workload.connections} connections")
+            words.append(counted(board.workload.connections, "connection"))
         shows_class = len(classes) > 1 or board.durability != DurabilityClass.D0
         if shows_class:
             words.append(f"durability {board.durability}")
@@ -206,7 +207,7 @@ def _conditions(found: Recommendation, result: StudyResult) -> str:
     """Connections and class, as far as the study has several."""
     words = []
     if len(result.workloads) > 1:
-        words.append(f"{found.workload.connections} connections")
+        words.append(counted(found.workload.connections, "connection"))
     if found.durability != DurabilityClass.D0:
         words.append(f"durability {found.durability}")
     return " and ".join(words)

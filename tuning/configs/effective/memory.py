@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from benchmarks.counted import counted
 from tuning.configs.effective.expected import MIB, Expected
 from tuning.configs.effective.variables import LOG_BUFFER, POOL
 
@@ -42,8 +43,8 @@ class Need:
         """The sum in words."""
         return (
             f"up to {size(self.total(connections))} (buffer pool {size(self.pool)}, log "
-            f"buffer {size(self.log_buffer + self.shared)}, {connections} connections of "
-            f"{size(self.per_connection)})"
+            f"buffer {size(self.log_buffer + self.shared)}, "
+            f"{counted(connections, 'connection')} of {size(self.per_connection)})"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from benchmarks.counted import counted
 from tuning.catalogue.resources import HostResources, Resource
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.expected import DEFAULT_CHUNK, GIB, MIB, Expected
@@ -73,7 +74,7 @@ def _size_redo(
     for name, value in moved.became if moved else ((CAPACITY, f"{total}"),):
         knobs[name] = value
     last = moved.became[0][0] if moved else CAPACITY
-    detail = f"{readable(total)} of redo log for {resources.logical_cpus} CPUs"
+    detail = f"{readable(total)} of redo log for {counted(resources.logical_cpus, 'CPU')}"
     return Note(last, Action.ADJUSTED, detail)
 
 
@@ -131,4 +132,4 @@ def _said(rule: Scaling, preset: Preset, value: int, resources: HostResources) -
     if rule.of is Resource.MEMORY:
         memory = resources.memory_bytes
         return f"{value // MIB}M for {memory // MIB}M of memory ({value / memory:.0%})"
-    return f"{readable(value)} for {resources.logical_cpus} CPUs"
+    return f"{readable(value)} for {counted(resources.logical_cpus, 'CPU')}"
