@@ -188,6 +188,14 @@ def test_on_a_phone_the_charts_of_a_group_fold_but_the_first(visitor: Visitor) -
     def look() -> None:
         page.set_viewport_size({"width": 390, "height": 800})
         visitor.open(reverse("study-detail", args=[study.pk]))
+        # Two rows: where one is and who one is, then the menu.
+        name, account, menu = (
+            page.locator(f".top {part}").evaluate("one => one.getBoundingClientRect().toJSON()")
+            for part in (".brand", ".account", "nav")
+        )
+        assert name["top"] < account["bottom"]
+        assert account["top"] < name["bottom"]
+        assert menu["top"] >= max(name["bottom"], account["bottom"])
         expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(1)
         button = page.locator("button.fold", has_text="Every run")
         expect(button).to_have_attribute("aria-expanded", "false")

@@ -247,3 +247,12 @@ def test_tables_have_the_figures_of_a_logarithmic_axis_not_the_ticks_beside_them
         {"key": {"data": [{"x": [0.3, 2.0, 2.375], "y": [1, 2, 3]}], "layout": layout}}
     )
     assert [x for x, _ in table.rows] == [0.3, 2.0, 2.375]
+
+
+def test_an_upright_title_keeps_its_distance_from_the_labels_of_its_axis() -> None:
+    charts = json.loads(charts_json({"candidates": candidates_figure(SERIES)}))["charts"]
+    layout = charts["candidates"]["layout"]
+    for axis in ("yaxis", "yaxis2"):
+        assert "<br>" in layout[axis]["title"]["text"]
+        assert layout[axis]["title"]["standoff"] > 0
+    assert "title" not in layout["xaxis"] or "standoff" not in layout["xaxis"]["title"]
