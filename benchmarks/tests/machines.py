@@ -139,10 +139,15 @@ class Machine:
         return len(found)
 
     def listening(self) -> set[int]:
-        """Its TCP ports that somebody listens on."""
-        lines = Path(f"/proc/{self.init}/net/tcp").read_text().splitlines()[1:]
-        fields = [line.split() for line in lines]
-        return {int(words[1].rpartition(":")[2], 16) for words in fields if words[3] == "0A"}
+        """Its TCP ports that somebody listens on, by IPv4 or IPv6."""
+        there = Path(f"/proc/{self.init}/net")
+        lines = [
+            line.split()
+            for name in ("tcp", "tcp6")  # without IPv6 there is no second one
+            if (there / name).exists()
+            for line in (there / name).read_text().splitlines()[1:]
+        ]
+        return {int(words[1].rpartition(":")[2], 16) for words in lines if words[3] == "0A"}
 
     def hide(self, *names: str) -> None:
         """Have programs and directories of this machine that others see not be there."""
