@@ -19,6 +19,7 @@ from django.contrib.sessions.backends.db import SessionStore  # noqa: E402
 from django.db import connection, transaction  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
+from advisor.access.roles import Role  # noqa: E402
 from advisor.tests import factories  # noqa: E402
 from benchmarks.models import Host, Run, RunState  # noqa: E402
 from tuning.models import Slot, Study, StudyState  # noqa: E402
@@ -120,8 +121,9 @@ def _with(columns: str, changed: dict[str, str]) -> str:
 
 
 def _session() -> str:
-    """The cookie of a visitor who has logged in."""
-    user = get_user_model().objects.get(username="admin")
+    """The cookie of an administrator who has logged in."""
+    known = get_user_model().objects.filter(username="admin").first()
+    user = known or factories.make_user("admin", Role.ADMINISTRATOR)
     session = SessionStore()
     session["_auth_user_id"] = str(user.pk)
     session["_auth_user_backend"] = "django.contrib.auth.backends.ModelBackend"
