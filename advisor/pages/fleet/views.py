@@ -22,7 +22,7 @@ from tuning.studies.draining import drain_host, undrain_host
 from tuning.studies.renaming import rename_host
 from tuning.studies.retiring import retire_host, unretire_host
 
-HOSTS_PER_PAGE = 50
+HOSTS_PER_PAGE = 24
 
 
 @require_GET
