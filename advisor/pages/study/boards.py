@@ -63,7 +63,8 @@ class BoardSection:
     """A board with the name of its place in the page, by the metric that was chosen.
 
     `shows_durability` says whether its class is shown: always below D0. `left` is the number of
-    candidates that the filter hides. `apart` is what taking its winner apart found so far.
+    candidates that the filter hides. `apart` is what taking its winner apart found so far. `head`
+    and `table_rows` are its table (`ranking_table`).
     """
 
     key: str
@@ -74,6 +75,8 @@ class BoardSection:
     shows_durability: bool
     left: int = 0
     apart: TakenApart | None = None
+    head: str = ""
+    table_rows: str = ""
 
     @property
     def line_rows(self) -> list[LineRow]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpRequest
@@ -18,6 +19,7 @@ from advisor.pages.study.candidates import candidate_details
 from advisor.pages.study.device_matrix import device_matrices
 from advisor.pages.study.events import events_context
 from advisor.pages.study.extend import ExtendForm
+from advisor.pages.study.ranking_table import ranking_head, ranking_rows
 from advisor.pages.study.run_rows import run_rows
 from advisor.pages.study.search import search_view
 from advisor.pages.study.search_rows import search_row
@@ -179,7 +181,10 @@ def _results(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
     if search is not None:  # until it races there is nothing to rank
         views = [view for view in views if view.board.slots]
     return {
-        "boards": views,
+        "boards": [
+            replace(view, head=ranking_head(view, study.pk), table_rows=ranking_rows(view, study))
+            for view in views
+        ],
         "long_boards": sum(len(view.rows) for view in views) > MAX_OPEN_ROWS,
         "search": search,
         "search_metric": FULL_NAMES[result.aim.objective],
