@@ -33,6 +33,7 @@ from benchmarks.jobs.heartbeat import (
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, RowT, Values
 from benchmarks.jobs.spool import Note
 from benchmarks.outcomes import Outcome
+from benchmarks.ready_query import ANY, ReadyObjects, ReadyQuery
 from benchmarks.servers.orphans import none_left_behind
 
 logger = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ AWAY = (OperationalError, InterfaceError, InternalError)
 STORE_PATIENCE_S = 20.0
 _FIRST_WAIT_S = 0.25
 _MAX_WAIT_S = 8.0
+_QUESTIONS: dict[type, tuple[ReadyQuery, ReadyObjects[Any]]] = {}
 
 
 def execute(kind: JobKind[RowT], row_id: int) -> bool:
@@ -86,19 +88,29 @@ def store(
 
 
 def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
-    waiting = kind.rows.filter(kind.waiting, pk=row_id)
+    may_be_claimed, row = _questions(kind)
     # Not part of the UPDATE: with other tables in it, two processes could claim the row.
-    if not waiting.filter(_host_takes(kind)).exists():
+    if not may_be_claimed.rows(row_id):
         return None
-    now = Now()
+    waiting, now = kind.rows.filter(kind.waiting, pk=row_id), Now()
     values: Values = {**kind.claimed(), "claimed_by": claimant(), "heartbeat_at": now}
     try:
         # If the row could not be read, the claim would be held by a process that does not work.
         with transaction.atomic():
-            return kind.rows.get(pk=row_id) if waiting.update(**values) else None
+            return row.first(row_id) if waiting.update(**values) else None
     except IntegrityError:
         # The row of a dead process still says `running`; the sweep will correct that.
         return None
+
+
+def _questions(kind: JobKind[RowT]) -> tuple[ReadyQuery, ReadyObjects[RowT]]:
+    """For a row that may be claimed, and for the row."""
+    ready = _QUESTIONS.get(type(kind))
+    if ready is None:
+        waiting = kind.rows.filter(kind.waiting, _host_takes(kind), pk=ANY)
+        waits = ReadyQuery.of(waiting.order_by().values_list("pk")[:1])
+        ready = _QUESTIONS[type(kind)] = waits, ReadyObjects(kind.rows.filter(pk=ANY))
+    return ready
 
 
 def _host_takes(kind: JobKind[RowT]) -> Q:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from django.db.models import Max, Q, QuerySet
 
 from benchmarks.models import Config, Device, RunState, Workload
+from benchmarks.ready_query import ReadyQuery
 from tuning.models import RANKED_PURPOSES, Slot, Study
-from tuning.ready_query import ReadyQuery
 from tuning.results.baseline_runs import line_token
 from tuning.statistics.analysis import Interval
 from tuning.statistics.side_by_side import ratio_of

@@ -14,6 +14,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.models import Device
+from benchmarks.ready_query import ReadyQuery
 from tuning.comparison.choice import (
     CellKey,
     ConfigChoice,
@@ -30,7 +31,6 @@ from tuning.comparison.choice import (
 )
 from tuning.comparison.comparable_runs import RunGroup, RunSet
 from tuning.models import DurabilityClass
-from tuning.ready_query import ReadyQuery
 from tuning.statistics.ratios import Ratio, Spread, ladder, ratio, spread
 
 BEST = "best"

@@ -8,8 +8,8 @@ from typing import Any
 from django.db.models import Func, IntegerField, Q, QuerySet, Subquery
 
 from benchmarks.models import Device, Host, Run, RunState
+from benchmarks.ready_query import ReadyQuery
 from tuning.models import Recommendation, Slot, Study, StudyState
-from tuning.ready_query import ReadyQuery
 from tuning.strategy.racing import FAULTS
 
 

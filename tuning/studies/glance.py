@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from django.db.models import Aggregate, Count, Max, OuterRef, QuerySet, Subquery
 
 from benchmarks.models import ACTIVE_RUN_STATES, CrashTest, JobState
+from benchmarks.ready_query import ANY, ReadyQuery
 from tuning.models import (
     ACTIVE_STUDY_STATES,
     Candidate,
@@ -24,7 +25,6 @@ from tuning.models import (
     Slot,
     Study,
 )
-from tuning.ready_query import ANY, ReadyQuery
 
 #: The time left, and whatever else follows from the clock, is worked out this often, in seconds.
 REFRESH_S = 30.0

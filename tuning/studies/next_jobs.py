@@ -9,7 +9,7 @@ from django.db.models import Case, Q, QuerySet, When
 
 from benchmarks.jobs.loads import is_measured
 from benchmarks.models import ACTIVE_JOB_STATES, Inspection, JobRow, JobState, LoadJob, Probe
-from tuning.ready_query import ANY, ReadyQuery
+from benchmarks.ready_query import ANY, ReadyQuery
 
 RowT = TypeVar("RowT", bound=JobRow)
 

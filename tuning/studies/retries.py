@@ -10,8 +10,8 @@ from django.db import transaction
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.models import LoadJob, Run, RunState
 from benchmarks.outcomes import Outcome
+from benchmarks.ready_query import ANY, ReadyQuery
 from tuning.models import Slot, Study
-from tuning.ready_query import ANY, ReadyQuery
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER
 from tuning.studies.forecast import Forecast

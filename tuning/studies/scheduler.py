@@ -16,7 +16,7 @@ from functools import cache
 from celery import current_app
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
 
@@ -31,9 +31,9 @@ from benchmarks.jobs.loads import LoadKind
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
 from benchmarks.models import CrashTest, Host, JobState, Run, RunState
+from benchmarks.ready_query import ANY, ReadyObjects, ReadyQuery
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
-from tuning.ready_query import ANY, ReadyQuery
 from tuning.results.gates import store_verdict
 from tuning.results.knob_importance import learn_knobs
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
@@ -171,25 +171,37 @@ def _next_study(host_id: int) -> Study | None:
 
     A paused study only until its current job is done, and likewise one whose load host is away.
     """
-    active = (
+    first = _first_in_turn().first(host_id)
+    if first is None or (first.paused_at is None and not first.load_key):  # type: ignore[attr-defined]
+        return first  # as nearly always: to ask for one that may go on takes five times as long
+    running = Run.objects.filter(slot__study=OuterRef("pk"), state=RunState.RUNNING)
+    crashing = CrashTest.objects.filter(slot__study=OuterRef("pk"), state=JobState.RUNNING)
+    is_loading = Q(state=StudyState.PREPARING) & ~Q(claimed_by="")
+    return (
+        _in_turn(host_id)
+        .filter(
+            Q(paused_at=None) & (~Q(has_load_host_away()) | Q(stop_request=heartbeat.CANCELLED))
+            | is_loading
+            | Exists(running)
+            | Exists(crashing)
+        )
+        .first()
+    )
+
+
+def _in_turn(host_id: int) -> QuerySet[Study]:
+    return (
         Study.objects.filter(host_id=host_id, state__in=ACTIVE_STUDY_STATES)
         .select_related("host")
         .defer("host__inventory")  # long, and read only where a search proposes something
         .order_by(*in_turn())
     )
+
+
+@cache
+def _first_in_turn() -> ReadyObjects[Study]:
     # The same hosts drive all workloads of a study.
-    first = active.annotate(load_key=F("workloads__load_key")).first()
-    if first is None or (first.paused_at is None and not first.load_key):
-        return first  # as nearly always: to ask for one that may go on takes five times as long
-    running = Run.objects.filter(slot__study=OuterRef("pk"), state=RunState.RUNNING)
-    crashing = CrashTest.objects.filter(slot__study=OuterRef("pk"), state=JobState.RUNNING)
-    is_loading = Q(state=StudyState.PREPARING) & ~Q(claimed_by="")
-    return active.filter(
-        Q(paused_at=None) & (~Q(has_load_host_away()) | Q(stop_request=heartbeat.CANCELLED))
-        | is_loading
-        | Exists(running)
-        | Exists(crashing)
-    ).first()
+    return ReadyObjects(_in_turn(ANY).annotate(load_key=F("workloads__load_key"))[:1])
 
 
 def _take_turn(study: Study) -> _Turn:
@@ -209,7 +221,7 @@ def _take_turn(study: Study) -> _Turn:
             if prepared is not None:
                 _learn(study, lambda known: learn_knobs(StudyResult(known)))
             with transaction.atomic():
-                locked = Study.objects.select_for_update().filter(pk=study.pk).first()
+                locked = _locked().first(study.pk)
                 if locked is None:  # not ours to decide: docs/host-role.sql
                     return _Turn()
                 locked.host = study.host
@@ -226,6 +238,12 @@ def _take_turn(study: Study) -> _Turn:
         logger.exception("study %s: internal error", study.pk)
         text = f"{type(bug).__name__}: {bug}"
         return _Turn(end_study(study, StudyState.FAILED, "internal_error", text))
+
+
+@cache
+def _locked() -> ReadyObjects[Study]:
+    """A study's row, which nobody else changes before the end of the transaction."""
+    return ReadyObjects(Study.objects.select_for_update().filter(pk=ANY))
 
 
 def _thought(study: Study) -> PreparedAnswer | None:
@@ -319,7 +337,7 @@ def _is_tried_or_killed(study: Study) -> bool:
 
 def _next_slot(study: Study) -> Slot | None:
     """The first in order. Retries come last in their block, when the disturbance may be over."""
-    slot = _first_queued().first(Slot, study.pk)
+    slot = _first_queued().first(study.pk)
     if slot is None or slot.retry_of is None:  # type: ignore[attr-defined]
         return slot
     queued = study.slots.filter(run__state=RunState.QUEUED).order_by("order")
@@ -328,9 +346,9 @@ def _next_slot(study: Study) -> Slot | None:
 
 
 @cache
-def _first_queued() -> ReadyQuery:
+def _first_queued() -> ReadyObjects[Slot]:
     queued = Slot.objects.filter(study=ANY, run__state=RunState.QUEUED).order_by("order")
-    return ReadyQuery.of(queued.annotate(retry_of=F("run__retry_of"))[:1])
+    return ReadyObjects(queued.annotate(retry_of=F("run__retry_of"))[:1])
 
 
 def _conclude(study: Study, ends: Iterable[Done]) -> bool:

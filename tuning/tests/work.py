@@ -16,8 +16,8 @@ from benchmarks.measurement.measure import measure as really_measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.models import Run, RunState
 from benchmarks.probe.run import probe_device
+from benchmarks.ready_query import ANY, ReadyQuery
 from tuning.models import Slot, Study
-from tuning.ready_query import ANY, ReadyQuery
 from tuning.studies.preparation import PreparationKind
 
 

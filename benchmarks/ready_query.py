@@ -1,0 +1,57 @@
+"""Queries that Django has made once, for what is asked again and again.
+
+To have Django make a query takes several times as long as the database needs to answer it.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db.models import Model, QuerySet
+
+ModelT = TypeVar("ModelT", bound=Model)
+
+#: Stands for the number that is asked for, such as a study's primary key.
+ANY: Final = -4711
+
+
+class ReadyQuery(NamedTuple):
+    """A query as text. Its rows are what the database's driver makes of them, not Django."""
+
+    text: str
+    parameters: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, query: QuerySet[Any, Any]) -> ReadyQuery:
+        text, parameters = query.query.sql_with_params()
+        return cls(text, tuple(parameters))
+
+    def rows(self, number: int | None = None) -> list[tuple[Any, ...]]:
+        """What it finds now, with this number in place of ANY."""
+        with connection.cursor() as cursor:
+            cursor.execute(self.text, self.given(number))
+            return list(cursor.fetchall())
+
+    def given(self, number: int | None) -> list[Any]:
+        """The parameters, with this number in place of ANY."""
+        return [number if one == ANY else one for one in self.parameters]
+
+
+class ReadyObjects(Generic[ModelT]):
+    """A query whose rows are Django's objects, with the related rows that it selects."""
+
+    def __init__(self, query: QuerySet[ModelT]) -> None:
+        self._query = query
+        self._compiler = query.query.get_compiler(DEFAULT_DB_ALIAS)
+        self._ready = ReadyQuery(*self._compiler.as_sql())
+
+    def first(self, number: int) -> ModelT | None:
+        """The first that it finds now, with this number in place of ANY."""
+        compiler = copy(self._compiler)
+        compiler.connection = connections[DEFAULT_DB_ALIAS]  # each thread has its own
+        compiler.as_sql = lambda: (self._ready.text, self._ready.given(number))
+        found = self._query.all()
+        found.query.get_compiler = lambda **_: compiler  # type: ignore[method-assign]
+        return next(iter(found), None)
