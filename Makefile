@@ -50,7 +50,7 @@ setup-tests:
 	@scripts/setup --tests
 
 test-fast:
-	$(PYTHON_BIN)/pytest $(TOGETHER) 2 --no-migrations \
+	$(PYTHON_BIN)/pytest $(TOGETHER) 3 --no-migrations \
 	    -m "not server and not browser and not slow and not alone and not long"
 
 check:

@@ -169,6 +169,7 @@ def listed(transactional_db: None) -> Iterator[None]:
         recorder.record_unapplied(*made_up)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("listed")
 def test_everything_comes_back_on_sqlite(tmp_path: Path, settings: Settings) -> None:
     settings.HOME, settings.PRIVATE_DIR = tmp_path / "home", tmp_path / "home" / "private"

@@ -172,6 +172,7 @@ def test_the_client_waits_and_exits_as_the_verdict_says(
     assert advisor.tokens == {"Token oltp_secret"}
 
 
+@pytest.mark.slow
 def test_what_cannot_be_asked_is_an_error_that_says_why(
     advisor: Advisor, job: dict[str, str], tmp_path: Path
 ) -> None:
@@ -236,6 +237,7 @@ def test_the_steps_of_the_examples_do_what_they_say(
     assert [shell(step, job, tmp_path).returncode for step in found if "oltp-gate" in step] == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("verdict", "code"), [("pass", 0), ("fail", 1), ("undecided", 3)])
 def test_the_script_leads_to_a_recommended_file_and_a_verdict(
     verdict: str, code: int, advisor: Advisor, job: dict[str, str], tmp_path: Path

@@ -148,6 +148,7 @@ def scarce(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Processor:
     return there
 
 
+@pytest.mark.long
 def test_programs_are_refused_when_it_is_used_up_and_what_ends_a_measurement_is_not(
     measured: Run, scarce: Processor, admin_client: Client
 ) -> None:

@@ -199,6 +199,7 @@ def test_devices_of_one_kind_are_distinguished_in_the_chart() -> None:
     assert labels[:2] == ["Claim 1<br>nvme at /srv/nvme", "Claim 1<br>nvme at /srv/hdd"]
 
 
+@pytest.mark.long
 def test_emulated_devices_are_labelled_and_distinguished_in_the_chart(browser: Client) -> None:
     study = claimed.claimed_study({"nvme": claimed.AS_PUBLISHED, "hdd": claimed.ON_A_HARD_DISK})
     for device, memory in zip(

@@ -76,6 +76,7 @@ def study(
     return study
 
 
+@pytest.mark.slow
 def test_a_run_that_meets_the_reserve_is_void_and_its_study_waits_for_room(
     study: Study, small_disk: Path, sent: list[Any], client: Client, admin_user: User
 ) -> None:

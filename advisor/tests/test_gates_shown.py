@@ -410,6 +410,7 @@ def test_a_gate_of_two_servers_is_read_elsewhere_with_its_verdict_judged_again()
     assert admin.get(f"{GATES}{found.pk}/").json()["verdict"] == "fail"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("two_servers")
 def test_what_two_servers_differ_in_stands_wherever_the_verdict_does(admin_client: Client) -> None:
     study = gate(GateSide(server=OTHER.path), baseline=GateSide(server=BINARY.path))
@@ -440,6 +441,7 @@ def test_what_two_servers_differ_in_stands_wherever_the_verdict_does(admin_clien
     assert re.search(r"log_bin <span[^>]*>durability</span></th>\s*<td[^>]*>OFF</td>", page)
 
 
+@pytest.mark.long
 def test_serve_says_how_a_gate_ended_and_has_no_ranking_for_it() -> None:
     ended = run_to_the_end(gate(name="[nightly]"), measuring(loss=0.4))
     cancelled = gate()

@@ -36,6 +36,7 @@ def post(client: Client, text: str = OLD, **fields: Any) -> tuple[int, str]:
     return answer.status_code, html.unescape(answer.content.decode())
 
 
+@pytest.mark.long
 def test_an_account_checks_so_many_files_a_minute(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,6 +228,7 @@ def test_only_lines_that_translation_saves_are_counted(admin_client: Client) -> 
     assert "2 of the refused lines could be translated" in page
 
 
+@pytest.mark.long
 def test_of_a_file_of_60000_lines_the_page_shows_what_matters(admin_client: Client) -> None:
     text = "[mysqld]\n" + "innodb_io_capacity=2000\n" * 600 + "wrong=1\n"
     _, page = post(admin_client, text)

@@ -101,6 +101,7 @@ def test_what_was_not_measured_alike_has_no_ratio_and_says_what_differs(
     assert "whitepaper-a" in text, "a study stands for what it recommends"
 
 
+@pytest.mark.long
 def test_runs_of_one_config_elsewhere_are_sides_of_their_own(admin_client: Client) -> None:
     study = factories.study_on_two_devices(blocks=2)
     factories.race(study)

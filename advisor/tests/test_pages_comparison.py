@@ -114,6 +114,7 @@ def test_slow_and_fast_devices_share_a_logarithmic_axis(admin_client: Client) ->
     assert "logarithmic" in axis["title"]["text"]
 
 
+@pytest.mark.long
 def test_the_published_layer_is_switched_on_and_stays_apart(
     admin_client: Client, three: None
 ) -> None:
@@ -180,6 +181,7 @@ def test_another_run_set_is_chosen_by_its_key(admin_client: Client, three: None)
     assert "one run" in text
 
 
+@pytest.mark.long
 def test_charts_over_time_are_of_the_number_of_connections_that_is_chosen(
     admin_client: Client, three_with_seconds: None
 ) -> None:
@@ -213,6 +215,7 @@ def test_the_commands_that_it_shows_are_ones_the_program_takes(admin_client: Cli
         assert len(options.device or options.emulate) == 2
 
 
+@pytest.mark.long
 def test_what_cannot_be_read_is_the_usual_choice(
     admin_client: Client, three_with_seconds: None
 ) -> None:
@@ -262,6 +265,7 @@ def test_without_runs_the_api_compares_nothing(admin_client: Client) -> None:
     assert found["run_set"] is None
 
 
+@pytest.mark.long
 def test_devices_of_several_hosts_are_compared_from_the_page_of_their_study(
     admin_client: Client,
 ) -> None:

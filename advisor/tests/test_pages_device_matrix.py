@@ -148,6 +148,7 @@ def test_one_device_needs_no_such_table(client: Client, admin_user: User) -> Non
     assert page(client, admin_user, study) == ""
 
 
+@pytest.mark.long
 def test_an_open_page_gets_the_second_devices_ranking_when_that_begins(
     admin_client: Client,
 ) -> None:

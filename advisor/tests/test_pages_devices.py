@@ -140,6 +140,7 @@ def test_the_list_takes_as_many_queries_for_four_devices_as_for_one(
         admin_client.get(reverse("device-list"))
 
 
+@pytest.mark.long
 def test_devices_are_found_by_host_directory_model_and_kind(admin_client: Client) -> None:
     for number in range(9):
         factories.found_device(data_dir=f"/srv/{number}")

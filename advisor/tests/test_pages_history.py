@@ -175,6 +175,7 @@ def test_without_a_baseline_the_page_says_what_to_do(admin_client: Client) -> No
     assert admin_client.get(reverse("api-device-history", args=[4711])).status_code == 404
 
 
+@pytest.mark.long
 def test_home_names_a_host_that_became_slower_lately_and_no_other(admin_client: Client) -> None:
     device = factories.make_device()
     begin = timezone.now() - 15 * WEEK - timedelta(hours=1)

@@ -199,6 +199,7 @@ def test_nothing_wrong_is_said_too(admin_client: Client) -> None:
     assert study.name in text[text.index("Last studies") :]
 
 
+@pytest.mark.long
 def test_years_of_studies_take_as_many_queries_as_a_few(
     client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
@@ -218,6 +219,7 @@ def test_years_of_studies_take_as_many_queries_as_a_few(
         client.get(HOME)
 
 
+@pytest.mark.long
 def test_of_many_hosts_those_of_the_newest_studies_are_shown_and_the_others_counted(
     admin_client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
@@ -240,6 +242,7 @@ def test_of_many_hosts_those_of_the_newest_studies_are_shown_and_the_others_coun
     assert "1 more host has problems" in text_of(admin_client, HOME)
 
 
+@pytest.mark.long
 def test_hosts_that_test_crash_recovery_are_among_those_that_are_counted(
     admin_client: Client,
 ) -> None:
@@ -263,6 +266,7 @@ def test_hosts_that_test_crash_recovery_are_among_those_that_are_counted(
     assert "1 more host is busy." in text_of(admin_client, HOME)
 
 
+@pytest.mark.long
 def test_only_the_newest_answers_are_shown_and_the_others_counted(admin_client: Client) -> None:
     first = factories.measured_study(blocks=1, name="The first")
     Recommendation.objects.update(created_at=timezone.now() - timedelta(days=1))

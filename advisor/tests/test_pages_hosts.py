@@ -268,6 +268,7 @@ def test_a_host_is_renamed_retired_and_taken_back_on_its_page(admin_client: Clie
     assert "Retire host" not in text_of(operator, reverse("host-detail", args=[host.pk]))
 
 
+@pytest.mark.long
 def test_fifty_hosts_take_no_more_queries_than_two(admin_client: Client) -> None:
     def queries() -> int:
         with CaptureQueriesContext(connection) as asked:

@@ -67,6 +67,7 @@ def test_a_study_that_waits_says_nothing_of_what_could_not_be_compared(
     assert "could be compared" not in text
 
 
+@pytest.mark.long
 def test_the_list_is_paged(admin_client: Client) -> None:
     for number in range(26):
         factories.make_study(name=f"Study number {number}", blocks=1, names=["server-default"])

@@ -87,6 +87,7 @@ def test_a_study_is_measured_on_the_chosen_host(admin_client: Client, hosts: Non
     assert (study.host.name, study.group) == ("two", None)
 
 
+@pytest.mark.long
 def test_another_host_can_drive_the_measured_one(
     admin_client: Client, hosts: None, tmp_path: Path
 ) -> None:

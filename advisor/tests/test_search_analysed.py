@@ -34,6 +34,7 @@ def charts(client: Client, study: Study) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long
 def test_the_page_says_which_knobs_matter_and_how_sure_that_is(admin_client: Client) -> None:
     html = page(admin_client, searching_study())
     table = html.partition('id="search-importance"')[2].partition("</table>")[0]
@@ -54,6 +55,7 @@ def test_with_few_configs_it_says_that_it_cannot_tell(admin_client: Client) -> N
     assert 'id="only_names"' not in html, "there is no ranking to be filtered"
 
 
+@pytest.mark.long
 def test_the_table_has_every_metric_and_marks_the_front(admin_client: Client) -> None:
     study = searching_study()
     html = page(admin_client, study)
@@ -156,6 +158,7 @@ def test_the_terminal_says_the_same_in_short() -> None:
     assert "This is a hint where to look, not evidence." in text
 
 
+@pytest.mark.long
 def test_the_model_is_fitted_once_per_round(monkeypatch: pytest.MonkeyPatch) -> None:
     study = searching_study()
     real, fits = importance, []

@@ -336,6 +336,7 @@ def test_advise_prints_the_space_and_stores_nothing(
     assert not Study.objects.exists()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("host")
 def test_the_form_offers_a_search_first_and_shows_its_space(
     admin_client: Client, tmp_path: Path

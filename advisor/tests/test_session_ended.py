@@ -87,6 +87,7 @@ def test_a_my_cnf_to_be_checked_is_kept_too(visitor: Client) -> None:
     assert "Nothing was checked. See" not in text
 
 
+@pytest.mark.long
 def test_only_what_is_a_form_of_this_page_is_filled_in(visitor: Client) -> None:
     for packed in ("{", "[]", '{"a": 1}', '[["a"], ["b", "c"], ["d", [1]], 7]', "[" * 5000):
         answer = visitor.post(LOGIN, WHO | {"next": NEW, "typed": packed}, follow=True)

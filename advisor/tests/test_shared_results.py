@@ -59,6 +59,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, name: str, real: Callable[..., Any]
     return calls
 
 
+@pytest.mark.long
 def test_a_study_that_has_ended_is_judged_once_for_all_who_ask(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +143,7 @@ def test_the_load_hosts_of_a_study_are_read_at_once(admin_client: Client) -> Non
     assert Workload.objects.count() == 4
 
 
+@pytest.mark.long
 def test_devices_are_compared_once_for_all_who_ask(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

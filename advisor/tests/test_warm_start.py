@@ -140,6 +140,7 @@ def test_a_search_is_stored_with_what_earlier_studies_measured() -> None:
     )
 
 
+@pytest.mark.long
 def test_limits_that_the_baseline_missed_before_are_said_before_the_start(
     capsys: pytest.CaptureFixture[str], admin_client: Client
 ) -> None:
@@ -398,6 +399,7 @@ def test_it_is_refused_without_a_search(capsys: pytest.CaptureFixture[str]) -> N
     assert "--no-warm-start can be used with --search only" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_pages_terminal_and_api_say_what_a_search_begins_with(
     admin_client: Client,
     capsys: pytest.CaptureFixture[str],

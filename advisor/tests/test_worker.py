@@ -135,6 +135,7 @@ def test_a_worker_that_lost_its_name_exits_with_an_error(monkeypatch: pytest.Mon
         assert (found.value.code if found else None) == status
 
 
+@pytest.mark.slow
 def test_worker_and_advise_start_without_pages_and_api(tmp_path: Path) -> None:
     environment = os.environ | {
         "ADVISOR_HOME": str(tmp_path),

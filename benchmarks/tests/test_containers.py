@@ -163,6 +163,7 @@ with measuring_alone(patience_s=0) as alone:
 """
 
 
+@pytest.mark.slow
 def test_two_containers_never_measure_at_once(tmp_path: Path) -> None:
     left_out = ("ADVISOR_MEASURING_LOCK", "ADVISOR_HOME")
     done = subprocess.run(

@@ -174,6 +174,7 @@ def test_deadlocks_of_any_number_do_not_end_the_run(replay: Run) -> None:
     assert len(result.output) < 100_000
 
 
+@pytest.mark.slow
 def test_ticks_of_the_timer_that_were_lost_make_the_interval_longer(
     replay: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

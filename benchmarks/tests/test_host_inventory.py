@@ -103,6 +103,7 @@ def test_what_a_host_refused_keeps_its_reason(tmp_path: Path) -> None:
     assert mended.refused_directories == ()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_what_somebody_names_on_the_host_is_listed_if_it_can_be_used(
     server_tmp: Path, settings: Settings, mariadb_binary: ServerBinary

@@ -300,6 +300,7 @@ def test_lost_rows_and_a_dead_server_are_failures(
     assert children_with(WORKER) == []
 
 
+@pytest.mark.slow
 def test_a_loading_process_answers_errors_and_ends_with_its_input() -> None:
     target: dict[str, object] = {"unix_socket": "/nonexistent", "user": "u", "database": "tpcc"}
     target |= {"seed": 1, "as_user": None}
@@ -327,6 +328,7 @@ def test_a_loading_process_answers_errors_and_ends_with_its_input() -> None:
     assert empty.returncode != 0  # it was not even given an address
 
 
+@pytest.mark.slow
 def test_a_loading_process_imports_all_it_needs_before_it_changes_its_user() -> None:
     """That user may not be able to enter the directory that we are installed in."""
     script = """

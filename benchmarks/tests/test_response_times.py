@@ -55,6 +55,7 @@ def test_percentiles_are_numpys_inverted_cdf_to_a_ten_thousandth(
             assert p95[second] == pytest.approx(exact, rel=1e-2, abs=1e-3)
 
 
+@pytest.mark.long
 @FEWER
 @given(st.lists(RUNS, min_size=1, max_size=3))
 def test_what_several_drivers_saw_is_what_one_would_have_seen(
@@ -68,6 +69,7 @@ def test_what_several_drivers_saw_is_what_one_would_have_seen(
     assert merged.percentile(95) == together.percentile(95)
 
 
+@pytest.mark.long
 @FEWER
 @given(arrays(np.float32, st.integers(1, 50), elements=st.floats(0, 1e6, width=32)))
 def test_it_does_not_matter_how_many_are_added_at_once(ms: np.ndarray) -> None:
@@ -104,6 +106,7 @@ def test_without_times_there_is_no_percentile() -> None:
         times.percentile(95)
 
 
+@pytest.mark.long
 def test_a_day_takes_no_more_memory_than_promised() -> None:
     random = np.random.default_rng(3)
     tracemalloc.start()

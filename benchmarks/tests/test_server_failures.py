@@ -264,6 +264,7 @@ def test_the_tail_of_a_huge_log_is_read_without_reading_it_all(tmp_path: Path) -
     assert errorlog.read_tail(tmp_path / "absent", 2) == []
 
 
+@pytest.mark.server
 def test_a_password_in_the_log_is_not_repeated(server: ServerInstance) -> None:
     with server.paths.error_log.open("a") as log:
         log.write(f"[ERROR] near '{server.admin.password}' {server.driver_account.password}\n")
@@ -271,6 +272,7 @@ def test_a_password_in_the_log_is_not_repeated(server: ServerInstance) -> None:
     assert server.error_log_tail(1) == "[ERROR] near '***' ***"
 
 
+@pytest.mark.server
 def test_no_log_is_no_error(server: ServerInstance) -> None:
     shutil.rmtree(server.paths.tmp_dir)
     server.paths.error_log.unlink()

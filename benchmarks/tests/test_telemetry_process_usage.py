@@ -202,6 +202,7 @@ def stranger(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
+@pytest.mark.slow
 def test_a_real_process_is_foreign_or_ours_by_its_ancestors(
     stranger: subprocess.Popen[str],
 ) -> None:

@@ -28,6 +28,7 @@ __all__ = ["host_of_fakes", "later", "sent", "study"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.long
 def test_a_drained_host_ends_its_run_and_begins_nothing_until_it_is_undrained(
     study: Study, later: Study, sent: Sent
 ) -> None:

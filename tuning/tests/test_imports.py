@@ -424,6 +424,7 @@ VALUES = st.none() | st.sampled_from(
 TARGETS = st.sampled_from(RELEASES)
 
 
+@pytest.mark.long
 @given(
     st.lists(st.tuples(SPELLINGS, NAMES, VALUES), max_size=12),
     TARGETS,

@@ -294,6 +294,7 @@ def test_a_run_is_driven_through_the_rows_and_no_row_has_the_password(
     assert SECRET not in serializers.serialize("json", [load, run])
 
 
+@pytest.mark.long
 def test_a_load_host_stays_as_far_away_as_in_earlier_runs(
     study: Study, through_rows: Callable[[Run, FakeDriver], LoadJob]
 ) -> None:
@@ -337,6 +338,7 @@ class Filling(FakeDriver):
         super()._fail_with(*outcomes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fail", [None, Outcome.DRIVER_FAILED])
 def test_a_load_host_whose_disk_is_full_pauses_its_study_and_blames_no_config(
     fail: Outcome | None,
@@ -476,6 +478,7 @@ def test_two_load_hosts_are_one_workload_whatever_their_order(two: list[Host], s
     assert (both.state, both.reason_code) == (StudyState.CANCELLED, "host_retired")
 
 
+@pytest.mark.long
 def test_a_run_is_driven_by_two_hosts_at_once(
     two: list[Host], sent: Sent, through_rows: Callable[[Run, FakeDriver], LoadJob]
 ) -> None:

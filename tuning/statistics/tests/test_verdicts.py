@@ -202,6 +202,7 @@ def test_a_steady_host_is_not_named() -> None:
         assert drift.p > 0.001
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(st.integers(0, 20), st.floats(1, 1e5)), min_size=4, max_size=20))
 def test_the_drift_is_the_median_of_the_slopes_between_any_two_runs(
     seen: list[tuple[int, float]],

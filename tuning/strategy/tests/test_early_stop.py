@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tuning.strategy.early_stop import MIN_SECONDS, too_slow
 
@@ -53,6 +54,7 @@ def test_a_slow_start_of_both_is_not_held_against_the_run() -> None:
     assert too_slow([2, 4, 8, 15, 30, 60], [[2, 5, 9, 14, 32, 55, 100, 100]]) is None
 
 
+@pytest.mark.long
 def test_runs_as_good_as_the_baseline_are_hardly_ever_cut() -> None:
     rng = np.random.default_rng(2)
     for _ in range(300):

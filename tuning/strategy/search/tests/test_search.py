@@ -128,6 +128,7 @@ def test_where_everything_is_worse_nothing_wins() -> None:
     assert not any(group.pairs for group in study.history().groups)
 
 
+@pytest.mark.long
 def test_what_was_refused_is_not_tried_again() -> None:
     class Gate(Hill):
         def measure(self, proposal: Proposal) -> None:
@@ -145,6 +146,7 @@ def test_what_was_refused_is_not_tried_again() -> None:
     assert sum(knobs.get("method") == "O_DIRECT" for knobs in late) <= len(late) / 4
 
 
+@pytest.mark.long
 def test_a_gate_that_refuses_everything_ends_the_search() -> None:
     class Shut(Hill):
         def measure(self, proposal: Proposal) -> None:
