@@ -20,9 +20,9 @@ from benchmarks.models import (
     Run,
     RunState,
 )
+from benchmarks.ready_query import ReadyQuery
 from benchmarks.telemetry.live import LiveSecond
 from tuning.models import Study, StudyState
-from tuning.ready_query import ReadyQuery
 from tuning.results.live_run import current_tpmP
 
 

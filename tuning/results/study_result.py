@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, RunState, Workload
+from benchmarks.ready_query import ANY, ReadyQuery
 from tuning.errors import UnknownTemplate
 from tuning.export.facts import ExportFacts
 from tuning.export.formats import Exported, ExportRequest, export
@@ -23,7 +24,6 @@ from tuning.models import (
     SlotPurpose,
     Study,
 )
-from tuning.ready_query import ANY, ReadyQuery
 from tuning.results.apart import Dismantling, TakenApart, kept_by
 from tuning.results.boards import Board, boards_of, screened_runs
 from tuning.results.data_quality import DataQuality, data_quality

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from benchmarks.counted import counted
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Run, RunState, Workload
+from benchmarks.ready_query import ANY, ReadyQuery
 from tuning.models import (
     CrashSlot,
     Elimination,
@@ -22,7 +23,6 @@ from tuning.models import (
     StudyAction,
     StudyState,
 )
-from tuning.ready_query import ANY, ReadyQuery
 from tuning.studies.slot_states import MAX_VOIDED, SlotState, pair_numbers, slot_states
 
 # A run and those that it replaced: as many as are measured again at most by default, and two more.
