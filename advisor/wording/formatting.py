@@ -25,7 +25,8 @@ def significant(value: float | None) -> str:
     if value is None:
         return ABSENT
     size = abs(value)
-    return decimals(value, 0 if size >= 100 else 1 if size >= 10 else 2)
+    places = ",.0f" if size >= 100 else ",.1f" if size >= 10 else ",.2f"
+    return format(value, places).replace("-", MINUS)
 
 
 def percent_change(ratio: float | None) -> str:

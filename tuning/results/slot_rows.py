@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import cache
 from typing import Any, NamedTuple
 
-from django.db.models import TextField
+from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
 from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, RunState, Workload
 from benchmarks.telemetry.write_debt import WriteDebt
 from tuning.models import Candidate, Slot
+from tuning.ready_query import ANY, ReadyQuery
 
 
 class RunRow(NamedTuple):
@@ -108,13 +110,30 @@ def _columns(run: str = "") -> list[str | Cast]:
     return [Cast(run + n, TextField()) if n in _DOCUMENTS else run + n for n in names]
 
 
+_RUN = _columns("run__")
+_TIMES = [len(_SLOT) + RunRow._fields.index(one) for one in ("started_at", "finished_at")]
+
+
 def slot_columns(studies: Iterable[int]) -> dict[int, list[Columns]]:
     """What `slot_rows` needs of each study, by its primary key, in one query."""
     found: dict[int, list[Columns]] = {pk: [] for pk in studies}
-    rows = Slot.objects.filter(study__in=list(found)).order_by("order")
-    for pk, *columns in rows.values_list("study_id", *_SLOT, *_columns("run__")):
+    pks = list(found)
+    rows = _of_one().rows(pks[0]) if len(pks) == 1 else _slots(study__in=pks)
+    for pk, *columns in rows:
+        for at in _TIMES:
+            if columns[at] is not None:
+                columns[at] = columns[at].replace(tzinfo=UTC)  # what it is, said or not
         found[pk].append(columns)
     return found
+
+
+def _slots(**of: Any) -> QuerySet[Slot, tuple[Any, ...]]:
+    return Slot.objects.filter(**of).order_by("order").values_list("study_id", *_SLOT, *_RUN)
+
+
+@cache
+def _of_one() -> ReadyQuery:
+    return ReadyQuery.of(_slots(study=ANY))
 
 
 def slot_rows(

@@ -55,6 +55,8 @@ class EventKind(StrEnum):
 
 #: What somebody may want to look into.
 TROUBLE = (EventKind.DISTURBED, EventKind.LOST, EventKind.FAILED, EventKind.LEFT_THE_RACE)
+# Of a run in one of these states a list of slots says all, unless it replaced another one.
+_SAID = (RunState.RUNNING, RunState.OK)
 _ENDINGS = {
     RunState.OK: EventKind.MEASURED,
     RunState.CUT_SHORT: EventKind.CUT_SHORT,
@@ -83,17 +85,17 @@ class Event:
 
 
 class _Facts(NamedTuple):
-    """What a list of slots does not say of a run."""
+    """What is said of a run. A list of slots lacks what has a default."""
 
     pk: int
     state: str
-    reason: str
-    queued_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
     tpmP: float | None
     p95_ms: float | None
-    retry_of: int | None
+    reason: str = ""
+    queued_at: datetime | None = None
+    retry_of: int | None = None
 
 
 def study_events(
@@ -153,13 +155,17 @@ def _of_runs(slots: Sequence[SlotState], newest: int | None, names: _Names) -> I
     begun = [slot for slot in slots if slot.started_at is not None or slot.voided]
     if newest is not None:
         begun = sorted(begun, key=lambda slot: slot.run_id)[-newest:]
-    slot_of = {slot.run_id: slot for slot in begun}
+    slot_of = {slot.run_id: slot for slot in begun if slot.voided or slot.state not in _SAID}
     width = len(_Facts._fields)
     times = max((slot.voided for slot in begun), default=0)
     chain = _CHAIN if times == MAX_VOIDED else _CHAIN[: times + 1]
     columns = [f"{newer}{name}" for newer in chain for name in _Facts._fields]
     pairs = pair_numbers(slots)
-    found: list[tuple[_Facts, SlotState]] = []
+    found = [
+        (_Facts(s.run_id, s.state, s.started_at, s.finished_at, s.tpmP, s.p95_ms), s)
+        for s in begun
+        if s.run_id not in slot_of
+    ]
     for row in Run.objects.filter(pk__in=slot_of).values_list(*columns):
         there = (at for at in range(0, len(row), width) if row[at] is not None)
         found += [(_Facts(*row[at : at + width]), slot_of[row[0]]) for at in there]
@@ -169,7 +175,7 @@ def _of_runs(slots: Sequence[SlotState], newest: int | None, names: _Names) -> I
 
 def _of_run(run: _Facts, slot: SlotState, part: str, names: _Names) -> Iterable[Event]:
     config, pk = slot.name, run.pk
-    if run.retry_of is not None:
+    if run.retry_of is not None and run.queued_at is not None:
         again = f"Run {pk} is to measure {config} again, after run {run.retry_of}"
         yield Event(run.queued_at, EventKind.MEASURED_AGAIN, again, pk, config)
     if run.started_at is None:
