@@ -19,7 +19,7 @@ Widget = Mapping[str, Any]
 class PlainRenderer(DjangoTemplates):
     """Widgets that are not in `_MADE` have Django's template."""
 
-    def render(self, template_name: str, context: Any, request: Any = None) -> SafeString:
+    def render(self, template_name: str, context: Any, request: Any = None) -> str:
         make = _MADE.get(template_name)
         if make is None:
             return super().render(template_name, context, request)
