@@ -16,9 +16,9 @@ from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
 from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, RunState, Workload
+from benchmarks.ready_query import ANY, ReadyQuery
 from benchmarks.telemetry.write_debt import WriteDebt
 from tuning.models import Candidate, Slot
-from tuning.ready_query import ANY, ReadyQuery
 
 
 class RunRow(NamedTuple):
