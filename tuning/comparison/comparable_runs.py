@@ -86,6 +86,7 @@ class RunSet:
     def ok_runs(self) -> QuerySet[Run]:
         """Its successful runs, without those that were replaced by a newer run."""
         return _of_blocks_and_pairs().filter(
+            host__in=self.hosts,
             server__in={group.server.pk for group in self.groups},
             workload__in={group.workload.pk for group in self.groups},
             comparability_key__in={group.comparability_key for group in self.groups},

@@ -24,6 +24,7 @@ from advisor.charts.figure import Figure
 from benchmarks.counted import counted
 from benchmarks.datafiles import STRICT, read_data_file
 from benchmarks.models import Sample
+from benchmarks.ready_query import ReadyQuery
 from tuning.comparison.devices import DeviceComparison
 from tuning.comparison.io_capacity import KNOB, io_capacity_sweep
 from tuning.published import loader as published
@@ -141,8 +142,10 @@ def _samples(comparison: DeviceComparison, connections: int | None) -> Samples:
         for device in comparison.devices
         if connections is not None and (cell := comparison.cell(device, connections))
     ]
+    if not runs:
+        return {}
     found: dict[int, list[list[float | None]]] = defaultdict(list)
-    rows = (
+    seconds = (
         Sample.objects.filter(run__in=runs, second__gte=0)
         .order_by("run", "second")
         .annotate(
@@ -151,11 +154,12 @@ def _samples(comparison: DeviceComparison, connections: int | None) -> Samples:
         )
         .values_list("run_id", *_OF_A_SECOND)
     )
-    for run, *figures in rows:
+    # A thousand and more, of which Django would look at each figure.
+    for run, *figures in ReadyQuery.of(seconds).rows():
         found[run].append(figures)
     return {
-        run: dict(zip(_OF_A_SECOND, zip(*seconds, strict=True), strict=True))
-        for run, seconds in found.items()
+        run: dict(zip(_OF_A_SECOND, zip(*rows, strict=True), strict=True))
+        for run, rows in found.items()
     }
 
 
