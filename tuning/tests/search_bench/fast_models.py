@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import ExtraTreesRegressor, GradientBoostingRegressor
-from sklearn.pipeline import Pipeline
 
 Floats = NDArray[np.float64]
 Predicts = Callable[[Floats], Floats]
@@ -16,6 +14,9 @@ Predicts = Callable[[Floats], Floats]
 
 def fast(model: Any) -> Predicts:
     """The same answers; trees are walked all at once."""
+    from sklearn.ensemble import ExtraTreesRegressor, GradientBoostingRegressor
+    from sklearn.pipeline import Pipeline
+
     if isinstance(model, GradientBoostingRegressor):
         trees = [one.tree_ for one in model.estimators_[:, 0]]
         first = float(model.init_.constant_[0, 0])

@@ -1,6 +1,8 @@
 """The true throughput of every config: models of a recorded surface, of other kinds than ours.
 
 A search that models with a Gaussian process would be flattered by a surface made by one.
+
+`sklearn` takes a second to import, in each process of a test run: it is, when a model is made.
 """
 
 from __future__ import annotations
@@ -12,11 +14,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import BaggingRegressor, ExtraTreesRegressor, GradientBoostingRegressor
-from sklearn.model_selection import KFold, cross_val_predict
-from sklearn.neural_network import MLPRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from tuning.strategy.search.grid import Grid, Points
 from tuning.tests.search_bench.fast_models import Predicts, fast
@@ -33,6 +30,8 @@ class Model(Protocol):
 
 def _boosted() -> Model:
     """Many shallow trees, each correcting what those before left."""
+    from sklearn.ensemble import GradientBoostingRegressor
+
     return GradientBoostingRegressor(
         n_estimators=300, learning_rate=0.05, max_depth=3, subsample=0.7, random_state=_SEED
     )
@@ -40,6 +39,8 @@ def _boosted() -> Model:
 
 def _forest() -> Model:
     """The mean of many deep trees with random cuts."""
+    from sklearn.ensemble import ExtraTreesRegressor
+
     return ExtraTreesRegressor(
         n_estimators=100, min_samples_leaf=2, max_features=0.7, random_state=_SEED
     )
@@ -47,6 +48,11 @@ def _forest() -> Model:
 
 def _nets() -> Model:
     """The mean of small neural networks, each fitted to a draw of the runs."""
+    from sklearn.ensemble import BaggingRegressor
+    from sklearn.neural_network import MLPRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     net = MLPRegressor(
         hidden_layer_sizes=(32,),
         activation="tanh",
@@ -143,6 +149,8 @@ class Error:
 
 def error_of(name: str, surface: Surface = NATIVE) -> Error:
     """How well a truth says what it has not seen."""
+    from sklearn.model_selection import KFold, cross_val_predict
+
     known = recorded(surface)
     x = Grid(known.space).features_of(known.configs)
     folds = KFold(_FOLDS, shuffle=True, random_state=_SEED)
