@@ -13,6 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from advisor.tests import factories
 from advisor.tests.test_pages_hosts import a_host, quiet_broker, text_of
 from advisor.tests.test_pages_new_study import BLANK
 from benchmarks.models import Device, Host
@@ -122,6 +123,25 @@ def test_a_study_over_several_hosts_has_one_page(admin_client: Client, hosts: No
     assert answer.redirect_chain[-1][0] == reverse("group-detail", args=[group.pk])
     assert {study.host.name for study in group.studies.all()} == {"one", "three"}
     assert {str(study.server) for study in group.studies.all()} == {"MySQL 9.7.4"}
+
+
+def test_the_outlook_of_several_hosts_names_each(
+    admin_client: Client, hosts: None, tmp_path: Path
+) -> None:
+    host = a_host("three", directories=[tmp_path / "three"], servers=[MYSQL])
+    text = text_of(admin_client, f"{NEW}?host=one&host=three")
+    outlook = text[text.index('id="outlook"') :]
+    assert "use one and three for nothing else" in outlook
+    assert f"{tmp_path}/one" in outlook
+    assert f"{tmp_path}/three" in outlook
+    device = factories.make_device(host=host, data_dir=str(tmp_path / "three"))
+    asked = {"host": ["one", "three"], "devices": [str(device.pk)], "action": "preview"}
+    _, text = posted(admin_client, **asked)
+    assert "use one and three for nothing else" in text
+    # What no host could do is said before the start.
+    _, text = posted(admin_client, host=["one", "two"], action="preview")
+    assert "no workload driver in common" in text[text.index('id="id_driver_error"') :][:400]
+    assert not Study.objects.exists()
 
 
 def test_a_device_is_added_to_the_chosen_host(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.errors import InvalidConfig, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyGroup
 from tuning.studies.lifecycle import cancel_study, plan_study
+from tuning.studies.outlook import Outlook, outlook
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.request import BadRequest, StudyRequest
 from tuning.studies.scheduler import advance_host
@@ -43,16 +45,51 @@ def create_group(
     template scales to the CPUs are those of the host with the fewest. Load hosts drive all of
     them. `also` and errors as for `create_study`.
     """
+    stores = []
+    parts = _parts(request, hosts)
+    for part in parts:
+        with _said_of(part):
+            stores.append(plan_study(part.request, user))
+    title = request.name or load_template(request.template).title
+    with transaction.atomic():
+        group = StudyGroup.objects.create(name=title, created_by=user)
+        for store in stores:
+            Study.objects.filter(pk=store().pk).update(group=group)
+        also(group)
+        for part in parts:
+            transaction.on_commit(partial(advance_host, part.host.pk))
+    return group
+
+
+def group_outlook(request: StudyRequest, hosts: Sequence[str]) -> list[Outlook]:
+    """What the study of each host would take; errors as for `create_group`."""
+    found = []
+    for part in _parts(request, hosts):
+        with _said_of(part):
+            found.append(outlook(part.request))
+    return found
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one host is asked; `places` of its devices in the whole request."""
+
+    host: Host
+    request: StudyRequest
+    places: list[int]
+
+
+def _parts(request: StudyRequest, hosts: Sequence[str]) -> list[_Part]:
     rows = _hosts(hosts)
     inventories = [inventory_of(row) for row in rows]
     servers = _servers(inventories, request.server)
     # A load host's driver is its own.
     driver = request.driver if request.load_hosts else _driver(inventories, request.driver)
     connections = request.connections
-    template = load_template(request.template)
     if connections is None:
+        template = load_template(request.template)
         connections = list(template.connections_on(min(one.logical_cpus for one in inventories)))
-    stores = []
+    parts = []
     for row, server in zip(rows, servers, strict=True):
         devices = _devices_of(request.devices, row.name, hosts)
         asked = replace(
@@ -63,23 +100,22 @@ def create_group(
             connections=connections,
             devices=list(devices.values()),
         )
-        try:
-            stores.append(plan_study(asked, user))
-        except InvalidConfig as error:
-            # The versions are the same: what one host refuses may be for want of memory there.
-            raise InvalidConfig(
-                replace(one, reason=f"on host {row}: {one.reason}") for one in error.problems
-            ) from error
-        except (TuningError, BenchmarkError) as error:
-            raise _on_host(row, error, list(devices)) from error
-    with transaction.atomic():
-        group = StudyGroup.objects.create(name=request.name or template.title, created_by=user)
-        for store in stores:
-            Study.objects.filter(pk=store().pk).update(group=group)
-        also(group)
-        for row in rows:
-            transaction.on_commit(partial(advance_host, row.pk))
-    return group
+        parts.append(_Part(row, asked, list(devices)))
+    return parts
+
+
+@contextmanager
+def _said_of(part: _Part) -> Iterator[None]:
+    """Refusals name the host, and are about the field of the whole request."""
+    try:
+        yield
+    except InvalidConfig as error:
+        # The versions are the same: what one host refuses may be for want of memory there.
+        raise InvalidConfig(
+            replace(one, reason=f"on host {part.host}: {one.reason}") for one in error.problems
+        ) from error
+    except (TuningError, BenchmarkError) as error:
+        raise _on_host(part.host, error, part.places) from error
 
 
 def _hosts(names: Sequence[str]) -> list[Host]:

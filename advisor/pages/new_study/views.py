@@ -37,7 +37,7 @@ from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import Study
 from tuning.studies.again import request_again
 from tuning.studies.check import check_text
-from tuning.studies.groups import create_group
+from tuning.studies.groups import create_group, group_outlook
 from tuning.studies.lifecycle import create_study
 from tuning.studies.outlook import Outlook, outlook
 from tuning.studies.request import MAX_CONFIGS, OLDER, StudyRequest
@@ -69,7 +69,7 @@ class _Answer:
     is_device_gone: bool = False
     shows_space: bool = False
     typed: dict[str, list[PathAnswer]] = field(default_factory=dict)
-    outlook: Outlook | None = None
+    outlooks: list[Outlook] = field(default_factory=list)
     again: Study | None = None
     found: SearchHere | None = None
 
@@ -157,7 +157,8 @@ def _look_ahead(form: NewStudyForm, answer: _Answer) -> None:
     if not form.is_valid():
         return
     try:
-        answer.outlook = outlook(form.study_request(answer.configs))
+        asked, names = form.study_request(answer.configs), form.hosts.names
+        answer.outlooks = [outlook(asked)] if len(names) < 2 else group_outlook(asked, names)
     except (TuningError, BenchmarkError) as error:
         form.add_refusal(error)
 
@@ -198,20 +199,18 @@ def _empty_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpRes
     if "template" not in initial and (named := QUESTIONS.get(request.GET.get("question", ""))):
         initial["template"] = named.template
     form = NewStudyForm(templates=templates, hosts=hosts, initial=initial)
-    answer.outlook = _usual_outlook(form)
+    answer.outlooks = _usual_outlook(form)
     return _page(request, form, answer)
 
 
-def _usual_outlook(form: NewStudyForm) -> Outlook | None:
-    """Of the form as it is shown first; None where the host cannot measure yet."""
-    request = StudyRequest(
-        template=str(form["template"].value()),
-        host=form.hosts.names[0] if form.hosts.chosen else "",
-    )
+def _usual_outlook(form: NewStudyForm) -> list[Outlook]:
+    """Of the form as it is shown first; nothing where the hosts cannot measure yet."""
+    names = form.hosts.names
+    request = StudyRequest(template=str(form["template"].value()), host=names[0] if names else "")
     try:
-        return outlook(request)
+        return [outlook(request)] if len(names) < 2 else group_outlook(request, names)
     except (TuningError, BenchmarkError):
-        return None  # said beside the hosts, and beside its field as soon as something is typed
+        return []  # said beside the hosts, and beside its field as soon as something is typed
 
 
 def _again_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpResponse:
