@@ -99,7 +99,7 @@ def by_setting_figure(series: BySetting) -> Figure:
             },
             customdata=[_hover_text(found, series) for _, found in points],
             hovertemplate=(
-                f"{plain(line.name)}, %{{x}} {series.setting}<br>%{{customdata}}<extra></extra>"
+                f"{plain(line.name)}<br>{series.setting}: %{{x}}<br>%{{customdata}}<extra></extra>"
             ),
         )
     numbers = {number for line in series.lines for number in line.points}

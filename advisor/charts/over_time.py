@@ -13,8 +13,8 @@ from advisor.charts.thinning import kept_places
 
 FIGURES = {
     "new_orders": ("New-Orders", "New-Orders per second"),
-    "p95_ms": ("p95", "p95 response time of New-Order, ms"),
-    "cpu_busy_pct": ("CPU", "CPU of the host, user + sys, % of all CPUs"),
+    "p95_ms": ("ms (p95)", "p95 response time of New-Order, ms"),
+    "cpu_busy_pct": ("% of all CPUs", "CPU of the host, user + sys, % of all CPUs"),
 }
 
 

@@ -18,7 +18,7 @@ from advisor.wording.definitions import DEFINITIONS, markdown
 from benchmarks.models import Config, Run
 from tuning.comparison.side_by_side import lay_side_by_side
 from tuning.comparison.sides import MAX_SIDES, find_sides
-from tuning.models import Study
+from tuning.models import Candidate, Study
 
 pytestmark = pytest.mark.django_db
 
@@ -75,6 +75,9 @@ def test_candidates_of_a_study_are_compared_within_their_blocks(admin_client: Cl
     ]
     names = {"new_orders", "p95_ms", "cpu_busy_pct", "latency", "cdf", "path", "bytes"}
     assert set(charts) == names
+    units = {"new_orders": "New-Orders", "p95_ms": "ms (p95)", "cpu_busy_pct": "% of all CPUs"}
+    for name, unit in units.items():
+        assert charts[name]["data"][0]["hovertemplate"].endswith(f" {unit}<extra></extra>")
     assert [line["name"] for line in charts["latency"]["data"]] == [
         "A: server-default",
         "B: whitepaper-1",
@@ -99,6 +102,21 @@ def test_what_was_not_measured_alike_has_no_ratio_and_says_what_differs(
     assert "kernel 6.1.0-37-cloud-amd64 6.12.0" in text
     assert "memory 25.2 GB 68.7 GB" in text, "not how many steps of it"
     assert "whitepaper-a" in text, "a study stands for what it recommends"
+
+
+def test_of_several_hosts_each_device_is_named_with_its_host(admin_client: Client) -> None:
+    for name in ("db-host-1", "db-host-2"):
+        factories.measured_study(
+            blocks=1, device=factories.make_device(host=factories.make_host(name))
+        )
+    config = Candidate.objects.latest("pk").config_id
+    detail = words(admin_client.get(reverse("config-detail", args=[config])).content.decode())
+    figure = admin_client.get(reverse("config-charts", args=[config])).json()["charts"]["history"]
+    text = shown(admin_client, f"config-{config}")
+    for name in ("db-host-1", "db-host-2"):
+        assert f"{name}: sata-ssd" in detail
+        assert any(line["name"].startswith(f"{name}: ") for line in figure["data"])
+        assert f"on host {name}" in text
 
 
 @pytest.mark.long

@@ -7,13 +7,13 @@ only those with one configuration of the device. Published figures are in `tunin
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from statistics import median
 from typing import Any
 
-from benchmarks.models import Device
+from benchmarks.models import Device, Host
 from benchmarks.ready_query import ReadyQuery
 from tuning.comparison.choice import (
     CellKey,
@@ -176,7 +176,7 @@ def compare(
     return DeviceComparison(
         run_set=run_set,
         devices=_slowest_first(devices, connections, cells),
-        names=_names(devices, run_set),
+        names=names_on_hosts(devices, run_set.hosts),
         connections=connections,
         cells=cells,
         choice=choice,
@@ -307,13 +307,13 @@ def _kind_rank(device: Device) -> int:
     return _KINDS.index(device.kind) if device.kind in _KINDS else len(_KINDS)
 
 
-def _names(devices: list[Device], run_set: RunSet) -> dict[int, str]:
-    """Of several hosts each device has its host's name with it."""
-    if len(run_set.hosts) == 1:
+def names_on_hosts(devices: Collection[Device], hosts: Collection[Host]) -> dict[int, str]:
+    """As `device_names`; of several hosts each device has its host's name with it."""
+    if len(hosts) == 1:
         return device_names(devices)
     return {
         pk: f"{host}: {name}"
-        for host in run_set.hosts
+        for host in hosts
         for pk, name in device_names(one for one in devices if one.host_id == host.pk).items()
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
@@ -11,15 +13,15 @@ from advisor.charts.payload import charts_answer
 from advisor.pages.chart_tables import also_as_tables
 from advisor.wording.spaces import knob_text
 from benchmarks.models import Config
-from tuning.comparison.config_history import config_history
-from tuning.comparison.devices import device_names
+from tuning.comparison.config_history import ConfigResult, config_history
+from tuning.comparison.devices import names_on_hosts
 
 
 @require_GET
 def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
     config = get_object_or_404(Config, pk=pk)
     results = config_history(config)
-    names = device_names({one.device.pk: one.device for one in results}.values())
+    names = _device_names(results)
     context = {
         "config": config,
         "knobs": [(name, knob_text(name, value)) for name, value in sorted(config.knobs.items())],
@@ -34,6 +36,12 @@ def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
 @also_as_tables
 def config_charts(request: HttpRequest, pk: int) -> HttpResponse:
     results = config_history(get_object_or_404(Config, pk=pk))
-    names = device_names({one.device.pk: one.device for one in results}.values())
+    names = _device_names(results)
     figures = {"history": history_figure(results, names)} if results else {}
     return charts_answer(figures)
+
+
+def _device_names(results: Sequence[ConfigResult]) -> dict[int, str]:
+    devices = {one.device.pk: one.device for one in results}
+    hosts = {one.study.host_id: one.study.host for one in results}
+    return names_on_hosts(devices.values(), hosts.values())
