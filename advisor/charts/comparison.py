@@ -14,6 +14,7 @@ from math import isclose
 from advisor.charts.figure import Figure
 from advisor.charts.palette import GREY, SERIES, SeriesStyle
 from advisor.charts.text import plain
+from advisor.charts.thinning import kept_places
 from tuning.statistics.ratios import Spread
 
 # Grey is for published figures alone.
@@ -25,8 +26,6 @@ PUBLISHED = "published, whitepaper 2016"
 MAX_LINEAR = 20.0
 # Tick labels closer than this factor would overlap.
 MIN_APART = 1.18
-# More points than a chart has pixels add nothing.
-MAX_POINTS = 300
 
 
 @dataclass(frozen=True)
@@ -120,27 +119,21 @@ def by_setting_figure(series: BySetting) -> Figure:
 
 
 def over_seconds_figure(series: OverSeconds) -> Figure:
-    """One line per device: the run nearest to its median; long runs as means of a few seconds."""
+    """One line per device: the run nearest to its median; long runs are thinned."""
     figure = Figure()
-    longest = max((len(line.values) for line in series.lines), default=0)
-    width = -(-longest // MAX_POINTS) or 1
     for line in series.lines:
-        values = _means(line.values, width)
+        kept = kept_places(line.values)
         figure.add_scatter(
-            x=[index * width for index in range(len(values))],
-            y=values,
+            x=kept,
+            y=[line.values[at] for at in kept],
             name=plain(line.name),
             mode="lines",
             line={"color": line.style.colour, "dash": line.style.dash, "width": 1.6},
             hovertemplate=f"%{{y:,.4~g}} {series.unit}<extra>{plain(line.name)}</extra>",
         )
-    figure.update_xaxes(
-        title_text="seconds since the start of the measurement"
-        + (f", means of {width} s" if width > 1 else ""),
-        zeroline=False,
-    )
+    figure.update_xaxes(title_text="seconds since the start of the measurement", zeroline=False)
     # A second may have no transactions, so medians decide whether the axis is logarithmic.
-    drawn = [there for line in figure.data if (there := _there(line["y"]))]
+    drawn = [there for line in series.lines if (there := _there(line.values))]
     typical = [sorted(there)[len(there) // 2] for there in drawn]
     _style(figure, series.axis, [value for value in typical if value > 0], 0)
     figure.update_layout(hovermode="x unified")
@@ -162,7 +155,7 @@ def _add_published(figure: Figure, series: BySetting) -> None:
             line={"color": GREY, "width": 1.5, "dash": dash},
             marker={"color": GREY, "size": 7, "symbol": symbol},
             hovertemplate=(
-                f"{name}<br>%{{x}} {series.setting}, %{{y:,.4~g}} {series.unit}"
+                f"{name}<br>{series.setting}: %{{x}}<br>%{{y:,.4~g}} {series.unit}"
                 "<br>not measured here<extra></extra>"
             ),
         )
@@ -202,13 +195,6 @@ def _spaced(numbers: Iterable[int]) -> list[int]:
         if not shown or number / shown[-1] >= MIN_APART or isclose(number, shown[-1]):
             shown.append(number)
     return shown
-
-
-def _means(values: Sequence[float | None], width: int) -> list[float | None]:
-    if width == 1:
-        return list(values)
-    parts = [_there(values[start : start + width]) for start in range(0, len(values), width)]
-    return [sum(part) / len(part) if part else None for part in parts]
 
 
 def _there(values: Iterable[float | None]) -> list[float]:

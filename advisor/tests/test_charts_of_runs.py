@@ -10,13 +10,19 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from advisor.charts.comparison import (
+    OverSeconds,
+    SecondsLine,
+    device_style,
+    over_seconds_figure,
+)
 from advisor.charts.intervals import Effect, tied_groups
 from advisor.charts.latency import ConfigLatency, distribution_figure, latency_figure
 from advisor.charts.log_axis import log_ticks
 from advisor.charts.palette import SERIES
 from advisor.charts.prices import price_of
 from advisor.charts.telemetry import Line, TelemetrySeries, telemetry_figure
-from advisor.charts.thinning import kept_places
+from advisor.charts.thinning import MAX_POINTS, kept_places
 from advisor.tests import factories
 from advisor.tests.drawn import drawn
 from benchmarks.drivers.latency import LatencyHistogram
@@ -153,3 +159,13 @@ def test_all_seconds_of_a_run_are_a_file(admin_client: Client) -> None:
     assert int(lines[0]["second"]) == -run.workload.warmup_s
     assert float(lines[-1]["new_orders"]) > 0
     assert {"cpu_user_pct", "p95_ms", "data_write_mb_s"} <= set(lines[0])
+
+
+def test_a_stall_of_one_second_of_an_hour_is_drawn_in_the_comparison_of_devices() -> None:
+    values: list[float | None] = [100.0] * 3600
+    values[1801] = 0.0
+    lines = [SecondsLine("nvme", device_style(0), values)]
+    [line] = drawn(over_seconds_figure(OverSeconds("New-Orders", "per second", lines))).data
+    assert len(line.x) <= MAX_POINTS
+    assert dict(zip(line.x, line.y, strict=True))[1801] == 0.0
+    assert line.x[-1] == 3599
