@@ -49,9 +49,16 @@ class ReadyObjects(Generic[ModelT]):
 
     def first(self, number: int) -> ModelT | None:
         """The first that it finds now, with this number in place of ANY."""
+        return next(iter(self._found(number)), None)
+
+    def all(self, number: int) -> list[ModelT]:
+        """All of them, in the same way."""
+        return list(self._found(number))
+
+    def _found(self, number: int) -> QuerySet[ModelT]:
         compiler = copy(self._compiler)
         compiler.connection = connections[DEFAULT_DB_ALIAS]  # each thread has its own
         compiler.as_sql = lambda: (self._ready.text, self._ready.given(number))
         found = self._query.all()
         found.query.get_compiler = lambda **_: compiler  # type: ignore[method-assign]
-        return next(iter(found), None)
+        return found

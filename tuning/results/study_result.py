@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, RunState, Workload
-from benchmarks.ready_query import ANY, ReadyQuery
+from benchmarks.ready_query import ANY, ReadyObjects, ReadyQuery
 from tuning.errors import UnknownTemplate
 from tuning.export.facts import ExportFacts
 from tuning.export.formats import Exported, ExportRequest, export
@@ -47,6 +47,11 @@ _ROWS: Mapping[str, QuerySet[Any]] = {
     "eliminations": Elimination.objects.all(),
     "recommendations": Recommendation.objects.all(),
 }
+
+
+@cache
+def _rows_of_one(kind: str) -> ReadyObjects[Any]:
+    return ReadyObjects(_ROWS[kind].filter(study=ANY))
 
 
 @cache
@@ -216,7 +221,7 @@ class StudyResult:
     def _read(self, kind: str) -> list[Any]:
         rows = self._given.get(kind)
         if rows is None:
-            rows = list(_ROWS[kind].filter(study=self.study))
+            rows = _rows_of_one(kind).all(self.study.pk)
         for row in rows:
             row.study = self.study
         return rows

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from benchmarks.counted import counted
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Run, RunState, Workload
-from benchmarks.ready_query import ANY, ReadyQuery
+from benchmarks.ready_query import ANY, ReadyObjects, ReadyQuery
 from tuning.models import (
     CrashSlot,
     Elimination,
@@ -114,7 +114,7 @@ def study_events(
         *_crash_tests(study),
         *(
             Event(one.at, EventKind(one.kind), _action_text(one))
-            for one in StudyAction.objects.filter(study=study)
+            for one in _actions().all(study.pk)
         ),
     ]
     # Of one instant that which was written first comes first in time.
@@ -207,6 +207,11 @@ def _ending(run: _Facts) -> str:
         return f"{run.tpmP:,.0f} tpmP{p95}"
     label = RunState(run.state).label.lower()
     return f"{label}: {run.reason}".rstrip(".") if run.reason else label
+
+
+@cache
+def _actions() -> ReadyObjects[StudyAction]:
+    return ReadyObjects(StudyAction.objects.filter(study=ANY))
 
 
 @cache
