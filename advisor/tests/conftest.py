@@ -43,10 +43,14 @@ def quick_requests(settings: Settings) -> None:
 def charts_are_checked() -> Iterator[None]:
     """Every chart that a test makes has only what Plotly knows."""
     made = Figure.to_json
+    known: set[int] = set()
 
     def checked(figure: Figure) -> str:
-        drawn(figure)
-        return made(figure)
+        text = made(figure)
+        if hash(text) not in known:  # most are of the same made-up studies
+            drawn(figure)
+            known.add(hash(text))
+        return text
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Figure, "to_json", checked)

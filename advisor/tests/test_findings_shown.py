@@ -120,6 +120,7 @@ def test_a_study_that_ended_without_figures_has_no_empty_chart(browser: Client) 
     assert 'data-chart="findings"' not in page_of(browser, study)
 
 
+@pytest.mark.long
 def test_without_claims_there_is_no_section(browser: Client) -> None:
     study = factories.measured_study()
     assert TITLE not in page_of(browser, study)

@@ -196,6 +196,7 @@ def test_more_runs_take_no_more_queries(admin_client: Client) -> None:
     assert max(counts) <= 25
 
 
+@pytest.mark.long
 def test_each_word_is_explained_in_one_place(admin_client: Client) -> None:
     page = admin_client.get(reverse("help")).content.decode()
     for one in DEFINITIONS:

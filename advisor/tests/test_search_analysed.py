@@ -86,6 +86,7 @@ def test_what_the_baseline_beats_is_on_no_front() -> None:
     assert found.front(Metric.P95) == ()
 
 
+@pytest.mark.long
 def test_all_configs_are_lines_from_their_settings_to_their_result(admin_client: Client) -> None:
     chart = charts(admin_client, searching_study())["search-parallel"]
     axis = chart["layout"]["xaxis"]
@@ -105,6 +106,7 @@ def test_all_configs_are_lines_from_their_settings_to_their_result(admin_client:
     assert max(height for height in best["y"] if height is not None) <= 1.0
 
 
+@pytest.mark.long
 def test_throughput_is_shown_against_response_time_and_against_cpu(admin_client: Client) -> None:
     study = searching_study()
     chart = charts(admin_client, study)["search-front"]
@@ -129,6 +131,7 @@ def test_throughput_is_shown_against_response_time_and_against_cpu(admin_client:
     assert "updatemenus" not in chart["layout"]
 
 
+@pytest.mark.long
 def test_values_of_one_knob_are_a_table_too(admin_client: Client) -> None:
     study = searching_study()
     html = page(admin_client, study)

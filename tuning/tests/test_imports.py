@@ -483,6 +483,7 @@ def test_no_text_reaches_a_terminal_raw(
         assert all(part.isprintable() for part in said)
 
 
+@pytest.mark.long
 @given(st.dictionaries(NAMES, VALUES.map(lambda v: v or ""), max_size=8), TARGETS, TARGETS)
 def test_translated_knobs_pass_the_gate_but_for_rules_across_knobs(
     knobs: dict[str, str], origin: ServerTraits, target: ServerTraits

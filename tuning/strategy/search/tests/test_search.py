@@ -81,6 +81,7 @@ def test_the_winner_of_a_concluded_search_is_not_taken_apart() -> None:
     assert isinstance(answer, Done)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_given_config_races_by_what_its_lines_beside_the_space_bring(seed: int) -> None:
     """In the space it is the baseline, whose runs say that there is nothing to be had."""
