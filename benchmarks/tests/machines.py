@@ -121,11 +121,10 @@ class Machine:
             try:
                 if pid == self.init or os.readlink(f"/proc/{pid}/ns/pid") != space:
                     continue
-                process = psutil.Process(pid)
-                if process.status() != psutil.STATUS_ZOMBIE and word in " ".join(
-                    process.cmdline()
-                ):
-                    found.append(process)
+                # Of a zombie it is empty. psutil would read three files for it.
+                command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
+                if command and word.encode() in command:
+                    found.append(psutil.Process(pid))
             except (OSError, psutil.Error):
                 continue
         return found
