@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import add
 from typing import Any, Final, Self
 
 from benchmarks.documents import read_document
@@ -54,6 +55,6 @@ def merged(histograms: Iterable[LatencyHistogram]) -> LatencyHistogram | None:
     first = min(one.first for one in found)
     counts = [0] * (max(one.first + len(one.counts) for one in found) - first)
     for one in found:
-        for at, count in enumerate(one.counts, start=one.first - first):
-            counts[at] += count
+        here = slice(one.first - first, one.first - first + len(one.counts))
+        counts[here] = map(add, counts[here], one.counts)
     return LatencyHistogram(first, tuple(counts))
