@@ -182,6 +182,8 @@ class SimulatedStudy:
 
     def _whole(self, group: Group) -> Whole | None:
         """The winner of the group's blocks, if its pairs are measured and confirm it."""
+        if not group.pairs:  # to analyse its runs takes longer than most strategies
+            return None
         fit = [name for name in group.candidates if name not in group.failed]
         runs = [run for run in group.observations if run.candidate in fit]
         analysis = analyse(runs, BASE, fit)
