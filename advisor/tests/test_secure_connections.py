@@ -114,21 +114,20 @@ from benchmarks.models import Host, ListedPath, LoadJob, Run, RunState, Sample
 from tuning.models import Study, StudyState
 """
 )
-_MAKE_GATE = """
+_MAKE_HOSTS = """
+from django.db.models.functions import Now
+from advisor.tests.factories import make_device, make_host, make_study
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import GatePlan, Limit
-plan = GatePlan((Limit(Metric.TPMP, 0.05),), max_pairs=5)
-device = Host.objects.get(name="db1").devices.get()
-facts = {"names": factories.NAMES[:2], "blocks": 0, "state": StudyState.RUNNING}
-gate = factories.make_study(name="gate", gate=plan.as_json(), device=device, **facts)
-Study.objects.filter(pk=gate.pk).update(blocks=plan.max_pairs)
-"""
-_MAKE_HOSTS = """
-from advisor.tests.factories import make_device, make_host, make_study
 for name in ("db1", "db2", "host"):
     device = make_device(host=make_host(name), data_dir=f"/srv/{name}")
     names = factories.NAMES[:2]
     make_study(names=names, blocks=2, state=StudyState.RUNNING, device=device)
+plan = GatePlan((Limit(Metric.TPMP, 0.05),), max_pairs=5)
+device = Host.objects.get(name="db1").devices.get()
+facts = {"names": factories.NAMES[:2], "blocks": 0, "state": StudyState.RUNNING}
+gate = make_study(name="gate", gate=plan.as_json(), device=device, **facts)
+Study.objects.filter(pk=gate.pk).update(blocks=plan.max_pairs, paused_at=Now())
 theirs = Run.objects.filter(host__name="db2").first()
 LoadJob.objects.create(
     run=theirs, host=Host.objects.get(name="db1"), address="10.0.0.12", state="cancelled"
@@ -281,12 +280,15 @@ def test_a_worker_measures_a_study_with_the_rights_of_its_host(centre: Centre) -
     done = centre.as_host(
         PRELUDE
         + textwrap.dedent("""
+        from django.core.management import call_command
+        from advisor.upkeep.housekeeping import keep_house
+        from tuning.models import GateVerdict, StudyAction
         from tuning.studies.scheduler import advance_host
         from tuning.tests.test_study_lifecycle import measurement
         from tuning.tests.work import execute_run
 
         runs.plan_for = lambda *_: runs.Plan(*[None] * 7)
-        study = Study.objects.get(host__name="db1")
+        study = Study.objects.filter(host__name="db1").exclude(name="gate").get()
         Run.objects.filter(slot__study=study).update(state=RunState.QUEUED, claimed_by="")
         for _ in range(40):
             run = Run.objects.filter(slot__study=study, state=RunState.QUEUED).first()
@@ -298,7 +300,6 @@ def test_a_worker_measures_a_study_with_the_rights_of_its_host(centre: Centre) -
         print(study.state, study.reason)
 
         # Its housekeeping too ends what is its own, and only that.
-        from advisor.upkeep.housekeeping import keep_house
         own = Run.objects.filter(slot__study=study, state=RunState.OK)
         own.update(finished_at="2020-01-01T00:00Z")
         Sample.objects.get_or_create(run=own.first(), second=0)
@@ -306,25 +307,13 @@ def test_a_worker_measures_a_study_with_the_rights_of_its_host(centre: Centre) -
         assert len(done) == 1 and "lost their series" in done[0], done
         assert not Sample.objects.filter(run__in=own).exists()
         assert Sample.objects.filter(run__host__name="db3").exists()
-    """)
-    )
-    assert "finished" in [line.split()[0] for line in done.splitlines() if line], done
-    centre.run(PRELUDE + _MAKE_GATE)
-    centre.as_host(
-        PRELUDE
-        + textwrap.dedent("""
-        from django.core.management import call_command
-        from tuning.models import GateVerdict, StudyAction
-        from tuning.studies.scheduler import advance_host
-        from tuning.tests.test_study_lifecycle import measurement
-        from tuning.tests.work import execute_run
 
-        runs.plan_for = lambda *_: runs.Plan(*[None] * 7)
+        # A gate of its host, which was paused so far.
         gate = Study.objects.get(name="gate")
-        for action in ("pause", "resume"):
+        for action in ("resume", "pause", "resume"):
             call_command("study", action, gate.pk)
         kinds = StudyAction.objects.filter(study=gate).values_list("kind", flat=True)
-        assert list(kinds) == ["paused", "resumed"], kinds
+        assert list(kinds) == ["resumed", "paused", "resumed"], kinds
         for _ in range(10):
             advance_host(gate.host_id)
             run = Run.objects.filter(slot__study=gate, state=RunState.QUEUED).first()
@@ -336,6 +325,7 @@ def test_a_worker_measures_a_study_with_the_rights_of_its_host(centre: Centre) -
         assert GateVerdict.objects.get(study=gate).verdict == "pass"
     """)
     )
+    assert "finished" in [line.split()[0] for line in done.splitlines() if line], done
     log = (centre.folder / "postgres" / "postgres.log").read_text()
     assert "permission denied" not in log
     assert "row-level security" not in log

@@ -197,10 +197,11 @@ def command(*arguments: object) -> str:
 
 
 def failed(*arguments: object) -> tuple[int, str]:
-    errors = StringIO()
+    out, errors = StringIO(), StringIO()
     with pytest.raises(SystemExit) as end:
-        call_command("study", *map(str, arguments), stdout=StringIO(), stderr=errors)
+        call_command("study", *map(str, arguments), stdout=out, stderr=errors)
     assert isinstance(end.value.code, int)
+    assert out.getvalue() == ""
     return end.value.code, errors.getvalue().strip()
 
 
@@ -256,6 +257,8 @@ def test_the_command_fails_with_one_line() -> None:
     study = running_study()
     assert failed("pause", 999) == (1, "not_found: there is no study 999")
     assert failed("resume", study.pk) == (1, "not_paused: the study is not paused")
+    command("pause", study.pk)
+    assert failed("pause", study.pk) == (1, "already_paused: the study is already paused")
     assert failed("extend", study.pk, "--blocks", 1)[0] == 1
     code, line = failed("extend", study.pk, "--blocks", 0)
     assert (code, line) == (2, "bad_request: blocks must be between 1 and 1000")
