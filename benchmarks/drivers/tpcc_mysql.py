@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -11,7 +12,6 @@ from pathlib import Path
 
 from benchmarks.drivers.checks import GRACE_S, check_target, verdict, wait_to_begin
 from benchmarks.drivers.child import Child, watch
-from benchmarks.drivers.client_library import encrypts_by_itself
 from benchmarks.drivers.protocol import (
     AT_ONCE,
     DriverResult,
@@ -34,6 +34,11 @@ NOT_ENCRYPTED = (
     "tpcc_start cannot be asked to use TLS, and the client library that it is linked with does not"
     " by itself; build it with MySQL's own client library (libmysqlclient), or use sysbench"
 )
+#: Which client library it is linked with, as it stands in the program. MySQL's own uses TLS where
+#: the server has it since 5.7.11, whose number is 20. MariaDB's does not: before 3.4 it has to be
+#: asked, and since then it refuses a server whose certificate it cannot check.
+_MYSQL_LIBRARY = re.compile(rb"libmysqlclient\.so\.(\d+)\0")
+_FIRST_WITH_TLS = 20
 _RESPONSE_TIMES = "response-times.txt"
 #: By how much wall time may exceed the measured seconds before it is used instead of them.
 _LATE_TICK_S = 0.5
@@ -50,7 +55,9 @@ def find_tpcc_start() -> Path | None:
 class TpccMysql:
     """Runs one `tpcc_start` and reads its output and its file of response times.
 
-    `grace_s` is how long it may take longer than warm-up and measured interval together.
+    `grace_s` is how long it may take longer than warm-up and measured interval together;
+    `encrypts` says whether its connections use TLS where the server has it, for it cannot be asked
+    to.
     """
 
     name = "tpcc-mysql"
@@ -59,19 +66,16 @@ class TpccMysql:
         self._program = program.resolve()
         self._grace_s = grace_s
         # The program does not know its own version.
-        digest = hashlib.sha256(self._program.read_bytes()).hexdigest()
-        self.version = f"sha256:{digest[:12]}"
+        content = self._program.read_bytes()
+        self.version = f"sha256:{hashlib.sha256(content).hexdigest()[:12]}"
+        library = _MYSQL_LIBRARY.search(content)
+        self.encrypts = library is not None and int(library[1]) >= _FIRST_WITH_TLS
         self._output = TpccOutput()
 
     @property
     def reported(self) -> ReportedSecond | None:
         """See `protocol.ReportsSeconds`."""
         return self._output.newest
-
-    @property
-    def encrypts(self) -> bool:
-        """Whether its connections use TLS where the server has it; it cannot be asked to."""
-        return encrypts_by_itself(self._program)
 
     def run(
         self,
