@@ -1,8 +1,8 @@
 /*
  * A measured server that has turned against the worker: beside the real server, whose part it
  * plays, it fills every directory that it can write with links to a file that only root may read,
- * links to a directory of root's, pipes, huge and deep things. It goes on after the real server
- * has ended.
+ * links to a directory of root's, pipes, huge and deep things, the deepest among the data. It goes
+ * on after the real server has ended.
  *
  * Beside the program lie `real` (a link to the server to be played), `secret` and `precious` (what the links
  * lead to), and `plan`: "play" does nothing, "beside" plants from the start of the real
@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 static char home[PATH_MAX / 2], secret[PATH_MAX], precious[PATH_MAX];
-static char places[16][PATH_MAX], error_log[PATH_MAX], pid_file[PATH_MAX], plan[16];
+static char places[16][PATH_MAX], error_log[PATH_MAX], pid_file[PATH_MAX];
+static char data[PATH_MAX], plan[16];
 static int count;
 
 static void in_home(char *path, const char *name)
@@ -56,7 +57,7 @@ static void replace(const char *place, const char *name, const char *target)
         rename(old, path);
 }
 
-static void plant(const char *place)
+static void plant(const char *place, int depth)
 {
     static const char *const links[] = {
         "error.log", "console.log", "my.cnf", "init.sql", "mysqld.pid", "ib_buffer_pool", "x.err",
@@ -80,10 +81,11 @@ static void plant(const char *place)
     snprintf(path, sizeof path, "%s/deep", place);
     if (mkdir(path, 0700) == 0) {
         int here = open(path, O_RDONLY | O_DIRECTORY);
-        for (int i = 0; i < 1200 && here >= 0; i++) {
+        for (int i = 0; i < depth && here >= 0; i++) {
             mkdirat(here, "d", 0700);
             int below = openat(here, "d", O_RDONLY | O_DIRECTORY);
-            symlinkat(precious, here, "folder");
+            if (i % 100 == 0)
+                symlinkat(precious, here, "folder");
             close(here);
             here = below;
         }
@@ -94,7 +96,7 @@ static void plant(const char *place)
 static void plant_all(void)
 {
     for (int i = 0; i < count; i++) {
-        plant(places[i]);
+        plant(places[i], strcmp(places[i], data) ? 20 : 1200);
         char inner[PATH_MAX];
         /* What the worker makes later, such as the driver's folder. */
         DIR *folder = opendir(places[i]);
@@ -102,7 +104,7 @@ static void plant_all(void)
         while (folder && (entry = readdir(folder)))
             if (entry->d_type == DT_DIR && strncmp(entry->d_name, "driver-", 7) == 0) {
                 snprintf(inner, sizeof inner, "%s/%s", places[i], entry->d_name);
-                plant(inner);
+                plant(inner, 20);
             }
         if (folder)
             closedir(folder);
@@ -127,6 +129,8 @@ static void read_config(const char *name)
             add(equals + 3, 0);
         else if (!strcmp(line, "socket") || !strcmp(line, "log_error"))
             add(equals + 3, 1);
+        if (!strcmp(line, "datadir"))
+            snprintf(data, sizeof data, "%s", equals + 3);
         if (!strcmp(line, "log_error"))
             snprintf(error_log, sizeof error_log, "%s", equals + 3);
         if (!strcmp(line, "pid_file"))
