@@ -19,6 +19,7 @@ from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.running import running_server
+from benchmarks.tests.quick import QUICK
 
 FILES = {
     "ibdata1": b"i" * 5000,
@@ -192,7 +193,7 @@ def test_a_server_runs_on_a_clone_and_the_golden_copy_stays(
         log_dir=log,
         run_dir=server_tmp / "run",
         registry=registry,
-        options=dataset.options,
+        options={**QUICK, **dataset.options},
     ) as server:
         assert server.variables()["innodb_page_size"] == str(dataset.page_size)
         with contextlib.closing(server.connect(database="tpcc")) as connection:

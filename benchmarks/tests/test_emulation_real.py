@@ -29,6 +29,7 @@ from benchmarks.servers.pagecache import forget_cached
 from benchmarks.servers.process import process_id
 from benchmarks.servers.registry import reap
 from benchmarks.servers.running import running_server
+from benchmarks.tests.quick import QUICK
 
 pytestmark = pytest.mark.slow
 # For those that look at speed, at the page cache or at what another worker would sweep.
@@ -268,7 +269,11 @@ def test_the_server_is_inside_with_every_thread_and_finds_its_files_cold(
             data_dir=data_dir,
             run_dir=server_tmp / "run",
             registry=registry,
-            options={"innodb_buffer_pool_size": "32M", "innodb_flush_method": "O_DIRECT"},
+            options={
+                **QUICK,
+                "innodb_buffer_pool_size": "32M",
+                "innodb_flush_method": "O_DIRECT",
+            },
             resource_limits=limits,
         ) as server,
     ):

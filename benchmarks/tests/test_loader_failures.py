@@ -236,8 +236,8 @@ def test_a_disk_that_fills_up_while_loading(
     binary: ServerBinary = request.getfixturevalue(f"{flavour}_binary")
     device = new_device(binary, small_device / "device")
     monkeypatch.setattr(golden, "check_usable", lambda path, needed: None)
-    if flavour == "mariadb":  # which starts with less
-        (small_device / "ballast").write_bytes(bytes(60 << 20))
+    ballast = {"mysql": 30, "mariadb": 60}[flavour]  # which starts with less
+    (small_device / "ballast").write_bytes(bytes(ballast << 20))
     heard: list[LoadProgress] = []
     with pytest.raises(RunFailed, match="disk is full") as caught:
         ensure_dataset(

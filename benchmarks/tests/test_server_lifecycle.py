@@ -27,6 +27,7 @@ from benchmarks.servers.process import find_by_argument
 from benchmarks.servers.registry import defaults_argument
 from benchmarks.servers.running import running_server
 from benchmarks.servers.startup import free_port
+from benchmarks.tests.quick import QUICK
 
 pytestmark = pytest.mark.server
 
@@ -63,7 +64,7 @@ def test_it_starts_stops_and_starts_again(
             data_dir=data_dir,
             run_dir=run_dir,
             registry=registry,
-            options={},
+            options=QUICK,
             fast_shutdown=fast,
         ) as server:
             assert server.alive()
@@ -148,7 +149,7 @@ def test_a_refused_option_is_no_start_with_the_servers_own_words(
             data_dir=fresh_data_dir(binary),
             run_dir=run_dir,
             registry=registry,
-            options=options,
+            options={**QUICK, **options},
         ),
     ):
         pytest.fail("it must not start")
@@ -230,7 +231,7 @@ def test_a_port_that_was_snatched_away_costs_one_more_start(
             data_dir=fresh_data_dir(any_server),
             run_dir=run_dir,
             registry=registry,
-            options={},
+            options=QUICK,
         ) as server:
             assert server.port == free
             assert server.variables()["port"] == str(free)
@@ -299,7 +300,7 @@ def test_the_redo_log_lives_in_its_own_directory(
         run_dir=run_dir,
         registry=registry,
         log_dir=log_dir,
-        options={},
+        options=QUICK,
     ) as server:
         assert Path(server.variables()["innodb_log_group_home_dir"]) == log_dir
         opened = [Path(file.path) for file in psutil.Process(server.pid).open_files()]
@@ -363,7 +364,7 @@ def test_root_has_no_empty_password_from_the_first_moment(
     thread.start()
     try:
         with running_server(
-            any_server, data_dir=data_dir, run_dir=run_dir, registry=registry, options={}
+            any_server, data_dir=data_dir, run_dir=run_dir, registry=registry, options=QUICK
         ):
             time.sleep(0.1)
     finally:
@@ -408,7 +409,7 @@ def test_a_data_directory_that_failed_leaves_nothing(
     any_server: ServerBinary, server_tmp: Path
 ) -> None:
     with pytest.raises(RunFailed, match="no_such_knob") as caught:
-        create_data_dir(any_server, server_tmp / "data", options={"no_such_knob": "1"})
+        create_data_dir(any_server, server_tmp / "data", options={**QUICK, "no_such_knob": "1"})
     assert caught.value.outcome is Outcome.NO_START
     assert list(server_tmp.iterdir()) == []
 

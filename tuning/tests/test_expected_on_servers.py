@@ -15,6 +15,7 @@ from benchmarks.memory import host_memory
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.privileges import open_files
 from benchmarks.servers.trial import Trial, try_config
+from benchmarks.tests.quick import QUICK
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.host import HostFacts
@@ -30,8 +31,6 @@ from tuning.configs.translation.origin import ANY_VERSION
 pytestmark = [pytest.mark.server]
 
 MIB = 1024**2
-# A fourth of what a start of MySQL costs, and no config here is about it.
-QUICK = {"performance_schema": "OFF"}
 
 
 @dataclass
@@ -72,10 +71,9 @@ def pool_of(server: Server, size: int, instances: int) -> dict[str, str]:
     return {POOL: f"{size}"} | parts
 
 
-# Others are in the starts of the tests below.
-@pytest.mark.parametrize(("pool", "instances"), [(1100, 8), (1900, 16)])
-def test_the_buffer_pool_is_rounded_as_we_say(server: Server, pool: int, instances: int) -> None:
-    knobs = pool_of(server, pool * MIB, instances) | {"back_log": "77"}
+def test_the_buffer_pool_is_rounded_as_we_say(server: Server) -> None:
+    """Others are in the starts of the tests below."""
+    knobs = pool_of(server, 1900 * MIB, 16) | {"back_log": "77"}
     variables = server.attempt(knobs).variables
     check_pool(server, knobs, variables)
     assert variables["back_log"] == "77"
@@ -130,7 +128,7 @@ def test_defaults_we_count_on_are_the_servers(server: Server) -> None:
 
 def test_equal_effects_have_equal_signatures(server: Server) -> None:
     target = server.target
-    low, high = (pool_of(server, 300 * MIB + more, 1) for more in (1, 1000))
+    low, high = (pool_of(server, 1100 * MIB + more, 8) for more in (1, 1000))
     one, two = (server.attempt(knobs).variables for knobs in (low, high))
     check_pool(server, low, one)
     other = one | {"back_log": "77"}  # which a start above reads back

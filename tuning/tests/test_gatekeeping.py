@@ -21,6 +21,7 @@ from benchmarks.servers.trial import Trial, try_config
 from benchmarks.storage.layout import FOLDER
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import this_host
+from benchmarks.tests.quick import QUICK
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.readback import effective_losses
@@ -282,10 +283,6 @@ def test_preparing_again_tries_again_and_changes_nothing(
     assert [found.name for found in there] == ["server-default", "one"]
     assert candidate(study, "same").merged_into == candidate(study, "one")
     assert candidate(study, "bad").refusal
-
-
-# A fourth of what a start of MySQL costs, and no config here is about it.
-QUICK = {"performance_schema": "OFF"}
 
 
 @pytest.mark.server
