@@ -21,7 +21,6 @@ from unittest.mock import MagicMock
 import psutil
 import pytest
 
-from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import Dataset
 from benchmarks.drivers import sysbench as sysbench_module
 from benchmarks.drivers.child import Lines
@@ -44,18 +43,12 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.running import running_server
 from benchmarks.tests.fake_driver import FakeDriver
+from benchmarks.tests.quick import unhurried
 
 LOAD = Load(warehouses=2, connections=2, warmup_s=1, measure_s=2, seed=11)
 SHORT = Load(warehouses=2, connections=2, warmup_s=0, measure_s=1, seed=11)
 #: Drivers that must not wait for a frozen server: they get this long in place of two minutes.
 GRACE_S = 2.0
-OPTIONS = {
-    "innodb_buffer_pool_size": "256M",
-    "innodb_flush_log_at_trx_commit": "0",
-    "log_bin": "OFF",
-    "performance_schema": "OFF",
-}
-
 Factory = Callable[[float], LocalDriver]
 
 
@@ -195,20 +188,20 @@ def kill_drivers() -> None:
 
 @pytest.fixture(scope="module")
 def serve(
-    golden_dataset: Callable[[ServerBinary], Dataset], server_session_tmp: Path
+    copied_dataset: Callable[[ServerBinary, Path], Dataset], server_session_tmp: Path
 ) -> Callable[[ServerBinary, str], AbstractContextManager[ServerInstance]]:
     """Starts a server on a clone of the dataset."""
 
     @contextlib.contextmanager
     def start(binary: ServerBinary, name: str) -> Iterator[ServerInstance]:
         directory = server_session_tmp / f"driver-contract-{name}"
-        clone(golden_dataset(binary), directory / "data")
+        copied_dataset(binary, directory / "data")
         with running_server(
             binary,
             data_dir=directory / "data",
             run_dir=directory / "run",
             registry=server_session_tmp / "driver-contract-registry",
-            options=OPTIONS,
+            options={"innodb_buffer_pool_size": "256M", **unhurried(binary)},
         ) as server:
             yield server
 

@@ -13,7 +13,6 @@ import pymysql
 import pytest
 from cryptography import x509
 
-from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import Dataset
 from benchmarks.drivers.checks import check_target, connect, login
 from benchmarks.drivers.protocol import Load, Target
@@ -32,6 +31,7 @@ from benchmarks.servers.reach import (
     own_address_towards,
 )
 from benchmarks.servers.running import running_server
+from benchmarks.tests.quick import QUICK
 
 #: A second address that every Linux host has.
 HERE = "127.0.0.2"
@@ -117,17 +117,17 @@ def test_options_and_account_of_a_server_for_a_load_host(
 @pytest.mark.server
 def test_a_load_host_and_nobody_else_reaches_a_server(
     any_server: ServerBinary,
-    golden_dataset: Callable[[ServerBinary], Dataset],
+    copied_dataset: Callable[[ServerBinary, Path], Dataset],
     server_tmp: Path,
 ) -> None:
-    clone(golden_dataset(any_server), server_tmp / "data")
+    copied_dataset(any_server, server_tmp / "data")
     reach = Reach(HERE, (own_address_towards(HERE),))
     with running_server(
         any_server,
         data_dir=server_tmp / "data",
         run_dir=server_tmp / "run",
         registry=server_tmp / "registry",
-        options={},
+        options=QUICK,
         reach=reach,
     ) as server:
         listening = [
@@ -179,7 +179,7 @@ def test_a_port_that_another_program_has_is_not_held_against_the_config(
                 data_dir=fresh_data_dir(any_server),
                 run_dir=server_tmp / "run",
                 registry=server_tmp / "registry",
-                options={},
+                options=QUICK,
                 reach=Reach(HERE, (own_address_towards(HERE),), port=port),
             ),
         ):
