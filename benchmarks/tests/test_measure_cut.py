@@ -19,6 +19,7 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.telemetry.live import LiveSecond
 from benchmarks.telemetry.write_debt import Debt
 from benchmarks.tests.conftest import NOTHING
+from benchmarks.tests.quick import QUICK, unhurried
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -35,6 +36,12 @@ def run(plan: Plan) -> None:
     measure(plan, report=lambda _: None, should_stop=lambda: False)
 
 
+def slow(plan: Plan) -> Plan:
+    """The run on a server that gets little done."""
+    load = replace(plan.load, warmup_s=0)
+    return replace(plan, load=load, options=unhurried(plan.binary))
+
+
 def under_half_of(rate: float) -> Callable[[Sequence[int]], Cut | None]:
     def rule(counts: Sequence[int]) -> Cut | None:
         if len(counts) < MIN_SECONDS or sum(counts) / len(counts) >= rate / 2:
@@ -46,7 +53,7 @@ def under_half_of(rate: float) -> Callable[[Sequence[int]], Cut | None]:
 
 def test_commits_and_write_debt_are_counted_beside_the_new_orders(plan: Plan) -> None:
     """A host that stops moves commits out of the interval, but not three times in a row."""
-    plan = replace(plan, load=replace(plan.load, measure_s=3))
+    plan = replace(plan, load=replace(plan.load, warmup_s=0, measure_s=3), options=QUICK)
     seen = []
     for _ in range(3):
         found = measure(plan, report=lambda _: None, should_stop=lambda: False)
@@ -90,7 +97,7 @@ def test_a_run_that_is_too_slow_ends_after_its_first_seconds(plan: Plan) -> None
         assert "stopping the server" not in steps
 
     kept: list[Ended] = []
-    too_slow = replace(plan, cut_rule=under_half_of(1_000_000.0))
+    too_slow = replace(slow(plan), cut_rule=under_half_of(1_000_000.0))
     with pytest.raises(CutShort) as cut:
         measure(too_slow, report=report, should_stop=lambda: False, keep=keep)
     assert kept == [cut.value]
@@ -116,10 +123,10 @@ def test_a_run_that_is_too_slow_ends_after_its_first_seconds(plan: Plan) -> None
 
 @pytest.mark.alone
 def test_a_crippled_config_is_distinguished_from_a_sound_one(
-    mysql_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]
+    mariadb_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]
 ) -> None:
     """The rule that cuts the one short has nothing against the other, in any of its seconds."""
-    plan = plan_on(mysql_binary)
+    plan = replace(plan_on(mariadb_binary), options={"log_bin": "ON"})
     heard: list[Sequence[int]] = []
 
     def listen(counts: Sequence[int]) -> Cut | None:
@@ -128,7 +135,7 @@ def test_a_crippled_config_is_distinguished_from_a_sound_one(
 
     # Of its last second or two no reading comes before the end.
     watched: list[list[LiveSecond]] = []
-    load = replace(plan.load, connections=4, measure_s=6)
+    load = replace(plan.load, measure_s=6)
     sound = replace(plan, load=load, cut_rule=listen, tell_live=watched.append)
     found = measure(sound, report=lambda _: None, should_stop=lambda: False)
     check_that_we_are_no_strangers(found)
@@ -140,16 +147,10 @@ def test_a_crippled_config_is_distinguished_from_a_sound_one(
     rule = under_half_of(sum(commits) / len(commits))
     assert max(map(len, heard)) >= MIN_SECONDS
     assert [counts for counts in heard if rule(counts)] == []
-    # One transaction at a time, each statement of it queues again.
-    crippled = {
-        "innodb_thread_concurrency": "1",
-        "innodb_thread_sleep_delay": "20000",
-        "innodb_adaptive_max_sleep_delay": "0",
-        "innodb_concurrency_tickets": "1",
-        "innodb_buffer_pool_size": str(5 * 2**20),
-    }
+    # Each commit waits for a second one, a tenth of a second long; the only connection has none.
+    waits = {"binlog_commit_wait_count": "2", "binlog_commit_wait_usec": "100000"}
     with pytest.raises(CutShort):
-        run(replace(plan, options=crippled, cut_rule=rule))
+        run(replace(plan, options={**plan.options, **waits}, cut_rule=rule))
 
 
 def check_that_we_are_no_strangers(found: Measurement) -> None:
@@ -169,7 +170,7 @@ def test_what_disturbs_a_run_that_is_too_slow_voids_it(
     plan = plan_on(mariadb_binary)
     # Below nothing: a quiet host exceeds that, too.
     limits = replace(NOTHING, foreign_cpu_pct=-1.0)
-    too_slow = replace(plan, limits=limits, cut_rule=under_half_of(1_000_000.0))
+    too_slow = replace(slow(plan), limits=limits, cut_rule=under_half_of(1_000_000.0))
     with pytest.raises(Disturbed):
         run(too_slow)
 
@@ -187,7 +188,7 @@ def test_a_run_that_is_cancelled_is_not_cut_short(
     def cancelled() -> bool:
         return bool(begun) and time.monotonic() > begun[0] + 2
 
-    too_slow = replace(plan, cut_rule=under_half_of(1_000_000.0))
+    too_slow = replace(slow(plan), cut_rule=under_half_of(1_000_000.0))
     with pytest.raises(RunFailed) as ended:
         measure(too_slow, report=report, should_stop=cancelled)
     assert ended.value.outcome is Outcome.CANCELLED

@@ -25,6 +25,7 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.telemetry.cpu import logical_cpus
 from benchmarks.telemetry.disturbance import Kind, Limits
 from benchmarks.tests.conftest import GOLDEN_WAREHOUSES, NOTHING
+from benchmarks.tests.quick import unhurried
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.alone]
 
@@ -37,8 +38,8 @@ def plan(mariadb_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]) 
     """A short run on the golden dataset that the tests of this session share, on the server that
     starts and ends soonest.
     """
-    load = Load(GOLDEN_WAREHOUSES, 1, warmup_s=1, measure_s=3, seed=1)
-    return replace(plan_on(mariadb_binary), load=load)
+    load = Load(GOLDEN_WAREHOUSES, 1, warmup_s=0, measure_s=3, seed=1)
+    return replace(plan_on(mariadb_binary), load=load, options=unhurried(mariadb_binary))
 
 
 @contextmanager
@@ -108,7 +109,8 @@ def test_a_host_that_stands_still_voids_the_run(plan: Plan) -> None:
 
 
 def _arguments(plan: Plan) -> list[str]:
-    return [str(plan.binary.path), str(plan.layout.data_dir), str(plan.registry)]
+    folders = plan.binary.path, plan.layout.data_dir, plan.registry
+    return [*map(str, folders), json.dumps(plan.options)]
 
 
 SCRIPT = f"""
@@ -123,13 +125,14 @@ from benchmarks.measurement.result import Disturbed
 from benchmarks.servers.binary import identify
 from benchmarks.telemetry.disturbance import Limits
 
+options = sys.argv.pop()
 binary, device, registry = map(Path, sys.argv[1:])
 plan = Plan(
     name="run-stopped",
     binary=identify(binary),
     driver=find_driver("sysbench"),
     load=Load({GOLDEN_WAREHOUSES}, 1, warmup_s=0, measure_s=5, seed=1),
-    options={{}},
+    options=json.loads(options),
     layout=DeviceLayout(device),
     registry=registry,
     limits=Limits(0, 0, 0, Limits().stall_pct, 0, 0, 0),

@@ -16,6 +16,7 @@ from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Ended
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.tests.quick import unhurried
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -31,7 +32,8 @@ def test_a_server_killed_after_the_last_measured_second_costs_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     plan = plan_on(mysql_binary)
-    plan = replace(plan, load=replace(plan.load, measure_s=2))
+    load = replace(plan.load, warmup_s=0, measure_s=2)
+    plan = replace(plan, load=load, options=unhurried(mysql_binary))
     kept: list[Ended] = []
 
     def keep(found: Ended) -> None:
@@ -66,6 +68,8 @@ def reason_of(plan: Plan, program: str, sent: signal.Signals) -> str:
             (victim,) = {"driver": driver, "server": servers_of(plan)}[program]
             os.kill(victim.pid, sent)
 
+    load = replace(plan.load, warmup_s=0)
+    plan = replace(plan, load=load, options=unhurried(plan.binary))
     with pytest.raises(RunFailed) as ended:
         measure(plan, report=end_it, should_stop=lambda: False)
     assert ended.value.outcome is Outcome.LOST
@@ -74,23 +78,23 @@ def reason_of(plan: Plan, program: str, sent: signal.Signals) -> str:
     return str(ended.value)
 
 
-@pytest.mark.parametrize(
-    ("sent", "said"),
-    [
-        (signal.SIGKILL, "the server was ended by SIGKILL, which we did not send"),
-        (signal.SIGTERM, "the server was shut down from outside"),
-    ],
-)
-def test_a_run_whose_server_is_ended_from_outside_is_lost(
-    sent: signal.Signals,
-    said: str,
-    any_server: ServerBinary,
-    plan_on: Callable[[ServerBinary], Plan],
+def test_a_run_whose_server_is_shut_down_from_outside_is_lost(
+    any_server: ServerBinary, plan_on: Callable[[ServerBinary], Plan]
 ) -> None:
-    assert said in reason_of(plan_on(any_server), "server", sent)
+    """As each server writes into its log."""
+    said = "the server was shut down from outside"
+    assert said in reason_of(plan_on(any_server), "server", signal.SIGTERM)
 
 
-# On one server: what becomes of the driver is the same with every other.
+# On one server: what becomes of a process that was killed, or of the driver, is the same with
+# every other.
+def test_a_run_whose_server_is_killed_from_outside_is_lost(
+    mariadb_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]
+) -> None:
+    said = "the server was ended by SIGKILL, which we did not send"
+    assert said in reason_of(plan_on(mariadb_binary), "server", signal.SIGKILL)
+
+
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
 def test_a_run_whose_driver_is_ended_from_outside_is_lost(
     sent: signal.Signals, mariadb_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]
