@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
 from django.contrib.staticfiles import finders
 from django.urls import reverse
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from advisor.tests import dashboard_scene, factories
+from advisor.tests.axe import Axe
 from advisor.tests.test_browser import (
     Visitor,
     browser,
@@ -27,9 +27,6 @@ from tuning.models import Study, StudyState
 __all__ = ["browser", "context", "visitor", "wait_until_unasked"]
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.django_db(transaction=True)]
 
-# What a theme changes is colours: all else is seen in one of the two.
-IN_FULL: dict[str, Any] = {"resultTypes": ["violations"]}
-IN_THE_OTHER_THEME = IN_FULL | {"runOnly": ["color-contrast"]}
 # With all that is folded left so.
 MAX_PHONE_PX = 8_000
 # axe-core takes seconds for each thousand elements. Of the rows of a table that differ in text and
@@ -48,7 +45,6 @@ ALIKE_ARE_TAKEN_OUT = """() => {
     }
     [...document.querySelectorAll(".chart svg")].slice(1).forEach((one) => one.remove());
 }"""
-FOUND_BY_AXE = "async (options) => (await axe.run(options)).violations"
 # Charts of folded parts are fetched when these are opened. Below each chart its figures are a
 # table: thousands of cells of one kind, of which one table is looked at.
 ALL_OPEN_AND_DRAWN = """() => {
@@ -59,13 +55,24 @@ ALL_OPEN_AND_DRAWN = """() => {
 }"""
 
 
-def found_by_axe(page: Page, options: dict[str, Any]) -> list[str]:
-    """What axe-core, which the page has loaded, reports: rule, element and why."""
-    return [
-        f"{one['id']}: {node['target']} {node['failureSummary']}"
-        for one in page.evaluate(FOUND_BY_AXE, options)
-        for node in one["nodes"]
-    ]
+# Of drawings one of each kind, and the first of a page: what is around the others is there too.
+FEW_ARE_DRAWN = """(() => {
+    let plotly;
+    const set = (given) => {
+        const { react } = plotly = given;
+        plotly.react = (element, data, layout, ...more) => {
+            const kind = element.dataset.chart.replace(/[0-9]+/g, "");
+            const isOther = document.querySelector(".js-plotly-plot") && kind in sessionStorage;
+            if (isOther && !element.matches(".js-plotly-plot")) {
+                Object.assign(element, { data, layout, on: () => {} });
+                return;
+            }
+            sessionStorage[kind] = "drawn";
+            react(element, data, layout, ...more);
+        };
+    };
+    Object.defineProperty(window, "Plotly", { get: () => plotly, set });
+})()"""
 
 
 def one_of_each_kind() -> dict[str, str]:
@@ -91,26 +98,54 @@ def test_axe_reports_nothing_on_any_page_in_either_theme(visitor: Visitor, setti
     pages = one_of_each_kind()
     assert len(pages) > 15
     complaints: dict[str, list[str]] = {}
+    axe = Axe()
 
     def look() -> None:
         page = visitor.page
-        page.set_viewport_size({"width": 1280, "height": 900})
+        page.add_init_script(FEW_ARE_DRAWN)
         switch = page.get_by_role("button", name="Dark theme")
         for name, address in pages.items():
             visitor.open(address)
             page.wait_for_function(ALL_OPEN_AND_DRAWN)
             page.evaluate(ALIKE_ARE_TAKEN_OUT)
-            page.evaluate(AXE_SCRIPT)
+            axe.load(page)
+            complaints[name] = axe.complaints(page)
+            # What a theme changes is colours: all else is seen in one of the two.
             was_dark = switch.get_attribute("aria-pressed")
-            complaints[f"{name}, dark: {was_dark}"] = found_by_axe(page, IN_FULL)
+            complaints[f"{name}, dark: {was_dark}"] = axe.contrasts(page)
             # The next page opens in the theme that is left here.
             switch.click()
             is_dark = switch.get_attribute("aria-pressed")
             assert {was_dark, is_dark} == {"true", "false"}
-            complaints[f"{name}, dark: {is_dark}"] = found_by_axe(page, IN_THE_OTHER_THEME)
+            complaints[f"{name}, dark: {is_dark}"] = axe.contrasts(page)
 
     in_browser(look, timeout=500)
     assert {name: found for name, found in complaints.items() if found} == {}
+
+
+def test_of_texts_that_look_alike_one_is_judged(browser: Browser) -> None:
+    faint, on_grey = "color: #ccc", "background: #777"
+    texts = f"""<p hidden style="{faint}">hidden</p><p style="{faint}">x</p>
+        <p id="faint" style="{faint}">A word</p><p style="{faint}">another one</p>
+        <div style="{on_grey}"><p id="grey" style="color: #888">A word on grey</p></div>
+        <p style="color: #555">A word that is seen</p>"""
+    shifted = f'<p id="shifted" style="{faint}; position: absolute">A word somewhere</p>'
+
+    def look() -> None:
+        page, axe = browser.new_page(), Axe()
+        page.set_content(texts)
+        axe.load(page)
+        first = "\n".join(axe.contrasts(page))
+        assert "#faint" in first
+        assert "#grey" in first
+        page.set_content(texts + shifted)
+        axe.load(page)
+        [again] = axe.contrasts(page)
+        assert "#shifted" in again
+        assert any("page-has-heading-one" in found for found in axe.complaints(page))
+        page.close()
+
+    in_browser(look)
 
 
 def test_the_theme_is_kept_and_charts_follow_it(visitor: Visitor) -> None:
@@ -249,8 +284,9 @@ def test_a_study_of_many_candidates_on_four_devices_is_short_on_a_phone(
         page.keyboard.press("Enter")
         expect(runs).to_be_visible()
         expect(line.locator("details.changes")).to_be_visible()
-        page.evaluate(AXE_SCRIPT)
-        assert found_by_axe(page, IN_FULL) == []
+        axe = Axe()
+        axe.load(page)
+        assert axe.complaints(page) + axe.contrasts(page) == []
         # Another device is opened with the keyboard too, and its chart is drawn.
         boards.nth(2).locator("> summary").focus()
         page.keyboard.press("Enter")
