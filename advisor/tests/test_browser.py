@@ -39,7 +39,8 @@ from tuning.models import Study, StudyState
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-WIDTHS = (390, 1280, 2560)
+PHONE, DESK = 390, 1280
+WIDTHS = (PHONE, DESK, 2560)
 # Of the charts of a board the one with every run.
 RUNS_CHART = ".chart[data-chart$='-D0']"
 T = TypeVar("T")
@@ -86,10 +87,17 @@ class Visitor:
     def open(self, address: str) -> None:
         self.page.goto(self.server + address)
 
+    def widen(self) -> None:
+        """A desk's window, in which no chart is folded."""
+        self.page.set_viewport_size({"width": DESK, "height": 900})
+
     def overflow(self) -> dict[int, int]:
-        """By window width, the pixels by which the page is wider."""
+        """By window width, the pixels by which the page is wider; first by that of the window, for
+        in another one all charts are drawn anew. A window that was not a phone's ends as one.
+        """
         found = {}
-        for width in WIDTHS:
+        size = self.page.viewport_size
+        for width in WIDTHS if size and size["width"] == PHONE else (*WIDTHS[1:], PHONE):
             self.page.set_viewport_size({"width": width, "height": 900})
             # Two frames: the charts follow the window in the first.
             self.page.evaluate(
@@ -170,7 +178,7 @@ def wait_until_unasked() -> Iterator[Callable[[], None]]:
 @pytest.fixture(scope="module")
 def context(browser: Browser) -> BrowserContext:
     """What the tests of a module share: it keeps files, and plotly.js as it was compiled."""
-    return in_browser(browser.new_context)
+    return in_browser(lambda: browser.new_context(viewport={"width": DESK, "height": 900}))
 
 
 @pytest.fixture
@@ -328,6 +336,7 @@ def test_devices_are_compared_with_and_without_the_published_layer(visitor: Visi
         throughput = page.locator("[data-chart='throughput']")
         expect(throughput.locator(".points path.point")).to_have_count(9)
         assert set(visitor.overflow().values()) == {0}
+        visitor.widen()
         page.get_by_label("Show the published figures").check()
         page.get_by_role("button", name="Show", exact=True).click()
         # Four devices with four numbers of connections, but for one run that failed.
@@ -502,6 +511,7 @@ def test_a_device_draws_its_probe_and_fits_into_every_window(visitor: Visitor) -
         page = visitor.page
         visitor.open(reverse("device-list"))
         assert set(visitor.overflow().values()) == {0}
+        visitor.widen()
         page.get_by_role("link", name=device.data_dir, exact=True).click()
         expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(4)
         # Four depths directly and two buffered, for reads and writes.
@@ -603,6 +613,7 @@ def test_the_gate_and_the_classes_fit_into_every_window(visitor: Visitor) -> Non
 
     def look() -> None:
         for study in (gated, unsafe):
+            visitor.widen()
             visitor.open(reverse("study-detail", args=[study.pk]))
             page = visitor.page
             page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")

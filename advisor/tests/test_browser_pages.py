@@ -376,6 +376,7 @@ def test_a_report_is_printed_on_four_sheets_at_most(visitor: Visitor) -> None:
     def look() -> None:
         page = visitor.page
         for name, study in (("raced", raced), ("wide", wide), ("empty", empty)):
+            visitor.widen()
             visitor.open(reverse("study-report", args=[study.pk]))
             page.wait_for_load_state("networkidle")
             if name == "raced":

@@ -153,6 +153,7 @@ def test_a_finished_search_fits_into_every_window(visitor: Visitor, raced: bool)
             expect(page.locator(f"[data-chart={name}] .main-svg").first).to_be_visible()
         expect(page.locator("#search-importance")).to_contain_text("innodb_buffer_pool_size")
         assert set(visitor.overflow().values()) == {0}
+        visitor.widen()
         # The table below a chart has what is chosen in its list.
         slices = page.locator("[data-chart=search-slices] + .chart-tools")
         slices.locator("summary").click()
