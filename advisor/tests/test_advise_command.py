@@ -47,57 +47,63 @@ def candidate(tmp_path: Path) -> Path:
     return path
 
 
-# A second block and fresh pairs of what won are asked for once here, and so is a warm-up: they
-# are the same with either driver and server. Its home is empty: it begins by making its database.
-def test_a_study_ends_in_a_ranking_and_a_file_the_server_accepts(
+# Its home is empty: it begins by making its database. A second block of a real study is measured
+# in test_ci_on_servers.
+def test_presets_proposals_and_a_file_end_in_a_ranking_and_a_file_the_server_accepts(
     make_home: Callable[[ServerBinary], Home],
     mariadb_binary: ServerBinary,
     candidate: Path,
     tmp_path: Path,
 ) -> None:
+    """With the usual template."""
     home = make_home(mariadb_binary)
     output = tmp_path / "my.cnf"
     done = home.run(
-        *home.advise("--template", "compare", "--config", str(candidate), "--json"),
-        *("--driver", "sysbench", "--output", str(output), "--blocks", "2", "--warmup", "1"),
-        *SHORT,
+        *home.advise("--config", str(candidate), "--json", "--driver", "sysbench"),
+        *("--output", str(output), "--blocks", "1", "--no-race", *SHORT),
     )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert set(document) >= {"study", "ranking", "recommendation", "candidates", "boards"}
+    [advisor] = [one for one in document["candidates"] if one["name"] == "advisor"]
+    assert {note["name"] for note in advisor["notes"] if note["action"] == "proposed"} >= {
+        "innodb_buffer_pool_size",
+        "innodb_log_file_size",
+    }
     rows = {row["config"]: row for row in document["ranking"]}
-    assert set(rows) == {"server-default", "mine"}
-    for row in rows.values():
-        check_row(row, blocks=2)
+    presets = {"server-default", "dedicated-server", "whitepaper-a"}
+    assert set(rows) == presets | {"advisor", "mysqltuner", "mine"}
+    assert sorted(row["rank"] for row in rows.values()) == [1, 2, 3, 4, 5, 6]
+    for name, row in rows.items():
+        check_row(row, runs=2 if name == "server-default" else 1)
     assert rows["server-default"]["ratio_to_baseline"] == 1.0
     assert _accepts(home.server, output)
     assert home.left_behind() == []
 
 
-def check_row(row: dict[str, Any], *, blocks: int) -> None:
+def check_row(row: dict[str, Any], *, runs: int) -> None:
     assert set(row) >= ROW_KEYS
     assert row["outcome"] == "ok"
-    assert row["runs"] >= blocks  # the baseline runs twice in each block
+    assert row["runs"] == runs  # the baseline runs twice in each block
     assert row["tpmP"] > 0
     assert 0 < row["p95_ms"] <= row["p99_ms"] <= row["max_ms"]
     assert row["host_path_length"] > row["server_path_length"] > 0
 
 
 def test_merged_and_unsafe_configs_are_distinguished_on_mysql(
-    home: Home,
-    mysql_binary: ServerBinary,
-    candidate: Path,
-    tmp_path: Path,
+    home: Home, mysql_binary: ServerBinary, tmp_path: Path
 ) -> None:
-    """With tpcc-mysql where it is installed. That a file which may lose commits is not written
-    before that is acknowledged is seen in test_terminal_files.
+    """With a warm-up, and tpcc-mysql where it is installed.
+
+    That a file which may lose commits is not written before that is acknowledged is seen in
+    test_terminal_files, rankings of two classes in test_study_race.
     """
     home = replace(home, server=mysql_binary)
     texts = {
         "unsafe": "innodb_flush_log_at_trx_commit = 2\nquery_cache_size = 0\n",
         "same": "innodb_flush_log_at_trx_commit = 2\n",
     }
-    configs = ["--config", str(candidate)]
+    configs = []
     for name, text in texts.items():
         (tmp_path / f"{name}.cnf").write_text(f"[mysqld]\n{text}")
         configs += ["--config", str(tmp_path / f"{name}.cnf")]
@@ -106,7 +112,7 @@ def test_merged_and_unsafe_configs_are_distinguished_on_mysql(
     done = home.run(
         *home.advise("--template", "compare", *configs, "--blocks", "1", "--driver", driver),
         *("--durability", "d1", "--acknowledge", "d1", "--translate-from", "mysql 5.7"),
-        *("--output", str(output), "--json", "--no-race", "--no-confirm", *SHORT),
+        *("--output", str(output), "--json", "--no-race", "--no-confirm", "--warmup", "1", *SHORT),
     )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -116,29 +122,11 @@ def test_merged_and_unsafe_configs_are_distinguished_on_mysql(
     assert [stage["passed"] for stage in candidates["unsafe"]["checks"]] == [True] * 4
     assert candidates["same"]["merged_into"] == "unsafe"
     rows = {(row["config"], row["durability"]): row for row in document["ranking"]}
-    assert {name for name, _ in rows} == {"server-default", "mine", "unsafe"}
-    for row in rows.values():
-        check_row(row, blocks=1)
+    assert set(rows) == {("server-default", "D1"), ("unsafe", "D1")}
+    check_row(rows["server-default", "D1"], runs=2)
+    check_row(rows["unsafe", "D1"], runs=1)
     assert rows["server-default", "D1"]["ratio_to_baseline"] == 1.0
     assert _accepts(home.server, output)
-    assert home.left_behind() == []
-
-
-def test_the_usual_template_runs_presets_and_proposals_on_mariadb(home: Home) -> None:
-    few = ("--blocks", "1", "--no-race", "--no-confirm", *SHORT)
-    done = home.run(*home.advise("--driver", "sysbench", *few, "--json"))
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    rows = document["ranking"]
-    [advisor] = [one for one in document["candidates"] if one["name"] == "advisor"]
-    assert {note["name"] for note in advisor["notes"] if note["action"] == "proposed"} >= {
-        "innodb_buffer_pool_size",
-        "innodb_log_file_size",
-    }
-    assert {row["config"]: row["outcome"] for row in rows} == dict.fromkeys(
-        ["server-default", "dedicated-server", "whitepaper-a", "advisor", "mysqltuner"], "ok"
-    )
-    assert sorted(row["rank"] for row in rows) == [1, 2, 3, 4, 5]
     assert home.left_behind() == []
 
 

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 # A second on a busy host may pass without a New-Order, which of a baseline ends the gate.
 SIZES = {
-    "WAREHOUSES": "1",
+    "WAREHOUSES": "2",
     "CONNECTIONS": "1",
     "WARMUP_S": "0",
     "MEASURE_S": "2",
@@ -84,7 +84,13 @@ def run_the_script(home: Home, tmp_path: Path, receiver: Receiver) -> None:
     assert f"Gate release: {verdict}" in (tmp_path / "gate.md").read_text()
     with closing(sqlite3.connect(home.database)) as database:
         studies = database.execute("SELECT name FROM tuning_study ORDER BY id").fetchall()
+        measured = (
+            "SELECT DISTINCT block, candidate_id FROM tuning_slot JOIN benchmarks_run "
+            "ON benchmarks_run.id = run_id WHERE study_id = 1 AND state = 'ok'"
+        )
+        blocks = [block for block, _ in database.execute(measured)]
     assert studies == [("production",), ("release",)]
+    assert sorted(blocks) == [1, 1, 2, 2]  # of two configs
     wait_for(lambda: len(receiver.got) > 1, 60, "the webhook has not heard of both ends")
     of_study, of_gate = receiver.messages
     assert (of_study["type"], of_study["data"]["state"]) == ("study.ended", "finished")
