@@ -64,14 +64,17 @@ class CurrentJob:
         return current_tpmP([LiveSecond.from_json(second) for second in self.live])
 
 
-def measured_runs(rows: Sequence[Host] | QuerySet[Host]) -> QuerySet[Run]:
+Hosts = Sequence[Host] | QuerySet[Host]
+#: By the id of the host.
+Jobs = dict[int, CurrentJob]
+
+
+def measured_runs(rows: Hosts) -> QuerySet[Run]:
     """The runs that these hosts measure now, at most one on each."""
     return Run.objects.filter(host__in=rows, state=RunState.RUNNING)
 
 
-def current_jobs(
-    rows: Sequence[Host] | QuerySet[Host], *, newest: int | None = None
-) -> dict[int, CurrentJob]:
+def current_jobs(rows: Hosts, *, newest: int | None = None) -> Jobs:
     """By the id of the host what it does; there is at most one job at a time.
 
     `newest`: of so many hosts that measure, those of the newest studies.
@@ -83,10 +86,6 @@ def current_jobs(
             if is_there:
                 found |= kind(rows)
     return found
-
-
-Jobs = dict[int, CurrentJob]
-Hosts = Sequence[Host] | QuerySet[Host]
 
 
 @cache

@@ -7,7 +7,7 @@ times as long.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -18,6 +18,7 @@ from advisor.pages.configs.report import MAX_LINES
 from advisor.templatetags.readable import durability_tone
 from advisor.wording.formatting import decimals
 from advisor.wording.spaces import knob_text
+from benchmarks.counted import counted
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.costs import KnobCost, costs_of
 from tuning.configs.effective.durability import losses
@@ -88,10 +89,10 @@ class CandidateDetails:
     def summary(self) -> SafeString:
         """Its name, what is special about it, and how much there is to read."""
         one = self.candidate
-        notes = f", {_counted(self.notes, 'note')}" if self.notes else ""
+        notes = f", {counted(len(self.notes), 'note')}" if self.notes else ""
         return SafeString(
             f"<strong>{escape(one.name)}</strong>{_TAG * one.is_baseline}{self._badges} "
-            f'<span class="muted">{_counted(one.config.knobs, "variable")}{notes}</span>'
+            f'<span class="muted">{counted(len(one.config.knobs), "variable")}{notes}</span>'
         )
 
     @property
@@ -104,7 +105,9 @@ class CandidateDetails:
         elif one.merged_into is not None:
             found.append(("", f"same as {escape(one.merged_into.name)}"))
         elif self.differences:
-            found.append((" warn", f"{_counted(self.differences, 'value')} changed by the server"))
+            found.append(
+                (" warn", f"{counted(len(self.differences), 'value')} changed by the server")
+            )
         return "".join(f' <span class="badge{tone}">{text}</span>' for tone, text in found)
 
     @property
@@ -126,10 +129,6 @@ class CandidateDetails:
             '<thead><tr><th scope="col">Variable</th><th scope="col" class="num">Value</th></tr>'
             f"</thead><tbody>{rows}</tbody></table></div>"
         )
-
-
-def _counted(of: Sized, word: str) -> str:
-    return f"{len(of)} {word}{'s' if len(of) != 1 else ''}"
 
 
 def _problem(found: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from advisor.templatetags.definitions import term
 from advisor.templatetags.readable import interval_change, outcome_label, outcome_tone
 from advisor.wording.addresses import study_url
 from advisor.wording.formatting import ABSENT, megacycles, percent_change, shortened, significant
+from benchmarks.counted import counted
 from tuning.models import Candidate, Study
 from tuning.statistics.ranking import Ranked
 
@@ -122,13 +123,13 @@ def _notes(one: BoardRow) -> list[str]:
         found.append(f"left the race after block {left.after_block}: {escape(left.reason)}")
     if line.cut_short:
         too_slow = "cut short as too slow: an upper bound, not a result"
-        found.append(f"{_runs(line.cut_short)} {too_slow}")
+        found.append(f"{counted(line.cut_short, 'run')} {too_slow}")
     if one.disturbed:
-        found.append(f"{_runs(one.disturbed)} disturbed")
+        found.append(f"{counted(one.disturbed, 'run')} disturbed")
     if one.warming:
-        found.append(f"{_runs(one.warming)} still warming up")
+        found.append(f"{counted(one.warming, 'run')} still warming up")
     if one.owing:
-        found.append(f"{_runs(one.owing)} with growing write debt")
+        found.append(f"{counted(one.owing, 'run')} with growing write debt")
     return found
 
 
@@ -142,10 +143,9 @@ def _changes(view: BoardSection, one: BoardRow) -> str:
         f"<li><code>{escape(name)}</code> {_value(there)} → {_value(here)}</li>"
         for name, there, here in one.changes
     )
-    count = len(one.changes)
     return (
         f'<details class="changes" id="changes-{view.key}-{candidate.pk}">'
-        f"<summary>{count} difference{'s' if count != 1 else ''} from baseline</summary>"
+        f"<summary>{counted(len(one.changes), 'difference')} from baseline</summary>"
         f'<ul class="plain">{lines}</ul></details>'
     )
 
@@ -183,7 +183,3 @@ def _unit(text: str) -> str:
 
 def _value(text: str) -> str:
     return f"<code>{escape(text)}</code>" if text else '<span class="muted">not set</span>'
-
-
-def _runs(count: int) -> str:
-    return f"{count} run{'s' if count != 1 else ''}"
