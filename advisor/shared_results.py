@@ -15,7 +15,12 @@ from functools import cached_property
 from typing import Any, Final, TypeVar, cast
 
 from tuning.comparison.comparable_runs import RunSet, run_sets
-from tuning.comparison.devices import DeviceComparison, MeasuredRuns, compare, measured_runs
+from tuning.comparison.device_comparison import (
+    DeviceComparison,
+    MeasuredRuns,
+    compare,
+    measured_runs,
+)
 from tuning.comparison.glance import comparison_glance
 from tuning.models import Study
 from tuning.results.study_result import StudyResult, results_of
@@ -79,7 +84,7 @@ class SharedComparisons:
         return run_sets()
 
     def compare(self, run_set: RunSet, token: str) -> DeviceComparison:
-        """As `tuning.comparison.devices.compare`; reads the runs of a run set at most once."""
+        """As `device_comparison.compare` does; reads the runs of a run set at most once."""
         return self.made((run_set.key, token), lambda: compare(run_set, token, self._of(run_set)))
 
     def made(self, key: Hashable, make: Callable[[], Made]) -> Made:

@@ -20,7 +20,7 @@ from advisor.api.serializers.comparisons import (
 from advisor.api.serializers.shown import shown
 from advisor.shared_results import shared_comparisons
 from tuning.comparison.comparable_runs import chosen_run_set, labels
-from tuning.comparison.devices import BEST
+from tuning.comparison.device_comparison import BEST
 from tuning.studies.groups import hosts_of_group
 
 NOTHING: dict[str, Any] = {

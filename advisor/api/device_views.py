@@ -34,10 +34,10 @@ from advisor.api.serializers.probes import (
 )
 from advisor.api.serializers.shown import all_shown, shown
 from benchmarks.emulation.shipped import shipped_profiles
-from benchmarks.inventory.devices import NATIVE
+from benchmarks.inventory.device_lookup import NATIVE
 from benchmarks.models import Device, Probe
 from tuning.results.known_devices import known_devices
-from tuning.studies.devices import register_device, set_kind
+from tuning.studies.named_devices import register_device, set_kind
 from tuning.studies.probing import cancel_probe, start_probe
 
 NO_DEVICE = error_response("There is no such device.")

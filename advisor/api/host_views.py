@@ -28,7 +28,7 @@ from advisor.api.serializers.hosts import (
     RetireRequestSerializer,
 )
 from advisor.api.serializers.shown import all_shown, shown
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.models import Host, Inspection
 from tuning.results.known_hosts import hosts, known_hosts
 from tuning.studies.draining import drain_host, undrain_host

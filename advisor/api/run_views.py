@@ -28,7 +28,7 @@ from advisor.api.serializers.runs import (
 from advisor.api.serializers.shown import all_shown, shown
 from advisor.responses import download, series_csv
 from benchmarks.models import Run, Workload
-from tuning.results.history import BULKY
+from tuning.results.run_list import BULKY
 
 NO_RUN = error_response("There is no such run.")
 JSON, CSV = "json", "csv"

@@ -17,7 +17,7 @@ from advisor.wording.addresses import run_url
 from benchmarks.drivers.latency import merged
 from benchmarks.models import Run
 from tuning.results.boards import Board
-from tuning.results.history import RunLine
+from tuning.results.run_list import RunLine
 from tuning.results.run_series import (
     MAX_CONFIGS,
     Seconds,

@@ -13,7 +13,7 @@ from advisor.wording.addresses import run_url
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
 from tuning.results.boards import Board
-from tuning.results.history import RunLine
+from tuning.results.run_list import RunLine
 
 FIRST, REPLICATE, PAIR = "first run", "replicate", "confirmation"
 

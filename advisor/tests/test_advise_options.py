@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from advisor.management import looking
 from advisor.management.commands import advise
 from advisor.tests import factories
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.jobs.claimant import measuring_alone
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import MYSQL, this_host

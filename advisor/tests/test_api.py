@@ -18,7 +18,7 @@ from advisor.access.tokens import create_token
 from advisor.tests import factories
 from advisor.tests.test_api_contract import committed
 from benchmarks.errors import DeviceUnusable
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.inventory.here import inspect_here
 from benchmarks.models import Host
 from benchmarks.servers.binary import ServerBinary

@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from advisor.tests import factories
 from advisor.tests.test_api import Service, error
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.inventory.host import Refused
 from benchmarks.inventory.inspection import inspect_directory
 from benchmarks.models import Device, Host, JobState, Probe

@@ -14,7 +14,7 @@ from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
 from benchmarks.models import Device, Host, Run, RunState, Workload
 from tuning.comparison.comparable_runs import chosen_run_set, labels, run_sets
-from tuning.comparison.devices import DeviceComparison, compare
+from tuning.comparison.device_comparison import DeviceComparison, compare
 from tuning.comparison.io_capacity import io_capacity_sweep
 from tuning.models import (
     Candidate,

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from advisor import worker
 from advisor.tests import factories
 from benchmarks.errors import NotListed
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.claimant import measuring_alone

@@ -21,7 +21,7 @@ from advisor.pages.device.probe import ProbeView, probe_view
 from advisor.tests import factories, probes
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.models import Device, Host, JobState, Probe
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import this_host

@@ -16,7 +16,7 @@ from django.urls import reverse
 from advisor.pages.new_study.search import SearchFields
 from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable, NoDriver, NotAServer
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.tests.made_up_host import this_host
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability

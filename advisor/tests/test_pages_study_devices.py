@@ -16,13 +16,13 @@ from advisor.tests.test_api import Service
 from advisor.tests.test_pages_new_study import BLANK, beside
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.models import Device, Host
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import add_directories, change_host
 from tuning.models import Study
-from tuning.studies.devices import usual_memory
+from tuning.studies.named_devices import usual_memory
 from tuning.studies.request import BadRequest
 from tuning.study_templates.loader import load_template
 

@@ -11,7 +11,7 @@ import pytest
 from advisor.tests import factories
 from advisor.tests.probes import identity
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.inventory.devices import FoundDevice
+from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.models import JobState, Run, RunState
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind

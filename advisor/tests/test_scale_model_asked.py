@@ -15,14 +15,14 @@ from advisor.api.serializers.requests import StudyRequestSerializer
 from advisor.management import looking
 from advisor.management.commands import advise
 from advisor.tests.test_pages_new_study import beside, post
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.tests.made_up_host import add_directories, change_host
 from tuning.bundles.repeat import repeat_request
 from tuning.models import Study
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import GB, MB
 from tuning.search_space.space_request import BadSpace
-from tuning.studies import devices
+from tuning.studies import named_devices
 from tuning.studies.again import request_again
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
@@ -189,10 +189,10 @@ def test_an_emulated_device_keeps_its_limits_and_gets_the_memory_of_the_model() 
     [device] = study.devices.all()
     assert device.emulation_label.startswith("scale model 1:200 on emulated hdd (200 IOPS read")
     assert str(device).startswith("emulated hdd with ")
-    again = create_study(asked(devices=[devices.request_for(device)]))
+    again = create_study(asked(devices=[named_devices.request_for(device)]))
     assert list(again.devices.all()) == [device]
     with pytest.raises(BadRequest, match="state the data size") as refused:
-        create_study(StudyRequest(devices=[devices.request_for(device)]))
+        create_study(StudyRequest(devices=[named_devices.request_for(device)]))
     assert refused.value.field == "devices[0]"
 
 

@@ -18,7 +18,7 @@ from advisor.tests import factories
 from advisor.tests.device_rows import NVME, SATA, measured_on
 from advisor.tests.search_study import queued_slot, searching_study
 from benchmarks.models import Device, Host, Run, RunState, Sample, Workload
-from tuning.comparison.devices import measured_runs
+from tuning.comparison.device_comparison import measured_runs
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Judgement, Metric, judge_by

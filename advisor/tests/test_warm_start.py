@@ -15,7 +15,7 @@ from advisor.management import looking
 from advisor.tests.search_study import queued_slot
 from advisor.tests.test_search_asked import CAPACITY, POOL, advised, host, post, search
 from advisor.wording.searches import warm_start_text
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.models import (
     Config,
     CrashTest,
@@ -43,10 +43,10 @@ from tuning.studies.earlier_studies import (
     warm_start,
 )
 from tuning.studies.forecast import places
-from tuning.studies.history import history_of
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import SearchRequest, StudyRequest
 from tuning.studies.searching import plan_of, search_here
+from tuning.studies.strategy_history import history_of
 from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 
 __all__ = ["host", "host_of_fakes", "sent"]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django.db.models import QuerySet
 
 from benchmarks.errors import DeviceUnusable, NotAServer, about
-from benchmarks.inventory.devices import DeviceRequest, find_device
+from benchmarks.inventory.device_lookup import DeviceRequest, find_device
 from benchmarks.inventory.here import DEVICE, SERVER, inspect_here
 from benchmarks.inventory.host import FoundDirectory, Refused
 from benchmarks.inventory.inspection import absolute, inspect_directory

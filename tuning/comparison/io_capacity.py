@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from benchmarks.models import Config
 from tuning.comparison.choice import ConfigKey, Measured, count_of
-from tuning.comparison.devices import DeviceComparison, read_figures
+from tuning.comparison.device_comparison import DeviceComparison, read_figures
 from tuning.statistics.ratios import Spread, spread
 
 KNOB = "innodb_io_capacity"

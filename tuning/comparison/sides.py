@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from benchmarks.counted import counted
 from benchmarks.models import Run, RunState
 from tuning.models import RANKED_PURPOSES, Candidate, Recommendation, Slot, Study
-from tuning.results.history import BULKY
+from tuning.results.run_list import BULKY
 from tuning.results.run_series import middle_run
 
 #: More columns than that are no comparison any more.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from benchmarks.models import RunState
 from benchmarks.telemetry.disturbance import switched_off
-from tuning.results.history import RunLine
+from tuning.results.run_list import RunLine
 
 NAMES = {
     "steal": "steal time of the hypervisor",

@@ -29,7 +29,7 @@ from tuning.results.boards import Board, boards_of, screened_runs
 from tuning.results.data_quality import DataQuality, data_quality
 from tuning.results.evidence import export_facts, traits_of
 from tuning.results.findings import claim_boards
-from tuning.results.history import RunLine, run_history
+from tuning.results.run_list import RunLine, run_history
 from tuning.results.slot_rows import SlotRow, slot_columns, slot_rows
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Observation

@@ -10,7 +10,7 @@ from tuning.configs.knobs import render_cnf
 from tuning.models import Candidate, Study
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.aim import Aim
-from tuning.studies.devices import request_for
+from tuning.studies.named_devices import request_for
 from tuning.studies.request import SearchRequest, StudyRequest
 
 

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from benchmarks.errors import about
-from benchmarks.inventory.devices import FoundDevice
+from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.inventory.host import FoundDriver, HostInventory
 from benchmarks.models import Host
 from benchmarks.servers.binary import ServerBinary
 from tuning.configs.situation import Situation
 from tuning.scale_model.model import ScaleModel
-from tuning.studies.devices import find_devices
 from tuning.studies.earlier_studies import SearchConditions
 from tuning.studies.load_hosts import driver_for, load_hosts_for
 from tuning.studies.modelling import check_direct_io, model_of
+from tuning.studies.named_devices import find_devices
 from tuning.studies.request import Sizes, StudyRequest
 from tuning.studies.room import check_room
 from tuning.studies.situation import facts_of, redo_bytes_per_hour, situation_on

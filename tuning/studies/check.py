@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.errors import about
-from benchmarks.inventory.devices import DeviceRequest, throttles
+from benchmarks.inventory.device_lookup import DeviceRequest, throttles
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.costs import KnobCost, costs_of
@@ -22,9 +22,9 @@ from tuning.configs.gate.report import ImportReport
 from tuning.configs.knobs import render_cnf
 from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.export.safety import WARNINGS
-from tuning.studies.devices import usual_memory
 from tuning.studies.host_resources import facts_of_host
 from tuning.studies.hosts import what_host_has
+from tuning.studies.named_devices import usual_memory
 from tuning.studies.request import origin_of
 
 

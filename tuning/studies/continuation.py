@@ -35,10 +35,10 @@ from tuning.strategy.protocol import (
     Strategy,
 )
 from tuning.studies.forecast import Place, measurable, places
-from tuning.studies.history import history_of
 from tuning.studies.host_resources import facts_of_host
 from tuning.studies.rows import add_slots, candidate_row
 from tuning.studies.searching import plan_of
+from tuning.studies.strategy_history import history_of
 
 # Proposals of which nothing can be measured, one after the other: then it is not going to change.
 MAX_FRUITLESS = 100

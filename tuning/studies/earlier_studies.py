@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from django.db.models.fields.json import KeyTextTransform
 
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.inventory.devices import FoundDevice
+from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.inventory.host import HostInventory
 from benchmarks.models import Config, CrashTest, Device, JobState, RunState, Workload
 from benchmarks.outcomes import Outcome

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 
 from benchmarks.errors import about
-from benchmarks.inventory.devices import device_row
+from benchmarks.inventory.device_lookup import device_row
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import BinaryLog
 from tuning.models import Study

@@ -13,7 +13,7 @@ from typing import Any
 from django.db import transaction
 
 from benchmarks.errors import BenchmarkError, about
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.inventory.host import AUTO, HostInventory, common_drivers
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from benchmarks.errors import NotInspected
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host

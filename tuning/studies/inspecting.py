@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from benchmarks.errors import about
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.presence import is_silent
 from benchmarks.models import Host, Inspection, JobState

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from benchmarks.inventory.devices import FoundDevice, device_row, shares_disk
+from benchmarks.inventory.device_lookup import FoundDevice, device_row, shares_disk
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs import heartbeat
 from benchmarks.jobs.cancelling import cancel_jobs
@@ -28,10 +28,10 @@ from tuning.studies.absence import close_what_was_cancelled
 from tuning.studies.actions import keep_action
 from tuning.studies.arrangement import arrange
 from tuning.studies.crash_tests import with_crash_tests
-from tuning.studies.devices import check_none_retired
 from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S, Forecast
 from tuning.studies.hosts import host_for
 from tuning.studies.modelling import file_fit, fitted
+from tuning.studies.named_devices import check_none_retired
 from tuning.studies.request import (
     MAX_SIZES,
     BadRequest,

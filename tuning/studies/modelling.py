@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from benchmarks.inventory.devices import DeviceRequest, throttles
+from benchmarks.inventory.device_lookup import DeviceRequest, throttles
 from benchmarks.inventory.host import HostInventory
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.loader import load_catalogue
@@ -18,8 +18,8 @@ from tuning.configs.values import BadValue, normalise
 from tuning.scale_model.conversion import in_model, is_scaled
 from tuning.scale_model.model import WAREHOUSE_BYTES, ScaleModel
 from tuning.scale_model.sizes import MAX_BYTES, MB, size_text
-from tuning.studies.devices import own_bytes
 from tuning.studies.host_resources import real_host_facts
+from tuning.studies.named_devices import own_bytes
 from tuning.studies.request import MAX_SIZES, BadRequest, Sizes, StudyRequest
 
 # Of a connection, beside the buffers that a server has anyway.

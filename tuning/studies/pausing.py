@@ -13,7 +13,7 @@ from benchmarks.jobs import heartbeat
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyAction
 from tuning.studies.actions import keep_action
-from tuning.studies.devices import check_none_retired
+from tuning.studies.named_devices import check_none_retired
 from tuning.studies.pause_columns import pause_columns, when_by_and_why
 from tuning.studies.scheduler import advance_host
 

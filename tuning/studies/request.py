@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits

@@ -10,7 +10,7 @@ from benchmarks.datasets.golden import dataset_key
 from benchmarks.datasets.options import DEFAULT_PAGE_SIZE
 from benchmarks.datasets.rules import estimated_directory_bytes
 from benchmarks.errors import DeviceUnusable, about
-from benchmarks.inventory.devices import FoundDevice
+from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.inventory.host import FoundDirectory, HostInventory
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.human import human_bytes

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Max
 
-from benchmarks.inventory.devices import FoundDevice
+from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.inventory.host import HostInventory
 from benchmarks.models import JobState, Probe, Run, RunState
 from benchmarks.servers.binary import Flavour, ServerBinary
@@ -15,8 +15,8 @@ from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.situation import DeviceFacts, Situation
 from tuning.scale_model.model import ScaleModel
-from tuning.studies.devices import room_for_pool, smallest_memory
 from tuning.studies.host_resources import facts_of_host, resources_of
+from tuning.studies.named_devices import room_for_pool, smallest_memory
 from tuning.studies.request import Sizes, StudyRequest
 from tuning.study_templates.loader import StudyTemplate
 

@@ -10,7 +10,7 @@ from tuning.models import Study, StudyAction, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.studies.actions import keep_action
-from tuning.studies.devices import check_none_retired
+from tuning.studies.named_devices import check_none_retired
 from tuning.studies.rows import last_order
 from tuning.studies.scheduler import advance_host
 

@@ -9,9 +9,9 @@ from tuning.strategy.protocol import PlannedRun, Proposal
 from tuning.strategy.racing import Race
 from tuning.studies.continuation import continue_study, write_proposal
 from tuning.studies.forecast import places
-from tuning.studies.history import history_of
 from tuning.studies.lifecycle import extend_study
 from tuning.studies.progress import study_progress
+from tuning.studies.strategy_history import history_of
 from tuning.tests.test_study_lifecycle import host_of_fakes, run_to_the_end, sent
 from tuning.tests.test_study_race import EFFECTS, cnf, noisy, started
 

@@ -21,7 +21,7 @@ from benchmarks.errors import (
     NotListed,
 )
 from benchmarks.inventory import in_place
-from benchmarks.inventory.devices import (
+from benchmarks.inventory.device_lookup import (
     DeviceRequest,
     FoundDevice,
     correct_kind,
@@ -40,7 +40,8 @@ from benchmarks.storage.identify import identify_device
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import directory_of, made_up_host, with_inventory
-from tuning.studies.devices import (
+from tuning.studies.hosts import host_for
+from tuning.studies.named_devices import (
     MB,
     find_devices,
     register_device,
@@ -49,7 +50,6 @@ from tuning.studies.devices import (
     smallest_memory,
     usual_memory,
 )
-from tuning.studies.hosts import host_for
 from tuning.studies.request import BadRequest
 from tuning.tests.test_study_lifecycle import BINARY
 

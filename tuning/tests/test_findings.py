@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Device

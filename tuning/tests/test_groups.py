@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.errors import BenchmarkError
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.inventory.host import FoundDriver
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host

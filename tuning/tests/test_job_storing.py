@@ -23,7 +23,7 @@ from django.utils import timezone
 
 import tuning.tests.test_study_lifecycle as lifecycle
 from benchmarks.errors import RunFailed
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.jobs import engine
 from benchmarks.jobs.kinds import Ending
 from benchmarks.jobs.runs import Measure
@@ -39,8 +39,8 @@ from benchmarks.storage.held import new_folder
 from benchmarks.tests.made_up_host import add_directories, this_host
 from tuning.models import Study, StudyState
 from tuning.studies import preparation
-from tuning.studies.devices import register_device
 from tuning.studies.lifecycle import cancel_study
+from tuning.studies.named_devices import register_device
 from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.scheduler import advance_host

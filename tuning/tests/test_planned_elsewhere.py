@@ -14,7 +14,7 @@ import pytest
 from celery import current_app
 
 from benchmarks.errors import NotInspected, NotListed
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.models import Host
 from benchmarks.storage import direct_io, identify
 from benchmarks.tests.made_up_host import (
@@ -28,9 +28,9 @@ from tuning.errors import TuningError
 from tuning.models import Study
 from tuning.studies import scheduler
 from tuning.studies.check import check_text
-from tuning.studies.devices import register_device
 from tuning.studies.hosts import cpus_of, host_for
 from tuning.studies.lifecycle import create_study
+from tuning.studies.named_devices import register_device
 from tuning.studies.probing import start_probe
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
 from tuning.studies.searching import search_here

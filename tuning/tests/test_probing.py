@@ -13,7 +13,7 @@ from celery import current_app
 from django.utils import timezone
 
 from benchmarks.errors import ProbeFailed, RunFailed
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.jobs import heartbeat
 from benchmarks.models import Device, Host, JobState, Probe, Server, Workload
 from benchmarks.outcomes import Outcome
@@ -23,7 +23,7 @@ from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.tests.made_up_host import this_host
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
-from tuning.studies.devices import register_device
+from tuning.studies.named_devices import register_device
 from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.request import BadRequest

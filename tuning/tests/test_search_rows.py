@@ -38,12 +38,12 @@ from tuning.strategy.tests.test_contract import RandomSearch
 from tuning.studies import continuation, early_stop, scheduler, trials
 from tuning.studies.continuation import PreparedAnswer, continue_study
 from tuning.studies.forecast import TRIAL_S, Forecast, places
-from tuning.studies.history import history_of
 from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
 from tuning.studies.slot_states import slot_states
+from tuning.studies.strategy_history import history_of
 from tuning.tests.kept import kept
 from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 from tuning.tests.test_study_race import noisy, started

@@ -23,7 +23,7 @@ from django.utils import timezone
 
 from benchmarks.errors import BenchmarkError, DeviceFull, DeviceUnusable, NotListed, RunFailed
 from benchmarks.inventory import in_place
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.jobs import engine, heartbeat, runs
 from benchmarks.jobs.claimant import claimant
 from benchmarks.jobs.spool import notes

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from advisor.api.serializers.common import ROW, QuerySerializer
 from tuning.comparison.comparable_runs import RunSet
-from tuning.comparison.devices import Cell, DeviceComparison
+from tuning.comparison.device_comparison import Cell, DeviceComparison
 from tuning.statistics.ratios import ladder
 
 

@@ -12,11 +12,11 @@ from advisor.ids import MAX_ID
 from advisor.wording.words import KIND_OF_EMULATED
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import about
-from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
+from benchmarks.inventory.device_lookup import NATIVE, DeviceRequest, throttles
 from benchmarks.models import Device
 from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
 from benchmarks.storage.kinds import DeviceKind
-from tuning.studies.devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB, request_for
+from tuning.studies.named_devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB, request_for
 
 
 class DeviceRequestSerializer(StrictSerializer):

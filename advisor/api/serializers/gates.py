@@ -21,7 +21,7 @@ from advisor.api.serializers.load_hosts import LoadHostsField
 from advisor.api.serializers.requests import MAX_VALUE, ConfigTextSerializer
 from advisor.api.serializers.studies import ProgressSerializer
 from benchmarks.errors import about
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.models import BinaryLog
 from tuning.catalogue.knob import Durability
 from tuning.export.gate_files import ERROR, RUNNING

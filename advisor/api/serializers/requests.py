@@ -22,7 +22,7 @@ from advisor.api.serializers.device_requests import StudyDeviceSerializer, devic
 from advisor.api.serializers.load_hosts import LoadHostsField
 from advisor.ids import MAX_ID
 from benchmarks.errors import about
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits

@@ -29,7 +29,7 @@ from advisor.terminal.space import print_space
 from advisor.wording.searches import missed_before_text, warm_start_text
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
-from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
+from benchmarks.inventory.device_lookup import NATIVE, DeviceRequest, throttles
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.costs import CostKind, read_kinds
 from tuning.catalogue.knob import Durability
@@ -41,10 +41,10 @@ from tuning.results.study_result import StudyResult
 from tuning.scale_model.sizes import read_size
 from tuning.search_space.space_request import BadSpace
 from tuning.statistics.aim import Aim
-from tuning.studies.devices import MB
 from tuning.studies.earlier_studies import stored_missed_before, warm_start
 from tuning.studies.groups import create_group
 from tuning.studies.lifecycle import cancel_study, create_study
+from tuning.studies.named_devices import MB
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest, origin_of
 from tuning.studies.search_texts import (
     OBJECTIVES,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from advisor.management.listing import ListingCommand
 from benchmarks.errors import about
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.inventory.host import FoundDirectory, HostInventory
 from benchmarks.models import Host, ListedPath
 from benchmarks.storage.human import human_bytes

@@ -23,7 +23,7 @@ from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
 from advisor.terminal.follow import follow
 from benchmarks.errors import BenchmarkError
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.models import BinaryLog
 from tuning.catalogue.knob import Durability
 from tuning.configs.files.cnf import read_cnf

@@ -25,7 +25,7 @@ from benchmarks.counted import counted
 from benchmarks.datafiles import STRICT, read_data_file
 from benchmarks.models import Sample
 from benchmarks.ready_query import ReadyQuery
-from tuning.comparison.devices import DeviceComparison
+from tuning.comparison.device_comparison import DeviceComparison
 from tuning.comparison.io_capacity import KNOB, io_capacity_sweep
 from tuning.published import loader as published
 

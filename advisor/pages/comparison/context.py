@@ -17,7 +17,7 @@ from tuning.comparison.comparable_runs import (
     hosts_text,
     labels,
 )
-from tuning.comparison.devices import BEST, Cell, DeviceComparison
+from tuning.comparison.device_comparison import BEST, Cell, DeviceComparison
 from tuning.published import loader as published
 from tuning.statistics.ratios import Ratio, ladder, ratio, spread
 from tuning.studies.groups import hosts_of_group

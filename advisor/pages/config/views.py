@@ -14,7 +14,7 @@ from advisor.pages.chart_tables import also_as_tables
 from advisor.wording.spaces import knob_text
 from benchmarks.models import Config
 from tuning.comparison.config_history import ConfigResult, config_history
-from tuning.comparison.devices import names_on_hosts
+from tuning.comparison.device_comparison import names_on_hosts
 
 
 @require_GET

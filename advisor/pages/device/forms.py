@@ -11,12 +11,12 @@ from advisor.pages.fleet.fields import HostField, inventory_in_form
 from advisor.wording.words import KIND_OF_EMULATED
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
-from benchmarks.inventory.devices import DeviceRequest, throttles
+from benchmarks.inventory.device_lookup import DeviceRequest, throttles
 from benchmarks.inventory.host import FoundDirectory
 from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
 from benchmarks.storage.kinds import DeviceKind
 from tuning.errors import TuningError
-from tuning.studies.devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB
+from tuning.studies.named_devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB
 
 # Twice the fastest array sold, and far below the overflow of a chart or a product.
 MAX_FIGURE = 1e9

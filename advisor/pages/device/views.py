@@ -28,7 +28,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
 from tuning.errors import TuningError
 from tuning.results.known_devices import answers_for
-from tuning.studies.devices import register_device, set_kind
+from tuning.studies.named_devices import register_device, set_kind
 from tuning.studies.probing import cancel_probe, start_probe
 
 

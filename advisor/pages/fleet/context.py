@@ -9,7 +9,7 @@ from advisor.wording.hosts import IMPORTED, STATE_WORDS, TONES
 from advisor.wording.words import certainty
 from benchmarks.inventory.host import FoundDirectory
 from benchmarks.models import Device
-from tuning.comparison.devices import device_names
+from tuning.comparison.device_comparison import device_names
 from tuning.models import Recommendation
 from tuning.results.known_hosts import HostProblem, KnownHost
 from tuning.studies.draining import drain_text

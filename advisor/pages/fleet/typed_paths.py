@@ -9,7 +9,7 @@ from typing import Any
 
 from advisor.wording.formatting import byte_size
 from benchmarks.errors import BenchmarkError
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host, Inspection, JobState
 from benchmarks.servers.binary import Flavour

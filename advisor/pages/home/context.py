@@ -14,7 +14,7 @@ from advisor.wording.history import change_text, day
 from advisor.wording.hosts import STATE_WORDS, TONES
 from advisor.wording.words import certainty
 from benchmarks.models import Device
-from tuning.comparison.devices import device_names
+from tuning.comparison.device_comparison import device_names
 from tuning.models import Recommendation, Slowdown, Study
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
 from tuning.results.overview import (

@@ -13,7 +13,7 @@ from advisor.pages.configs.forms import ConfigFields
 from advisor.pages.configs.texts import ConfigText
 from advisor.pages.device.forms import set_choices
 from advisor.pages.fleet.fields import host_boxes
-from advisor.pages.new_study.devices import StudyDevicesForm
+from advisor.pages.new_study.device_choice import StudyDevicesForm
 from advisor.pages.new_study.search import SearchFields, field_of_search
 from advisor.pages.new_study.templates import template_facts
 from benchmarks.errors import BenchmarkError

@@ -25,7 +25,7 @@ from advisor.pages.configs.texts import (
 )
 from advisor.pages.fleet.typed_paths import FIELDS, PathAnswer, answers_about
 from advisor.pages.new_study.again import files_of, initial_of
-from advisor.pages.new_study.devices import choosable
+from advisor.pages.new_study.device_choice import choosable
 from advisor.pages.new_study.forms import NewStudyForm
 from advisor.pages.new_study.hosts import chosen_hosts
 from advisor.pages.new_study.questions import QUESTIONS, question_links, question_of

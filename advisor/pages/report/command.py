@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from benchmarks.emulation.shipped import shipped_profiles
-from benchmarks.inventory.devices import NATIVE
+from benchmarks.inventory.device_lookup import NATIVE
 from benchmarks.models import BinaryLog, Workload
 from tuning.models import Study
 from tuning.results.study_result import StudyResult

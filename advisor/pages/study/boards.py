@@ -19,7 +19,7 @@ from tuning.models import Candidate, DurabilityClass, Recommendation
 from tuning.results.apart import TakenApart
 from tuning.results.apart_texts import apart_sentences
 from tuning.results.boards import Board, Row
-from tuning.results.history import RunLine
+from tuning.results.run_list import RunLine
 from tuning.results.run_series import MAX_CONFIGS, shown_candidates
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debt_sentence, debtors_of

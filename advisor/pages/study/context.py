@@ -29,9 +29,9 @@ from advisor.wording.words import devices_to_name
 from benchmarks.models import RunState
 from tuning.models import RANKED_PURPOSES, SlotPurpose, Study
 from tuning.results.evidence import traits_of
-from tuning.results.history import log_tails
 from tuning.results.live_run import LiveRun, live_run
 from tuning.results.proportion import proportion_text
+from tuning.results.run_list import log_tails
 from tuning.results.slot_rows import SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import FULL_NAMES

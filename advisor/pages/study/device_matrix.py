@@ -13,7 +13,7 @@ from math import inf
 from advisor.wording.formatting import significant
 from advisor.wording.words import ANSWERS, certainty
 from benchmarks.models import Device, Host, RunState, Workload
-from tuning.comparison.devices import device_names
+from tuning.comparison.device_comparison import device_names
 from tuning.models import DurabilityClass, Recommendation, Study, StudyState
 from tuning.results.boards import Board
 from tuning.results.evidence import CONFIDENCE

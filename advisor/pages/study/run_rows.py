@@ -15,7 +15,7 @@ from advisor.wording.addresses import run_url
 from advisor.wording.formatting import megacycles, significant
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
-from tuning.results.history import RunLine
+from tuning.results.run_list import RunLine
 from tuning.results.slot_rows import RunRow
 from tuning.studies.slot_states import pair_numbers
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from benchmarks.datasets.rules import estimated_bytes
 from benchmarks.emulation.profile import MAX_MEMORY_BYTES, MIN_MEMORY_BYTES
 from benchmarks.errors import DeviceUnusable, about
-from benchmarks.inventory.devices import (
+from benchmarks.inventory.device_lookup import (
     DeviceRequest,
     FoundDevice,
     correct_kind,

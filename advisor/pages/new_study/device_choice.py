@@ -15,9 +15,9 @@ from advisor.pages.device.forms import DeviceFields, directory, set_choices
 from advisor.pages.new_study.hosts import ChosenHosts
 from advisor.wording.words import KIND_OF_EMULATED
 from benchmarks.emulation.shipped import ShippedProfile, shipped_profiles
-from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
+from benchmarks.inventory.device_lookup import NATIVE, DeviceRequest, throttles
 from benchmarks.models import Device
-from tuning.studies.devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB, request_for
+from tuning.studies.named_devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB, request_for
 from tuning.studies.request import MAX_DEVICES
 
 # In the folded part of the page, which opens if one of them has a value or an error.
