@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from advisor.wording.formatting import change_range, percent_change
 from advisor.wording.spaces import knob_text
+from benchmarks.counted import counted
 from tuning.strategy.search.importance import MIN_CONFIGS, Importance, KnobEffect
 
 TOO_FEW = "too few runs to tell"
@@ -44,7 +45,7 @@ def importance_note(found: Importance) -> str:
 
 
 def _line(one: KnobEffect, of: int) -> KnobLine:
-    values = f"{one.values} value{'' if one.values == 1 else 's'}"
+    values = counted(one.values, "value")
     seen = f"{values}; other than the most frequent one in {one.runs} of {of} runs"
     if one.share is None:
         return KnobLine(one.name, "–", "–", TOO_FEW, seen, is_known=False)

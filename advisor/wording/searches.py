@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from advisor.wording.formatting import percent_change
+from benchmarks.counted import counted
 from tuning.models import SlotPurpose
 from tuning.results.searched import SearchResult
 from tuning.results.slot_rows import SlotRow
@@ -19,8 +20,7 @@ def warm_start_text(found: WarmStart | None) -> str:
     """What a search begins with, in a sentence; "" for nothing."""
     if found is None:
         return ""
-    runs = "1 run" if found.runs == 1 else f"{found.runs} runs"
-    configs = "1 config" if found.configs == 1 else f"{found.configs} configs"
+    runs, configs = counted(found.runs, "run"), counted(found.configs, "config")
     *first, last = map(str, found.studies)
     studies = f"studies {', '.join(first)} and {last}" if first else f"study {last}"
     return (

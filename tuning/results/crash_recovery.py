@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import isfinite
 
+from benchmarks.counted import counted
 from benchmarks.models import CrashTest, JobState
 from benchmarks.outcomes import Outcome
 from tuning.statistics.aim import recovery_limit_text
@@ -55,7 +56,7 @@ def recovery_sentence(name: str, test: CrashTest) -> str:
     times = len(test.seconds)
     span = f"{low:.1f} s" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f} to {high:.1f} s"
     return (
-        f"Killed under load {times} time{'s' if times != 1 else ''}, {name} served again after "
+        f"Killed under load {counted(times, 'time')}, {name} served again after "
         f"{span}{_redo(test)}."
     )
 

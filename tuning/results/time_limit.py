@@ -29,8 +29,9 @@ def time_sentence(study: Study, board: Board) -> str:
         parts.append(f"{void} disturbed {runs} not measured again")
     if not parts:
         return ""
+    minutes = counted(study.minutes or 0, "minute")
     return (
-        f"Its {study.minutes} minutes did not suffice for all: {' and '.join(parts)}. "
+        f"Its {minutes} did not suffice for all: {' and '.join(parts)}. "
         "Extend the study to measure more."
     )
 

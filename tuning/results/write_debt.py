@@ -66,16 +66,15 @@ def debt_sentence(debtors: Sequence[Debtor]) -> str:
     if not debtors:
         return ""
     marked = sum(one.marked for one in debtors)
-    runs = "run" if marked == 1 else "runs"
     named = [
         f"{one.candidate.name} {one.marked} of {counted(one.runs, 'run')} "
         f"({one.put_off:.0%} of its writes)"
         for one in debtors[:_MAX_NAMED]
     ]
     if more := len(debtors) - len(named):
-        named.append(f"and {more} other config{'s' if more != 1 else ''}")
+        named.append(f"and {counted(more, 'other config')}")
     return (
-        f"{marked} {runs} of this ranking ended with a growing write "
+        f"{counted(marked, 'run')} of this ranking ended with a growing write "
         f"debt, so that flushing came after the measurement: {', '.join(named)}. Longer runs may "
         "rank them lower."
     )

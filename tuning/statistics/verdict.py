@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
+from benchmarks.counted import counted
 from tuning.statistics.analysis import Analysis, Interval, Standing
 from tuning.statistics.data import Metric
 from tuning.statistics.drift import Drift
@@ -95,8 +96,8 @@ def _no_difference(analysis: Analysis) -> str:
     ]
     floor = f"noise floor {percent(analysis.floor or 0.0)}"
     detects = (
-        f"{_blocks(analysis.blocks)} can detect differences of about {percent(median(reach))} "
-        f"or more; {floor}"
+        f"{counted(analysis.blocks, 'block')} can detect differences of about "
+        f"{percent(median(reach))} or more; {floor}"
         if reach
         else floor
     )
@@ -106,7 +107,7 @@ def _no_difference(analysis: Analysis) -> str:
 def _baseline_best(analysis: Analysis) -> str:
     return (
         f"{analysis.baseline} is measurably better than every other candidate: keep it "
-        f"({_blocks(analysis.blocks)}, noise floor {percent(analysis.floor or 0.0)})."
+        f"({counted(analysis.blocks, 'block')}, noise floor {percent(analysis.floor or 0.0)})."
     )
 
 
@@ -118,7 +119,7 @@ def _nothing(analysis: Analysis) -> str:
         )
     shared = max(standing.blocks for standing in _others(analysis))
     return (
-        f"{_blocks(shared)} cannot separate a difference from noise: "
+        f"{counted(shared, 'block')} cannot separate a difference from noise: "
         f"keep {analysis.baseline} or add blocks."
     )
 
@@ -135,7 +136,8 @@ def _effect(standing: Standing, analysis: Analysis) -> str:
 
 def _evidence(standing: Standing, analysis: Analysis) -> str:
     interval = f"{interval_text(standing.interval)}, " if standing.interval else ""
-    return f"{interval}{_blocks(standing.blocks)}, noise floor {percent(analysis.floor or 0.0)}"
+    floor = f"noise floor {percent(analysis.floor or 0.0)}"
+    return f"{interval}{counted(standing.blocks, 'block')}, {floor}"
 
 
 def interval_text(interval: Interval) -> str:
@@ -148,10 +150,6 @@ def change_text(ratio: float, interval: Interval | None, of: str = "") -> str:
     """1.123 as `+12.3 %`, with what it is a change of, and its interval if there is one."""
     spread = f" ({interval_text(interval)})" if interval else ""
     return f"{(ratio - 1) * 100:+.1f} %{of and f' {of}'}{spread}"
-
-
-def _blocks(count: int) -> str:
-    return f"{count} block{'' if count == 1 else 's'}"
 
 
 def percent(share: float) -> str:

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
+from benchmarks.counted import counted
 from benchmarks.inventory.device_lookup import FoundDevice, device_row, shares_disk
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs import heartbeat
@@ -278,10 +279,9 @@ def _check_budget(request: StudyRequest, sizes: Sizes, *, candidates: int, share
     if not fits.is_enough:
         needed = fits.min_blocks * (candidates + 2) * run_s + fits.pairs_s
         raise BadRequest(
-            f"budget_minutes {request.budget_minutes} is enough for {fits.blocks} "
-            f"block{'' if fits.blocks == 1 else 's'}, but a "
-            f"study of this size needs {fits.min_blocks}: about "
-            f"{ceil(needed / share / 60)} minutes",
+            f"budget_minutes {request.budget_minutes} is enough for "
+            f"{counted(fits.blocks, 'block')}, but a study of this size needs {fits.min_blocks}: "
+            f"about {ceil(needed / share / 60)} minutes",
             field="budget_minutes",
         )
 

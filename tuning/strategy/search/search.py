@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from benchmarks.counted import counted
 from tuning.strategy.design import screening_order
 from tuning.strategy.protocol import Budget, Done, History, NewCandidate, Proposal, Strategy
 from tuning.strategy.racing import FIRST_DECISION
@@ -210,15 +211,13 @@ def _why(found: Knowledge, pick: Pick, ranked: list[Standing]) -> str:
     )
     expected = f"expected {low:+.0f} to {high:+.0f} % against the baseline"
     if pick.is_near and gaps[nearest] <= len(pick.point) // 2:
-        return f"{gaps[nearest]} settings differ from {nearest}; {expected}"
+        return f"differs from {nearest} in {counted(gaps[nearest], 'setting')}; {expected}"
     return f"little is known about this part of the space; {expected}"
 
 
 def _where_from(one: EarlierConfig) -> str:
-    runs = "1 run" if one.runs == 1 else f"{one.runs} runs"
-    return (
-        f"among the best of study {one.study}: {100 * math.expm1(one.gain):+.0f} % there ({runs})"
-    )
+    gain = f"{100 * math.expm1(one.gain):+.0f} %"
+    return f"among the best of study {one.study}: {gain} there ({counted(one.runs, 'run')})"
 
 
 def _apart(point: Points, other: tuple[int, ...]) -> int:

@@ -263,7 +263,7 @@ def test_every_new_candidate_says_why_it_is_tried() -> None:
     proposals = searched(study)
     sources = [one.source for proposal in proposals for one in proposal.new]
     assert any("spread over the space" in source for source in sources)
-    assert any("settings differ from" in source for source in sources)
+    assert any("differs from" in source and " setting" in source for source in sources)
     assert any("against the baseline" in source for source in sources)
 
 
