@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.forms import BoundField
@@ -91,6 +92,12 @@ def coordinate(value: float) -> str:
 def event_name(kind: str) -> str:
     """The kind of an event in a word or two."""
     return kind.replace("_", " ")
+
+
+@register.filter
+def all_of(values: Iterable[object]) -> str:
+    """ "8, 16 and 32"."""
+    return formatting.names_text([str(value) for value in values])
 
 
 @register.filter

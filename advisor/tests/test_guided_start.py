@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from advisor.access.roles import Role
 from advisor.tests import factories
+from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.models import Host
 from benchmarks.tests.made_up_host import this_host
 from tuning.catalogue.costs import CostKind
@@ -56,6 +57,18 @@ def preview(client: Client, **fields: Any) -> str:
     answer = client.post(NEW, asked, headers=headers)
     assert answer.status_code == 200
     return answer.content.decode()
+
+
+def test_the_outlook_is_that_of_the_device_in_the_address(
+    admin_client: Client, tmp_path: Path
+) -> None:
+    this_host(driver="sysbench", directories=[tmp_path / "usual", tmp_path / "other"])
+    assert f"Disk space in {tmp_path / 'usual'}" in words_of(page(admin_client))
+    other = DeviceRequest(path=tmp_path / "other")
+    [device] = create_study(replace(asked_before(), devices=[other]), wake=False).devices.all()
+    text = words_of(page(admin_client, f"?device={device.pk}"))
+    assert f"Disk space in {tmp_path / 'other'}" in text
+    assert f"Disk space in {tmp_path / 'usual'}" not in text
 
 
 @pytest.mark.parametrize(
@@ -119,7 +132,7 @@ def test_the_outlook_counts_candidates_runs_time_and_space(admin_client: Client)
         )
     )
     assert "Candidates 2" in text
-    assert "1 device, 8, 16 connections: 2 rankings" in text
+    assert "1 device, 8 and 16 connections: 2 rankings" in text
     assert "Runs at most 42: 18 in blocks, then up to 24 to confirm a winner" in text
     assert re.search(r"about \d+ min at most, \d+ min of it for the blocks, plus", text)
     assert "for nothing else" in text
@@ -258,6 +271,9 @@ def test_a_study_fills_in_the_form_to_change_and_run_again(admin_client: Client)
     assert re.search(r'name="durability"[^>]*value="D1"[^>]*checked', text)
     assert re.search(r'<details class="card" id="more-settings" open>', text)
     assert 'name="question" value="mine"' in text
+    # What will happen stands there before anything is typed.
+    assert "1 device, 4 and 8 connections" in words_of(text)
+    assert "about 45 min" in words_of(text)
     Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED)
     assert "Run again</button>" in (
         admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()

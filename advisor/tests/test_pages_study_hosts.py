@@ -132,8 +132,11 @@ def test_the_outlook_of_several_hosts_names_each(
     text = text_of(admin_client, f"{NEW}?host=one&host=three")
     outlook = text[text.index('id="outlook"') :]
     assert "use one and three for nothing else" in outlook
-    assert f"{tmp_path}/one" in outlook
-    assert f"{tmp_path}/three" in outlook
+    # What is the same for both stands there once.
+    assert "one and three, each" in outlook
+    assert outlook.count("Candidates") == 1
+    assert f"{tmp_path}/one</code> on one" in outlook
+    assert f"{tmp_path}/three</code> on three" in outlook
     device = factories.make_device(host=host, data_dir=str(tmp_path / "three"))
     asked = {"host": ["one", "three"], "devices": [str(device.pk)], "action": "preview"}
     _, text = posted(admin_client, **asked)

@@ -56,7 +56,7 @@ class Outlook:
     block_s: float
     seconds: float
     crash_tests_s: float
-    disks: list[Disk]
+    disks: tuple[Disk, ...]
 
     @property
     def rankings(self) -> int:
@@ -109,8 +109,8 @@ def outlook(request: StudyRequest) -> Outlook:
         seconds=block_s + after_s if minutes is None else minutes * 60.0,
         # Of the baseline and a winner on each place.
         crash_tests_s=2 * places * crash_test_s(sizes) if kills else 0.0,
-        disks=[
+        disks=tuple(
             Disk(*one)
             for one in needed_on(inventory, arranged.binary, arranged.devices, sizes.warehouses)
-        ],
+        ),
     )

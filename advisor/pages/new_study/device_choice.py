@@ -92,6 +92,12 @@ class StudyDevicesForm(DeviceFields):
             for widget, device in zip(self["devices"], self._registered.values(), strict=True)
         ]
 
+    @property
+    def devices_first_chosen(self) -> list[DeviceRequest]:
+        """Those that are ticked when the form opens."""
+        chosen = self.initial.get("devices", ())
+        return [request_for(self._registered[pk]) for pk in chosen if pk in self._registered]
+
     def _is_default(self, device: Device) -> bool:
         is_plain = not (device.emulation_label or device.log_dir)
         usual = {(name, str(path)) for name, path in self.hosts.default_directories}

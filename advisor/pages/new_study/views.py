@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -29,6 +30,7 @@ from advisor.pages.new_study.device_choice import choosable
 from advisor.pages.new_study.forms import NewStudyForm
 from advisor.pages.new_study.hosts import chosen_hosts
 from advisor.pages.new_study.questions import QUESTIONS, question_links, question_of
+from advisor.wording.formatting import names_text
 from advisor.wording.searches import missed_before_text, warm_start_text
 from advisor.wording.spaces import space_lines
 from benchmarks.errors import BenchmarkError
@@ -72,6 +74,22 @@ class _Answer:
     outlooks: list[Outlook] = field(default_factory=list)
     again: Study | None = None
     found: SearchHere | None = None
+
+    @property
+    def outlooks_alike(self) -> list[tuple[str, list[Outlook]]]:
+        """Those that differ in their host and its disks alone, with the names of the hosts."""
+        alike: dict[Outlook, list[Outlook]] = {}
+        for one in self.outlooks:
+            alike.setdefault(replace(one, host="", disks=()), []).append(one)
+        return [(_hosts_of(found), found) for found in alike.values()]
+
+    @property
+    def measured_hosts(self) -> str:
+        return _hosts_of(self.outlooks)
+
+
+def _hosts_of(outlooks: list[Outlook]) -> str:
+    return names_text([one.host for one in outlooks])
 
 
 @require_http_methods(["GET", "POST"])
@@ -206,7 +224,11 @@ def _empty_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpRes
 def _usual_outlook(form: NewStudyForm) -> list[Outlook]:
     """Of the form as it is shown first; nothing where the hosts cannot measure yet."""
     names = form.hosts.names
-    request = StudyRequest(template=str(form["template"].value()), host=names[0] if names else "")
+    request = StudyRequest(
+        template=str(form["template"].value()),
+        host=names[0] if names else "",
+        devices=form.devices_first_chosen,
+    )
     try:
         return [outlook(request)] if len(names) < 2 else group_outlook(request, names)
     except (TuningError, BenchmarkError):
@@ -225,6 +247,8 @@ def _again_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpRes
     asked.setlist("host", initial["host"])
     form = NewStudyForm(templates=templates, hosts=chosen_hosts(asked), initial=initial)
     answer = _Answer(configs=files_of(study), again=study)
+    with suppress(TuningError, BenchmarkError):  # said as soon as something is typed
+        answer.outlooks = [outlook(request_again(study))]
     return _page(request, form, answer)
 
 
