@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from advisor.access.roles import Role
 from advisor.tests import factories
-from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.models import Host
 from benchmarks.tests.made_up_host import this_host
 from tuning.catalogue.costs import CostKind

@@ -114,11 +114,13 @@ def test_the_page_says_what_each_host_does_and_what_waits(admin_client: Client) 
 
 def test_hosts_in_use_stand_first_and_an_imported_one_is_called_so(admin_client: Client) -> None:
     for name, imported in (("db-1", None), ("db-2", {"host": "there", "made_by": "1.3.0"})):
-        host = a_host(name)
+        host = with_inventory(a_host(name), made_up_host(name=name, directories=[Path("/tmp")]))
         Host.objects.filter(pk=host.pk).update(retired_at=timezone.now(), imported=imported)
-    a_host("db-3")
+    with_inventory(a_host("db-3"), made_up_host(name="db-3", directories=[Path("/tmp")]))
     text = text_of(admin_client, reverse("host-list"))
-    assert "3 hosts: 1 retired, 1 idle, 1 imported." in text
+    assert "3 hosts: 1 idle, 1 retired, 1 imported." in text
+    # What was free there once says nothing of hosts that are not in use here.
+    assert text.count("Free: ") == 1
     assert "Measured in another installation, as host there." in text
     assert text.index(">db-3<") < text.index(">db-1<") < text.index(">db-2<")
 

@@ -9,7 +9,6 @@ from benchmarks.measurement.fingerprint import MEMORY_STEP
 from tuning.results.host_jobs import HostState
 
 STATE_WORDS = {
-    HostState.RETIRED: "Retired",
     HostState.SILENT: "Silent",
     HostState.DRAINED: "Drained",
     HostState.DRAINING: "Draining",
@@ -19,6 +18,7 @@ STATE_WORDS = {
     HostState.DRIVING: "Driving",
     HostState.WAITING: "Between two jobs",
     HostState.IDLE: "Idle",
+    HostState.RETIRED: "Retired",
 }
 IMPORTED = "Imported"
 PROBLEM_WORDS = {
