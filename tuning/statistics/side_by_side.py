@@ -38,16 +38,17 @@ def ratio_of(
 ) -> tuple[float, Interval | None] | None:
     """`other` divided by `first`, and the interval of that ratio; None if either has no run.
 
-    The keys say what belongs together, such as the block of a study. Where at least two keys are
-    in both, the ratio is that within them: what drifts over hours falls out. Else it is Welch's,
-    of two independent sets of runs. For several comparisons with one `first`, divide `alpha`.
+    The keys say what belongs together, such as the block of a study. Where keys are in both, the
+    ratio is that within them: what drifts over hours falls out; of one alone there is no interval.
+    Else it is Welch's, of two independent sets of runs. For several comparisons with one `first`,
+    divide `alpha`.
     """
     if not first or not other:
         return None
     both = [key for key in first if key in other]
-    if len(both) >= MIN_RUNS:
+    if both:
         logs = np.log([other[key] for key in both]) - np.log([first[key] for key in both])
-        return exp(logs.mean()), _interval(logs, alpha)
+        return exp(logs.mean()), _interval(logs, alpha) if len(both) >= MIN_RUNS else None
     one, two = (np.log(list(there.values())) for there in (first, other))
     centre = float(two.mean() - one.mean())
     if min(one.size, two.size) < MIN_RUNS:

@@ -56,6 +56,11 @@ def test_single_runs_have_a_ratio_and_no_interval() -> None:
     assert single is not None
     assert single[0] == pytest.approx(1.1)
     assert single[1] is None
+    # Of one block in both, whatever the other blocks were like.
+    shared = ratio_of({1: 100.0, 2: 50.0}, {1: 110.0})
+    assert shared is not None
+    assert shared[0] == pytest.approx(1.1)
+    assert shared[1] is None
     assert ratio_of({}, {2: 110.0}) is None
     assert mean_interval([100.0]) is None
     assert geometric_mean([]) is None
