@@ -189,10 +189,14 @@ def may_cost(value: str) -> str:
 
 @register.filter
 def table_cell(value: str | float) -> SafeString:
-    """A cell of a table of any kind: figures to the right, with thousands separators."""
+    """A cell of a table of any kind: figures to the right, with four significant digits.
+
+    Of larger ones all whole digits, as charts.js does.
+    """
     if isinstance(value, str):
         return format_html("<td>{}</td>", value)
-    text = f"{value:,.6g}".replace("-", formatting.MINUS)
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    text = text.replace("-", formatting.MINUS)
     return format_html('<td class="num">{}</td>', text)
 
 

@@ -24,6 +24,7 @@ from advisor.charts.log_axis import log_ticks
 from advisor.charts.payload import charts_json
 from advisor.charts.tables import chart_tables
 from advisor.charts.telemetry import Line, TelemetrySeries, telemetry_figure, telemetry_series
+from advisor.templatetags.readable import table_cell
 from advisor.tests import factories
 from advisor.tests.drawn import drawn
 from benchmarks.models import Sample
@@ -216,6 +217,12 @@ def test_a_browser_that_opens_the_data_of_a_chart_gets_its_figures_as_tables(
     assert (
         admin_client.get(reverse("study-charts", args=[4711]), headers=browser).status_code == 404
     )
+
+
+def test_figures_in_tables_have_as_many_digits_as_one_reads() -> None:
+    shown = {8697.43: "8,697", 1234567.8: "1,234,568", 12.3456: "12.35"}
+    for value, text in shown.items():
+        assert table_cell(value) == f'<td class="num">{text}</td>'
 
 
 def test_tables_name_series_axes_and_words_beside_an_axis() -> None:

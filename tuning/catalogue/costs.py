@@ -28,7 +28,7 @@ class CostKind(StrEnum):
 MEANING = {
     CostKind.OBSERVABILITY: "less insight into what the server does",
     CostKind.RECOVERY_TIME: "a longer recovery after a crash",
-    CostKind.CHANGE_CAPTURE: "less in the binary log than auditing and change capture may read",
+    CostKind.CHANGE_CAPTURE: "less in the binary log than audits and change capture may need",
     CostKind.STATEMENT_DELAY: "single statements, commits or deadlocks wait on purpose",
     CostKind.STEADINESS: "a speed that may fall when the load changes",
     CostKind.ISOLATION: "transactions see more of each other",

@@ -110,7 +110,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
     )
     data_size = SizeField(
         label="Data of the real server",
-        help_text="Such as 200G, of 10^9 bytes (GiB is accepted). With the memory, the study "
+        help_text="Such as 200G or 200GiB. With the memory, the study "
         "is a scale model of that server, and the recommendation is sized back to it.",
     )
     memory = SizeField(

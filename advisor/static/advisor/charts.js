@@ -262,6 +262,11 @@
     );
   }
 
+  // Four significant digits, and all whole ones; files have more.
+  const figures = new Intl.NumberFormat("en", {
+    maximumFractionDigits: 0, maximumSignificantDigits: 4, roundingPriority: "morePrecision",
+  });
+
   function fillTable(element, details) {
     const { columns, rows } = tableOf(element);
     const table = document.createElement("table");
@@ -278,7 +283,7 @@
       const line = body.insertRow();
       row.forEach((value) => {
         const td = line.insertCell();
-        td.textContent = typeof value === "number" ? value.toLocaleString("en") : value;
+        td.textContent = typeof value === "number" ? figures.format(value) : value;
         if (typeof value === "number") td.className = "num";
       });
     }
