@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
-from django.db.models import Exists, OuterRef
+from django.db.models import OuterRef, Subquery
 
 from benchmarks.models import Config, Run
 from tuning.comparison.comparable_runs import RunGroup, RunSet
@@ -108,17 +108,22 @@ def recommended_configs(run_set: RunSet) -> Mapping[CellKey, set[ConfigKey]]:
         device=OuterRef("device"),
         workload=OuterRef("workload"),
     )
-    advised = Recommendation.objects.filter(
-        Exists(there),
-        device__in=run_set.device_ids,
-        study__state=StudyState.FINISHED,
-        durability=DurabilityClass.D0,
-        candidate__durability=DurabilityClass.D0,
-    ).values_list(
-        "device_id",
-        "workload__connections",
-        "candidate__config_id",
-        "candidate__logs_with_data",
+    # A run of each is looked for: for EXISTS PostgreSQL would read all runs of the run set.
+    advised = (
+        Recommendation.objects.annotate(run=Subquery(there.values("pk")[:1]))
+        .filter(
+            run__isnull=False,
+            device__in=run_set.device_ids,
+            study__state=StudyState.FINISHED,
+            durability=DurabilityClass.D0,
+            candidate__durability=DurabilityClass.D0,
+        )
+        .values_list(
+            "device_id",
+            "workload__connections",
+            "candidate__config_id",
+            "candidate__logs_with_data",
+        )
     )
     for device, connections, config, with_data in advised.order_by():
         found[device, connections].add(ConfigKey(config, with_data))
