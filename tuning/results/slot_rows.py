@@ -25,6 +25,7 @@ class RunRow(NamedTuple):
     """Columns of a run, in their units; `measure_s` is how long its workload is measured.
 
     Of `write_debt` and `disturbances` the text, "" without any; `owes` and `disturbed_by` read it.
+    `unwatched`: as JSON, what was not watched; None where that is not known.
     """
 
     pk: int
@@ -52,6 +53,7 @@ class RunRow(NamedTuple):
     write_debt: str | None = None
     disturbances: str | None = None
     comparability_key: str = ""
+    unwatched: str | None = None
 
     @property
     def is_finished(self) -> bool:
@@ -101,13 +103,14 @@ class SlotRow(NamedTuple):
 
 Columns = list[Any]
 _SLOT = SlotRow._fields[: SlotRow._fields.index("candidate")]
-_DOCUMENTS = "write_debt", "disturbances"
+_DOCUMENTS = "write_debt", "disturbances", "unwatched"
+_OF = {"measure_s": "workload__measure_s", "unwatched": "conditions__unwatched"}
 
 
 def _columns(run: str = "") -> list[str | Cast]:
     """Those of a run, which is found under this name."""
-    names = ["workload__measure_s" if one == "measure_s" else one for one in RunRow._fields]
-    return [Cast(run + n, TextField()) if n in _DOCUMENTS else run + n for n in names]
+    names = {one: run + _OF.get(one, one) for one in RunRow._fields}
+    return [Cast(at, TextField()) if one in _DOCUMENTS else at for one, at in names.items()]
 
 
 _RUN = _columns("run__")

@@ -10,8 +10,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, RunState, Workload
-from benchmarks.ready_query import ANY, ReadyObjects, ReadyQuery
+from benchmarks.models import Device, Run, RunState, Workload
+from benchmarks.ready_query import ANY, ReadyObjects
 from tuning.errors import UnknownTemplate
 from tuning.export.facts import ExportFacts
 from tuning.export.formats import Exported, ExportRequest, export
@@ -20,7 +20,6 @@ from tuning.models import (
     CrashSlot,
     Elimination,
     Recommendation,
-    Slot,
     SlotPurpose,
     Study,
 )
@@ -52,14 +51,6 @@ _ROWS: Mapping[str, QuerySet[Any]] = {
 @cache
 def _rows_of_one(kind: str) -> ReadyObjects[Any]:
     return ReadyObjects(_ROWS[kind].filter(study=ANY))
-
-
-@cache
-def _unwatched() -> ReadyQuery:
-    """As JSON, of the ranked runs of a study that have ended: what was not watched."""
-    ranked = Slot.objects.filter(study=ANY).exclude(purpose=SlotPurpose.SEARCH)
-    ended = ranked.exclude(run__state__in=ACTIVE_RUN_STATES).order_by()
-    return ReadyQuery.of(ended.values_list("run__conditions__unwatched").distinct())
 
 
 def results_of(studies: Sequence[Study]) -> list[StudyResult]:
@@ -189,8 +180,9 @@ class StudyResult:
     @cached_property
     def data_quality(self) -> DataQuality:
         """Data quality of the ranked runs: disturbed, still warming up, checks that were off."""
-        texts = [text for (text,) in _unwatched().rows(self.study.pk) if text is not None]
         there = [line for line in self.history if line.slot.purpose != SlotPurpose.SEARCH]
+        ended = (line.run for line in there if line.again is None and line.run.is_finished)
+        texts = {run.unwatched for run in ended if run.unwatched is not None}
         return data_quality(there, {line for text in texts for line in json.loads(text) or ()})
 
     @cached_property

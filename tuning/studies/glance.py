@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Aggregate, Count, Max, OuterRef, QuerySet, Subquery
 
-from benchmarks.models import ACTIVE_RUN_STATES, CrashTest, JobState
+from benchmarks.models import ACTIVE_RUN_STATES, CrashTest, JobState, RunState
 from benchmarks.ready_query import ANY, ReadyQuery
 from tuning.models import (
     ACTIVE_STUDY_STATES,
@@ -69,6 +69,11 @@ class Look(NamedTuple):
     def ended(self) -> int:
         """How many of the slots' runs have ended."""
         return sum(n for _, state, n, *_ in self.states if state not in ACTIVE_RUN_STATES)
+
+    @property
+    def steps(self) -> dict[int, str]:
+        """The step of the current run, by its id; a study has one at most."""
+        return {run: step for _, at, _, run, _, step in self.states if at == RunState.RUNNING}
 
 
 def look_at(study_id: int) -> Look:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
 
 from django.db.models import Case, When
 
-from benchmarks.models import ACTIVE_RUN_STATES, Run, RunState
+from benchmarks.models import ACTIVE_RUN_STATES, RunState
 from tuning.models import Slot, SlotPurpose, Study
 from tuning.results.slot_rows import SlotRow
 from tuning.statistics.data import Metric, Observation
@@ -155,10 +155,8 @@ def states_of(slots: Iterable[SlotRow]) -> list[SlotState]:
     ]
 
 
-def states_now(study: Study, slots: Sequence[SlotState]) -> list[SlotState]:
-    """With the current run's step, with which results do not change."""
-    running = Run.objects.filter(slot__study=study, state=RunState.RUNNING)
-    steps = dict(running.values_list("pk", "step"))
+def states_now(slots: Iterable[SlotState], steps: Mapping[int, str]) -> list[SlotState]:
+    """With the steps of current runs, by their ids: results do not change with these."""
     return [one._replace(step=steps[one.run_id]) if one.run_id in steps else one for one in slots]
 
 

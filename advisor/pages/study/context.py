@@ -64,35 +64,35 @@ def study_for_page(pk: int) -> Study:
 
 
 def live_context(
-    study: Study, shared: SharedResult | None, choice: BoardChoice, seen: str
+    study: Study, shared: SharedResult | None, choice: BoardChoice, look: Look | None
 ) -> dict[str, Any]:
     """The part that changes with every step: state, progress, and the stamp of the results.
 
     Without the seconds of the current run, which `now_context` has.
 
     `shared`: whose rows are read, for results that are shown as well; None: no more rows than this
-    needs. `seen` is the glance from before they were read: what changes meanwhile is asked for
-    again.
+    needs. `look` is from before they were read: what changes meanwhile is asked for again. None
+    of a study that has ended.
     """
     if shared is None:
-        return _live(study, slot_states(study), choice, seen)
+        return _live(study, slot_states(study), choice, look)
     if study.is_finished:
         ended = shared.made(
             ("live", choice),
-            lambda result: _live(result.study, states_of(result.slots), choice, ""),
+            lambda result: _live(result.study, states_of(result.slots), choice, None),
         )
         return {**ended, "study": study}
-    slots = states_now(study, states_of(shared.result.slots))
-    return _live(study, slots, choice, seen)
+    slots = states_now(states_of(shared.result.slots), look.steps if look else {})
+    return _live(study, slots, choice, look)
 
 
 def _live(
-    study: Study, slots: Sequence[SlotState], choice: BoardChoice, seen: str
+    study: Study, slots: Sequence[SlotState], choice: BoardChoice, look: Look | None
 ) -> dict[str, Any]:
     progress = study_progress(study, slots)
     drain = "" if study.is_finished else drain_text(study.host)
     return {
-        "glance": seen,
+        "glance": look.word if look else "",
         "study": study,
         "progress": progress,
         "percent": round(progress.fraction * 100),
@@ -122,7 +122,7 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     choice = board_choice(request.GET)
     look = None if study.is_finished else look_at(study.pk)
     shared = shared_result(study, look)
-    live = live_context(study, shared, choice, look.word if look else "")
+    live = live_context(study, shared, choice, look)
     now = None if study.is_finished else live_run(study.pk)
     return {
         **live,

@@ -107,7 +107,7 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
         nonlocal shared
         study = study_for_page(pk)
         shared = shared_result(study, look) if seen != stamp_at(study, look) else None
-        return live_context(study, shared, choice, look.word)
+        return live_context(study, shared, choice, look)
 
     context = dict(PROGRESS.get((pk, look.word, choice), make))
     study: Study = context["study"]
