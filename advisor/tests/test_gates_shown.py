@@ -290,6 +290,13 @@ def test_a_host_that_changed_is_told_from_a_candidate_that_did(admin_client: Cli
     assert change.is_of_the_host
     assert change.level.interval is not None
     assert change.level.interval.low < 4500 / 6000 < change.level.interval.high
+    # One of this name without that limit has no figure of it.
+    verdict = passed_again(first, 6000, 6000, 0.0).gate_verdict
+    verdict.result["limits"][0]["metric"] = Metric.P95.value
+    verdict.save()
+    for pk in (study.pk, verdict.study_id):
+        page = admin_client.get(reverse("gate-detail", args=[pk])).text
+        assert len(re.findall(r'data-label="tpmP, %">–<', page)) == 1
     page = admin_client.get(reverse("gate-detail", args=[study.pk])).text
     assert "the host has changed" in page
 

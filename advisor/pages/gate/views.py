@@ -45,9 +45,14 @@ def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The verdict with its limits, then the history of the name."""
     context = _live(request, pk, glance(pk))
     history = gate_history(context["gate"])
+    names = [LIMIT_NAMES[metric] for metric in history.metrics]
     more = {
         "history": history,
-        "names": [LIMIT_NAMES[metric] for metric in history.metrics],
+        "names": names,
+        "rows": [
+            (point, list(zip(names, point.figures, strict=True)))
+            for point in reversed(history.points)
+        ],
         "shifts": gate_rows(history.changes),
     }
     return render(request, "gates/detail.html", context | more)
