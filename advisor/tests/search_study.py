@@ -119,7 +119,7 @@ def _candidate(study: Study, number: int, knobs: dict[str, str]) -> Candidate:
         config=config,
         position=10 + number,
         found_by_search=True,
-        source="2 settings differ from advisor; expected +3 to +19 % against the baseline",
+        source="differs from advisor in 2 settings; expected +3 to +19 % against the baseline",
     )
 
 

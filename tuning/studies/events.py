@@ -201,9 +201,13 @@ def _part(slot: SlotState, pairs: Mapping[tuple[int, int, int], int]) -> str:
     return f"{word} {slot.block}{' (replicate)' if slot.replicate else ''}"
 
 
+def _milliseconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}"
+
+
 def _ending(run: _Facts) -> str:
     if run.state == RunState.OK and run.tpmP is not None:
-        p95 = f", p95 {run.p95_ms:,.1f} ms" if run.p95_ms is not None else ""
+        p95 = "" if run.p95_ms is None else f", p95 {_milliseconds(run.p95_ms)} ms"
         return f"{run.tpmP:,.0f} tpmP{p95}"
     label = RunState(run.state).label.lower()
     return f"{label}: {run.reason}".rstrip(".") if run.reason else label
