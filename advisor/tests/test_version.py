@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from django.core.management import call_command
+from django.core.checks import Tags
+from django.core.management import call_command, get_commands, load_command_class
 from django.test import Client
 from django.urls import reverse
 from packaging.version import Version
@@ -70,6 +71,15 @@ def test_no_command_looks_for_garbage_in_what_it_imports(monkeypatch: pytest.Mon
         manage.main()
     assert min(thresholds) > 10_000
     assert gc.freeze in at_the_end
+
+
+def test_no_command_imports_the_pages_to_check_their_addresses() -> None:
+    ours = [name for name, app in get_commands().items() if app == "advisor"]
+    assert {"advise", "migrate", "serve", "worker"} <= set(ours)
+    for name in ours:
+        checks = load_command_class("advisor", name).requires_system_checks
+        assert checks != "__all__", name
+        assert Tags.urls not in checks, name
 
 
 @pytest.mark.parametrize(("commit", "said"), [("0123456789ab", " 0123456789ab"), ("", "")])

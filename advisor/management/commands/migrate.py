@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.checks import Tags
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 
@@ -13,6 +14,9 @@ from benchmarks.jobs.versions import tables_differ, write_release
 
 
 class Command(migrate.Command):
+    # Not the addresses of all pages: to import what is behind them takes a second.
+    requires_system_checks: list[str] = [Tags.database, Tags.models]
+
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             check_reachable()

@@ -39,6 +39,8 @@ INSPECTION_SECONDS = 90.0
 
 class Command(BaseCommand):
     help = "Start Redis, a worker and the web server; run a first study; serve until Ctrl-C."
+    # To check the addresses of all pages would import them here as well as in the web server.
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
