@@ -73,12 +73,21 @@ def _configs(
 def _spreads(
     comparison: DeviceComparison, number: int, lines: Mapping[int, Mapping[int, ConfigKey]]
 ) -> dict[int, dict[int, Spread]]:
-    asked = {(device, number): list(line.values()) for device, line in lines.items()}
+    known = {
+        (device, cell.config_key): cell.tpmP
+        for (device, connections), cell in comparison.cells.items()
+        if connections == number
+    }
+    asked = {
+        (device, number): [key for key in line.values() if (device, key) not in known]
+        for device, line in lines.items()
+    }
     figures = read_figures(comparison.run_set, comparison.measured, asked, ["tpmP"])
     found: dict[int, dict[int, Spread]] = defaultdict(dict)
     for device, line in lines.items():
         columns = figures.get((device, number), {})
         for value, key in sorted(line.items()):
-            if key in columns and (one := spread(columns[key]["tpmP"])):
+            one = spread(columns[key]["tpmP"]) if key in columns else known.get((device, key))
+            if one is not None:
                 found[device][value] = one
     return found

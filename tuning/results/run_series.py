@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from benchmarks.documents import read_text
 from benchmarks.drivers.latency import LatencyHistogram
 from benchmarks.models import Run, RunState, Sample
+from benchmarks.ready_query import ReadyQuery
 from tuning.results.boards import Board
 from tuning.results.slot_rows import RunRow, SlotRow
 
@@ -33,8 +35,10 @@ class Seconds:
 
 def latencies_of(runs: Iterable[int]) -> dict[int, LatencyHistogram]:
     """By primary key; runs from before they were stored are left out."""
-    rows = Run.objects.filter(pk__in=runs, latency__isnull=False).values_list("pk", "latency")
-    return {pk: LatencyHistogram.from_json(document) for pk, document in rows if document}
+    stored = Run.objects.filter(pk__in=runs, latency__isnull=False).values_list("pk", "latency")
+    # Of hundreds of runs, some hundred counts each.
+    rows = ReadyQuery.of(stored).rows()
+    return {pk: read_text(LatencyHistogram, text) for pk, text in rows if text != "null"}
 
 
 def seconds_of(runs: Iterable[int]) -> dict[int, Seconds]:

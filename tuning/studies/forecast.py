@@ -94,7 +94,7 @@ class Forecast:
         """Those of them that only winners without their pairs need."""
         return sum(map(self._pair_runs, self.places))
 
-    @property
+    @cached_property
     def seconds(self) -> float:
         """The time that these runs take, and the crash tests after them."""
         ahead = sum(runs * self._run_s(self.places[at]) for at, runs in self._ahead.items())
