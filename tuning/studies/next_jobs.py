@@ -3,21 +3,60 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from django.db.models import Case, Q, QuerySet, When
+from django.db.models import Case, Exists, Q, QuerySet, When
 
+from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.jobs.loads import is_measured
-from benchmarks.models import ACTIVE_JOB_STATES, Inspection, JobRow, JobState, LoadJob, Probe
+from benchmarks.models import (
+    ACTIVE_JOB_STATES,
+    Host,
+    Inspection,
+    JobRow,
+    JobState,
+    LoadJob,
+    Probe,
+    Run,
+    RunState,
+)
 from benchmarks.ready_query import ANY, ReadyQuery
+from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 
 RowT = TypeVar("RowT", bound=JobRow)
 
 
+class Seen(NamedTuple):
+    """Whether a host has an inspection or a load under way or waiting, whether a run of a study is
+    measured there, and whether a user cancelled one of its studies that has not ended.
+    """
+
+    inspection: bool
+    load: bool
+    measured: bool
+    cancelled: bool
+
+
+def seen_on(host_id: int) -> Seen:
+    """In one query: nearly always a run is measured, and there is nothing else."""
+    return next((Seen(*row) for row in _seen().rows(host_id)), Seen(*[False] * 4))
+
+
+@cache
+def _seen() -> ReadyQuery:
+    measured = Run.objects.filter(host=ANY, state=RunState.RUNNING)
+    cancelled = Study.objects.filter(host=ANY, state__in=ACTIVE_STUDY_STATES)
+    asked = (
+        *(_active(Inspection), _active(LoadJob)),
+        measured.filter(slot__study__state=StudyState.RUNNING),
+        cancelled.filter(stop_request=CANCELLED),
+    )
+    columns = map(Exists, asked)  # those of Seen
+    return ReadyQuery.of(Host.objects.filter(pk=ANY).order_by().values_list(*columns))
+
+
 def next_inspection(host_id: int) -> Inspection | None:
     """The inspection under way, else the oldest that waits and may begin."""
-    if not _active(Inspection).rows(host_id):
-        return None
     there = Inspection.objects.filter(host_id=host_id).select_related("host")
     return _next(there, Q(host__retired_at=None))
 
@@ -27,25 +66,26 @@ def next_load(host_id: int) -> LoadJob | None:
 
     While there is one, nothing of the host's own begins.
     """
-    if not _active(LoadJob).rows(host_id):
-        return None
     there = LoadJob.objects.filter(host_id=host_id).select_related("host")
     return _next(there, Q(host__drained_at=None) & is_measured())
 
 
 def next_probe(host_id: int) -> Probe | None:
     """The probe under way, else the oldest that waits and may begin."""
-    if not _active(Probe, "device__host").rows(host_id):
+    if not _probes().rows(host_id):
         return None
     there = Probe.objects.filter(device__host_id=host_id).select_related("device__host")
     return _next(there, Q(device__host__drained_at=None))
 
 
 @cache
-def _active(model: type[JobRow], host: str = "host") -> ReadyQuery:
-    """Whether there is any: nearly always none, and to ask for one takes ten times as long."""
-    rows = model._default_manager.filter(**{host: ANY, "state__in": ACTIVE_JOB_STATES})
-    return ReadyQuery.of(rows.order_by().values_list("pk")[:1])
+def _probes() -> ReadyQuery:
+    """Nearly always there is none, and to ask for the first takes ten times as long."""
+    return ReadyQuery.of(_active(Probe, "device__host").order_by().values_list("pk")[:1])
+
+
+def _active(model: type[JobRow], host: str = "host") -> QuerySet[JobRow]:
+    return model._default_manager.filter(**{host: ANY, "state__in": ACTIVE_JOB_STATES})
 
 
 def _next(rows: QuerySet[RowT], may_begin: Q) -> RowT | None:

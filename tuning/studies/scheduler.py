@@ -48,7 +48,7 @@ from tuning.studies.crash_tests import (
     waiting_crash_test,
 )
 from tuning.studies.load_hosts import has_load_host_away
-from tuning.studies.next_jobs import next_inspection, next_load, next_probe
+from tuning.studies.next_jobs import next_inspection, next_load, next_probe, seen_on
 from tuning.studies.preparation import PreparationKind
 from tuning.studies.retries import retry_interrupted
 
@@ -81,10 +81,13 @@ def advance_host(host_id: int) -> None:
     study: after it a run clones gigabytes and starts a server, and what an inspection reads and
     writes does not show beside that.
     """
-    if _send_inspection(host_id):
+    seen = seen_on(host_id)
+    if seen.inspection and _send_inspection(host_id):
         return
-    serves = _send_load(host_id)
-    if _only_waits(host_id):  # as at nearly every call
+    serves = seen.load and _send_load(host_id)
+    # For a run that is measured all waits but what a user cancelled, as at nearly every call: to
+    # find the next study takes ten times as long.
+    if seen.measured and not seen.cancelled:
         return
     while study := _next_study(host_id):
         if study.state == StudyState.QUEUED and not serves and _send_probe(host_id):
@@ -98,25 +101,6 @@ def advance_host(host_id: int) -> None:
             return
     if not serves:
         _send_probe(host_id)
-
-
-def _only_waits(host_id: int) -> bool:
-    """Whether a run of a study is measured, for which all waits but what a user cancelled.
-
-    To find the next study takes ten times as long.
-    """
-    if not _measured_now().rows(host_id):
-        return False
-    active = Study.objects.filter(host_id=host_id, state__in=ACTIVE_STUDY_STATES)
-    return not active.filter(stop_request=heartbeat.CANCELLED).exists()
-
-
-@cache
-def _measured_now() -> ReadyQuery:
-    """The run of a study that is measured on a host."""
-    running = Run.objects.filter(host=ANY, state=RunState.RUNNING)
-    running = running.filter(slot__study__state=StudyState.RUNNING)
-    return ReadyQuery.of(running.order_by().values_list("pk")[:1])
 
 
 def _send_load(host_id: int) -> bool:
