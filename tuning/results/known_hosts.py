@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -22,6 +23,7 @@ from benchmarks.models import (
     JobState,
     Probe,
 )
+from benchmarks.ready_query import ReadyQuery
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.results.host_jobs import CurrentJob, HostState, current_jobs
 from tuning.results.known_devices import KnownDevice, known_devices
@@ -99,6 +101,22 @@ def host_problems(most: int) -> tuple[list[tuple[Host, HostProblem]], int]:
 
     Reads the inventories of these only, however many hosts there are.
     """
+    troubled = [pk for (pk,) in _troubled().rows()]
+    if not troubled:
+        return [], 0
+    shown = list(hosts().filter(pk__in=troubled[:most]))
+    silent = _silent(shown)
+    problems = [
+        (host, problem)
+        for host in shown
+        for problem in _problems(host, _inventory(host), is_silent=host.pk in silent)
+    ]
+    return problems, len(troubled) - len(troubled[:most])
+
+
+@cache
+def _troubled() -> ReadyQuery:
+    """Hosts in use with problems, by name."""
     fine = Host.objects.filter(
         seen(),
         idle_reason="",
@@ -107,14 +125,7 @@ def host_problems(most: int) -> tuple[list[tuple[Host, HostProblem]], int]:
         inventory__refused_directories=[],
     )
     troubled = hosts().filter(retired_at=None).exclude(pk__in=fine.values("pk"))
-    shown = list(troubled[:most])
-    silent = _silent(shown)
-    problems = [
-        (host, problem)
-        for host in shown
-        for problem in _problems(host, _inventory(host), is_silent=host.pk in silent)
-    ]
-    return problems, troubled.count() - most if len(shown) == most else 0
+    return ReadyQuery.of(troubled.values_list("pk"))
 
 
 def _problems(

@@ -13,7 +13,7 @@ from functools import cache
 from operator import attrgetter
 
 from django.db.models import Count, F, Max, Prefetch, Q, QuerySet, Value, prefetch_related_objects
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from benchmarks.models import ACTIVE_RUN_STATES, Device, Host, Run, RunState
@@ -149,7 +149,7 @@ def overview() -> Overview:
         problems=problems,
         hosts_left=hosts_left,
         failed=failed,
-        troubled=_troubled(in_use),
+        troubled=_troubled(),
     )
 
 
@@ -180,14 +180,7 @@ def _counted() -> ReadyQuery:
 
 
 def _answers() -> tuple[list[Answer], int]:
-    newest = list(
-        answers_at_d0()
-        .filter(device__retired_at=None, device__host__retired_at=None)
-        .order_by()
-        .values_list("device")
-        .annotate(study=Max("study_id"), at=Max("created_at"))
-        .order_by("-at", "device")
-    )
+    newest = _answered().rows()
     shown = {device: study for device, study, _ in newest[:_MAX_ANSWERS]}
     hosts_of = {one.pk: one.host for one in _with_hosts(shown)}
     answers = [
@@ -196,6 +189,14 @@ def _answers() -> tuple[list[Answer], int]:
     ]
     newest_first = sorted(answers, key=attrgetter("found_at"), reverse=True)
     return newest_first, len(newest) - len(shown)
+
+
+@cache
+def _answered() -> ReadyQuery:
+    """The devices in use that have an answer, each with its newest study; newest first."""
+    in_use = answers_at_d0().filter(device__retired_at=None, device__host__retired_at=None)
+    newest = in_use.order_by().values_list("device").annotate(Max("study"), at=Max("created_at"))
+    return ReadyQuery.of(newest.order_by("-at", "device"))
 
 
 def _with_hosts(devices: Iterable[int]) -> QuerySet[Device]:
@@ -253,12 +254,13 @@ def _ended() -> tuple[list[Study], list[Study]]:
     return ended, failed[:_MAX_FAILED]
 
 
-def _troubled(rows: QuerySet[Host]) -> list[TroubledStudy]:
-    since = timezone.now() - _TROUBLE_WITHIN
+def _troubled() -> list[TroubledStudy]:
+    if not _trouble().rows():  # mostly; to ask whose it was takes ten times as long
+        return []
     # A run that was measured again has left its slot to the one that came after it.
     where = [f"{'retries__' * back}slot__study" for back in range(4)]
     counted = (
-        Run.objects.filter(host__in=rows, state__in=_TROUBLE, finished_at__gte=since)
+        _troubled_runs()
         .order_by()
         .annotate(of=Coalesce(*where[1:], F(where[0])))
         .exclude(of=None)
@@ -271,3 +273,14 @@ def _troubled(rows: QuerySet[Host]) -> list[TroubledStudy]:
     newest = sorted(states, reverse=True)[:_MAX_TROUBLED]
     names = dict(Study.objects.filter(pk__in=newest).values_list("pk", "name"))
     return [TroubledStudy(pk, names[pk], states[pk].most_common()) for pk in newest]
+
+
+def _troubled_runs() -> QuerySet[Run]:
+    in_use = hosts().filter(retired_at=None)
+    lately = Now() - _TROUBLE_WITHIN
+    return Run.objects.filter(host__in=in_use, state__in=_TROUBLE, finished_at__gte=lately)
+
+
+@cache
+def _trouble() -> ReadyQuery:
+    return ReadyQuery.of(_troubled_runs().order_by().values_list("pk")[:1])
