@@ -1,4 +1,4 @@
-"""Queries that Django has made once, for what is asked again and again.
+"""Queries and updates that Django has made once, for what is asked again and again.
 
 To have Django make a query takes several times as long as the database needs to answer it.
 """
@@ -10,11 +10,13 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import Model, QuerySet
+from django.db.models.sql import UpdateQuery
 
 ModelT = TypeVar("ModelT", bound=Model)
 
-#: Stands for the number that is asked for, such as a study's primary key.
+#: Stands for the number that is asked for, such as a study's primary key; or for a text.
 ANY: Final = -4711
+_ANYTHING = ANY, str(ANY)
 
 
 class ReadyQuery(NamedTuple):
@@ -28,15 +30,29 @@ class ReadyQuery(NamedTuple):
         text, parameters = query.query.sql_with_params()
         return cls(text, tuple(parameters))
 
-    def rows(self, number: int | None = None) -> list[tuple[Any, ...]]:
+    @classmethod
+    def updating(cls, query: QuerySet[Any, Any], **values: Any) -> ReadyQuery:
+        """One to `change` these columns of the rows of `query`, which asks no other table."""
+        update: UpdateQuery = query.query.chain(UpdateQuery)  # type: ignore[assignment]
+        update.add_update_values(values)
+        text, parameters = update.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+        return cls(text, tuple(parameters))
+
+    def change(self, number: int | str) -> int:
+        """How many rows it has changed, with this number in place of ANY."""
+        with connection.cursor() as cursor:
+            cursor.execute(self.text, self.given(number))
+            return int(cursor.rowcount)
+
+    def rows(self, number: int | str | None = None) -> list[tuple[Any, ...]]:
         """What it finds now, with this number in place of ANY."""
         with connection.cursor() as cursor:
             cursor.execute(self.text, self.given(number))
             return list(cursor.fetchall())
 
-    def given(self, number: int | None) -> list[Any]:
+    def given(self, number: int | str | None) -> list[Any]:
         """The parameters, with this number in place of ANY."""
-        return [number if one == ANY else one for one in self.parameters]
+        return [number if one in _ANYTHING else one for one in self.parameters]
 
 
 class ReadyObjects(Generic[ModelT]):
@@ -46,19 +62,22 @@ class ReadyObjects(Generic[ModelT]):
         self._query = query
         self._compiler = query.query.get_compiler(DEFAULT_DB_ALIAS)
         self._ready = ReadyQuery(*self._compiler.as_sql())
+        columns = [column for column, *_ in (self._compiler.select or ())]
+        self._converters = self._compiler.get_converters(columns[: self._compiler.col_count])
 
-    def first(self, number: int) -> ModelT | None:
+    def first(self, number: int | str) -> ModelT | None:
         """The first that it finds now, with this number in place of ANY."""
         return next(iter(self._found(number)), None)
 
-    def all(self, number: int) -> list[ModelT]:
+    def all(self, number: int | str) -> list[ModelT]:
         """All of them, in the same way."""
         return list(self._found(number))
 
-    def _found(self, number: int) -> QuerySet[ModelT]:
+    def _found(self, number: int | str) -> QuerySet[ModelT]:
         compiler = copy(self._compiler)
         compiler.connection = connections[DEFAULT_DB_ALIAS]  # each thread has its own
         compiler.as_sql = lambda: (self._ready.text, self._ready.given(number))
+        compiler.get_converters = lambda _: self._converters  # to look them up takes as long again
         found = self._query.all()
         found.query.get_compiler = lambda **_: compiler  # type: ignore[method-assign]
         return found

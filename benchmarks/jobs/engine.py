@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from datetime import timedelta
 from math import inf
-from typing import Any
+from typing import Any, Literal
 
 from django.db import (
     Error,
@@ -46,7 +46,9 @@ AWAY = (OperationalError, InterfaceError, InternalError)
 STORE_PATIENCE_S = 20.0
 _FIRST_WAIT_S = 0.25
 _MAX_WAIT_S = 8.0
-_QUESTIONS: dict[type, tuple[ReadyQuery, ReadyObjects[Any]]] = {}
+# By kind, and by what else they depend on.
+_QUESTIONS: dict[tuple[type, str], tuple[ReadyQuery, ReadyQuery, ReadyObjects[Any]]] = {}
+_REQUESTS: dict[tuple[type, str], ReadyQuery] = {}
 
 
 def execute(kind: JobKind[RowT], row_id: int) -> bool:
@@ -71,10 +73,9 @@ def store(
     A job that a user cancelled before it was stored is cancelled, whatever its result. `only`: a
     further condition on the row.
     """
-    mine = kind.rows.filter(kind.ours if only is None else only, pk=row_id, claimed_by=claim)
     with transaction.atomic():
-        request = mine.select_for_update().values_list("stop_request", flat=True).first()
-        if request is None:
+        request = _request(kind, row_id, claim, "ours")
+        if request is None or not (only is None or kind.rows.filter(only, pk=row_id).exists()):
             return False
         if request == CANCELLED:
             ending = kind.cancelled(kind.rows.get(pk=row_id))
@@ -82,35 +83,52 @@ def store(
         values: Values = {"stop_request": "" if request == WORKER_STOPPING else request}
         if ending.is_final:
             values["finished_at"] = Now()
-        mine.update(**{**kind.passing, **values, **ending.values})
+        kind.rows.filter(pk=row_id).update(**{**kind.passing, **values, **ending.values})
         kind.store_details(row_id, ending.details)
     return True
 
 
 def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
-    may_be_claimed, row = _questions(kind)
+    may_be_claimed, claim, row = _questions(kind)
     # Not part of the UPDATE: with other tables in it, two processes could claim the row.
     if not may_be_claimed.rows(row_id):
         return None
-    waiting, now = kind.rows.filter(kind.waiting, pk=row_id), Now()
-    values: Values = {**kind.claimed(), "claimed_by": claimant(), "heartbeat_at": now}
     try:
         # If the row could not be read, the claim would be held by a process that does not work.
         with transaction.atomic():
-            return row.first(row_id) if waiting.update(**values) else None
+            return row.first(row_id) if claim.change(row_id) else None
     except IntegrityError:
         # The row of a dead process still says `running`; the sweep will correct that.
         return None
 
 
-def _questions(kind: JobKind[RowT]) -> tuple[ReadyQuery, ReadyObjects[RowT]]:
-    """For a row that may be claimed, and for the row."""
-    ready = _QUESTIONS.get(type(kind))
-    if ready is None:
-        waiting = kind.rows.filter(kind.waiting, _host_takes(kind), pk=ANY)
-        waits = ReadyQuery.of(waiting.order_by().values_list("pk")[:1])
-        ready = _QUESTIONS[type(kind)] = waits, ReadyObjects(kind.rows.filter(pk=ANY))
-    return ready
+def _questions(kind: JobKind[RowT]) -> tuple[ReadyQuery, ReadyQuery, ReadyObjects[RowT]]:
+    """For a row that may be claimed, for its claim by this process, and for the row."""
+    key = type(kind), claimant()
+    if key not in _QUESTIONS:
+        waiting = kind.rows.filter(kind.waiting, pk=ANY)
+        values: Values = {**kind.claimed(), "claimed_by": claimant(), "heartbeat_at": Now()}
+        _QUESTIONS[key] = (
+            ReadyQuery.of(waiting.filter(_host_takes(kind)).order_by().values_list("pk")[:1]),
+            ReadyQuery.updating(waiting, **values),
+            ReadyObjects(kind.rows.filter(pk=ANY)),
+        )
+    return _QUESTIONS[key]
+
+
+def _request(
+    kind: JobKind[RowT], row_id: int, claim: str, when: Literal["running", "ours"]
+) -> str | None:
+    """Why a job with that claim should stop, "" for no reason; None if its row has another.
+
+    The row is locked until the end of the transaction.
+    """
+    key = type(kind), when
+    if key not in _REQUESTS:
+        rows = kind.rows.filter(getattr(kind, when), pk=ANY).select_for_update()
+        _REQUESTS[key] = ReadyQuery.of(rows.order_by().values_list("claimed_by", "stop_request"))
+    found = dict(_REQUESTS[key].rows(row_id))
+    return found.get(claim)
 
 
 def _host_takes(kind: JobKind[RowT]) -> Q:
@@ -126,14 +144,14 @@ def _host_takes(kind: JobKind[RowT]) -> Q:
 
 def _do(kind: JobKind[RowT], row: RowT) -> None:
     began = time.monotonic()
-    mine = kind.rows.filter(kind.running, pk=row.pk, claimed_by=row.claimed_by)
     latest: Values = {}
 
     def beat() -> str:
         with transaction.atomic():
             # First the row's lock, which may take time; then the time by the database's clock.
-            request = mine.select_for_update().values_list("stop_request", flat=True).first()
-            mine.update(heartbeat_at=Now(), **latest)
+            request = _request(kind, row.pk, row.claimed_by, "running")
+            if request is not None:
+                kind.rows.filter(pk=row.pk).update(heartbeat_at=Now(), **latest)
         return TAKEN_AWAY if request is None else request
 
     def report(**columns: Any) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from math import floor
 from statistics import median
 
 from django.db.models import QuerySet
 
 from benchmarks.models import Device, RunState, Workload
+from benchmarks.ready_query import ANY, ReadyQuery
 from tuning.configs.gate.stages import Stage
 from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
 from tuning.statistics.confirmation import MIN_PAIRS, most_pairs
@@ -63,8 +64,10 @@ def measurable(candidates: Iterable[Candidate]) -> list[Candidate]:
     return sorted(found, key=lambda candidate: not candidate.is_baseline)
 
 
-def _measurable(study: Study) -> QuerySet[Candidate]:
-    return study.candidates.filter(refusal="", merged_into=None)
+@cache
+def _compared() -> ReadyQuery:
+    there = Candidate.objects.filter(study=ANY, refusal="", merged_into=None, taken_from=None)
+    return ReadyQuery.of(there.order_by().values_list("durability", "is_baseline"))
 
 
 class Forecast:
@@ -267,13 +270,18 @@ class Forecast:
 
     @cached_property
     def _candidates(self) -> int:
-        return _measurable(self.study).filter(taken_from=None).count()
+        return len(self._compared)
 
     @cached_property
     def _classes(self) -> int:
         """Durability classes of the candidates: each may have a winner of its own."""
-        rivals = _measurable(self.study).filter(taken_from=None, is_baseline=False)
-        return max(rivals.values("durability").distinct().count(), 1)
+        rivals = {durability for durability, is_baseline in self._compared if not is_baseline}
+        return max(len(rivals), 1)
+
+    @cached_property
+    def _compared(self) -> list[tuple[str, bool]]:
+        """Of each candidate that can be measured, no variant: its class, and is it the baseline"""
+        return [(durability, is_it) for durability, is_it in _compared().rows(self.study.pk)]
 
     @cached_property
     def _before_s(self) -> float:

@@ -112,7 +112,7 @@ def search(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]:
 
 def step(study: Study, measure: Any = None) -> str:
     """Whatever the host does next: "prepare", "run", or "" at the end."""
-    study.refresh_from_db()
+    study.refresh_from_db(fields=["state"])
     if study.state == StudyState.PREPARING:
         assert prepare_study(study.pk)
         advance_host(study.host_id)
