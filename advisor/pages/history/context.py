@@ -35,6 +35,7 @@ TONES = {Trend.SLOWER: "bad", Trend.FASTER: "good", Trend.OTHER: "busy"}
 class Cell:
     """A figure of a study with its interval, as text; "" where there is none."""
 
+    label: str
     text: str
     interval: str
     runs: int
@@ -117,4 +118,9 @@ def _cell(metric: Metric, point: Point) -> Cell | None:
     found = point.figures.get(metric)
     if found is None:
         return None
-    return Cell(figure_text(metric, found.mean), bounds_text(metric, found), found.runs)
+    return Cell(
+        f"{FULL_NAMES[metric]}, {UNITS[metric]}",
+        figure_text(metric, found.mean),
+        bounds_text(metric, found),
+        found.runs,
+    )
