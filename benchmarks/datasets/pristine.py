@@ -37,7 +37,7 @@ from benchmarks.storage.identify import check_usable
 
 READY = "pristine.json"
 #: Raised whenever what is made here changes.
-LAYOUT = 1
+LAYOUT = 2
 _NEEDED_BYTES = 400_000_000
 _MIN_REDO = 8 * 1024**2
 
@@ -116,7 +116,9 @@ def _make(binary: ServerBinary, folder: Path, page_size: int) -> None:
 
 def _options(binary: ServerBinary, page_size: int) -> dict[str, str]:
     options = page_size_options(page_size)
-    if binary.flavour is not Flavour.MARIADB and binary.version >= (8, 0, 30):
-        # Every trial copies the redo log, and the server makes it as large as configured.
+    # Every trial copies the redo log, and the server makes it as large as configured.
+    if binary.flavour is Flavour.MARIADB:
+        options["innodb_log_file_size"] = str(_MIN_REDO)
+    elif binary.version >= (8, 0, 30):
         options["innodb_redo_log_capacity"] = str(_MIN_REDO)
     return options
