@@ -137,6 +137,8 @@ def arguments(job: Job, engine: str, file_name: str, size: int) -> list[str]:
         # the file is ours, of its full size, and has no name that fio could unlink
         ("allow_file_create", 0),
         ("fallocate", "none"),
+        # else it compares the processors' counters first, at each start, and keeps them busy
+        ("clocksource", "clock_gettime"),
         # random bytes, changed a little for each request: some devices compress or deduplicate;
         # new ones each time would make fio the slowest part
         ("scramble_buffers", 1),
