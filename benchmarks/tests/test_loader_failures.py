@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from benchmarks.datasets import golden, parallel_load
+from benchmarks.datasets import fill, golden, parallel_load
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.loader import create_tables, load
 from benchmarks.datasets.loading_process import send
@@ -85,13 +85,13 @@ def small_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.server
 def test_a_cancelled_load_leaves_nothing(
-    mysql_binary: ServerBinary,
+    mariadb_binary: ServerBinary,
     new_device: Callable[[ServerBinary, Path], Path],
     server_tmp: Path,
     registry: Path,
     small_first: None,
 ) -> None:
-    device = new_device(mysql_binary, server_tmp / "device")
+    device = new_device(mariadb_binary, server_tmp / "device")
     heard: list[LoadProgress] = []
 
     def in_the_middle() -> bool:
@@ -99,7 +99,7 @@ def test_a_cancelled_load_leaves_nothing(
 
     with pytest.raises(RunFailed) as caught:
         ensure_dataset(
-            mysql_binary,
+            mariadb_binary,
             device_dir=device,
             warehouses=1,
             registry=registry,
@@ -210,34 +210,48 @@ def test_the_next_caller_removes_what_a_killed_loader_left(
 
 
 @pytest.fixture
-def small_device(server_tmp: Path) -> Iterator[Path]:
-    """A file system with room for an empty server, but not for a warehouse."""
+def small_device(server_tmp: Path) -> Iterator[Callable[[int], Path]]:
+    """Makes a file system of so many MiB."""
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")
     place = server_tmp / "small"
     place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=240m,mode=755", "tmpfs", str(place)]
-    if subprocess.run(command, check=False, capture_output=True).returncode != 0:
-        pytest.skip("this container may not mount")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+
+    def make(size: int) -> Path:
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size}m,mode=755", "tmpfs", str(place)]
+        if subprocess.run(command, check=False, capture_output=True).returncode != 0:
+            pytest.skip("this container may not mount")
+        return place
+
+    yield make
+    if place.is_mount():
+        subprocess.run(["umount", str(place)], check=True)
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("flavour", ["mysql", "mariadb"])
+@pytest.mark.parametrize(
+    ("flavour", "size"),  # room for an empty server, but not for a warehouse
+    [("mysql", 210), ("mariadb", 100)],
+)
 def test_a_disk_that_fills_up_while_loading(
     flavour: str,
+    size: int,
     new_device: Callable[[ServerBinary, Path], Path],
-    small_device: Path,
+    small_device: Callable[[int], Path],
+    small_first: None,
     registry: Path,
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     binary: ServerBinary = request.getfixturevalue(f"{flavour}_binary")
-    device = new_device(binary, small_device / "device")
+    device = new_device(binary, small_device(size) / "device")
     monkeypatch.setattr(golden, "check_usable", lambda path, needed: None)
-    ballast = {"mysql": 30, "mariadb": 60}[flavour]  # which starts with less
-    (small_device / "ballast").write_bytes(bytes(ballast << 20))
+
+    def with_a_small_redo_log(*arguments: Any, **more: Any) -> dict[str, str | None]:
+        redo = {"innodb_log_file_size": "16M"} if binary.flavour is Flavour.MARIADB else {}
+        return load_options(*arguments, **more) | redo
+
+    monkeypatch.setattr(fill, "load_options", with_a_small_redo_log)
     heard: list[LoadProgress] = []
     with pytest.raises(RunFailed, match="disk is full") as caught:
         ensure_dataset(
@@ -248,6 +262,7 @@ def test_a_disk_that_fills_up_while_loading(
             progress=heard.append,
         )
     assert caught.value.outcome is Outcome.DISK_FULL
+    assert heard[-1].rows > 0
     assert names(device / "datasets") == []
     assert list(registry.glob("*.json")) == []
 
