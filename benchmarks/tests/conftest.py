@@ -52,10 +52,26 @@ def copied_dataset(
 
     def make(binary: ServerBinary, data_dir: Path) -> Dataset:
         dataset = golden_dataset(binary)
-        shutil.copytree(dataset.data_dir, data_dir)
+        shutil.copytree(dataset.data_dir, data_dir, copy_function=_copy_data)
         return dataset
 
     return make
+
+
+def _copy_data(source: str, target: str) -> None:
+    """Copy a file but for its holes: half of a loaded dataset was never written."""
+    with open(source, "rb") as reading, open(target, "xb") as writing:
+        size, end = os.fstat(reading.fileno()).st_size, 0
+        writing.truncate(size)
+        while end < size:
+            try:
+                start = os.lseek(reading.fileno(), end, os.SEEK_DATA)
+            except OSError:  # nothing but a hole follows
+                break
+            end = os.lseek(reading.fileno(), start, os.SEEK_HOLE)
+            writing.seek(start)
+            while start < end:
+                start += os.sendfile(writing.fileno(), reading.fileno(), start, end - start)
 
 
 @pytest.fixture

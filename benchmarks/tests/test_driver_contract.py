@@ -190,12 +190,13 @@ def kill_drivers() -> None:
 def serve(
     copied_dataset: Callable[[ServerBinary, Path], Dataset], server_session_tmp: Path
 ) -> Callable[[ServerBinary, str], AbstractContextManager[ServerInstance]]:
-    """Starts a server on a clone of the dataset."""
+    """Starts a server on a copy of the dataset, which one that is killed leaves to the next."""
 
     @contextlib.contextmanager
     def start(binary: ServerBinary, name: str) -> Iterator[ServerInstance]:
         directory = server_session_tmp / f"driver-contract-{name}"
-        copied_dataset(binary, directory / "data")
+        if not directory.exists():
+            copied_dataset(binary, directory / "data")
         with running_server(
             binary,
             data_dir=directory / "data",
@@ -240,9 +241,9 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
         yield FakeStage()
         return
     make = factory_of(request.param)
-    serve, killed = request.getfixturevalue("serve"), f"{request.param}-killed"
     # MariaDB starts soonest; what is lost with a server is the same with both.
-    another = partial(serve, request.getfixturevalue("mariadb_binary"), killed)
+    binary = request.getfixturevalue("mariadb_binary")
+    another = partial(request.getfixturevalue("serve"), binary, "killed")
     yield RealStage(make, request.getfixturevalue("server"), another)
 
 
