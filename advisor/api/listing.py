@@ -128,8 +128,11 @@ def without_bulk(host: str, *candidates: str) -> list[str]:
 
     They are thousands of characters of JSON, which would be read for each row.
     """
-    bulky = ("notes", "lines", "checks")
-    return [f"{host}__inventory", *(f"{one}__{name}" for one in candidates for name in bulky)]
+    of_hosts, bulky = ("inventory", "datasets", "imported"), ("notes", "lines", "checks")
+    return [
+        *(f"{host}__{name}" for name in of_hosts),
+        *(f"{one}__{name}" for one in candidates for name in bulky),
+    ]
 
 
 def on_host(rows: QuerySet[Any], request: Request) -> QuerySet[Any]:

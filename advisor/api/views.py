@@ -38,6 +38,7 @@ from advisor.api.serializers.studies import (
 )
 from advisor.api.waiting import VERSION, WAIT, wait_for_study
 from advisor.shared_results import shared_result
+from benchmarks.models import Device
 from tuning.models import Candidate, Study
 from tuning.results.study_result import StudyResult
 from tuning.studies.concluding import conclude_study
@@ -54,7 +55,8 @@ NOT_FOUND = error_response("There is no such study.")
 
 def studies() -> QuerySet[Study]:
     rows = Study.objects.select_related("server", "host").defer(*without_bulk("host"))
-    return rows.prefetch_related("devices", "workloads")
+    devices = Device.objects.defer("identity", "log_identity")
+    return rows.prefetch_related(Prefetch("devices", devices), "workloads")
 
 
 def study_state(pk: int) -> dict[str, Any]:

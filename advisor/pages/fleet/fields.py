@@ -10,7 +10,7 @@ from typing import Any
 
 from django import forms
 from django.forms.utils import flatatt
-from django.utils.html import format_html, format_html_join
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from benchmarks.errors import BenchmarkError
@@ -18,6 +18,8 @@ from benchmarks.inventory.host import HostInventory
 from tuning.errors import TuningError
 from tuning.results.known_hosts import hosts
 from tuning.studies.hosts import host_for, what_host_has
+
+_NOTHING = SafeString()
 
 
 class _HostSelect(forms.Select):
@@ -53,14 +55,17 @@ class HostField(forms.ChoiceField):
 
 def host_boxes(name: str, hosts: Iterable[tuple[str, str]], chosen: Collection[str]) -> SafeString:
     """Checkboxes of the field `name`, one for each host by its name and a badge or ""."""
+    field = escape(name)
     return format_html_join(
         "\n",
         '<label class="choice" for="id_{0}_{1}"><input type="checkbox" name="{0}" value="{2}" '
         'id="id_{0}_{1}"{3}><span class="wraps">{2}{4}</span></label>',
+        # Each text is escaped once, not wherever it stands.
         (
             (
-                *(name, number, host, SafeString(" checked" if host in chosen else "")),
-                format_html(' <span class="badge warn">{}</span>', badge) if badge else "",
+                *(field, SafeString(number), escape(host)),
+                SafeString(" checked" if host in chosen else ""),
+                format_html(' <span class="badge warn">{}</span>', badge) if badge else _NOTHING,
             )
             for number, (host, badge) in enumerate(hosts)
         ),
