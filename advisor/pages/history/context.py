@@ -28,6 +28,12 @@ from tuning.statistics.data import Metric
 
 #: So many studies are listed before the rest is folded.
 SHOWN = 20
+#: On a phone, where each study is a block of figures.
+_LABELS = {
+    Metric.TPMP: "tpmP",
+    Metric.P95: "p95, ms",
+    Metric.SERVER_PATH_LENGTH: "Path length, Mcycles",
+}
 TONES = {Trend.SLOWER: "bad", Trend.FASTER: "good", Trend.OTHER: "busy"}
 
 
@@ -119,7 +125,7 @@ def _cell(metric: Metric, point: Point) -> Cell | None:
     if found is None:
         return None
     return Cell(
-        f"{FULL_NAMES[metric]}, {UNITS[metric]}",
+        _LABELS[metric],
         figure_text(metric, found.mean),
         bounds_text(metric, found),
         found.runs,
