@@ -6,14 +6,15 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import chain
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Model
 from django.utils import timezone
 
 from advisor.access.roles import Role, set_role
+from advisor.tests.kept_rows import kept_rows
 from advisor.tests.probes import identity, probe_result
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.models import (
@@ -37,7 +38,6 @@ from tuning.configs.knobs import config_hash
 from tuning.models import (
     Candidate,
     DurabilityClass,
-    Elimination,
     Recommendation,
     Slot,
     Study,
@@ -109,6 +109,10 @@ FINGERPRINT = {
 
 
 PAPER = "Accelerating OLTP on NVMe (2016), table 6"
+
+
+# Those of pictures for the documents are others.
+_kept = partial(kept_rows, among=lambda: (CANDIDATES, BEGIN))
 
 
 def make_host(name: str = "db-host-1") -> Host:
@@ -218,6 +222,7 @@ def make_workload(**values: Any) -> Workload:
     return Workload.objects.row_of(**(defaults | values))
 
 
+@_kept
 def make_study(
     *,
     state: StudyState = StudyState.QUEUED,
@@ -527,6 +532,7 @@ def _end_badly(run: Run, state: RunState = RunState.NO_START) -> dict[str, Any]:
     return _set(run, values)
 
 
+@_kept
 def measured_study(
     *, fails: Sequence[str] = (), samples: bool = False, recommended: bool = True, **values: Any
 ) -> Study:
@@ -559,6 +565,7 @@ UNSAFE = {
 }
 
 
+@_kept
 def unsafe_study(**values: Any) -> Study:
     """A finished study whose last two candidates are of D1 and D2, with all recommendations."""
     study = make_study(
@@ -636,39 +643,17 @@ def study_on_two_devices(*, blocks: int = 2, **values: Any) -> Study:
     return study
 
 
+@_kept
 def raced_study(*, blocks: int = 5, most: int = 400, **values: Any) -> Study:
     """A study that raced and confirmed its winner, with the text of the real services.
 
-    whitepaper-1 is measurably behind and leaves; the best two are tied. In an empty database the
-    rows of the same race before are stored again: it takes a while.
+    whitepaper-1 is measurably behind and leaves; the best two are tied.
     """
-    again = not values and not Host.objects.exists()
-    key = (blocks, most)
-    if again and key in _RACED:
-        return _stored_again(_RACED[key])
     facts: dict[str, Any] = {"races": True, "confirms": True}
     study = make_study(blocks=0, **(facts | values))
     Study.objects.filter(pk=study.pk).update(blocks=blocks)
     study.refresh_from_db()
-    race(study, most=most)
-    if again:
-        _RACED[key] = [(model, list(model._base_manager.values())) for model in _OF_A_RACE]
-    return study
-
-
-def _stored_again(tables: Sequence[tuple[type[Model], list[dict[str, Any]]]]) -> Study:
-    for model, rows in tables:
-        model._base_manager.bulk_create(model(**row) for row in rows)
-    return Study.objects.get()
-
-
-# What a race writes, in an order in which it can be stored.
-_OF_A_RACE: tuple[type[Model], ...] = (
-    *(Host, Device, Server, Workload, Config, Run),
-    *(Study, Study.devices.through, Study.workloads.through, Candidate, Slot),
-    *(Elimination, Recommendation),
-)
-_RACED: dict[tuple[int, int], list[tuple[type[Model], list[dict[str, Any]]]]] = {}
+    return race(study, most=most)
 
 
 DISTURBED: dict[str, Any] = {
