@@ -210,13 +210,16 @@ def test_a_proposal_of_nothing_but_refused_ones_is_no_end(search: Callable[..., 
 
 
 def test_a_search_whose_every_proposal_is_refused_ends_with_a_word(
-    search: Callable[..., Study],
+    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bad = tuple(((f"search-{n}", {CAPACITY: "bad"}),) for n in range(1, 200))
+    """After fewer of them than really, each of which takes as long as any."""
+    monkeypatch.setattr(continuation, "MAX_FRUITLESS", 10)
+    bad = tuple(((f"search-{n}", {CAPACITY: "bad"}),) for n in range(1, 20))
     study = search(Script(bad))
     step(study)
     study.refresh_from_db()
     assert (study.state, study.reason_code) == (StudyState.FAILED, "only_refused")
+    assert study.reason.startswith("the last 10 proposals had only configs that are refused")
 
 
 def test_a_search_whose_pins_the_server_refuses_ends_before_anything_is_measured(
