@@ -52,7 +52,7 @@ def request_study(
             "server": str(server.path),
             "driver": driver,
             "load_host": load_host,
-            **{"warehouses": 1, "connections": [connections], "warmup_s": warmup_s},
+            **{"warehouses": 2, "connections": [connections], "warmup_s": warmup_s},
             **{"measure_s": measure_s, "blocks": blocks},
             **{"races": False, "confirms": False},
         },
