@@ -9,7 +9,7 @@ from copy import copy
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
-from django.db.models import Model, QuerySet
+from django.db.models import CharField, Func, Model, QuerySet, TextChoices
 from django.db.models.sql import UpdateQuery
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -17,6 +17,14 @@ ModelT = TypeVar("ModelT", bound=Model)
 #: Stands for the number that is asked for, such as a study's primary key; or for a text.
 ANY: Final = -4711
 _ANYTHING = ANY, str(ANY)
+
+
+def in_the_text(value: TextChoices) -> Func:
+    """It as a constant of a query, not as a parameter.
+
+    Of nearly all runs the state is the same. Prepared for any state, PostgreSQL's plan suits none.
+    """
+    return Func(template=f"'{value}'", output_field=CharField())
 
 
 class ReadyQuery(NamedTuple):

@@ -16,12 +16,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.db.models import CharField, Count, F, Func, Max, Min, QuerySet
+from django.db.models import Count, F, Max, Min, QuerySet
 from django.db.models.fields.json import KT
 
 from benchmarks.counted import counted
 from benchmarks.measurement.fingerprint import OF_THE_HOST, comparable_facts
 from benchmarks.models import Host, Run, RunState, Server, Workload
+from benchmarks.ready_query import in_the_text
 from tuning.models import Candidate, SlotPurpose
 
 # Prefixes of the parts of a run's fingerprint that are about its devices and their limits.
@@ -246,14 +247,9 @@ def _of_blocks_and_pairs() -> QuerySet[Run]:
 
     Pairs that were longer than the blocks of their study are not comparable with these.
     """
-    ok, *left_out = map(_in_the_text, (RunState.OK, SlotPurpose.SEARCH, SlotPurpose.APART))
+    ok, *left_out = map(in_the_text, (RunState.OK, SlotPurpose.SEARCH, SlotPurpose.APART))
     found = Run.objects.filter(state=ok, tpmP__gt=0, workload=F("slot__workload"))
     return found.exclude(slot__purpose__in=left_out)
-
-
-def _in_the_text(value: str) -> Func:
-    """A constant, not a parameter: for any value PostgreSQL would prepare a plan for few runs."""
-    return Func(template=f"'{value}'", output_field=CharField())
 
 
 def _text(run_set: RunSet) -> str:

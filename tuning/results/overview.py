@@ -17,7 +17,7 @@ from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from benchmarks.models import ACTIVE_RUN_STATES, Device, Host, Run, RunState
-from benchmarks.ready_query import ReadyQuery
+from benchmarks.ready_query import ReadyQuery, in_the_text
 from tuning.models import (
     ACTIVE_STUDY_STATES,
     Recommendation,
@@ -278,7 +278,8 @@ def _troubled() -> list[TroubledStudy]:
 def _troubled_runs() -> QuerySet[Run]:
     in_use = hosts().filter(retired_at=None)
     lately = Now() - _TROUBLE_WITHIN
-    return Run.objects.filter(host__in=in_use, state__in=_TROUBLE, finished_at__gte=lately)
+    states = [in_the_text(state) for state in _TROUBLE]
+    return Run.objects.filter(host__in=in_use, state__in=states, finished_at__gte=lately)
 
 
 @cache
