@@ -116,7 +116,7 @@ def test_from_the_guided_start_to_an_answer_and_on(
         expect(page.locator("#outlook")).to_contain_text("at most 16: 6 in blocks, then up to 10")
         page.get_by_role("button", name="Start study").click()
         expect(page.locator("#study-live")).to_contain_text(
-            "0 of at most 16 runs finished, up to 10"
+            "0 of at most 16 runs finished, the last 10"
         )
 
     def go_on() -> None:
