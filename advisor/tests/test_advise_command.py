@@ -157,19 +157,6 @@ def test_one_study_over_two_emulated_devices(home: Home, candidate: Path) -> Non
     assert home.left_behind() == []
 
 
-# All mistakes, and what is made of them, are tried in test_advise_refusals.
-def test_wrong_input_ends_the_command_and_starts_nothing(home: Home, tmp_path: Path) -> None:
-    config = tmp_path / "faulty.cnf"
-    config.write_text("[mysqld]\ninnodb_bufer_pool_size = 1G\n")
-    done = home.run(*home.advise("--config", str(config)))
-    assert done.returncode == 1
-    assert done.stderr.startswith("invalid_config: ")
-    assert "Traceback" not in done.stderr
-    assert done.stderr.splitlines() == [done.stderr.strip()]
-    assert done.stdout == ""
-    assert home.processes() == []
-
-
 def _accepts(server: ServerBinary, my_cnf: Path) -> bool:
     """Whether the server takes the file, by its own check where it has one. An unpacked MySQL
     lacks the folder that Debian's build names for exports, so that is switched off.

@@ -102,7 +102,9 @@ def test_a_config_with_a_fault_is_refused_by_name_and_line(
     config.write_text(f"[mysqld]\n{text}\n")
     small = ("--warehouses", "1", "--connections", "2")
     said = refused(*place, *small, "--config", str(config), status=1)
-    assert "invalid_config" in said
+    assert said.startswith("invalid_config: ")
+    assert said.splitlines() == [said.strip()]
+    assert "Traceback" not in said
     assert "line 2" in said or "memory" in said
     assert reason in said
 

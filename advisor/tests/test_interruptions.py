@@ -9,14 +9,13 @@ import socket
 import sqlite3
 import subprocess
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from advisor.tests.harness import Home, wait_for
-from benchmarks.servers.binary import ServerBinary
 
 RUNS = {"server-default": 2, "mine": 1}
 
@@ -123,24 +122,35 @@ def _wait_until_kept(home: Home, process: subprocess.Popen[str], run_id: int) ->
         time.sleep(0.01)
 
 
+def _worker(home: Home) -> tuple[psutil.Process, psutil.Process]:
+    """The worker's process and, below it, the one that measures."""
+    found = home.find("manage.py worker")
+    (main,) = [one for one in found if one.parent() not in found]
+    (measuring,) = [one for one in found if one.parent() == main]
+    return main, measuring
+
+
 def test_kills_after_the_last_measured_second_lose_no_run_and_a_pause_is_kept(
-    home: Home, mysql_binary: ServerBinary, tmp_path: Path
+    home: Home, tmp_path: Path
 ) -> None:
-    """Of the process that measured and, while the study is paused, of the whole worker."""
-    home = replace(home, server=mysql_binary)  # it takes longer to stop
+    """Of the process that measured and, while the study is paused, of the whole worker.
+
+    Whom to kill is known before: a server is stopped in a fraction of a second.
+    """
     process = home.start(*_study(home, tmp_path, measure_s=1))
-    _wait_until_kept(home, process, 1)
-    workers = home.find("manage.py worker")
-    (measuring,) = [worker for worker in workers if worker.parent() in workers]
-    measuring.kill()
     states = "select id, state from benchmarks_run order by id"
+    wait_for(lambda: (1, "running") in _rows(home, states), 120, "no run began")
+    _, measuring = _worker(home)
+    _wait_until_kept(home, process, 1)
+    measuring.kill()
     assert _rows(home, states)[0] == (1, "running")  # it was in time
 
     wait_for(lambda: _rows(home, states)[1] == (2, "running"), 60, "the study did not go on")
     pause = home.start("study", "pause", "1", "--reason", "backup")
+    whole = _worker(home)
     _wait_until_kept(home, process, 2)
-    for worker in home.find("manage.py worker"):
-        worker.kill()
+    for one in whole:
+        one.kill()
     assert _rows(home, states) == [(1, "ok"), (2, "running"), (3, "queued")]
     assert pause.communicate(timeout=60)[0].startswith("Study 1 is paused")
 
@@ -214,10 +224,13 @@ def test_serve_says_that_its_port_is_taken_and_starts_nothing(home: Home) -> Non
     assert home.processes() == []
 
 
+# All mistakes, and what is made of them, are tried in test_advise_refusals.
 def test_an_explicit_redis_that_does_not_answer_is_an_error(home: Home, study: list[str]) -> None:
     done = home.run(*study, REDIS_URL="redis://127.0.0.1:1/0")
     assert done.returncode == 1
     assert "redis_unreachable" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
     assert home.left_behind() == []
 
 

@@ -37,16 +37,20 @@ def test_the_newest_changes_are_of_this_version() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("argument", ["version", "--version"])
-def test_the_command_line_says_ours_and_not_djangos(argument: str) -> None:
+def test_the_command_line_says_ours_and_not_djangos(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     done = subprocess.run(
-        [sys.executable, ROOT / "manage.py", argument],
+        [sys.executable, ROOT / "manage.py", "--version"],
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
     assert done.stdout.split()[0] == version()
+    monkeypatch.setattr(sys, "argv", ["manage.py", "version"])
+    manage.main()
+    assert capsys.readouterr().out == done.stdout
 
 
 def test_the_commands_own_help_and_errors_are_shown(
