@@ -150,6 +150,18 @@ def test_runs_without_response_times_or_seconds_leave_their_charts_out(
 
 
 @pytest.mark.django_db
+def test_of_a_study_in_which_no_run_succeeded_there_are_no_such_charts(
+    admin_client: Client,
+) -> None:
+    study = factories.make_study(blocks=1)
+    slot = study.slots.first()
+    assert slot is not None
+    board = f"board-{slot.run.device_id}-{slot.run.workload_id}-D0"
+    url = reverse("board-charts", args=[study.pk])
+    assert admin_client.get(url, {"board": board}).json()["charts"] == {}
+
+
+@pytest.mark.django_db
 def test_all_seconds_of_a_run_are_a_file(admin_client: Client) -> None:
     run = study_with_runs().slots.earliest("order").run
     answer = admin_client.get(reverse("run-seconds", args=[run.pk]))

@@ -35,7 +35,9 @@ class Seconds:
 
 def latencies_of(runs: Iterable[int]) -> dict[int, LatencyHistogram]:
     """By primary key; runs from before they were stored are left out."""
-    stored = Run.objects.filter(pk__in=runs, latency__isnull=False).values_list("pk", "latency")
+    if not (wanted := list(runs)):
+        return {}  # such as those of a study in which every run failed
+    stored = Run.objects.filter(pk__in=wanted, latency__isnull=False).values_list("pk", "latency")
     # Of hundreds of runs, some hundred counts each.
     rows = ReadyQuery.of(stored).rows()
     return {pk: read_text(LatencyHistogram, text) for pk, text in rows if text != "null"}
