@@ -41,10 +41,9 @@ run: setup
 setup:
 	@scripts/setup
 
-# All that `check` does; of it the types, which take a minute, beside the rest. No test is run when
-# lint has found something by the time that the tests are collected.
+# All that `check` does; of it the types, which take a minute, beside the rest.
 test: setup-tests
-	@$(MAKE) --no-print-directory --jobs=4 lint migrations type pytest
+	@$(MAKE) --no-print-directory --jobs=3 lint migrations type pytest
 
 setup-tests:
 	@scripts/setup --tests
@@ -70,11 +69,12 @@ type:
 migrations:
 	$(PYTHON_BIN)/python manage.py makemigrations --check --dry-run
 
-# Every test can be imported; compiled once, all lie ready for the processes that run them.
+# Every test can be imported.
 collect:
 	@found=$$($(PYTHON_BIN)/pytest -qq --collect-only) || { echo "$$found"; exit 1; }
 
-pytest: collect
+# No test is run when lint has found something.
+pytest: lint migrations
 	$(PYTHON_BIN)/pytest $(TOGETHER) $(WORKERS) --cov || { [ $$? = 1 ] && $(AGAIN); }
 
 # The promises of docs/statistics.md on simulated studies; fails when one is not kept.

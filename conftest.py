@@ -80,6 +80,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_SHARED] = path
     if not given:
         config.add_cleanup(lambda: shutil.rmtree(path, ignore_errors=True))
+        if not any((_ROOT / "advisor" / "tests" / "__pycache__").glob("test_*")):
+            (path / "uncompiled").touch()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -101,7 +103,8 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     is_covered = Coverage.current() is not None  # else the tracer is a debugger's
     is_watched = runs_tests and is_covered and sys.gettrace() is not None
     gc.disable()
-    with _traced(process == "gw0"):
+    turn = _compiled_once(session) if runs_tests else contextlib.nullcontext()
+    with turn, _traced(process == "gw0"):
         yield
         modules = _import_all() if is_watched else []
     if is_watched:
@@ -112,6 +115,18 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     gc.collect()
     gc.freeze()  # spares a tenth of the time of all tests
     collect_seldom()  # a fiftieth
+
+
+@contextlib.contextmanager
+def _compiled_once(session: pytest.Session) -> Iterator[None]:
+    """Of a new checkout one process compiles the tests and what they import; the others wait."""
+    uncompiled = session.config.stash[_SHARED] / "uncompiled"
+    with FileLock(f"{uncompiled}.lock"):
+        if is_first := uncompiled.exists():
+            yield
+            uncompiled.unlink()
+    if not is_first:
+        yield
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
