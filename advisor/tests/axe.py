@@ -17,7 +17,7 @@ _ALL_BUT_CONTRAST = {"resultTypes": ["violations"], "rules": {_CONTRAST: {"enabl
 _FOUND = "async (options) => (await axe.run(options)).violations"
 # What is out of the flow may lie above anything: each such element is a layer of its own. Texts
 # that axe-core does not judge, such as one of a single letter, settle nothing: another one of the
-# same look is tried.
+# same look is tried. It never judges a text in a drawing, whose background it cannot know.
 _CONTRASTS_OF_NEW_LOOKS = """async ([rule, settled]) => {
     const layers = new Map([[null, ""]]);
     const isShifted = (style) => ["absolute", "fixed", "sticky"].includes(style.position)
@@ -41,7 +41,7 @@ _CONTRASTS_OF_NEW_LOOKS = """async ([rule, settled]) => {
     for (const one of document.querySelectorAll("body *")) {
         const isText = (part) => part.nodeType === Node.TEXT_NODE && part.data.trim();
         const hasText = [...one.childNodes].some(isText) || one.matches("input, select, textarea");
-        if (!hasText || !one.checkVisibility()) continue;
+        if (one.ownerSVGElement || !hasText || !one.checkVisibility()) continue;
         const style = getComputedStyle(one);
         const text = [style.color, style.webkitTextFillColor, style.fontSize, style.fontWeight,
             style.textShadow].join();
@@ -78,6 +78,10 @@ class Axe:
     def load(self, page: Page) -> None:
         """Into the page that is open: before all else."""
         page.evaluate(AXE_SCRIPT)
+
+    def load_always(self, page: Page) -> None:
+        """Into each page that is opened from now on: the script is sent to the browser once."""
+        page.add_init_script(AXE_SCRIPT)
 
     def complaints(self, page: Page) -> list[str]:
         """Of all but contrasts: rule, element and why."""
