@@ -149,10 +149,12 @@ def test_kills_after_the_last_measured_second_lose_no_run_and_a_pause_is_kept(
     pause = home.start("study", "pause", "1", "--reason", "backup")
     whole = _worker(home)
     _wait_until_kept(home, process, 2)
+    process.send_signal(signal.SIGSTOP)  # it starts no other worker before the pause is stored
     for one in whole:
         one.kill()
     assert _rows(home, states) == [(1, "ok"), (2, "running"), (3, "queued")]
     assert pause.communicate(timeout=60)[0].startswith("Study 1 is paused")
+    process.send_signal(signal.SIGCONT)
 
     wait_for(lambda: _rows(home, states)[1] == (2, "ok"), 60, "what was kept is not stored")
     time.sleep(4)  # as long as a sweep that would begin the next
