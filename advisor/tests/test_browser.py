@@ -133,7 +133,8 @@ def browser() -> Iterator[Browser]:
     def start() -> tuple[Any, Browser]:
         playwright = sync_playwright().start()
         # No sandbox: as root, as in most CI, chromium has none; it only sees our own pages.
-        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+        # Windows of a visitor share a process: each new one has everything to warm up.
+        arguments = ["--no-sandbox", "--disable-dev-shm-usage", "--renderer-process-limit=1"]
         return playwright, playwright.chromium.launch(executable_path=program, args=arguments)
 
     def stop() -> None:

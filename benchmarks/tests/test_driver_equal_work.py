@@ -173,7 +173,7 @@ def test_both_drivers_ask_for_the_same_work_per_new_order(
         if fewest >= MIN_NEW_ORDERS and not different:
             break
         missing = max(MIN_NEW_ORDERS - fewest, MIN_NEW_ORDERS // 4)
-        longer = min(MAX_ROUND_S, math.ceil(seconds * missing / fewest))
+        longer = min(MAX_ROUND_S, math.ceil(seconds * missing / max(1, fewest)))
         load = replace(load, seed=load.seed + 1, measure_s=longer)
     assert not different
     # The prepared statements themselves, which MariaDB does not record.

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from django.db.models import Max, Q, QuerySet
 
 from benchmarks.models import Config, Device, RunState, Workload
-from benchmarks.ready_query import ReadyQuery
-from tuning.models import RANKED_PURPOSES, Slot, Study
+from benchmarks.ready_query import ReadyQuery, in_the_text
+from tuning.models import RANKED_PURPOSES, Slot, SlotPurpose, Study
 from tuning.results.baseline_runs import line_token
 from tuning.statistics.analysis import Interval
 from tuning.statistics.side_by_side import ratio_of
@@ -117,9 +117,9 @@ _SHOWN = "name", "host__name", "server__flavour"
 
 def _measured() -> QuerySet[Slot]:
     return Slot.objects.filter(
-        run__state=RunState.OK,
+        run__state=in_the_text(RunState.OK),
         run__tpmP__gt=0,
-        purpose__in=RANKED_PURPOSES,
+        purpose__in=[in_the_text(SlotPurpose(one)) for one in RANKED_PURPOSES],
     )
 
 
