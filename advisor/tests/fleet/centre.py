@@ -140,17 +140,24 @@ class Fleet:
         self.hosts[name].start(*shlex.split(command), log="worker", env=environment, cwd=ROOT)
 
     def wait_for_workers(self, *names: str, seconds: float = 150) -> None:
-        """Until each has looked at its host, and was heard of in the last two seconds."""
+        """Until each has looked at its host, and was heard of in the last two seconds.
+
+        Raises AssertionError where one takes no work, as when its code is of another commit than
+        that which made the tables: nothing would ever be measured.
+        """
         query = (
-            "select name from benchmarks_host "
+            "select name, idle_reason from benchmarks_host "
             "where worker_seen_at > clock_timestamp() - interval '2 seconds' "
             "and inspected_at is not null"
         )
 
         def missing() -> set[str]:
-            return set(names) - {row["name"] for row in self.rows(query)}
+            there = {row["name"]: row["idle_reason"] for row in self.rows(query)}
+            idle = {name: reason for name, reason in there.items() if name in names and reason}
+            assert not idle, f"take no work: {idle}"
+            return set(names) - set(there)
 
-        wait_for(lambda: not missing(), seconds, f"no worker on {missing}")
+        wait_for(lambda: not missing(), seconds, f"not all of {names} have a worker")
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """Read the database, without the network; waits for locks for 40 s."""

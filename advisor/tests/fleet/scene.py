@@ -68,7 +68,7 @@ def runs(place: Fleet) -> list[dict[str, Any]]:
 def studies(place: Fleet) -> dict[str, dict[str, Any]]:
     """By the name of the host."""
     query = (
-        "select study.*, host.name as host_name "
+        "select study.*, host.name as host_name, host.idle_reason "
         "from tuning_study study join benchmarks_host host on host.id = study.host_id"
     )
     return {row["host_name"]: row for row in place.rows(query)}
@@ -85,6 +85,7 @@ def wait_until_measuring(place: Fleet, host: str) -> None:
 def _measures(place: Fleet, host: str) -> bool:
     state = studies(place)[host]
     assert state["state"] in ("queued", "preparing", "running"), state["reason"] or state["state"]
+    assert not state["idle_reason"], f"{host} takes no work: {state['idle_reason']}"
     return any(run["host"] == host and run["step"] == "measuring" for run in runs(place))
 
 
