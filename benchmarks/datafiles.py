@@ -32,7 +32,10 @@ T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
 
-STRICT = ConfigDict(extra="forbid", allow_inf_nan=False, str_strip_whitespace=True)
+#: A process builds no validator for a class that it does not read: each takes milliseconds.
+STRICT = ConfigDict(
+    extra="forbid", allow_inf_nan=False, str_strip_whitespace=True, defer_build=True
+)
 
 
 def with_name(name: str, content: object) -> object:

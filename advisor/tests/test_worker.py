@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -92,10 +93,21 @@ STARTED = (
 import sys
 from advisor.management.commands import advise, worker
 worker.join = worker.leave = lambda: None
-worker.app.worker_main = lambda _: worker.app.loader.import_default_modules()
+
+class Worker:
+    def __init__(self, **_):
+        worker.app.loader.import_default_modules()
+
+    def start(self):
+        pass
+
+worker.app.Worker = Worker
 worker.Command().run_from_argv(["manage.py", "worker"])
 assert "tuning.tasks" in sys.modules
-unused = ("advisor.pages", "advisor.urls", "advisor.api.serializers", "rest_framework.serializers")
+unused = (
+    *("advisor.pages", "advisor.urls", "advisor.api.serializers", "rest_framework.serializers"),
+    *("celery.bin", "prompt_toolkit"),
+)
 print([name for name in sys.modules if name.startswith(unused)])
 """
 )
@@ -126,9 +138,8 @@ def test_a_worker_that_lost_its_name_exits_with_an_error(monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "umask", lambda _: None)
     for stop, status in ((os.EX_OK, None), (os.EX_UNAVAILABLE, os.EX_UNAVAILABLE)):
         monkeypatch.setattr(state, "should_stop", None)
-        monkeypatch.setattr(
-            app, "worker_main", lambda _, to=stop: setattr(state, "should_stop", to)
-        )
+        ends = partial(setattr, state, "should_stop", stop)
+        monkeypatch.setattr(app, "Worker", lambda ends=ends, **_: SimpleNamespace(start=ends))
         ended = pytest.raises(SystemExit) if status else nullcontext()
         with ended as found:
             call_command("worker")

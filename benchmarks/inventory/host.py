@@ -30,7 +30,7 @@ AUTO = "auto"
 class Part(BaseModel):
     """Never changes. What a newer version of the advisor wrote beside it is left out."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 class Refused(Part):

@@ -31,7 +31,7 @@ from benchmarks.remote_load.clock import ClockReading
 class Message(BaseModel):
     """Never changes; an unknown field is a mistake."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Hello(Message):
