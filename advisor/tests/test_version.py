@@ -19,6 +19,7 @@ from django.urls import reverse
 from packaging.version import Version
 
 import manage
+from advisor.processes.garbage import preload
 from advisor.version import version
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,6 +76,19 @@ def test_no_command_looks_for_garbage_in_what_it_imports(monkeypatch: pytest.Mon
         manage.main()
     assert min(thresholds) > 10_000
     assert gc.freeze in at_the_end
+
+
+def test_a_page_waits_for_a_look_at_few_objects_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    thresholds: list[int] = []
+    kept: list[bool] = []
+    monkeypatch.setattr(gc, "collect", lambda: 0)
+    monkeypatch.setattr(gc, "freeze", lambda: kept.append(True))
+    monkeypatch.setattr(gc, "set_threshold", lambda *found: thresholds.extend(found))
+    preload()
+    newest, _, oldest = thresholds
+    assert kept
+    assert newest < 5_000
+    assert oldest > 50
 
 
 def test_no_command_imports_the_pages_to_check_their_addresses() -> None:
