@@ -121,6 +121,20 @@ def test_the_short_runs_of_a_search_are_not_compared() -> None:
     assert run_sets() == []
 
 
+def test_pairs_are_compared_unless_they_are_longer_than_the_blocks() -> None:
+    device = measured_on(SATA, connections=[8])
+    slots = Slot.objects.filter(run__device=device)
+    pairs = slots.filter(candidate__name="whitepaper-a")
+    pairs.update(purpose=SlotPurpose.CONFIRMATION)
+    [run_set] = run_sets()
+    assert run_set.run_count == slots.count()
+    longer = factories.make_workload(connections=8, measure_s=4711)
+    runs_of(device, slot__in=pairs).update(workload=longer)
+    [run_set] = run_sets()
+    assert run_set.run_count == slots.filter(purpose=SlotPurpose.BLOCK).count()
+    assert cell(compare(run_set), device).config == "server-default"
+
+
 def test_what_a_study_recommends_goes_before_what_was_merely_fastest() -> None:
     device = measured_on(SATA)
     found = cell(the_comparison(), device)

@@ -16,14 +16,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.db.models import Count, F, Max, Min, QuerySet
+from django.db.models import Count, F, Max, Min, Q, QuerySet
 from django.db.models.fields.json import KT
 
 from benchmarks.counted import counted
 from benchmarks.measurement.fingerprint import OF_THE_HOST, comparable_facts
 from benchmarks.models import Host, Run, RunState, Server, Workload
 from benchmarks.ready_query import in_the_text
-from tuning.models import Candidate, SlotPurpose
+from tuning.models import Candidate, Slot, SlotPurpose
 
 # Prefixes of the parts of a run's fingerprint that are about its devices and their limits.
 OF_THE_DEVICE = ("data_", "log_", "emulation")
@@ -33,6 +33,9 @@ _ALIKE = (
     *("comparability_key", "host_id", "device_id", "server_id", "workload_id"),
     *("config_id", "logs_with_data"),
 )
+
+# Of runs that are not compared with others.
+_LEFT_OUT = SlotPurpose.SEARCH, SlotPurpose.APART
 
 # Selected from the server's variables, some 20 KB per run; as text, whatever their JSON type.
 _OF_THE_VARIABLES = {name: KT(f"variables__{name}") for name in ("log_bin", "innodb_page_size")}
@@ -114,7 +117,7 @@ def run_sets() -> list[RunSet]:
 
 def _groups() -> list[RunGroup]:
     """All runs that can be compared on their host, those that began first before others."""
-    runs = _of_blocks_and_pairs()
+    runs = _all_of_blocks_and_pairs()
     rows = _counted(runs)
     configs = {row["config_id"] for row in rows}
     called = _called(configs)
@@ -247,9 +250,19 @@ def _of_blocks_and_pairs() -> QuerySet[Run]:
 
     Pairs that were longer than the blocks of their study are not comparable with these.
     """
-    ok, *left_out = map(in_the_text, (RunState.OK, SlotPurpose.SEARCH, SlotPurpose.APART))
-    found = Run.objects.filter(state=ok, tpmP__gt=0, workload=F("slot__workload"))
-    return found.exclude(slot__purpose__in=left_out)
+    left_out = map(in_the_text, _LEFT_OUT)
+    return _with_figures().filter(workload=F("slot__workload")).exclude(slot__purpose__in=left_out)
+
+
+def _all_of_blocks_and_pairs() -> QuerySet[Run]:
+    """The same, of years: runs of blocks, nearly all, count anyhow and are joined with no slot."""
+    others = Slot.objects.order_by().exclude(purpose=in_the_text(SlotPurpose.BLOCK))
+    left_out = Q(purpose__in=map(in_the_text, _LEFT_OUT)) | ~Q(workload=F("run__workload"))
+    return _with_figures().exclude(pk__in=others.filter(left_out).values("run"))
+
+
+def _with_figures() -> QuerySet[Run]:
+    return Run.objects.filter(state=in_the_text(RunState.OK), tpmP__gt=0)
 
 
 def _text(run_set: RunSet) -> str:
