@@ -34,6 +34,8 @@ VARIANCE_PRIOR_BOUNDS = (3.0, 8.0)
 VARIANCE_PRIOR_MANY = 6
 
 _ITERATIONS = 30
+# Changes of an iteration that no figure shows: the next ones are smaller.
+_SETTLED = 1e-9
 _TINY = 1e-9
 
 
@@ -116,10 +118,10 @@ def fit(y: Floats, treatment: NDArray[np.int64], clip: float = CLIP) -> Fit:
     scales = np.repeat(scale[:, None], design.count, axis=1)
     expected = _expected_square(clip)
     for _ in range(_ITERATIONS):
-        before = scales, effect, block
+        before = effect, block, scales
         distance = np.abs(residual) / scales[:, treatment, None]
         weight = np.where(there, np.minimum(1.0, clip / np.maximum(distance, _TINY)), 0.0)
-        square = np.where(there, np.minimum(distance, clip), 0.0) ** 2
+        square = np.minimum(distance, clip) ** 2  # 0 where there is no run, as its residual is
         own = scales**2 * design.per_treatment(square) / np.maximum(run_df * expected, _TINY)
         common = (own * run_df).sum(axis=1) / np.maximum(run_df.sum(axis=1), _TINY)
         scales = np.sqrt(
@@ -131,8 +133,8 @@ def fit(y: Floats, treatment: NDArray[np.int64], clip: float = CLIP) -> Fit:
             block = ((value - effect[:, treatment, None]) * weight).sum(axis=1) / of_blocks
             effect = design.per_treatment((value - block[:, None, :]) * weight) / of_treatments
         residual = design.residual(value, effect, block)
-        # From here on each would be as this one.
-        if all(map(np.array_equal, before, (scales, effect, block))):
+        changes = map(np.subtract, before, (effect, block, scales))
+        if max(np.abs(change).max(initial=0) for change in changes) < _SETTLED:
             break
     return _conclude(design, effect, block, residual, scales, clip, run_df)
 
@@ -210,7 +212,7 @@ class _Design:
 
     def per_treatment(self, values: Floats) -> Floats:
         """(studies, T): sums over the runs of each candidate."""
-        return np.asarray(np.einsum("srb,rt->st", values, self.member))
+        return np.asarray(values.sum(axis=2) @ self.member)
 
     def medians(self, values: Floats) -> Floats:
         """(studies, T): medians over the runs of each candidate."""

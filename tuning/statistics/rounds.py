@@ -27,9 +27,10 @@ def round_ratios(runs: Sequence[ShortRun]) -> list[float | None]:
     for run in runs:
         if run.is_baseline and run.figure is not None:
             levels.setdefault(run.round, []).append(log(run.figure))
+    means = {number: fmean(found) for number, found in levels.items()}
     return [
-        exp(log(run.figure) - fmean(levels[run.round]))
-        if run.figure is not None and run.round in levels
+        exp(log(run.figure) - means[run.round])
+        if run.figure is not None and run.round in means
         else None
         for run in runs
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tuning.statistics import fit as fitting
 from tuning.statistics.compare import compare, noise_floor
 from tuning.statistics.fit import fit
 
@@ -83,6 +84,19 @@ def test_many_studies_at_once_are_judged_as_one_by_one() -> None:
         alone = compare(fit(y[study : study + 1], TREATMENT))
         assert alone.effects[0] == pytest.approx(together.effects[study])
         assert alone.half[0] == pytest.approx(together.half[study])
+
+
+def test_it_ends_where_further_iterations_change_no_figure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    y = np.concatenate([quiet(20, seed) for seed in range(5)])
+    y[:, 2, 3] -= 1.0
+    found = fit(y, TREATMENT)
+    monkeypatch.setattr(fitting, "_SETTLED", 0.0)
+    monkeypatch.setattr(fitting, "_ITERATIONS", 200)
+    longer = fit(y, TREATMENT)
+    assert found.effects == pytest.approx(longer.effects, abs=1e-7)
+    assert found.variances == pytest.approx(longer.variances, rel=1e-5)
 
 
 def test_a_noisy_candidate_has_the_wider_interval() -> None:
