@@ -13,10 +13,11 @@ _MAX_WORD = 400
 
 def comment(text: str, *, mark: str = CNF, first: str = "", rest: str = "") -> list[str]:
     """Comment lines with `text`; `first` and `rest` are our own prefixes of its lines."""
-    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    if not text.isprintable():
+        text = "".join(letter if letter.isprintable() else " " for letter in text)
     words = [
         word[start : start + _MAX_WORD]
-        for word in plain.split()
+        for word in text.split()
         for start in range(0, len(word), _MAX_WORD)
     ]
     return textwrap.wrap(

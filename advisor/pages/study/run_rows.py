@@ -31,7 +31,8 @@ def run_rows(lines: Iterable[RunLine], *, shows_device: bool) -> SafeString:
     """In the order of the lines, with the columns of `templates/studies/_runs.html`."""
     lines = list(lines)
     # Texts are escaped here, once for all rows; all else in a row is a number or our own word.
-    names = {line.slot.candidate_id: escape(line.slot.candidate.name) for line in lines}
+    candidates = {line.slot.candidate_id: line.slot.candidate for line in lines}
+    names = {pk: escape(one.name) for pk, one in candidates.items()}
     devices = {}
     if shows_device:
         there = {line.slot.device_id: line.slot.device for line in lines}
