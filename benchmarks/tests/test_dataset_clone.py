@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.datasets import cloning
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.consistency import check_consistency
 from benchmarks.datasets.golden import Dataset
@@ -23,7 +24,7 @@ from benchmarks.tests.quick import QUICK
 
 FILES = {
     "ibdata1": b"i" * 5000,
-    "tpcc/stock.ibd": os.urandom(3_000_000),
+    "tpcc/stock.ibd": os.urandom(3 << 20),
     "tpcc/empty.ibd": b"",
     "#innodb_redo/#ib_redo0": b"r" * 100,
     "ib_logfile0": b"l" * 200,
@@ -32,8 +33,9 @@ FILES = {
 
 
 @pytest.fixture
-def golden(tmp_path: Path) -> Dataset:
-    """A small golden copy that no server made."""
+def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
+    """A small golden copy that no server made, but larger than what is copied at a time."""
+    monkeypatch.setattr(cloning, "_CHUNK", 1 << 20)
     place = tmp_path / "golden"
     for name, content in FILES.items():
         path = place / "data" / name
@@ -43,7 +45,7 @@ def golden(tmp_path: Path) -> Dataset:
     (place / "data" / "tpcc").chmod(0o750)
     (place / "data").chmod(0o750)
     total = sum(map(len, FILES.values()))
-    return Dataset(place, 1, 16384, "ab", total, 1.0, 3_000_000, 100)
+    return Dataset(place, 1, 16384, "ab", total, 1.0, 3 << 20, 100)
 
 
 def content(place: Path) -> dict[str, bytes]:
@@ -62,6 +64,33 @@ def test_a_clone_is_the_same_and_independent(golden: Dataset, tmp_path: Path) ->
     assert report.seconds > 0
     (tmp_path / "run" / "data" / "ibdata1").write_bytes(b"changed")
     assert content(golden.data_dir) == FILES
+
+
+@pytest.mark.parametrize("refused", ["flag", "write"])
+def test_a_file_system_that_only_writes_through_the_page_cache_has_clones_too(
+    refused: str, golden: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor can it reflink."""
+    tried: list[int] = []
+
+    def refuse(descriptor: int, *_: object) -> int:
+        tried.append(descriptor)
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    def set_flags(descriptor: int, command: int, flags: int = 0) -> int:
+        if flags & os.O_DIRECT:
+            refuse(descriptor)
+        return really(descriptor, command, flags)
+
+    really = fcntl.fcntl
+    if refused == "flag":
+        monkeypatch.setattr(fcntl, "fcntl", set_flags)
+    else:
+        monkeypatch.setattr(os, "write", refuse)
+    monkeypatch.setattr(fcntl, "ioctl", refuse)
+    clone(golden, tmp_path / "data")
+    assert content(tmp_path / "data") == FILES
+    assert len(tried) > 1
 
 
 def test_a_clone_is_ours_until_it_is_given_to_a_server(golden: Dataset, tmp_path: Path) -> None:
