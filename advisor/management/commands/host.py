@@ -9,7 +9,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 
-from advisor.api.documents import hosts_document
 from advisor.management.refusals import by_and_reason, check_may_change, ends_when_refused
 from advisor.processes.database import prepare_database
 from advisor.terminal.tables import print_hosts
@@ -54,6 +53,8 @@ class Command(BaseCommand):
 def _list(*, as_json: bool) -> None:
     known = known_hosts(hosts())
     if as_json:
+        from advisor.api.documents import hosts_document  # the REST framework
+
         json.dump(hosts_document(known), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:

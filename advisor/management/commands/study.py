@@ -9,7 +9,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 
-from advisor.api.documents import studies_document
 from advisor.management.refusals import (
     by_and_reason,
     caller,
@@ -80,6 +79,8 @@ def _list(options: dict[str, Any]) -> None:
         rows = rows.filter(host=host_for(options["host"]))
     rows = rows.order_by("-pk")[: options["limit"]]
     if options["json"]:
+        from advisor.api.documents import studies_document  # the REST framework
+
         json.dump(studies_document(rows), sys.stdout, indent=2)
         sys.stdout.write("\n")
     else:
