@@ -93,6 +93,24 @@ def test_a_file_system_that_only_writes_through_the_page_cache_has_clones_too(
     assert len(tried) > 1
 
 
+def test_a_part_of_a_page_that_was_written_is_gone_on_with(
+    golden: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the disk becomes full: what is reported then is the disk, not the golden copy."""
+    written: list[int] = []
+
+    def write_little(descriptor: int, data: memoryview) -> int:
+        written.append(really(descriptor, data[:512]))
+        return written[-1]
+
+    really = os.write
+    monkeypatch.setattr(os, "write", write_little)
+    monkeypatch.setattr(cloning._Copier, "_reflink", lambda *_: False)
+    clone(golden, tmp_path / "data")
+    assert content(tmp_path / "data") == FILES
+    assert written == [512]
+
+
 def test_a_clone_is_ours_until_it_is_given_to_a_server(golden: Dataset, tmp_path: Path) -> None:
     clone(golden, tmp_path / "clone")
     for path in (tmp_path / "clone", *(tmp_path / "clone").rglob("*")):
