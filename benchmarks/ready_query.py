@@ -89,3 +89,10 @@ class ReadyObjects(Generic[ModelT]):
         found = self._query.all()
         found.query.get_compiler = lambda **_: compiler  # type: ignore[method-assign]
         return found
+
+
+def know_related(row: Model, name: str, related: list[Any]) -> None:
+    """Have `row.name.all()` give these objects without asking, as after Django's prefetch."""
+    found = getattr(row, name).all()
+    found._result_cache, found._prefetch_done = related, True
+    row.__dict__.setdefault("_prefetched_objects_cache", {})[name] = found

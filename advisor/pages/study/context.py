@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
-from django.http import HttpRequest
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
@@ -26,7 +26,8 @@ from advisor.pages.study.search_rows import search_row
 from advisor.shared_results import SharedResult, shared_result
 from advisor.wording.findings import source_findings
 from advisor.wording.words import devices_to_name
-from benchmarks.models import RunState
+from benchmarks.models import Device, RunState, Workload
+from benchmarks.ready_query import ANY, ReadyObjects, know_related
 from tuning.models import RANKED_PURPOSES, SlotPurpose, Study
 from tuning.results.evidence import traits_of
 from tuning.results.live_run import LiveRun, live_run
@@ -55,12 +56,24 @@ _HAVE_A_FIGURE = (RunState.OK, RunState.CUT_SHORT)
 
 def study_for_page(pk: int) -> Study:
     """The study with its related rows, or 404."""
-    return get_object_or_404(
-        Study.objects.select_related("server", "host", "created_by").prefetch_related(
-            "devices", "workloads"
-        ),
-        pk=pk,
-    )
+    studies, related = _of_a_study()
+    study = studies.first(pk)
+    if study is None:
+        raise Http404("there is no such study")
+    for name, rows in related.items():
+        know_related(study, name, rows.all(pk))
+    return study
+
+
+@cache
+def _of_a_study() -> tuple[ReadyObjects[Study], Mapping[str, ReadyObjects[Any]]]:
+    """Its row, and by their name those that are related to it."""
+    studies = Study.objects.select_related("server", "host", "created_by")
+    related: dict[str, ReadyObjects[Any]] = {
+        "devices": ReadyObjects(Device.objects.filter(studies=ANY)),
+        "workloads": ReadyObjects(Workload.objects.filter(studies=ANY)),
+    }
+    return ReadyObjects(studies.filter(pk=ANY)), related
 
 
 def live_context(
