@@ -8,11 +8,10 @@ from importlib import import_module
 
 #: That many more containers than were freed, until it is looked for garbage among the newest.
 _NEW_OBJECTS = 20_000
-#: The same while pages are answered, and how many such searches go before one among those that
-#: outlived a search, and of these before one among all. To go through 20,000 objects takes as long
-#: as a page, those of ten such searches three times as long; few at a time are still in the
-#: processor's cache.
-_WHILE_SERVING = 2_000, 5, 100
+#: The same while pages are answered; how often that until it is looked among those that outlived
+#: a search, and how often that until it is looked among all. To go through 20,000 objects takes
+#: half as long as a page of 500 runs, through those of ten such searches as long as all of it.
+_WHILE_SERVING = 5_000, 5, 50
 
 
 def collect_seldom() -> None:
