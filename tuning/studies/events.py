@@ -166,7 +166,8 @@ def _of_runs(slots: Sequence[SlotState], newest: int | None, names: _Names) -> I
         for s in begun
         if s.run_id not in slot_of
     ]
-    for row in Run.objects.filter(pk__in=slot_of).values_list(*columns):
+    replaced = Run.objects.filter(pk__in=slot_of).values_list(*columns) if slot_of else ()
+    for row in replaced:
         there = (at for at in range(0, len(row), width) if row[at] is not None)
         found += [(_Facts(*row[at : at + width]), slot_of[row[0]]) for at in there]
     for facts, slot in sorted(found, key=lambda one: one[0].pk):

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from benchmarks.models import Device, RunState, Workload
 from benchmarks.ready_query import ANY, ReadyQuery
 from tuning.configs.gate.stages import Stage
-from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
+from tuning.models import VARIANT_PURPOSES, Candidate, Elimination, SlotPurpose, Study
 from tuning.statistics.confirmation import MIN_PAIRS, most_pairs
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.protocol import Budget, PairTime
@@ -68,6 +68,13 @@ def measurable(candidates: Iterable[Candidate]) -> list[Candidate]:
 def _compared() -> ReadyQuery:
     there = Candidate.objects.filter(study=ANY, refusal="", merged_into=None, taken_from=None)
     return ReadyQuery.of(there.order_by().values_list("durability", "is_baseline"))
+
+
+@cache
+def _gone() -> ReadyQuery:
+    """The places of the candidates that left the race."""
+    left = Elimination.objects.filter(study=ANY)
+    return ReadyQuery.of(left.order_by().values_list("device_id", "workload_id"))
 
 
 class Forecast:
@@ -142,7 +149,7 @@ class Forecast:
         if self.study.search is not None:
             left = self._left_of_search()
         else:
-            gone = Counter(self.study.eliminations.values_list("device_id", "workload_id"))
+            gone = Counter(_gone().rows(self.study.pk))
             left = {place.number: self._candidates - gone[place.key] for place in self.places}
         # The baseline runs twice.
         return {number: count + 1 if count > 1 else 0 for number, count in left.items()}

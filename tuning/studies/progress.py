@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
+from typing import Any
 
 from django.db.models.functions import Now
 
 from benchmarks.models import CrashTest, RunState
+from benchmarks.ready_query import ANY, ReadyObjects
 from tuning.models import VARIANT_PURPOSES, SlotPurpose, Study, StudyState
 from tuning.statistics.aim import Aim
 from tuning.studies.absence import absence_text
@@ -137,9 +140,14 @@ def _blocks(study: Study, slots: Sequence[SlotState]) -> int:
 
 def _now(study: Study) -> datetime:
     """By the database's clock, which also wrote when things began."""
-    rows = Study.objects.filter(pk=study.pk)
-    found: datetime = rows.annotate(now=Now()).values_list("now", flat=True).get()
+    row: Any = _clock().first(study.pk)
+    found: datetime = row.now
     return found
+
+
+@cache
+def _clock() -> ReadyObjects[Study]:
+    return ReadyObjects(Study.objects.only("pk").filter(pk=ANY).annotate(now=Now()))
 
 
 def _spent_s(study: Study, since: datetime | None, most: float) -> float:
