@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import signal
-import socket
 import sqlite3
 import subprocess
 import time
@@ -212,18 +211,6 @@ def test_advise_itself_killed_leaves_no_process(home: Home, study: list[str]) ->
     process.kill()
     process.communicate(timeout=30)
     assert wait_for(lambda: not home.processes(), 40, "processes survived their supervisor")
-
-
-def test_serve_says_that_its_port_is_taken_and_starts_nothing(home: Home) -> None:
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        port = other.getsockname()[1]
-        done = home.run("serve", ADVISOR_PORT=str(port))
-    assert done.returncode == 1
-    assert f"port_taken: 127.0.0.1:{port}" in done.stderr
-    assert "ADVISOR_PORT" in done.stderr
-    assert home.processes() == []
 
 
 # All mistakes, and what is made of them, are tried in test_advise_refusals.

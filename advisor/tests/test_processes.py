@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import subprocess
 import tempfile
@@ -12,12 +13,13 @@ from pathlib import Path
 import psutil
 import pytest
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, execute_from_command_line
 from django.db.utils import ConnectionHandler
 from django.utils import timezone
 from pytest_django import Settings
 
 from advisor.env import machine_wide_file, read_lock, read_reserve, socket_path
+from advisor.management.commands import serve
 from advisor.processes import supervisor
 from advisor.processes.child import Child
 from advisor.processes.supervisor import Supervisor
@@ -215,3 +217,23 @@ def test_a_database_that_cannot_be_opened_is_said_in_one_line(
             command
         )
         assert len(said.strip().splitlines()) == 1
+
+
+@pytest.mark.django_db
+def test_serve_says_that_its_port_is_taken_and_starts_nothing(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(serve, "migrate", lambda: None)
+    monkeypatch.setattr(serve, "end_like_ctrl_c", lambda: None)  # that of this process stays
+    monkeypatch.setattr(Child, "start", lambda child: pytest.fail(f"it starts {child.name}"))
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        settings.PORT = other.getsockname()[1]
+        with pytest.raises(SystemExit) as ended:
+            execute_from_command_line(["manage.py", "serve"])
+    assert ended.value.code == 1
+    said = capsys.readouterr().err
+    assert f"port_taken: 127.0.0.1:{settings.PORT}" in said
+    assert "ADVISOR_PORT" in said
+    assert "Traceback" not in said

@@ -12,11 +12,6 @@ import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
-
 from benchmarks.errors import BenchmarkError
 
 #: The clocks of two hosts may differ by any time; nobody trusts it but the driver of one run.
@@ -110,6 +105,12 @@ class Certificate:
 
 def make_certificate(address: str) -> Certificate:
     """A fresh certificate for a server on that address, as PEM; for one run only."""
+    # Late imports: whoever starts a server imports this module, and few need a certificate.
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, address)])
     certificate = (
