@@ -14,6 +14,7 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from django.db.models import Count, F, Max, Min, Q, QuerySet
@@ -22,7 +23,7 @@ from django.db.models.fields.json import KT
 from benchmarks.counted import counted
 from benchmarks.measurement.fingerprint import OF_THE_HOST, comparable_facts
 from benchmarks.models import Host, Run, RunState, Server, Workload
-from benchmarks.ready_query import in_the_text
+from benchmarks.ready_query import ReadyQuery, in_the_text
 from tuning.models import Candidate, Slot, SlotPurpose
 
 # Prefixes of the parts of a run's fingerprint that are about its devices and their limits.
@@ -117,14 +118,14 @@ def run_sets() -> list[RunSet]:
 
 def _groups() -> list[RunGroup]:
     """All runs that can be compared on their host, those that began first before others."""
-    runs = _all_of_blocks_and_pairs()
-    rows = _counted(runs)
+    counted = [*_ALIKE, "count", "oldest", "newest"]
+    rows = [dict(zip(counted, row, strict=True)) for row in _every_run().rows()]
     configs = {row["config_id"] for row in rows}
     called = _called(configs)
     rows = [row | called[row["config_id"]] for row in rows if row["config_id"] in called]
     if several := configs - called.keys():
         named = {name: F(f"slot__candidate__{name}") for name in ("name", "durability")}
-        rows += _counted(runs.filter(config__in=several), **named)
+        rows += _counted(_all_of_blocks_and_pairs().filter(config__in=several), **named)
     servers = Server.objects.in_bulk({row["server_id"] for row in rows})
     workloads = Workload.objects.in_bulk({row["workload_id"] for row in rows})
     Workload.objects.fetch_load_hosts(workloads.values())
@@ -139,9 +140,14 @@ def _groups() -> list[RunGroup]:
     return sorted(found, key=lambda group: group.oldest)
 
 
-def _counted(runs: QuerySet[Run], **named: F) -> list[dict[str, Any]]:
+def _counted(runs: QuerySet[Run], **named: F) -> QuerySet[Run, dict[str, Any]]:
     counted = {"count": Count("pk"), "oldest": Min("pk"), "newest": Max("pk")}
-    return list(runs.order_by().values(*_ALIKE, **named).annotate(**counted))
+    return runs.order_by().values(*_ALIKE, **named).annotate(**counted)
+
+
+@cache
+def _every_run() -> ReadyQuery:
+    return ReadyQuery.of(_counted(_all_of_blocks_and_pairs()))
 
 
 def _called(configs: Collection[int]) -> dict[int, dict[str, str]]:
