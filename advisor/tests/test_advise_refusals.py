@@ -11,9 +11,14 @@ from pathlib import Path
 import psutil
 import pytest
 from django.core.management import execute_from_command_line
+from pytest_django import Settings
 
+from advisor.celery import app
 from advisor.management.commands import advise
+from advisor.processes.child import Child
+from advisor.processes.supervisor import Supervisor
 from benchmarks.servers.binary import ServerBinary
+from tuning.models import Study, StudyState
 
 pytestmark = [pytest.mark.server, pytest.mark.django_db]
 
@@ -125,3 +130,16 @@ def test_a_full_device_is_said_before_anything_is_loaded(
         subprocess.run([mount.replace("mount", "umount"), str(small)], check=True)
     assert "device_unusable" in said
     assert "MB" in said or "MiB" in said
+
+
+def test_an_explicit_redis_that_does_not_answer_is_an_error(
+    refused: Refused, place: list[str], monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    monkeypatch.setattr(advise, "Supervisor", Supervisor)
+    monkeypatch.setattr(Child, "start", lambda child: pytest.fail(f"it starts {child.name}"))
+    settings.REDIS_URL_IS_OURS = False
+    monkeypatch.setattr(app.conf, "broker_url", "redis://127.0.0.1:1/0")
+    said = refused(*place, "--warehouses", "1", "--connections", "2", status=1)
+    assert said.splitlines()[-1].startswith("redis_unreachable: ")
+    assert "Traceback" not in said
+    assert Study.objects.get().state == StudyState.CANCELLED

@@ -213,16 +213,6 @@ def test_advise_itself_killed_leaves_no_process(home: Home, study: list[str]) ->
     assert wait_for(lambda: not home.processes(), 40, "processes survived their supervisor")
 
 
-# All mistakes, and what is made of them, are tried in test_advise_refusals.
-def test_an_explicit_redis_that_does_not_answer_is_an_error(home: Home, study: list[str]) -> None:
-    done = home.run(*study, REDIS_URL="redis://127.0.0.1:1/0")
-    assert done.returncode == 1
-    assert "redis_unreachable" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-    assert home.left_behind() == []
-
-
 def test_a_wrong_setting_is_named(home: Home) -> None:
     done = home.run("check", ADVISOR_PORT="eighty")
     assert done.returncode == 1
