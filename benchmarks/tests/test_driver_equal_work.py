@@ -64,7 +64,6 @@ INNODB_ROWS = tuple(f"Innodb_rows_{what}" for what in ("read", "inserted", "upda
 OPTIONS = {
     "innodb_buffer_pool_size": "512M",
     "innodb_flush_log_at_trx_commit": "0",
-    "innodb_doublewrite": "OFF",
     "log_bin": "OFF",
 }
 
