@@ -28,6 +28,7 @@ SETTINGS = "advisor.tests.fault_storm.settings"
 #: In the scene's folder: the temporary directory of all its hosts.
 SCRATCH = "tmp"
 RESTART_AFTER_S = 2.0
+_CARED_EVERY_S = 0.5
 _WORKER = "manage.py worker"
 #: A config that is the baseline by another name, and one that is far faster.
 CONFIGS = {
@@ -56,6 +57,7 @@ class Scene:
     #: Answers that nobody may get, whatever is away.
     wrong_answers: Counter[str] = field(default_factory=Counter)
     _gone_since: dict[str, float] = field(default_factory=dict)
+    _cared: float = 0.0
 
     def workers(self, host: str) -> list[psutil.Process]:
         return self.place.hosts[host].processes(_WORKER)
@@ -69,7 +71,13 @@ class Scene:
         return [*(self.place.folder / host / "home" / "run" / "unstored").glob("run-*.json")]
 
     def start_what_is_gone(self) -> None:
-        """As systemd does: every program of the centre and every worker, seconds after its end."""
+        """As systemd does: every program of the centre and every worker, seconds after its end.
+
+        To look for them means to look at all processes of this machine.
+        """
+        if time.monotonic() - self._cared < _CARED_EVERY_S:
+            return
+        self._cared = time.monotonic()
         centre = self.place.centre
         for name, start in self.place.programs.items():
             self._start_again(name, is_there=bool(centre.processes(name)), start=start)
