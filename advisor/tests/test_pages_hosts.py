@@ -270,6 +270,23 @@ def test_a_host_is_renamed_retired_and_taken_back_on_its_page(admin_client: Clie
     assert "Retire host" not in text_of(operator, reverse("host-detail", args=[host.pk]))
 
 
+def test_hosts_are_found_by_words_of_their_names(admin_client: Client) -> None:
+    Host.objects.bulk_create(Host(name=f"berlin-db-{number:02}") for number in range(9))
+    address = reverse("host-list")
+    assert 'name="find"' not in text_of(admin_client, address)
+    a_host("paris-db-01")
+    text = text_of(admin_client, address)
+    assert 'name="find"' in text
+    assert "10 hosts:" in text
+    text = text_of(admin_client, f"{address}?find=DB+ris")
+    assert "1 host found (<a" in text, "the list, not the page of the host that was found"
+    assert 'id="find" name="find" type="search" value="DB ris"' in text
+    assert f'hx-get="{address}?find=DB+ris&page=1"' in text
+    assert "paris-db-01" in text
+    assert "berlin" not in text
+    assert "No host has that in its name." in text_of(admin_client, f"{address}?find=rome%00")
+
+
 @pytest.mark.long
 def test_fifty_hosts_take_no_more_queries_than_two(admin_client: Client) -> None:
     def queries() -> int:

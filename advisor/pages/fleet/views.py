@@ -23,18 +23,35 @@ from tuning.studies.renaming import rename_host
 from tuning.studies.retiring import retire_host, unretire_host
 
 HOSTS_PER_PAGE = 24
+#: From so many hosts on the page has a filter.
+MIN_FILTERED = 10
+# Letters that are looked for, as many as the form takes.
+_MAX_FIND = 200
 
 
 @require_GET
 def host_list(request: HttpRequest) -> HttpResponse:
-    """All hosts by name, those in use first; where there is one, its page."""
+    """Hosts by name, those in use first; where there is one, its page.
+
+    With `?find=` those that have each of its words in their name.
+    """
+    # PostgreSQL takes no NUL, not even to look for it.
+    find = request.GET.get("find", "").replace("\0", " ").strip()[:_MAX_FIND]
     in_use_first = hosts().order_by(IsNull(F("retired_at"), False), "name")
+    for word in find.split():
+        in_use_first = in_use_first.filter(name__icontains=word)
     page = Paginator(in_use_first, HOSTS_PER_PAGE).get_page(request.GET.get("page"))
     known = known_hosts(page.object_list)
-    if page.paginator.count == 1:
+    if page.paginator.count == 1 and not find:
         return render(request, "hosts/detail.html", _host_context(known[0], is_only=True))
     views = [host_view(one) for one in known]
-    context = {"page": page, "views": views, "summary": summary(views)}
+    context = {
+        "page": page,
+        "views": views,
+        "summary": summary(views),
+        "find": find,
+        "has_filter": find or page.paginator.count >= MIN_FILTERED,
+    }
     return render(request, "hosts/list.html", context)
 
 
