@@ -63,6 +63,8 @@ def test_the_form_follows_its_hosts_and_loses_nothing_that_was_typed(
 
     def read_the_answer() -> None:
         expect(page.locator("#path-answer")).to_contain_text("/elsewhere: does not exist")
+        # What the form says of the same path is less.
+        expect(page.get_by_text("not a directory that may be measured")).to_be_hidden()
         expect(page.get_by_label("Name", exact=True)).to_have_value("My study")
         expect(page.get_by_label("Warehouses")).to_have_value("7")
         visitor.open(reverse("host-list"))

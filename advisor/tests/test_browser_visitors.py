@@ -113,6 +113,9 @@ def test_from_the_guided_start_to_an_answer_and_on(
         type_in(page)
         page.get_by_label("Connections").fill("8")
         page.get_by_label("Blocks", exact=True).fill("2")
+        with page.expect_request(lambda request: request.method == "POST") as asked:
+            page.keyboard.press("Enter")  # shows what will happen, and starts nothing
+        assert "preview" in (asked.value.post_data or "")
         expect(page.locator("#outlook")).to_contain_text("at most 16: 6 in blocks, then up to 10")
         page.get_by_role("button", name="Start study").click()
         expect(page.locator("#study-live")).to_contain_text(

@@ -57,7 +57,9 @@ def test_another_directory_is_inspected_and_then_measured(
     assert f'hx-get="{live}"' in text
     assert f"asked</span> host {host} is looking" in text
     assert "asked</span>" in text_of(admin_client, live)
+    assert "HX-Trigger" not in admin_client.get(live).headers
     assert execute(InspectionKind(), row.pk)
+    assert "HX-Trigger" in admin_client.get(live).headers, "the form looks ahead again"
     text = text_of(admin_client, live)
     assert "found</span>" in text
     assert "hx-get" not in text

@@ -53,6 +53,12 @@ def path_inspect(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def inspection_live(request: HttpRequest, pk: int) -> HttpResponse:
-    """The response to htmx every second until the host has answered."""
+    """The response to htmx every second until the host has answered.
+
+    A form that looks ahead asks again then: what it refused it may take now.
+    """
     row = get_object_or_404(Inspection.objects.select_related("host"), pk=pk)
-    return render(request, "hosts/_path_answer.html", {"one": answer_of(row)})
+    answer = render(request, "hosts/_path_answer.html", {"one": answer_of(row)})
+    if row.is_finished:
+        answer["HX-Trigger"] = "path-answered"
+    return answer
