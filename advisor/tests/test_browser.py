@@ -336,6 +336,8 @@ def test_devices_are_compared_with_and_without_the_published_layer(visitor: Visi
         expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(8)
         throughput = page.locator("[data-chart='throughput']")
         expect(throughput.locator(".points path.point")).to_have_count(9)
+        last = page.locator(".chart-grid > .card").last
+        expect(last).to_contain_text("Fewer than two values were measured")
         assert set(visitor.overflow().values()) == {0}
         visitor.widen()
         page.get_by_label("Show the published figures").check()

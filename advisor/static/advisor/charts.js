@@ -125,6 +125,14 @@
     offer(element);
   }
 
+  // A card without a chart would be as tall as the one beside it.
+  function putLast(box) {
+    if (!box) return;
+    const grid = box.parentElement;
+    grid.append(box);
+    [...grid.children].forEach(foldIfNarrow);
+  }
+
   async function refresh() {
     const elements = [...document.querySelectorAll("[data-chart]")].filter(
       (element) => !element.closest("details:not([open])") || drawn.has(element),
@@ -147,6 +155,7 @@
           else if (note && note.dataset.empty) {
             note.textContent = note.dataset.empty;
             element.style.minHeight = "0"; // no room for what does not come
+            putLast(element.closest("[data-empty-last] > *"));
           }
         }
       } catch {
@@ -316,7 +325,6 @@
     summary.setAttribute("aria-label", `Table of the chart ${titleOf(element)}`);
     details.append(summary);
     details.addEventListener("toggle", () => details.open && fillTable(element, details));
-    tools.append(details);
     for (const [word, work] of [["SVG", saveSvg], ["CSV", saveCsv]]) {
       const button = document.createElement("button");
       button.type = "button";
@@ -326,6 +334,7 @@
       button.addEventListener("click", () => work(element));
       tools.append(button);
     }
+    tools.append(details);
     element.after(tools);
   }
 
