@@ -10,6 +10,7 @@ from advisor.charts.figure import Figure
 from advisor.charts.log_axis import log_ticks
 from advisor.charts.palette import GREY, faded, series_style
 from advisor.charts.text import plain
+from benchmarks.counted import counted
 from benchmarks.drivers.latency import LatencyHistogram
 
 LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "left", "x": 0}
@@ -51,7 +52,7 @@ def latency_figure(configs: Sequence[ConfigLatency]) -> Figure:
             fill="tozeroy" if len(configs) == 1 else None,
             fillcolor=faded(style.colour, 0.25),
             hovertemplate=(
-                f"{plain(one.name)}, {one.runs} run{'s' * (one.runs != 1)}, "
+                f"{plain(one.name)}, {counted(one.runs, 'run')}, "
                 f"{total:,} New-Orders<br>%{{x:.3~g}} ms: %{{y:.2~f}} %<extra></extra>"
             ),
         )
@@ -72,7 +73,7 @@ def distribution_figure(configs: Sequence[ConfigLatency]) -> Figure:
             mode="lines",
             line={"color": style.colour, "dash": style.dash, "width": 1.8},
             hovertemplate=(
-                f"{plain(one.name)}, {one.runs} run{'s' * (one.runs != 1)}<br>"
+                f"{plain(one.name)}, {counted(one.runs, 'run')}<br>"
                 "%{y:.2~f} % within %{x:.3~g} ms<extra></extra>"
             ),
         )

@@ -8,6 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from advisor.wording.definitions import BY_KEY, OF_A_STUDY, Definition
+from advisor.wording.formatting import unbroken
 
 register = Library()
 
@@ -19,7 +20,7 @@ def term(key: str, text: str = "") -> SafeString:
     hint = one.text.partition(". ")[0].rstrip(".") + "."
     address = f"{reverse('help')}#{one.key}"
     return format_html(
-        '<a class="term" href="{}" title="{}">{}</a>', address, hint, text or one.title
+        '<a class="term" href="{}" title="{}">{}</a>', address, hint, unbroken(text or one.title)
     )
 
 

@@ -190,7 +190,7 @@ def searched_text(state: StudyProgress) -> str:
     found = state.searched
     if found is None or not found.tried:
         return ""
-    text = f"{found.tried} config{'s' if found.tried > 1 else ''} tried"
+    text = f"{counted(found.tried, 'config')} tried"
     if found.raced:
         return f"{text}, {found.raced} in the race"
     if found.ratio is not None:

@@ -65,7 +65,7 @@ def searching_study(configs: int = 24, *, aim: Aim | None = None) -> Study:
         confirms=True,
         budget_minutes=45,
         template="search",
-        name="Find the best configuration for this device",
+        name="Find the best config for this device",
     )
     baseline = study.candidates.get(is_baseline=True)
     for number in range(configs):

@@ -89,3 +89,10 @@ def test_change_range(low: float, high: float, text: str) -> None:
 )
 def test_share(value: float | None, text: str) -> None:
     assert formatting.share(value) == text
+
+
+def test_a_sign_stays_on_the_line_of_its_number() -> None:
+    text = "a completes 3.0 % more (95 % interval +1.0 to +5.0 %), p95 12 ms, 3 blocks, a % b"
+    assert formatting.unbroken(text).replace(NB, "_") == (
+        "a completes 3.0_% more (95_% interval +1.0 to +5.0_%), p95 12_ms, 3 blocks, a % b"
+    )

@@ -5,12 +5,14 @@ Absent values are an en dash, never a zero: a failed run has no result.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 ABSENT = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
 NARROW = "\N{NO-BREAK SPACE}"
 MAX_RATIO = 10.0
+_AFTER_NUMBER = re.compile(r"(?<=\d) (?=%|ms\b)")
 
 
 def decimals(value: float | None, places: int = 1) -> str:
@@ -103,6 +105,11 @@ def byte_size(size: float | None) -> str:
             return f"{decimals(size, 0 if unit == 'B' else 1)}{NARROW}{unit}"
         size /= 1000
     return f"{decimals(size)}{NARROW}TB"
+
+
+def unbroken(text: str) -> str:
+    """With numbers and the percent signs and milliseconds behind them on one line."""
+    return _AFTER_NUMBER.sub(NARROW, text)
 
 
 def shortened(text: object, most: int) -> str:

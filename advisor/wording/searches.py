@@ -46,7 +46,7 @@ def best_so_far_text(found: SearchResult) -> str:
     count = len(found.tried)
     effect = f"{percent_change(found.leader.ratio)} {FULL_NAMES[found.metric]}"
     return (
-        f"{count} config{'s' if count > 1 else ''} measured in short runs so far. Best so far: "
+        f"{counted(count, 'config')} measured in short runs so far. Best so far: "
         f"{found.leader.candidate.name}, {effect}. This is the highest of many short runs, so it "
         "is probably overstated. The race and the confirmation decide."
     )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from benchmarks.counted import WERE, counted
 from benchmarks.models import RunState
 from benchmarks.telemetry.disturbance import switched_off
 from tuning.results.run_list import RunLine
@@ -46,14 +47,15 @@ class DataQuality:
         texts = []
         if self.disturbed:
             causes = ", ".join(NAMES.get(kind, kind) for kind in self.kinds)
-            texts.append(f"{_runs(self.disturbed)} disturbed{f' by {causes}' if causes else ''}:")
+            by = f" by {causes}" if causes else ""
+            texts.append(f"{counted(self.disturbed, 'run', WERE)} disturbed{by}:")
             again = self.disturbed - self.without_figure
             parts = [f"{again} measured again"] if again else []
             if self.without_figure:
                 parts.append(f"{self.without_figure} left out")
             texts.append(f"{' and '.join(parts)}.")
         if self.still_warming:
-            texts.append(f"{_runs(self.still_warming)} still warming up.")
+            texts.append(f"{counted(self.still_warming, 'run', WERE)} still warming up.")
         if off := switched_off(self.unwatched):
             texts.append(f"Not monitored, because switched off: {', '.join(off)}.")
         return " ".join(texts)
@@ -74,7 +76,3 @@ def data_quality(history: Sequence[RunLine], unwatched: Iterable[str]) -> DataQu
         kinds=dict(kinds.most_common()),
         unwatched=tuple(sorted(unwatched)),
     )
-
-
-def _runs(count: int) -> str:
-    return f"{count} run{'s were' if count != 1 else ' was'}"

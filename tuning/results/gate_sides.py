@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from benchmarks.counted import counted
 from benchmarks.models import BinaryLog, Run
 from tuning.catalogue.knob import Durability
 from tuning.configs.effective.differences import (
@@ -60,9 +61,8 @@ class GateSides:
         if by_default and ours.target != theirs.target:
             durable = [one.name for one in by_default if one.is_durability]
             about = f", of durability {', '.join(durable)}" if durable else ""
-            number = len(by_default)
-            settings = "setting differs" if number == 1 else "settings differ"
-            found.append(f"{number} {settings} by the servers' defaults{about}.")
+            differ = counted(len(by_default), "setting", ("differs", "differ"))
+            found.append(f"{differ} by the servers' defaults{about}.")
         return found
 
     def document(self) -> dict[str, Any]:

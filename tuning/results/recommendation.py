@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from benchmarks.counted import WERE, counted
 from benchmarks.models import RunState
 from tuning.errors import TuningError
 from tuning.models import Candidate, Recommendation, Study
@@ -62,7 +63,7 @@ def _store_nothing_found(result: StudyResult, board: Board, *, had_finalists: bo
     same = sum(one.merged_into is not None for one in ours)
     here = [s for s in result.slots if (s.device, s.workload) == (board.device, board.workload)]
     looked = len({slot.candidate_id for slot in here if not slot.candidate.is_baseline})
-    said = [f"{looked} config{'s were' if looked != 1 else ' was'} measured"]
+    said = [f"{counted(looked, 'config', WERE)} measured"]
     said += [f"{unfit} refused"] if unfit else []
     said += [f"{same} the same as others"] if same else []
     kind, head = VerdictKind.NOTHING_FOUND, "The search found nothing better"

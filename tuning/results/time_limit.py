@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from benchmarks.counted import counted
+from benchmarks.counted import WERE, counted
 from benchmarks.models import RunState
 from tuning.models import Study
 from tuning.results.boards import Board
@@ -22,11 +22,9 @@ def time_sentence(study: Study, board: Board) -> str:
     begun = len({slot.block for slot in board.slots})
     parts = []
     if begun < study.blocks and not _is_decided(study, board, begun):
-        was = "was" if begun == 1 else "were"
-        parts.append(f"{begun} of {counted(study.blocks, 'block')} {was} measured")
+        parts.append(f"{begun} of {counted(study.blocks, 'block')} {WERE[begun != 1]} measured")
     if void := sum(_could_be_measured_again(slot) for slot in _ranked(board)):
-        runs = "run was" if void == 1 else "runs were"
-        parts.append(f"{void} disturbed {runs} not measured again")
+        parts.append(f"{counted(void, 'disturbed run', WERE)} not measured again")
     if not parts:
         return ""
     minutes = counted(study.minutes or 0, "minute")

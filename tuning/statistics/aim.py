@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from benchmarks.counted import counted
 from tuning.statistics.data import Metric, Observation
 
 
@@ -71,8 +72,8 @@ def missed_texts(aim: Aim, runs: Sequence[Observation]) -> tuple[str, ...]:
     """The limits that these runs of one candidate miss, as `p95 <= 50 ms: 61.2 ms in 3 runs`."""
     count = sum(run.counts for run in runs)
     return tuple(
-        f"{limit_text(metric, aim.keep[metric])}: {figure_text(metric, middle)} in {count} "
-        f"run{'s' if count > 1 else ''}"
+        f"{limit_text(metric, aim.keep[metric])}: {figure_text(metric, middle)} in "
+        f"{counted(count, 'run')}"
         for metric, middle in aim.missed(runs).items()
     )
 

@@ -184,7 +184,7 @@ def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
         study.refresh_from_db()
         if not any(Forecast(study, ()).runs_per_block.values()):
             raise TuningError("nothing_left", _nothing_left(study))
-        number = f"{blocks} more block{'s' if blocks > 1 else ''}"
+        number = counted(blocks, "more block")
         keep_action(study, StudyAction.Kind.EXTENDED, by=by, reason=number)
         transaction.on_commit(lambda: advance_host(study.host_id))
 

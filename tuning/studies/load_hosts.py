@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from django.db.models import Exists, OuterRef, QuerySet
 
+from benchmarks.counted import counted
 from benchmarks.errors import about
 from benchmarks.inventory.host import AUTO, FoundDriver, HostInventory, common_drivers
 from benchmarks.inventory.stored import inventory_of
@@ -56,8 +57,8 @@ def load_hosts_for(
         )
     if (least := min(connections)) < len(names):
         raise BadRequest(
-            f"{len(names)} load hosts cannot share {least} "
-            f"connection{'s' if least > 1 else ''}: each needs at least one",
+            f"{len(names)} load hosts cannot share "
+            f"{counted(least, 'connection')}: each needs at least one",
             field=_FIELD,
         )
     return sorted(there.values(), key=lambda host: host.pk)

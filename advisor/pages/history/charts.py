@@ -8,6 +8,7 @@ from advisor.charts.figure import Figure as Chart
 from advisor.charts.levels import DrawnPoint, DrawnSeries, Mark, levels_figure
 from advisor.pages.history.shifts import study_url
 from advisor.wording.history import UNITS, bounds_text, figure_text
+from benchmarks.counted import counted
 from tuning.comparison.baseline_history import BaselineHistory, Figure, Series
 from tuning.statistics.aim import limit_scale
 from tuning.statistics.data import Metric
@@ -76,7 +77,7 @@ def _bound(found: Figure, bound: float | None, unit: float) -> float | None:
 
 
 def _text(metric: Metric, found: Figure) -> str:
-    runs = f"{found.runs} run{'s' if found.runs > 1 else ''}"
     bounds = bounds_text(metric, found)
     interval = f" (95 %: {bounds})" if bounds else ""
+    runs = counted(found.runs, "run")
     return f"{figure_text(metric, found.mean)} {UNITS[metric]}{interval}, {runs}"
