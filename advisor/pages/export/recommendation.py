@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from advisor.pages.export.forms import ExportForm
+from advisor.wording.formatting import megacycles, significant
 from advisor.wording.spaces import knob_text
 from tuning.catalogue.knob import Durability
 from tuning.configs.effective.costs import KnobCost
@@ -16,7 +17,7 @@ from tuning.export.formats import ExportRequest, export
 from tuning.export.lines import Line, lines_of
 from tuning.export.safety import losing_lines
 from tuning.models import Recommendation
-from tuning.results.study_result import StudyResult
+from tuning.results.study_result import StudyResult, board_key_of
 from tuning.scale_model.model import ScaleModel
 
 
@@ -34,8 +35,8 @@ class RecommendationCard:
     """`needed` is the class to acknowledge before any file is shown, because of its `losses`.
 
     `costs` are those other than durability; `my_cnf` is None unless that class is D0. `proportion`
-    says how much memory and data were measured; of a scale model, `sized` are the lines whose
-    values are others on the real server.
+    says how much memory and data were measured, `price` what changed beside tpmP; of a scale
+    model, `sized` are the lines whose values are others on the real server.
     """
 
     recommendation: Recommendation
@@ -45,6 +46,7 @@ class RecommendationCard:
     my_cnf: str | None
     form: ExportForm
     proportion: str
+    price: str
     model: ScaleModel | None
     sized: list[SizedLine]
 
@@ -83,6 +85,7 @@ def recommendation_card(
             *answers, needed=needed, measured_on=str(facts.server), pk=recommendation.pk
         ),
         proportion=facts.proportion,
+        price=_price(result, recommendation),
         model=facts.model,
         sized=[
             SizedLine(
@@ -92,6 +95,24 @@ def recommendation_card(
             if line.in_model
         ],
     )
+
+
+def _price(result: StudyResult, found: Recommendation) -> str:
+    """Medians of the config beside those of the baseline; "" where either has none.
+
+    Of a winner without some of its lines no ranking has any.
+    """
+    board = next(one for one in result.boards if one.key == board_key_of(found))
+    lines = {row.candidate.pk: row.ranked for row in board.rows}
+    ours, theirs = lines.get(found.candidate_id), lines.get(board.baseline.pk)
+    if ours is None or theirs is None or ours is theirs or ours.p95_ms is None:
+        return ""
+    beside = f"with {board.baseline.name}"
+    texts = [f"p95 {significant(ours.p95_ms)} ms, {beside} {significant(theirs.p95_ms)} ms"]
+    if ours.server_path_length is not None:
+        path, other = megacycles(ours.server_path_length), megacycles(theirs.server_path_length)
+        texts.append(f"server path length {path} Mcycles per New-Order, {beside} {other}")
+    return "; ".join(texts)
 
 
 def study_url(recommendation: Recommendation, request: HttpRequest) -> str:
