@@ -40,7 +40,7 @@ def test_the_page_says_which_knobs_matter_and_how_sure_that_is(admin_client: Cli
     table = html.partition('id="search-importance"')[2].partition("</table>")[0]
     rows = table.partition("<tbody>")[2].split("<tr>")[1:]
     assert "innodb_buffer_pool_size" in rows[0]
-    assert "from 128M to 4G (95 %: +" in rows[0].replace("\u202f", " ")
+    assert "from 128M to 4G (95 %: +" in rows[0].replace("\N{NO-BREAK SPACE}", " ")
     assert "may be nothing" not in rows[0]
     assert all("may be nothing" in row for row in rows[1:])
     assert "runs" in rows[0]
