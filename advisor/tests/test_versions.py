@@ -49,6 +49,11 @@ def released(version: str) -> None:
     Release.objects.update_or_create(pk=1, defaults={"version": version, "migrated_at": Now()})
 
 
+def test_the_migrations_are_those_that_django_finds(applied: set[tuple[str, str]]) -> None:
+    assert applied == set(MigrationLoader(None).disk_migrations)
+    assert {"access", "auth", "benchmarks", "tuning"} <= {app for app, _ in applied}
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a checkout to somebody else")
 def test_the_commit_of_a_checkout_that_belongs_to_somebody_else_is_known_and_nothing_written(
     tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch

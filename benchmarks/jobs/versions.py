@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import logging
 from functools import cache
+from importlib.util import find_spec
+from pkgutil import iter_modules
 
+from django.apps import apps
 from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
@@ -117,5 +120,14 @@ def _applied() -> Applied:
 
 @cache
 def known() -> Applied:
-    """The migrations of this code, as read when it was asked first: it is not read again."""
-    return frozenset(MigrationLoader(None).disk_migrations)
+    """The migrations of this code, as read when it was asked first: it is not read again.
+
+    Those of Django's loader, by the names of their files: it would import them all.
+    """
+    found = set()
+    for app in apps.get_app_configs():
+        module, _ = MigrationLoader.migrations_module(app.label)
+        if module and (spec := find_spec(module)):
+            files = iter_modules(spec.submodule_search_locations or ())
+            found |= {(app.label, one.name) for one in files if one.name[0] not in "_~"}
+    return frozenset(found)
