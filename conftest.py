@@ -61,7 +61,7 @@ _SHARED = pytest.StashKey[Path]()
 _SEEN = pytest.StashKey[dict[str, bytearray]]()
 # Kinds of tests, and roughly the seconds that one takes: first those that mostly wait, then those
 # that compute. Of both the longest begin.
-_WAITING = {"make_home": 35.0, "browser": 3.0, "slow": 5.0, "server": 1.5}
+_WAITING = {"browser": 5.0, "make_home": 35.0, "slow": 5.0, "server": 1.5}
 _COMPUTING = {"long": 1.0, "": 0.05}
 # When so much of the computing has been given out, all tests that wait have, and those that need
 # the host begin: what they leave of the processors is for the rest.
@@ -262,10 +262,12 @@ def _kind(item: pytest.Item) -> str:
 
 def _group(item: pytest.Item) -> str:
     """A module's tests on one server stay in one process, except those that run the advisor in a
-    home of their own.
+    home of their own. Those that share a browser do, too.
     """
-    if _kind(item) in ("alone", "make_home"):
-        return "alone" if _kind(item) == "alone" else item.name
+    if _kind(item) in ("alone", "browser"):
+        return _kind(item)
+    if _kind(item) == "make_home":
+        return item.name
     parameters = getattr(item, "callspec", None)
     return f"{item.path.stem}{parameters.params.get('any_server', '') if parameters else ''}"
 

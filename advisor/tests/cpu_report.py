@@ -24,19 +24,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    before = _seconds()
+    before = used_s()
     result = yield
-    _add(item.config, {item.nodeid.partition("::")[0]: _seconds() - before})
+    add(item.config, {item.nodeid.partition("::")[0]: used_s() - before})
     return result
 
 
-def _add(config: pytest.Config, spent: dict[str, float]) -> None:
+def add(config: pytest.Config, spent: dict[str, float]) -> None:
     total = config.stash[_SPENT_S]
     for module, seconds in spent.items():
         total[module] = total.get(module, 0.0) + seconds
 
 
-def _seconds() -> float:
+def used_s() -> float:
+    """Of this process and those that it has waited for."""
     return sum(
         usage.ru_utime + usage.ru_stime
         for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
@@ -50,7 +51,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    _add(node.config, getattr(node, "workeroutput", {}).get("cpu_s", {}))
+    add(node.config, getattr(node, "workeroutput", {}).get("cpu_s", {}))
 
 
 def pytest_terminal_summary(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,8 @@ def address(study: Study) -> str:
 
 
 def type_in(page: Page) -> None:
+    # A click does not wait for the page that it leads to.
+    expect(page.get_by_label("Template")).to_have_value("compare")
     unfold(page)
     page.get_by_label("Connections").fill("4, 8")
     page.get_by_label("Name of the candidate").fill("mine")
@@ -100,7 +103,10 @@ def test_fields_are_checked_while_they_are_typed_and_outlive_the_session(
 
 
 def test_from_the_guided_start_to_an_answer_and_on(
-    visitor: Visitor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    visitor: Visitor,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_until_unasked: Callable[[], None],
 ) -> None:
     monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
     this_host(driver="sysbench", directories=[tmp_path])
@@ -121,8 +127,11 @@ def test_from_the_guided_start_to_an_answer_and_on(
         expect(page.locator("#study-live")).to_contain_text(
             "0 of at most 16 runs finished, the last 10"
         )
+        # It has the test's connection to the database.
+        show(page, "hidden")
 
     def go_on() -> None:
+        show(page, "visible")
         expect(page.get_by_role("link", name="Download my.cnf")).to_be_visible()
         expect(page.locator("#study-live")).to_contain_text("6 of 6 runs finished")
         names = page.locator("table.ranking .name > a")
@@ -143,6 +152,7 @@ def test_from_the_guided_start_to_an_answer_and_on(
         assert reverse("login") in page.url
 
     in_browser(start)
+    wait_until_unasked()
     study = Study.objects.get()
     running = {"state": StudyState.RUNNING, "started_at": timezone.now()}
     Study.objects.filter(pk=study.pk).update(**running)  # the dataset is there
