@@ -44,7 +44,8 @@ from filelock import FileLock
 from advisor.access.roles import make_groups
 from advisor.processes.garbage import collect_seldom
 from advisor.tests.harness import without_services
-from advisor.tests.seen_lines import watch
+from advisor.tests.original import original
+from advisor.tests.seen_lines import SEEN, watch
 from benchmarks.datasets.pristine import ensure_pristine
 from benchmarks.datasets.shared_folders import make_folders
 from benchmarks.servers.binary import ServerBinary, identify
@@ -58,7 +59,6 @@ _INSTALLED = _ROOT / "var" / "servers"
 _MORE = [path for path in os.environ.get("ADVISOR_TEST_SERVERS", "").split(os.pathsep) if path]
 
 _SHARED = pytest.StashKey[Path]()
-_SEEN = pytest.StashKey[dict[str, bytearray]]()
 # Kinds of tests, and roughly the seconds that one takes: first those that mostly wait, then those
 # that compute. Of both the longest begin.
 _WAITING = {"browser": 5.0, "make_home": 35.0, "slow": 5.0, "server": 1.5}
@@ -80,8 +80,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_SHARED] = path
     if not given:
         config.add_cleanup(lambda: shutil.rmtree(path, ignore_errors=True))
-        if not any((_ROOT / "advisor" / "tests" / "__pycache__").glob("test_*")):
-            (path / "uncompiled").touch()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -90,42 +88,41 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["shared"] = str(node.config.stash[_SHARED])
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
+    """Called by pytest-xdist before it starts its processes."""
+    path, is_covered = config.stash[_SHARED] / "original", Coverage.current() is not None
+    stack = contextlib.ExitStack()
+    config.add_cleanup(stack.close)
+    command = stack.enter_context(
+        original(str(path), str(_ROOT), config.args, is_covered=is_covered)
+    )
+    for spec in specs:
+        spec.python = command
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """What is imported stays: looking for garbage meanwhile takes a third of the time.
 
-    What runs when a module is imported is traced, which need be done in one process only. The
-    lines of functions are looked at in all, but not by the tracer where that is slow: so all
-    modules are imported here, also what waits for its first request or command.
+    What runs when a module is imported is traced. The lines of functions are looked at, too, but
+    not by the tracer where that is slow: so all modules are imported here, also what waits for
+    its first request or command. In the copies of a process (`advisor.tests.original`) all this
+    is done already.
     """
-    process = getattr(session.config, "workerinput", {}).get("workerid", "gw0")
     runs_tests = not session.config.pluginmanager.hasplugin("dsession")
     is_covered = Coverage.current() is not None  # else the tracer is a debugger's
-    is_watched = runs_tests and is_covered and sys.gettrace() is not None
+    is_watched = runs_tests and is_covered and sys.gettrace() is not None and not SEEN
     gc.disable()
-    turn = _compiled_once(session) if runs_tests else contextlib.nullcontext()
-    with turn, _traced(process == "gw0"):
+    with _traced(not SEEN):
         yield
         modules = _import_all() if is_watched else []
     if is_watched:
         with _traced(False):
-            made = session.config.stash[_SHARED] / "watched"
-            session.config.stash[_SEEN] = watch(modules, made)
+            SEEN.update(watch(modules))
     gc.enable()
     gc.freeze()  # spares a tenth of the time of all tests; to look for garbage first takes 0.5 s
     collect_seldom()  # a fiftieth
-
-
-@contextlib.contextmanager
-def _compiled_once(session: pytest.Session) -> Iterator[None]:
-    """Of a new checkout one process compiles the tests and what they import; the others wait."""
-    uncompiled = session.config.stash[_SHARED] / "uncompiled"
-    with FileLock(f"{uncompiled}.lock"):
-        if is_first := uncompiled.exists():
-            yield
-            uncompiled.unlink()
-    if not is_first:
-        yield
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
@@ -133,9 +130,8 @@ def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
     """Ends before pytest-cov counts what was seen."""
     with _traced(Coverage.current() is None):
         result = yield
-    seen = session.config.stash.get(_SEEN, {})
-    if seen and (current := Coverage.current()):
-        found = {file: [n for n, byte in enumerate(seen[file]) if byte] for file in seen}
+    if SEEN and (current := Coverage.current()):
+        found = {file: [n for n, byte in enumerate(SEEN[file]) if byte] for file in SEEN}
         current.get_data().add_lines(found)
     return result
 

@@ -9,31 +9,30 @@ from __future__ import annotations
 
 import ast
 import gc
-import marshal
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
-from filelock import FileLock
+from coverage import CoverageData
 
 # A name that functions find among those of their module: a byte for each line, 1 if it was seen.
 _NAME = "__seen_lines__"
 
-#: By file, name and first line of a function: its code with notes.
-Codes = dict[tuple[str, str, int], CodeType]
+#: By file, a byte for each line of the advisor's functions, 1 if it was seen; else empty.
+SEEN: dict[str, bytearray] = {}
 
 
-def watch(modules: Iterable[ModuleType], made: Path) -> dict[str, bytearray]:
+def watch(modules: Iterable[ModuleType]) -> dict[str, bytearray]:
     """Have the functions of modules note their lines from now on: by file, a byte for each line.
 
-    The code is made by the first process and kept in the file `made` for the others. A tracer
-    says that `except` or `case` was reached where it did not match: here it has not.
+    A tracer says that `except` or `case` was reached where it did not match: here it has not.
     """
-    files = {str(module.__file__): module for module in modules}
     seen = {}
-    for file, module in files.items():
+    codes: dict[tuple[str, str, int], CodeType] = {}
+    for module in modules:
+        file = str(module.__file__)
         seen[file] = module.__dict__[_NAME] = bytearray(Path(file).read_bytes().count(b"\n") + 2)
-    codes = _shared_codes(files, made)
+        codes.update(_codes(file))
     for function in [one for one in gc.get_objects() if type(one) is FunctionType]:
         old = function.__code__
         if (new := codes.get((old.co_filename, old.co_qualname, old.co_firstlineno))) is not None:
@@ -41,11 +40,13 @@ def watch(modules: Iterable[ModuleType], made: Path) -> dict[str, bytearray]:
     return seen
 
 
-def _shared_codes(files: Iterable[str], made: Path) -> Codes:
-    with FileLock(f"{made}.lock"):
-        if not made.exists():
-            made.write_bytes(marshal.dumps({k: v for file in files for k, v in _codes(file)}))
-        return dict(marshal.loads(made.read_bytes()))  # noqa: S302  our own
+def note(traced: CoverageData) -> None:
+    """Note in `SEEN` what a tracer has seen."""
+    for file in traced.measured_files():
+        lines = traced.lines(file) or [0]
+        seen = SEEN.setdefault(file, bytearray(max(lines) + 1))
+        for line in lines:
+            seen[line] = 1
 
 
 def _codes(file: str) -> Iterator[tuple[tuple[str, str, int], CodeType]]:
