@@ -20,7 +20,7 @@ from benchmarks.models import (
     Run,
     RunState,
 )
-from benchmarks.ready_query import ANY, ReadyQuery
+from benchmarks.ready_query import ANY, ReadyQuery, in_the_text
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 
 RowT = TypeVar("RowT", bound=JobRow)
@@ -44,8 +44,9 @@ def seen_on(host_id: int) -> Seen:
 
 @cache
 def _seen() -> ReadyQuery:
-    measured = Run.objects.filter(host=ANY, state=RunState.RUNNING)
-    cancelled = Study.objects.filter(host=ANY, state__in=ACTIVE_STUDY_STATES)
+    measured = Run.objects.filter(host=ANY, state=in_the_text(RunState.RUNNING))
+    active = map(in_the_text, ACTIVE_STUDY_STATES)
+    cancelled = Study.objects.filter(host=ANY, state__in=active)
     asked = (
         *(_active(Inspection), _active(LoadJob)),
         measured.filter(slot__study__state=StudyState.RUNNING),
