@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -172,14 +173,19 @@ def browser_of(config: pytest.Config) -> Browser:
 @pytest.fixture
 def wait_until_unasked() -> Iterator[Callable[[], None]]:
     """Waits until the live server has answered all it was asked: it shares the connection to
-    the database with the test, which nobody may use while the database is flushed.
+    the database with the test, which nobody may use while the database is flushed. What it is
+    asked meanwhile it answers one after the other: two requests at once would be in each other's
+    transactions, and find tables locked.
     """
     asked: list[object] = []
+    turn = threading.Lock()
 
     def begin(**_: object) -> None:
         asked.append(None)
+        turn.acquire()
 
     def end(**_: object) -> None:
+        turn.release()
         asked.pop()
 
     def wait() -> None:

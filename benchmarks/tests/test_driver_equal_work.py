@@ -72,6 +72,7 @@ OPTIONS = {
 class Work:
     """What one driver had the server do, summed over its rounds."""
 
+    seconds: int = 0
     new_orders: int = 0
     counters: Counter[str] = field(default_factory=Counter)
     statements: set[str] = field(default_factory=set)
@@ -103,6 +104,17 @@ def server(
         yield instance
 
 
+def next_load(work: Work, seed: int) -> Load:
+    """As long as this driver takes for half of what is missing, by what it has done so far: the
+    server, cold in the first round, does twice of that.
+    """
+    if not work.seconds:
+        return LOAD
+    missing = max(MIN_NEW_ORDERS - work.new_orders, MIN_NEW_ORDERS // 4) / 2
+    longer = math.ceil(work.seconds * missing / max(1, work.new_orders))
+    return replace(LOAD, seed=seed, measure_s=min(MAX_ROUND_S, longer))
+
+
 def rows_of(server: ServerInstance, sql: str) -> list[tuple[str, int]]:
     with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
         cursor.execute(sql)
@@ -126,6 +138,7 @@ def add_work(
     orders_before, asked, before = orders(server), server.status(), server.status()
     driver.run(target, load, work_dir, on_phase=lambda _: None, should_stop=lambda: False)
     after, orders_after = server.status(), orders(server)
+    work.seconds += load.measure_s
     work.new_orders += orders_after - orders_before
     for name in (*STATEMENTS, *ROWS, *INNODB_ROWS):
         if name in after:
@@ -163,17 +176,12 @@ def test_both_drivers_ask_for_the_same_work_per_new_order(
         (theirs, TpccMysql(tpcc_start)),
         (ours, Sysbench(sysbench)),
     ]
-    load, seconds = LOAD, 0
-    for _ in range(MAX_ROUNDS):
+    for seed in range(MAX_ROUNDS):
         for work, driver in pairs:
-            add_work(work, driver, server, tmp_path, load)
-        seconds += load.measure_s
+            add_work(work, driver, server, tmp_path, next_load(work, seed))
         fewest, different = min(theirs.new_orders, ours.new_orders), differences(theirs, ours)
         if fewest >= MIN_NEW_ORDERS and not different:
             break
-        missing = max(MIN_NEW_ORDERS - fewest, MIN_NEW_ORDERS // 4)
-        longer = min(MAX_ROUND_S, math.ceil(seconds * missing / max(1, fewest)))
-        load = replace(load, seed=load.seed + 1, measure_s=longer)
     assert not different
     # The prepared statements themselves, which MariaDB does not record.
     assert theirs.statements == ours.statements
