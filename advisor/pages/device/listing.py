@@ -6,20 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import QueryDict
 
 from advisor.pages.device.forms import KINDS
+from advisor.pages.finding import MIN_FILTERED, text_asked, with_words
 from benchmarks.models import Device
 from tuning.results.known_devices import known_devices
 
 DEVICES_PER_PAGE = 50
 #: Of the retired ones, without pages.
 MAX_RETIRED = 50
-#: From so many devices on the page has a filter.
-_MIN_FILTERED = 10
-# Letters that are looked for, as many as the form takes. SQLite takes less than 1000 words.
-_MAX_FIND = 200
 # In which a word is looked for.
 _COLUMNS = ("host__name", "data_dir", "log_dir", "model", "block_device", "emulation_label")
 
@@ -33,9 +30,7 @@ class DeviceFilter:
 
     @classmethod
     def of(cls, asked: QueryDict) -> DeviceFilter:
-        # PostgreSQL takes no NUL, not even to look for it.
-        find, kind = (asked.get(name, "").replace("\0", " ").strip() for name in ("find", "kind"))
-        return cls(find[:_MAX_FIND], kind)
+        return cls(text_asked(asked), text_asked(asked, "kind"))
 
     def __bool__(self) -> bool:
         return bool(self.find or self.kind)
@@ -47,12 +42,7 @@ class DeviceFilter:
         )
         if self.kind:
             rows = rows.filter(kind=self.kind)
-        for word in self.find.split():
-            there = Q()
-            for column in _COLUMNS:
-                there |= Q(**{f"{column}__icontains": word})
-            rows = rows.filter(there)
-        return rows.order_by("host__name", "data_dir", "pk")
+        return with_words(rows, self.find, _COLUMNS).order_by("host__name", "data_dir", "pk")
 
 
 def listed_devices(asked: QueryDict) -> dict[str, Any]:
@@ -70,6 +60,6 @@ def listed_devices(asked: QueryDict) -> dict[str, Any]:
         "more_retired": more,
         "probing": any(line.active for line in lines[:there]),
         "filter": chosen,
-        "has_filter": chosen or more or page.paginator.count >= _MIN_FILTERED,
+        "has_filter": chosen or more or page.paginator.count >= MIN_FILTERED,
         "kinds": KINDS,
     }

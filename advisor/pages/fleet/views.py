@@ -15,6 +15,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 
 from advisor.pages.changes import button, by_and_reason, changed, nothing
+from advisor.pages.finding import MIN_FILTERED, text_asked, with_words
 from advisor.pages.fleet.context import host_view, summary
 from benchmarks.models import Host
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
@@ -23,10 +24,6 @@ from tuning.studies.renaming import rename_host
 from tuning.studies.retiring import retire_host, unretire_host
 
 HOSTS_PER_PAGE = 24
-#: From so many hosts on the page has a filter.
-MIN_FILTERED = 10
-# Letters that are looked for, as many as the form takes.
-_MAX_FIND = 200
 
 
 @require_GET
@@ -35,11 +32,9 @@ def host_list(request: HttpRequest) -> HttpResponse:
 
     With `?find=` those that have each of its words in their name.
     """
-    # PostgreSQL takes no NUL, not even to look for it.
-    find = request.GET.get("find", "").replace("\0", " ").strip()[:_MAX_FIND]
-    in_use_first = hosts().order_by(IsNull(F("retired_at"), False), "name")
-    for word in find.split():
-        in_use_first = in_use_first.filter(name__icontains=word)
+    find = text_asked(request.GET)
+    found = with_words(hosts(), find, ["name"])
+    in_use_first = found.order_by(IsNull(F("retired_at"), False), "name")
     page = Paginator(in_use_first, HOSTS_PER_PAGE).get_page(request.GET.get("page"))
     known = known_hosts(page.object_list)
     if page.paginator.count == 1 and not find:
