@@ -32,6 +32,7 @@ from tuning.studies.inspecting import (
     inspect_server,
     waiting_text,
 )
+from tuning.studies.lifecycle import cancel_study
 from tuning.studies.request import BadRequest
 from tuning.studies.scheduler import EXECUTE, INSPECT, advance_host
 
@@ -151,6 +152,14 @@ def measured_run(host: Host) -> tuple[Study, Run]:
     run = study.slots.order_by("order")[0].run
     Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
     return study, run
+
+
+def test_what_is_cancelled_ends_although_an_inspection_waits(host: Host, sent: Sent) -> None:
+    study = factories.make_study(device=factories.make_device(host=host))
+    inspect_again(host)  # and another advisor measures on this machine
+    cancel_study(study)
+    study.refresh_from_db()
+    assert (study.state, study.reason_code) == (StudyState.CANCELLED, "cancelled")
 
 
 def test_an_inspection_waits_for_the_run_and_the_next_run_for_it(host: Host, sent: Sent) -> None:

@@ -266,7 +266,10 @@ def test_the_last_poll_stops_the_polling(admin_client: Client) -> None:
 
 def test_preparing_shows_the_loading(admin_client: Client) -> None:
     study = factories.make_study(
-        state=StudyState.PREPARING, preparing_fraction=0.4, preparing_text="warehouse 4 of 10"
+        state=StudyState.PREPARING,
+        started_at=timezone.now(),
+        preparing_fraction=0.4,
+        preparing_text="warehouse 4 of 10",
     )
     text = page(admin_client, study)
     assert "Warehouse 4 of 10" in text

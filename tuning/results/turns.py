@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from django.db.models import Case, DateTimeField, Value, When
+from django.db.models import Case, DateTimeField, OrderBy, Value, When
 from django.db.models.functions import Coalesce
 
 from benchmarks.jobs.heartbeat import CANCELLED
 from tuning.models import StudyState
 
 
-def in_turn() -> tuple[Case, Case, str]:
+def in_turn() -> tuple[Case, OrderBy, str]:
     """For `order_by`: those to be closed, then what has begun, then what waits.
 
     One that was resumed or extended continues after those that are running, so that none of their
-    blocks is interrupted.
+    blocks is interrupted. One whose worker has not begun to prepare it comes after them.
     """
     return (
         Case(
@@ -26,6 +26,6 @@ def in_turn() -> tuple[Case, Case, str]:
             When(state=StudyState.QUEUED, then=Value(None)),
             default=Coalesce("resumed_at", "started_at"),
             output_field=DateTimeField(),
-        ),
+        ).asc(nulls_last=True),
         "id",
     )

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Coalesce, Now
 
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.progress import LoadProgress
@@ -47,8 +48,8 @@ class PreparationKind(JobKind[Study]):
         return Study.objects.select_related("server")
 
     def claimed(self) -> Values:
-        """Nothing but the claim: its state says already that it is prepared."""
-        return {}
+        """When it began; its state says already that it is prepared."""
+        return {"started_at": Coalesce("started_at", Now())}
 
     def work(self, job: Job[Study]) -> Ending:
         study = job.row

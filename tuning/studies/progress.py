@@ -106,7 +106,7 @@ def _unfinished(study: Study, slots: Sequence[SlotState], counted: StudyProgress
     counted = replace(
         counted, runs_total=done + forecast.runs, runs_to_confirm=forecast.runs_to_confirm
     )
-    if study.state == StudyState.QUEUED:
+    if study.state != StudyState.RUNNING and study.started_at is None:
         return counted
     is_again = study.state == StudyState.PREPARING and done > 0
     if study.state == StudyState.PREPARING and not is_again:

@@ -82,24 +82,23 @@ def advance_host(host_id: int) -> None:
     writes does not show beside that.
     """
     seen = seen_on(host_id)
-    if seen.inspection and _send_inspection(host_id):
-        return
-    serves = seen.load and _send_load(host_id)
+    inspects = seen.inspection and _send_inspection(host_id)
     # For a run that is measured all waits but what a user cancelled, as at nearly every call: to
     # find the next study takes ten times as long.
-    if seen.measured and not seen.cancelled:
+    if (inspects or seen.measured) and not seen.cancelled:
         return
+    is_busy = inspects or (seen.load and _send_load(host_id))
     while study := _next_study(host_id):
-        if study.state == StudyState.QUEUED and not serves and _send_probe(host_id):
+        if study.state == StudyState.QUEUED and not is_busy and _send_probe(host_id):
             return
         turn = _take_turn(study)
         if turn.ended:
             _learn(study, learn_slowdowns)
-        if turn.task and not study.host.is_drained and not serves:
+        if turn.task and not study.host.is_drained and not is_busy:
             _send(turn.task, turn.row_id, study.host)
         if not turn.ended:
             return
-    if not serves:
+    if not is_busy:
         _send_probe(host_id)
 
 
@@ -274,7 +273,7 @@ def _decide(study: Study, prepared: PreparedAnswer | None) -> _Turn:
     if study.state != StudyState.RUNNING and study.host.is_drained:
         return _Turn()
     if study.state == StudyState.QUEUED:
-        Study.objects.filter(pk=study.pk).update(state=StudyState.PREPARING, started_at=Now())
+        Study.objects.filter(pk=study.pk).update(state=StudyState.PREPARING)
     if study.state != StudyState.RUNNING:
         return _Turn(task=PREPARE, row_id=study.pk)
     # Before anything else: a study whose last run was interrupted has not ended.

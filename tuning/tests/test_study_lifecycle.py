@@ -31,7 +31,7 @@ from benchmarks.jobs.sweep import CLEARINGS, SILENT_SWEEPS
 from benchmarks.measurement.metrics import BytesSource, Metrics
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
-from benchmarks.models import Run, RunState
+from benchmarks.models import Host, Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial
@@ -47,6 +47,7 @@ from tuning.studies import preparation as prepare
 from tuning.studies import scheduler as dispatch
 from tuning.studies import trials as gatekeeping
 from tuning.studies.early_stop import cut_rule_of
+from tuning.studies.events import EventKind, study_events
 from tuning.studies.jobs import KINDS
 from tuning.studies.lifecycle import cancel_study, create_study
 from tuning.studies.pausing import resume_study
@@ -165,6 +166,20 @@ def test_a_new_study_has_its_rows_and_asks_for_its_dataset(
     assert study.state == StudyState.PREPARING
     assert sent == [(PREPARE, study.pk, study.host.queue)]
     assert [c.name for c in study.candidates.all()] == ["server-default", "mine"]
+
+
+def test_nothing_is_said_to_have_begun_before_a_worker_has_begun_it(study: Study) -> None:
+    Host.objects.update(idle_reason="its version is another one")
+    study.refresh_from_db()
+    assert "takes no work" in study_progress(study).text
+    Host.objects.update(idle_reason="")
+    study = Study.objects.get(pk=study.pk)  # another advisor measures on the machine
+    assert study_progress(study).text == "waiting for the host"
+    assert [one.kind for one in study_events(study)] == [EventKind.REQUESTED]
+    prepare_study(study.pk)
+    study.refresh_from_db()
+    kinds = [one.kind for one in study_events(study)]
+    assert kinds == [EventKind.PREPARING, EventKind.REQUESTED]
 
 
 def test_the_first_block_is_queued_when_the_gate_has_spoken(study: Study) -> None:
