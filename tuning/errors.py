@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from benchmarks.counted import counted
+
 
 class TuningError(Exception):
     """An expected failure: `code` is a stable word for programs, `str(error)` for people.
@@ -45,7 +47,7 @@ class InvalidConfig(TuningError):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
         more = len(self.problems) - 1
-        tail = f" (and {more} more problem{'s' if more > 1 else ''})" if more else ""
+        tail = f" (and {counted(more, 'more problem')})" if more else ""
         super().__init__("invalid_config", f"{self.problems[0]}{tail}")
 
 

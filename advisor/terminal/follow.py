@@ -123,7 +123,7 @@ class _Line:
         where = f", on {state.device}" if state.device else ""
         parts = [f"{state.text}{where}", *_standing(state), _eta(self.study, state)]
         text = "; ".join(part for part in parts if part)
-        self._say(f"{self._host}{state.fraction:4.0%} {text}")
+        self._say(f"{self._host}{state.fraction * 100:3.0f} % {text}")
         self._logged = time.monotonic()
 
     def _look_for_the_worker(self) -> None:

@@ -17,7 +17,7 @@ from advisor.wording.lines import line_rows
 from advisor.wording.searches import warm_start_text
 from advisor.wording.spaces import knob_text
 from advisor.wording.words import MAY_COST
-from benchmarks.counted import counted
+from benchmarks.counted import counted, percent
 from benchmarks.models import RunState
 from tuning.configs.notes import Action
 from tuning.export.lines import Line, lines_of
@@ -266,10 +266,11 @@ def _evidence(board: Board) -> Iterator[str]:
             yield f"{name} left the race after block {after}: {row.left.reason}."
     analysis = board.for_advice.analysis
     if analysis.floor is not None:
-        floor = f"{analysis.floor:.1%}"
+        floor = percent(analysis.floor, 1)
         yield f"Noise floor {floor}: how much the same config, entered twice, can differ."
     if analysis.run_noise is not None:
-        yield f"Run noise {analysis.run_noise:.1%}: the standard deviation of a single run."
+        noise = percent(analysis.run_noise, 1)
+        yield f"Run noise {noise}: the standard deviation of a single run."
     for one in board.fresh_pairs:
         if one.found:
             yield one.found.sentence

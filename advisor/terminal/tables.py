@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from advisor.wording.hosts import STATE_WORDS
+from benchmarks.counted import percent
 from tuning.models import Study
 from tuning.results.known_hosts import KnownHost
 from tuning.studies.progress import study_progress
@@ -58,7 +59,7 @@ def _job(known: KnownHost) -> str:
 
 def _progress(study: Study) -> str:
     state = study_progress(study)
-    return f"{state.fraction:.0%} {state.text}"
+    return f"{percent(state.fraction)} {state.text}"
 
 
 def _moment(at: datetime | None) -> str:

@@ -111,7 +111,7 @@ def test_a_model_that_is_asked_for_again_is_the_same_with_the_same_files(templat
 @pytest.mark.usefixtures("host")
 def test_a_file_with_more_than_the_real_memory_is_refused() -> None:
     mine = ("mine", b"[mysqld]\ninnodb_buffer_pool_size = 60G\n")
-    with pytest.raises(Exception, match=r"more than 85% of the 44\.7 GiB"):
+    with pytest.raises(Exception, match=r"more than 85 % of the 44\.7 GiB"):
         create_study(asked(template="compare", configs=[mine]))
 
 
@@ -257,7 +257,7 @@ def test_the_form_asks_for_it_and_refuses_beside_the_fields(
     assert status == 302
     study = Study.objects.get()
     page = admin_client.get(f"/studies/{study.pk}/").content.decode()
-    assert "48 GB of memory for 200 GB of data (24%)" in page
+    assert "48 GB of memory for 200 GB of data (24 %)" in page
 
 
 @pytest.mark.usefixtures("host")

@@ -69,7 +69,7 @@ def test_intervals_ties_race_noise_and_confirmation_are_reported() -> None:
     assert "+38.9 % +34 to +44" in text
     assert "Rank 1 is shared: whitepaper-3 and whitepaper-a are tied." in text
     assert "whitepaper-1 left the race after block 3: measurably below" in text
-    assert "Noise floor 2.1%" in text
+    assert "Noise floor 2.1 %" in text
     assert "Confirmed: whitepaper-3 +" in text
     assert "12/12 OK" in text
 

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.db.models.fields.json import KT
 
+from benchmarks.counted import plural
 from benchmarks.drivers.protocol import Driver, Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.drivers.tpcc_mysql import NOT_ENCRYPTED
@@ -108,7 +109,7 @@ def planned(
     if not load_hosts:
         yield plan_for(job.row, name)
         return
-    job.report(step=f"waiting for the load host{'s' if len(load_hosts) > 1 else ''}")
+    job.report(step=f"waiting for the {plural(len(load_hosts), 'load host')}")
 
     def take() -> AbstractContextManager[Sequence[LoadDesk]]:
         return load_desks(job.row, load_hosts, wake=wake, should_stop=job.should_stop)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from benchmarks.counted import plural
 from benchmarks.drivers.checks import GRACE_S
 from benchmarks.drivers.protocol import DriverResult, Load, Phase, Target
 from benchmarks.errors import RunFailed
@@ -168,7 +169,7 @@ def _run(
                 # A driver that does not end is stopped there, sooner: not the config's doing.
                 raise RunFailed(
                     Outcome.LOST,
-                    f"No end of the load host{'s' if len(late) > 1 else ''} {', '.join(late)},"
+                    f"No end of the {plural(len(late), 'load host')} {', '.join(late)},"
                     " which had to be stopped.",
                 )
             time.sleep(min(pause_s, _POLL_S))

@@ -59,7 +59,7 @@ def _follow(api: Api, gate: dict[str, Any]) -> dict[str, Any]:
     said = ""
     try:
         while gate["verdict"] == "running":
-            text = f"{gate['progress']['fraction']:4.0%} {gate['progress']['text']}"
+            text = f"{gate['progress']['fraction'] * 100:3.0f} % {gate['progress']['text']}"
             if text != said:
                 print(text, file=sys.stderr, flush=True)
                 said = text

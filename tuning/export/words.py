@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.counted import counted
+from benchmarks.counted import counted, percent
 from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
@@ -57,7 +57,7 @@ def measured(effect: Effect, facts: ExportFacts) -> str:
 def _times(interval: Interval | None) -> str:
     if interval is None:
         return "no interval was computed"
-    return f"{interval.confidence:.0%} interval {interval.low:.3f} to {interval.high:.3f}"
+    return f"{percent(interval.confidence)} interval {interval.low:.3f} to {interval.high:.3f}"
 
 
 def _seen_in(effect: Effect) -> str:
@@ -115,7 +115,8 @@ def sized_back(line: Line, model: ScaleModel) -> str:
     here, there = (readable_value(line.knob, value) for value in (line.value, line.in_model))
     share = ""
     if line.name == POOL:
-        share = f" ({int(line.value) / model.memory_bytes:.0%} of {size_text(model.memory_bytes)})"
+        of = percent(int(line.value) / model.memory_bytes)
+        share = f" ({of} of {size_text(model.memory_bytes)})"
     asked = (
         "" if line.default is None or not same(line.default, line.in_model) else ", its default,"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
+from benchmarks.counted import percent
 from tuning.configs.effective.expected import GIB
 from tuning.configs.effective.memory import size as in_words
 from tuning.configs.effective.variables import INSTANCES, MAX_CONNECTIONS
@@ -23,9 +24,8 @@ def pool_of_memory(share: float, source: str) -> Rule:
         memory = draft.situation.resources.memory_bytes
 
         def reason(size: int) -> str:
-            return (
-                f"{size / memory:.0%} of the {in_words(memory)} of memory that the server may use"
-            )
+            of = percent(size / memory)
+            return f"{of} of the {in_words(memory)} of memory that the server may use"
 
         draft.set_pool(memory * share, reason, source)
 
@@ -43,7 +43,8 @@ def pool_of_data(times: float, most: float, source: str) -> Rule:
             data = resources.data_bytes
             if size >= data:
                 return f"{size / data:.1f} times the {in_words(data)} of data, so that it can grow"
-            return f"holds {size / data:.0%} of the {in_words(data)} of data, as the memory allows"
+            of = percent(size / data)
+            return f"holds {of} of the {in_words(data)} of data, as the memory allows"
 
         draft.set_pool(wanted, reason, source)
 

@@ -6,8 +6,8 @@ from math import ceil, isfinite
 
 from benchmarks.counted import counted
 from tuning.export.gate_files import percent_text
+from tuning.statistics.aim import metric_name
 from tuning.statistics.gate import (
-    LIMIT_NAMES,
     MAX_FORESEEN,
     GateResult,
     LimitResult,
@@ -30,7 +30,7 @@ def reason_of(judged: GateResult, fault: str, pair_s: float) -> str:
 
 def limit_sentence(found: LimitResult) -> str:
     """As `p95 +1.2 % (-0.8 % to +3.1 %), allowed is at most +5 %`."""
-    name, allowed = LIMIT_NAMES[found.limit.metric], found.limit.allowed
+    name, allowed = metric_name(found.limit.metric), found.limit.allowed
     if found.ratio is None:
         return f"{name} has {counted(found.pairs, 'pair')} with figures, allowed is {allowed}"
     change, low, high = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.counted import percent
 from benchmarks.datasets.rules import estimated_bytes
 from benchmarks.models import Device, Workload
 from tuning.models import Study
@@ -22,7 +23,7 @@ def proportion_text(study: Study, device: Device, workload: Workload) -> str:
         return ""
     data = estimated_bytes(workload.warehouses)
     share = memory / data
-    times = f"{share:.0%}" if share < 2 else f"{share:,.0f} times the data"
+    times = percent(share) if share < 2 else f"{share:,.0f} times the data"
     return (
         f"{size_text(memory)} of memory for {size_text(data)} of data ({times}). If your server "
         "has another proportion, state its data size and memory, and a study keeps it."

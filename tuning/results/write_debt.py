@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.counted import counted
+from benchmarks.counted import counted, percent
 from benchmarks.models import RunState
 from tuning.models import Candidate, SlotPurpose
 from tuning.results.boards import Board
@@ -68,7 +68,7 @@ def debt_sentence(debtors: Sequence[Debtor]) -> str:
     marked = sum(one.marked for one in debtors)
     named = [
         f"{one.candidate.name} {one.marked} of {counted(one.runs, 'run')} "
-        f"({one.put_off:.0%} of its writes)"
+        f"({percent(one.put_off)} of its writes)"
         for one in debtors[:_MAX_NAMED]
     ]
     if more := len(debtors) - len(named):

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from math import ceil
 from typing import Any
 
+from benchmarks.counted import percent
 from benchmarks.emulation.profile import scale_model_text
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.expected import DEFAULT_CHUNK, FIXED_CHUNKS_UNTIL, MIB
@@ -83,9 +84,10 @@ class ScaleModel:
             else "memory could not be limited here, so only the buffer pool is scaled, and every "
             "config bypasses the page cache with O_DIRECT"
         )
+        share = percent(self.memory_bytes / self.data_bytes)
         return (
             f"S{self.title[1:]}: {size_text(self.memory_bytes)} of memory for "
-            f"{size_text(self.data_bytes)} of data ({self.memory_bytes / self.data_bytes:.0%}), "
+            f"{size_text(self.data_bytes)} of data ({share}), "
             f"measured as {size_text(self.model_memory_bytes)} for "
             f"{size_text(self.model_data_bytes)} ({self.warehouses} warehouses); {held}."
         )

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.counted import percent
+from tuning.statistics.aim import metric_name
 from tuning.statistics.data import Metric
 from tuning.statistics.looks import FIRST_LOOK, MAX_LOOKS, Floats, bounds, growing
 
@@ -30,7 +32,7 @@ MAX_LOSS = 0.9
 # More pairs than this are no plan.
 MAX_FORESEEN = 1000
 
-#: How a metric is called in a limit, as `p95 +5 %`.
+#: How a metric is called where a limit is typed.
 LIMIT_NAMES = {
     Metric.TPMP: "tpmP",
     Metric.P95: "p95",
@@ -57,7 +59,7 @@ class Limit:
     def __post_init__(self) -> None:
         """Raises ValueError for a loss that is no limit."""
         if not 0 < self.loss <= MAX_LOSS:
-            raise ValueError(f"a limit is more than 0 % and at most {MAX_LOSS:.0%}")
+            raise ValueError(f"a limit is more than 0 % and at most {percent(MAX_LOSS)}")
 
     @property
     def margin(self) -> float:
@@ -67,7 +69,13 @@ class Limit:
     @property
     def text(self) -> str:
         """As `tpmP at least -3 %`."""
-        return f"{LIMIT_NAMES[self.metric]} {self.allowed}"
+        return f"{metric_name(self.metric)} {self.allowed}"
+
+    @property
+    def typed(self) -> str:
+        """As `parse` takes it: `tpmP -3%`."""
+        sign = "-" if self.metric.more_is_better else "+"
+        return f"{LIMIT_NAMES[self.metric]} {sign}{self.loss * 100:g}%"
 
     @property
     def allowed(self) -> str:

@@ -190,7 +190,7 @@ def test_keeping_the_baseline_gives_a_file_of_comments_only() -> None:
 
 def test_an_interval_is_shown_once_there_is_one() -> None:
     effect = dataclasses.replace(EFFECT, interval=Interval(1.31, 1.52, 0.95))
-    assert "95% interval 1.310 to 1.520" in flat(render(effects=[effect]))
+    assert "95 % interval 1.310 to 1.520" in flat(render(effects=[effect]))
 
 
 def test_figures_that_are_missing_are_not_invented() -> None:

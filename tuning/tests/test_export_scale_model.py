@@ -50,7 +50,7 @@ def test_a_pool_of_70_percent_of_the_model_is_one_of_70_percent_of_the_server() 
     assert knobs == {POOL: f"{31 * GIB}", REDO: f"{2 * GIB}"}
     assert int(knobs[POOL]) / (48 * GB) == pytest.approx(IN_MODEL / (240 * MB), abs=0.02)
     said = flat(text)
-    assert "Measured as 160M in the scale model 1:200, which is 31G here (69% of 48 GB)" in said
+    assert "Measured as 160M in the scale model 1:200, which is 31G here (69 % of 48 GB)" in said
     assert "Proportion: Scale model 1:200: 48 GB of memory for 200 GB of data" in said
     assert "every figure is from the scale model 1:200" in said
     assert "size it for your own data" not in said
@@ -85,7 +85,7 @@ def test_every_format_has_the_sized_value(name: str) -> None:
 
 
 def test_every_format_says_what_was_measured_in_the_model() -> None:
-    both = "Measured as 160M in the scale model 1:200, which is 31G here (69% of 48 GB)"
+    both = "Measured as 160M in the scale model 1:200, which is 31G here (69 % of 48 GB)"
     assert both in flat(text_of(of_model(), "sql"))
     assert both in flat(text_of(of_model(), "diff", current=b"[mysqld]\nport = 3306\n"))
     waits = of_model(

@@ -130,8 +130,8 @@ def test_values_take_the_form_that_the_server_shows(line: str, name: str, value:
         # what this server lacks
         ("innodb_log_file_size = 1G", "removed in 9.0.0.; use innodb_redo_log_capacity"),
         ("query_cache_size = 0", "removed in 8.0.3"),
-        ("innodb_empty_free_list_algorithm = backoff", "only Percona Server has it"),
-        ("innodb_data_file_buffering = OFF", "only MariaDB has it"),
+        ("innodb_empty_free_list_algorithm = backoff", "only in Percona Server"),
+        ("innodb_data_file_buffering = OFF", "only in MariaDB"),
         # what needs another data directory
         ("innodb_page_size = 8K", "fixed when the data directory is made; the dataset has 16384"),
         ("lower_case_table_names = 1", "fixed when the data directory is made"),

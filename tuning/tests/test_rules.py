@@ -84,7 +84,7 @@ def test_memory_counts_pool_buffers_and_the_workloads_connections() -> None:
     found = broken(f"innodb_buffer_pool_size={3 * GIB} sort_buffer_size={16 * MIB}", MYSQL97, host)
     assert "buffer pool 3.0 GiB" in found["innodb_buffer_pool_size"]
     assert "100 connections of" in found["innodb_buffer_pool_size"]
-    assert "more than 85% of the 4.0 GiB" in found["innodb_buffer_pool_size"]
+    assert "more than 85 % of the 4.0 GiB" in found["innodb_buffer_pool_size"]
     assert list(broken(f"sort_buffer_size={64 * MIB}", MYSQL97, host)) == ["sort_buffer_size"]
     assert not broken(f"sort_buffer_size={64 * MIB}", MYSQL97, HostFacts(connections=100))
     assert broken(f"innodb_log_buffer_size={4 * GIB - 1}", MYSQL97, host)

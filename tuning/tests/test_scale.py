@@ -86,7 +86,7 @@ def test_the_redo_log_is_not_scaled() -> None:
 
 def test_the_note_says_both_sizes() -> None:
     [note] = [n for n in scaled("whitepaper-1", 1000 * MIB).notes if n.name.endswith("pool_size")]
-    assert note.detail == "3G for 50G of data (6%) becomes 60M for 1000M (6%)"
+    assert note.detail == "3G for 50G of data (6 %) becomes 60M for 1000M (6 %)"
 
 
 def test_the_server_default_is_left_alone() -> None:

@@ -740,7 +740,7 @@ def test_a_search_for_response_times_races_and_is_confirmed_by_them(
     (answer,) = result.recommendations
     text = " ".join(result.export(answer, ExportRequest()).text.replace("#", "").split())
     assert "Origin: made by the search of this study; why it was tried then: " in text
-    assert "times the p95 response time (95% interval 0." in text
+    assert "times the p95 response time (95 % interval 0." in text
     assert "which decided; 0.9" in text
     (effect,) = result.evidence(answer).effects
     assert re.fullmatch(

@@ -133,7 +133,7 @@ def test_a_candidate_that_is_behind_leaves_and_the_winner_is_confirmed_in_fresh_
     assert found.low < 1.2 < found.high
     assert 1.15 < found.ratio_to_baseline < 1.25
     assert "Confirmed: fast" in found.verdict
-    assert f"(in {len(pairs) // 2} fresh pairs; 95% interval" in " ".join(
+    assert f"(in {len(pairs) // 2} fresh pairs; 95 % interval" in " ".join(
         StudyResult(study).export(found, ExportRequest()).text.replace("#", "").split()
     )
     blocks = study.slots.filter(purpose=SlotPurpose.BLOCK)

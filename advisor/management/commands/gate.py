@@ -56,7 +56,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        limits = ", ".join(limit.text for limit in DEFAULT_LIMITS)
+        limits = ", ".join(limit.typed for limit in DEFAULT_LIMITS)
         parser.add_argument("--name", default="gate", help="its history goes by this")
         parser.add_argument(
             "--config", metavar="FILE|NAME", help="the candidate: a my.cnf, or as --baseline"

@@ -21,7 +21,7 @@ from advisor.charts.comparison import (
     over_seconds_figure,
 )
 from advisor.charts.figure import Figure
-from benchmarks.counted import counted
+from benchmarks.counted import counted, plural
 from benchmarks.datafiles import STRICT, read_data_file
 from benchmarks.models import Sample
 from benchmarks.ready_query import ReadyQuery
@@ -48,7 +48,7 @@ class ChartWords:
     def repeats(self) -> str:
         """The whitepaper's figures, as people cite them."""
         numbers = " and ".join(map(str, self.figures))
-        return f"Figure{'s' if len(self.figures) > 1 else ''} {numbers}"
+        return f"{plural(len(self.figures), 'Figure')} {numbers}"
 
 
 CHARTS = read_data_file(Path(__file__).with_name("charts.yaml"), tuple[ChartWords, ...])

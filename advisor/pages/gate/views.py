@@ -17,7 +17,7 @@ from advisor.pages.gate.charts import gate_figures
 from advisor.pages.history.shifts import gate_rows
 from tuning.results.gate_facts import gate_facts, gates
 from tuning.results.gate_history import gate_history
-from tuning.statistics.gate import LIMIT_NAMES
+from tuning.statistics.aim import metric_name
 from tuning.studies.glance import glance
 from tuning.studies.progress import study_progress
 
@@ -45,7 +45,7 @@ def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The verdict with its limits, then the history of the name."""
     context = _live(request, pk, glance(pk))
     history = gate_history(context["gate"])
-    names = [LIMIT_NAMES[metric] for metric in history.metrics]
+    names = [metric_name(metric) for metric in history.metrics]
     more = {
         "history": history,
         "names": names,

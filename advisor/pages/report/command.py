@@ -11,7 +11,7 @@ from benchmarks.models import BinaryLog, Workload
 from tuning.models import Study
 from tuning.results.study_result import StudyResult
 from tuning.scale_model.model import ScaleModel
-from tuning.statistics.gate import LIMIT_NAMES, GatePlan
+from tuning.statistics.gate import GatePlan
 from tuning.studies.again import search_again
 from tuning.studies.named_configs import DEFAULTS
 from tuning.studies.request import SearchRequest
@@ -78,9 +78,7 @@ def _gate(result: StudyResult, plan: GatePlan) -> list[tuple[str, ...]]:
         config, server = ("baseline", "baseline-server") if one.is_baseline else _CANDIDATE
         stored = one.config.hash[:12] if one.config.knobs else DEFAULTS
         options += [(f"--{config}", stored), (f"--{server}", one.measured_on.path)]
-    for limit in plan.limits:
-        sign = "-" if limit.metric.more_is_better else "+"
-        options.append(("--limit", f"{LIMIT_NAMES[limit.metric]} {sign}{limit.loss * 100:g}%"))
+    options += [("--limit", limit.typed) for limit in plan.limits]
     options += [("--confidence", f"{plan.confidence * 100:g}"), ("--pairs", str(plan.max_pairs))]
     options += [("--host", study.host.name)]
     options += [("--device", one.data_dir) for one in result.devices.values()]

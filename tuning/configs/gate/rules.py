@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from benchmarks.counted import percent
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.memory import MAX_SHARE, largest_cause, memory_need, size
 from tuning.configs.effective.variables import (
@@ -156,7 +157,7 @@ def _memory(expected: Expected) -> Broken | None:
         return None
     return (
         largest_cause(expected, need, connections),
-        f"the server may use {need.text(connections)}, which is more than {MAX_SHARE:.0%} "
+        f"the server may use {need.text(connections)}, which is more than {percent(MAX_SHARE)} "
         f"of the {size(budget)} of memory available here",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from benchmarks.counted import counted
+from benchmarks.counted import counted, percent
 from tuning.catalogue.resources import HostResources, Resource
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.expected import DEFAULT_CHUNK, GIB, MIB, Expected
@@ -121,15 +121,15 @@ def _said(rule: Scaling, preset: Preset, value: int, resources: HostResources) -
     published = paper_number(preset.knobs[rule.knob])
     if rule.of is Resource.DATA and rule.steps:
         data = resources.data_bytes
-        return f"{value // MIB}M for {data // MIB}M of data ({value / data:.0%})"
+        return f"{value // MIB}M for {data // MIB}M of data ({percent(value / data)})"
     if rule.of is Resource.DATA:
         assumed, data_bytes = preset.data_bytes or 1, resources.data_bytes
         return (
             f"{published // 1024**3}G for {assumed // 1024**3}G of data "
-            f"({published / assumed:.0%}) becomes {value // MIB}M for {data_bytes // MIB}M "
-            f"({value / data_bytes:.0%})"
+            f"({percent(published / assumed)}) becomes {value // MIB}M for {data_bytes // MIB}M "
+            f"({percent(value / data_bytes)})"
         )
     if rule.of is Resource.MEMORY:
         memory = resources.memory_bytes
-        return f"{value // MIB}M for {memory // MIB}M of memory ({value / memory:.0%})"
+        return f"{value // MIB}M for {memory // MIB}M of memory ({percent(value / memory)})"
     return f"{readable(value)} for {counted(resources.logical_cpus, 'CPU')}"

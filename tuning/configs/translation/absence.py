@@ -25,7 +25,7 @@ def _history(knob: Knob, facts: Facts, version: Version) -> str:
     owners = [FLAVOUR_NAMES[flavour] for flavour, other in knob.flavours.items() if other.default]
     if not owners:
         return ""
-    return f" (only {' and '.join(owners)} {'has' if len(owners) == 1 else 'have'} it)"
+    return f" (only in {' and '.join(owners)})"
 
 
 def _text(version: Version) -> str:

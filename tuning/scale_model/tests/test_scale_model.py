@@ -58,7 +58,7 @@ def test_memory_stands_to_the_data_as_on_the_real_server() -> None:
     assert MODEL.model_memory_bytes == 240 * MB
     assert MODEL.limit_bytes == 790 * MB
     assert (
-        "48 GB of memory for 200 GB of data (24%), measured as 240 MB for 1 GB" in MODEL.sentence
+        "48 GB of memory for 200 GB of data (24 %), measured as 240 MB for 1 GB" in MODEL.sentence
     )
 
 

@@ -44,9 +44,9 @@ def pairs(gain: float, count: int, noise: float = 0.02, seed: int = 1) -> list[P
         (
             "path-length=+2.5%",
             Limit(Metric.SERVER_PATH_LENGTH, 0.025),
-            "path-length at most +2.5 %",
+            "path length at most +2.5 %",
         ),
-        ("path_length:+5", Limit(Metric.SERVER_PATH_LENGTH, 0.05), "path-length at most +5 %"),
+        ("path_length:+5", Limit(Metric.SERVER_PATH_LENGTH, 0.05), "path length at most +5 %"),
     ],
 )
 def test_a_limit_is_read_and_shown(text: str, limit: Limit, shown: str) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks.counted import percent
 from tuning.tests.search_bench.methods import (
     Config,
     Make,
@@ -96,7 +97,7 @@ def line(name: str, found: Summary, searches: int) -> tuple[str, ...]:
     return (
         name,
         reached,
-        f"{found.reached_share:.0%}",
+        percent(found.reached_share),
         *(f"{100 * found.regret[look]:.1f} %" for look in found.regret),
         f"{round(found.worse * searches)} of {searches}",
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from benchmarks.counted import percent
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import GatePlan, Limit, first_crossings, intervals
 from tuning.statistics.looks import growing
@@ -86,8 +87,8 @@ def gates(studies: int) -> Table:
         f"Gates of at most {USUAL.max_pairs} pairs with the limit {USUAL.limits[0].text}. "
         f"Promised: an equal candidate fails in at most {_percent(MAX_ERRORS)}, one exactly at "
         f"the limit passes and fails in {_percent(MAX_ERRORS)} each (within one percent, as "
-        f"{studies} gates tell it); at 5 % noise at most {MAX_PAIRS_SHARE:.0%} of the pairs of a "
-        "t-test with a fixed number of pairs that decides as often (last columns).",
+        f"{studies} gates tell it); at 5 % noise at most {percent(MAX_PAIRS_SHARE)} of the pairs "
+        "of a t-test with a fixed number of pairs that decides as often (last columns).",
         [
             "noise",
             "equal: fails",
@@ -95,10 +96,10 @@ def gates(studies: int) -> Table:
             "pairs",
             "at the limit: passes",
             "at the limit: fails",
-            f"-{LOSS:.0%}: fails",
+            f"-{percent(LOSS)}: fails",
             "pairs",
             "share of the pairs: equal",
-            f"-{LOSS:.0%}",
+            f"-{percent(LOSS)}",
         ],
     )
     for scenario in scenarios():
@@ -146,10 +147,11 @@ def few_pairs(studies: int) -> Table:
     noise = sqrt(2) * scenario.typical
     table = Table(
         f"Gate of {FEW} pairs",
-        f"How often a candidate that loses {LOSS:.0%} fails within {FEW} pairs at 5 % noise. "
-        f"Promised for the limit of {PROMISED_LIMIT:.0%}: at least {_percent(MIN_FOUND)}. With "
-        f"the limit of {LIMITS[-1]:.0%} no test of {FEW} pairs that errs as seldom can do it: the "
-        "last columns are those of a single look at all of them, also if the noise were known.",
+        f"How often a candidate that loses {percent(LOSS)} fails within {FEW} pairs at 5 % noise. "
+        f"Promised for the limit of {percent(PROMISED_LIMIT)}: at least {_percent(MIN_FOUND)}. "
+        f"With the limit of {percent(LIMITS[-1])} no test of {FEW} pairs that errs as seldom can "
+        "do it: the last columns are those of a single look at all of them, also if the noise "
+        "were known.",
         ["limit", "found", "pairs", "t-test after the last pair", "known noise"],
     )
     for loss in LIMITS:
@@ -170,7 +172,7 @@ def few_pairs(studies: int) -> Table:
         )
         table.check(
             loss != PROMISED_LIMIT or found.failed >= MIN_FOUND,
-            f"{plan.limits[0].text}: {_percent(found.failed)} of -{LOSS:.0%} found",
+            f"{plan.limits[0].text}: {_percent(found.failed)} of -{percent(LOSS)} found",
         )
     return table
 
