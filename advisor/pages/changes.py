@@ -36,12 +36,14 @@ def changed(
     request: HttpRequest, page: str, pk: int, change: Callable[[], None], done: str, refused: str
 ) -> HttpResponse:
     """The row's page after the change, with `done`, or `refused` and the reason."""
+    match = request.resolver_match
+    view = match.url_name if match else ""  # for `focus_after`
     try:
         change()
     except (BenchmarkError, TuningError) as error:
-        messages.warning(request, f"{refused}: {error}.")
+        messages.warning(request, f"{refused}: {error}.", extra_tags=view)
     else:
-        messages.info(request, done)
+        messages.info(request, done, extra_tags=view)
     return redirect(page, pk=pk)
 
 

@@ -29,6 +29,7 @@ from advisor.tests.test_browser import (
     visitor,
     wait_until_unasked,
 )
+from benchmarks.models import Run, RunState
 from benchmarks.tests.made_up_host import this_host
 from tuning.models import Study, StudyState
 from tuning.studies.scheduler import advance_host
@@ -235,6 +236,9 @@ def test_two_users_at_once_see_what_the_other_did(
         expect(second.locator(state)).to_have_text("Measuring")
         first.get_by_label("Reason for the pause").fill("nightly backup")
         first.get_by_role("button", name="Pause study").click()
+        resume = first.get_by_role("button", name="Resume study")
+        expect(resume).to_be_focused()
+        expect(resume).to_have_accessible_description("Paused. The current run is finished first.")
         expect(second.locator(state)).to_have_text("Paused")
         expect(second.locator("#study-live")).to_contain_text("nightly backup")
         expect(second.get_by_role("button", name="Resume study")).to_be_visible()
@@ -242,15 +246,26 @@ def test_two_users_at_once_see_what_the_other_did(
         # Behind another tab the page does not follow: its button is of a moment ago.
         show(second, "hidden")
         second.wait_for_load_state("networkidle")
-        first.get_by_role("button", name="Resume study").click()
+        resume.press("Enter")
         expect(first.locator(state)).to_have_text("Measuring")
+        expect(first.get_by_role("button", name="Pause study")).to_be_focused()
         second.get_by_role("button", name="Resume study").click()
         said = second.get_by_text("The study was not resumed")
         expect(said).to_be_visible()
         expect(second.locator(state)).to_have_text("Measuring")
         assert other.complaints == []
         second.close()
+        first.once("dialog", lambda dialog: dialog.accept())
+        first.get_by_role("button", name="Cancel study").press("Enter")
+        expect(first.get_by_role("button", name="Cancel study")).to_be_focused()
+
+    def look_again() -> None:
+        # The part of the page in which the button was is another one by now.
+        expect(visitor.page.get_by_role("button", name="Run again")).to_be_focused()
 
     in_browser(look)
     study.refresh_from_db()
     assert not study.is_paused
+    Run.objects.filter(state=RunState.RUNNING).update(state=RunState.CANCELLED)
+    advance_host(study.host_id)
+    in_browser(look_again)

@@ -197,7 +197,8 @@ def study_extend(request: HttpRequest, pk: int) -> HttpResponse:
             study = study_for_page(pk)
             form.add_error("blocks", str(error))
         else:
-            messages.info(request, "Blocks are queued; the study is concluded again after them.")
+            said = "Blocks are queued; the study is concluded again after them."
+            messages.info(request, said, extra_tags="study-extend")
             return redirect("study-detail", pk=pk)
     context = study_context(study, request) | {"extend_form": form}
     return render(request, "studies/detail.html", context, status=400)
