@@ -141,8 +141,9 @@ def analyse_by(
         return {metric: analyse_table(found[0], metric) for metric in metrics}
     # They have the same rows and blocks, and a fit takes as long for several as for one.
     fitted = fit(np.concatenate([one.y for one in found]), found[0].treatment)
+    compared = compare(fitted, alpha)
     return {
-        metric: analyse_table(data, metric, alpha, changes, fitted.of(at))
+        metric: analyse_table(data, metric, alpha, changes, fitted.of(at), compared.of(at))
         for at, (metric, data) in enumerate(zip(metrics, found, strict=True))
     }
 
@@ -153,13 +154,16 @@ def analyse_table(
     alpha: float = ALPHA,
     changes: Mapping[str, int] = NO_CHANGES,
     fitted: Fit | None = None,
+    found: Contrasts | None = None,
 ) -> Analysis:
-    """Like `analyse`, for runs that are already arrays; `fitted` if they already are."""
+    """Like `analyse`, for runs that are already arrays; `fitted` and `found` if they already are
+    fitted and compared.
+    """
     if not data.blocks:
         nothing = tuple(Standing(name) for name in data.names)
         return Analysis(metric, data.names[0], nothing, None, None, None, 0, None, ())
     fitted = fitted or fit(data.y, data.treatment)
-    found = compare(fitted, alpha)
+    found = found or compare(fitted, alpha)
     standings = _standings(data, fitted, found, metric, 1 - alpha)
     best = int(found.winner()[0])
     winner = _simplest(data.names, found, best, changes)

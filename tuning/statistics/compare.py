@@ -7,6 +7,7 @@ differences in log units, oriented so that more is better.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +35,17 @@ class Contrasts:
     pair_half: Floats
     floor: Floats
 
-    @property
+    def of(self, study: int) -> Contrasts:
+        """Those of one study."""
+        one = slice(study, study + 1)
+        return Contrasts(self.effects[one], self.half[one], self.pair_half[one], self.floor[one])
+
+    @cached_property
     def better(self) -> Flags:
         """(studies, T): the interval excludes zero and the effect exceeds the noise floor."""
         return (self.effects > self.half) & (self.effects > self.floor[:, None])
 
-    @property
+    @cached_property
     def worse(self) -> Flags:
         """(studies, T): the whole interval lies below the baseline."""
         return self.effects < -self.half
@@ -55,11 +61,10 @@ class Contrasts:
 
         The treatment itself is included. A NaN difference is not tied: False.
         """
-        index = treatment[:, None]
-        mine = np.take_along_axis(self.effects, index, axis=1)
-        half = np.take_along_axis(self.pair_half, index[:, :, None], axis=1)[:, 0]
+        study = np.arange(len(treatment))
+        mine, half = self.effects[study, treatment], self.pair_half[study, treatment]
         with np.errstate(invalid="ignore"):
-            return np.abs(mine - self.effects) <= half
+            return np.abs(mine[:, None] - self.effects) <= half
 
 
 def compare(fit: Fit, alpha: float = ALPHA, candidates: int | None = None) -> Contrasts:

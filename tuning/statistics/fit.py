@@ -116,25 +116,26 @@ def fit(y: Floats, treatment: NDArray[np.int64], clip: float = CLIP) -> Fit:
     scale = median_of(np.abs(residual).reshape(len(y), -1), there.reshape(len(y), -1), axis=1)
     scale = np.maximum(scale / 0.6745 / np.sqrt(share), _TINY)
     scales = np.repeat(scale[:, None], design.count, axis=1)
-    expected = _expected_square(clip)
+    expected = np.maximum(run_df * _expected_square(clip), _TINY)
+    all_df = np.maximum(run_df.sum(axis=1), _TINY)
     for _ in range(_ITERATIONS):
         before = effect, block, scales
-        distance = np.abs(residual) / scales[:, treatment, None]
+        distance = np.abs(residual) / design.of_rows(scales)
         weight = np.where(there, np.minimum(1.0, clip / np.maximum(distance, _TINY)), 0.0)
         square = np.minimum(distance, clip) ** 2  # 0 where there is no run, as its residual is
-        own = scales**2 * design.per_treatment(square) / np.maximum(run_df * expected, _TINY)
-        common = (own * run_df).sum(axis=1) / np.maximum(run_df.sum(axis=1), _TINY)
+        own = scales**2 * design.per_treatment(square) / expected
+        common = (own * run_df).sum(axis=1) / all_df
         scales = np.sqrt(
             (CLIP_PRIOR * common[:, None] + run_df * own) / (CLIP_PRIOR + run_df) + _TINY**2
         )
         of_treatments = _divisor(design.per_treatment(weight))
         of_blocks = _divisor(weight.sum(axis=1))
         for _ in range(2):
-            block = ((value - effect[:, treatment, None]) * weight).sum(axis=1) / of_blocks
+            block = ((value - design.of_rows(effect)) * weight).sum(axis=1) / of_blocks
             effect = design.per_treatment((value - block[:, None, :]) * weight) / of_treatments
         residual = design.residual(value, effect, block)
         changes = map(np.subtract, before, (effect, block, scales))
-        if max(np.abs(change).max(initial=0) for change in changes) < _SETTLED:
+        if all(np.abs(change).max(initial=0) < _SETTLED for change in changes):
             break
     return _conclude(design, effect, block, residual, scales, clip, run_df)
 
@@ -150,7 +151,7 @@ def _conclude(
 ) -> Fit:
     """Pseudo-values and their variances (Huber's first proposal), moderated as limma does."""
     there, n, df = design.there, np.maximum(design.n, 1), np.maximum(design.df, 0.5)
-    limit = clip * scales[:, design.treatment, None]
+    limit = clip * design.of_rows(scales)
     within = (there & (np.abs(residual) < limit)).sum(axis=(1, 2)) / n
     within = np.maximum(within, 0.2)
     factor = (1 + (n - df) / n * (1 - within) / within) / within
@@ -165,7 +166,7 @@ def _conclude(
     clear = np.maximum(squares - mixed * pooled[:, None], 0) / np.maximum(own, _TINY)
     run_df = own**2 / np.maximum(own + mixed, _TINY)
     variances = (prior * pooled[:, None] + run_df * clear) / (prior + run_df)
-    fitted = effect[:, design.treatment, None] + block[:, None, :]
+    fitted = design.of_rows(effect) + block[:, None, :]
     known = design.estimable & np.isfinite(design.df)[:, None]
     return Fit(
         effects=np.where(known, effect - effect[:, :1], np.nan),
@@ -210,6 +211,10 @@ class _Design:
         size = np.maximum(met, 1.0)
         return np.maximum(self.runs - 1 - 2 * spread / size, 0), spread / size
 
+    def of_rows(self, values: Floats) -> Floats:
+        """(studies, rows, 1): of each row what its candidate has."""
+        return values.take(self.treatment, axis=1)[:, :, None]
+
     def per_treatment(self, values: Floats) -> Floats:
         """(studies, T): sums over the runs of each candidate."""
         return np.asarray(values.sum(axis=2) @ self.member)
@@ -228,7 +233,7 @@ class _Design:
         return np.stack(found, axis=1)
 
     def residual(self, values: Floats, effect: Floats, block: Floats) -> Floats:
-        fitted = effect[:, self.treatment, None] + block[:, None, :]
+        fitted = self.of_rows(effect) + block[:, None, :]
         return np.where(self.there, values - fitted, 0.0)
 
     def parts(self) -> Floats:

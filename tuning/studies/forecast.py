@@ -89,6 +89,7 @@ class Forecast:
         self._slots: dict[tuple[int, int], list[SlotState]] = {}
         for slot in slots:
             self._slots.setdefault(slot.place, []).append(slot)
+        self._known_s: dict[int, float] = {}
 
     def slots(self, place: Place) -> list[SlotState]:
         """The slots of the place, in order."""
@@ -362,6 +363,11 @@ class Forecast:
 
     def _run_s(self, place: Place) -> float:
         """Wall time of a run: the median of the successful ones, else an assumption."""
+        if place.number not in self._known_s:
+            self._known_s[place.number] = self._measured_s(place)
+        return self._known_s[place.number]
+
+    def _measured_s(self, place: Place) -> float:
         ok = [slot for slot in self.slots(place) if slot.state == RunState.OK]
         seen = [slot.wall_s - _longer_s(slot, place) for slot in ok if slot.wall_s is not None]
         return max(median(seen), planned_s(place)) if seen else expected_s(place)
