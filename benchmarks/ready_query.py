@@ -6,10 +6,11 @@ To have Django make a query takes several times as long as the database needs to
 from __future__ import annotations
 
 from copy import copy
+from enum import Enum
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
-from django.db.models import CharField, Func, Model, QuerySet, TextChoices
+from django.db.models import CharField, Func, IntegerField, Model, QuerySet, TextChoices
 from django.db.models.sql import UpdateQuery
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -19,11 +20,14 @@ ANY: Final = -4711
 _ANYTHING = ANY, str(ANY)
 
 
-def in_the_text(value: TextChoices) -> Func:
+def in_the_text(value: TextChoices | int) -> Func:
     """It as a constant of a query, not as a parameter.
 
-    Of nearly all runs the state is the same. Prepared for any state, PostgreSQL's plan suits none.
+    Of nearly all runs the state is the same. Prepared for any state, PostgreSQL's plan suits none;
+    nor does one for any config, of which one is in all studies and most are in one.
     """
+    if isinstance(value, int):
+        return Func(template=str(value), output_field=IntegerField())
     return Func(template=f"'{value}'", output_field=CharField())
 
 
@@ -35,8 +39,11 @@ class ReadyQuery(NamedTuple):
 
     @classmethod
     def of(cls, query: QuerySet[Any, Any]) -> ReadyQuery:
+        """States and other words of ours are constants of it, as by `in_the_text`."""
         text, parameters = query.query.sql_with_params()
-        return cls(text, tuple(parameters))
+        words = tuple(f"'{one}'" if isinstance(one, Enum) else "%s" for one in parameters)
+        others = tuple(one for one in parameters if not isinstance(one, Enum))
+        return cls(text.replace("%%", "%%%%") % words, others)
 
     @classmethod
     def updating(cls, query: QuerySet[Any, Any], **values: Any) -> ReadyQuery:

@@ -21,7 +21,7 @@ from django.db.models.fields.json import KT
 from benchmarks.measurement.fingerprint import UNKNOWN, comparable_facts
 from benchmarks.models import Device, Run, Server, Workload
 from tuning.models import Candidate, Study
-from tuning.results.baseline_runs import line_token, newest_studies, runs_of_baselines
+from tuning.results.baseline_runs import line_token, of_newest_studies, runs_of_baselines
 from tuning.statistics.change_points import MIN_POINTS, Level, levels
 from tuning.statistics.data import Metric
 from tuning.statistics.side_by_side import geometric_mean, mean_interval
@@ -210,24 +210,24 @@ def chosen_history(device: Device, token: str) -> tuple[list[Line], BaselineHist
 
 
 def baseline_history(device: Device, line: Line) -> BaselineHistory:
-    """The newest MAX_STUDIES studies; in five queries whatever their number."""
+    """The newest MAX_STUDIES studies; in four queries whatever their number."""
     there = runs_of_baselines().filter(
         device=device,
         workload=line.workload,
         candidate__config=line.config,
         run__server__flavour=line.flavour,
     )
-    newest = newest_studies(there)
     runs: dict[tuple[str, int], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in there.filter(study__in=newest).order_by("run").values(*_COLUMNS):
+    newest = of_newest_studies(there, line.studies)
+    for row in newest.order_by("run").values(*_COLUMNS):
         runs[row["run__comparability_key"], row["study"]].append(row)
-    studies = Study.objects.only("name", "gate").in_bulk(newest)
+    studies = Study.objects.only("name", "gate").in_bulk({study for _, study in runs})
     points = sorted(
         (_point(studies[study], key, rows) for (key, study), rows in runs.items()), key=_when
     )
     examples = {key: rows[-1]["run"] for (key, _), rows in runs.items()}
     series = _series(points, _facts(examples.values()))
-    return BaselineHistory(line, series, line.studies - len(newest))
+    return BaselineHistory(line, series, line.studies - len(studies))
 
 
 _COLUMNS = ("study", "run", "run__comparability_key", "run__finished_at", *_COLUMN.values())

@@ -57,7 +57,7 @@ def config_history(config: Config) -> list[ConfigResult]:
     """Newest first, at most MAX_RESULTS; in five queries whatever the number of runs."""
     newest = (
         _measured()
-        .filter(candidate__config=config)
+        .filter(candidate__config=in_the_text(config.pk))
         .values_list("study", "device", "workload")
         .annotate(last=Max("run__finished_at"))
         .order_by("-study_id", "device", "workload")[:MAX_RESULTS]

@@ -31,8 +31,11 @@ def runs_of_baselines() -> QuerySet[Slot]:
     )
 
 
-def newest_studies(runs: QuerySet[Slot]) -> list[int]:
-    """The ids of the newest MAX_STUDIES studies that have such runs, newest first."""
-    return list(
-        runs.order_by("-study_id").values_list("study", flat=True).distinct()[:MAX_STUDIES]
-    )
+def of_newest_studies(runs: QuerySet[Slot], studies: int | None = None) -> QuerySet[Slot]:
+    """Those of the newest MAX_STUDIES studies that have such runs; `studies`: how many there are,
+    if known.
+    """
+    if studies is not None and studies <= MAX_STUDIES:
+        return runs
+    newest = runs.order_by("-study_id").values_list("study", flat=True).distinct()[:MAX_STUDIES]
+    return runs.filter(study__in=list(newest))

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from benchmarks.models import Device, Host
 from tuning.models import Slot, Slowdown, Study
-from tuning.results.baseline_runs import line_token, newest_studies, runs_of_baselines
+from tuning.results.baseline_runs import line_token, of_newest_studies, runs_of_baselines
 from tuning.statistics.change_points import levels
 
 #: For so long a change is news.
@@ -65,7 +65,7 @@ def _last_fall(runs: QuerySet[Slot]) -> dict[str, object] | None:
     geometric mean of each study's runs.
     """
     points = list(
-        runs.filter(study__in=newest_studies(runs))
+        of_newest_studies(runs)
         .values_list("run__comparability_key", "study")
         .annotate(at=Max("run__finished_at"), mean=Avg(Ln("run__tpmP")))
         .order_by("at", "study_id")
