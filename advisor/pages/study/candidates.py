@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from advisor.pages.configs.report import MAX_LINES
 from advisor.templatetags.readable import durability_tone
@@ -34,6 +35,7 @@ TITLES = {
 }
 
 _TAG = ' <span class="tag">baseline</span>'
+_NO_KNOBS = SafeString('<p class="muted">No variables set: the server\'s defaults apply.</p>')
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,11 @@ class CandidateDetails:
     log_tail: str
 
     @property
+    def is_made(self) -> bool:
+        """Whether the advisor made it while the study went on."""
+        return self.candidate.found_by_search or self.candidate.taken_from_id is not None
+
+    @property
     def has_findings(self) -> bool:
         """Whether anything is said of its values but what they are and why."""
         one = self.candidate
@@ -86,13 +93,19 @@ class CandidateDetails:
         return bool(one.refusal) or one.merged_into_id is not None or any(said)
 
     @property
-    def summary(self) -> SafeString:
-        """Its name, what is special about it, and how much there is to read."""
-        one = self.candidate
+    def head(self) -> SafeString:
+        """Its name, what is special about it, how much there is to read; origin and checks."""
+        one, name = self.candidate, escape(self.candidate.name)
         notes = f", {counted(len(self.notes), 'note')}" if self.notes else ""
+        source = one.source and f'<p class="muted source">{escape(capfirst(one.source))}</p>'
+        stages = self.stages and (
+            f'<ol class="stages" aria-label="Checks of {name} before its first run">'
+            f"{''.join(stage.row for stage in self.stages)}</ol>"
+        )
         return SafeString(
-            f"<strong>{escape(one.name)}</strong>{_TAG * one.is_baseline}{self._badges} "
+            f"<summary><strong>{name}</strong>{_TAG * one.is_baseline}{self._badges} "
             f'<span class="muted">{counted(len(one.config.knobs), "variable")}{notes}</span>'
+            f"</summary>{source}{stages or ''}"
         )
 
     @property
@@ -111,12 +124,10 @@ class CandidateDetails:
         return "".join(f' <span class="badge{tone}">{text}</span>' for tone, text in found)
 
     @property
-    def stage_rows(self) -> SafeString:
-        return SafeString("".join(stage.row for stage in self.stages))
-
-    @property
     def knob_table(self) -> SafeString:
         one = self.candidate
+        if not one.config.knobs:
+            return _NO_KNOBS
         rows = "".join(
             f'<tr><th scope="row" class="mono">{escape(name)}</th>'
             f'<td class="num mono">{escape(knob_text(name, str(value)))}</td></tr>'

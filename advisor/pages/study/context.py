@@ -214,19 +214,14 @@ def _results(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
             )
         ),
         "candidates": shown,
+        "given": [view for view in shown if not view.is_made],
+        "found": [view for view in shown if view.candidate.found_by_search],
+        "variants": [view for view in shown if view.candidate.taken_from_id is not None],
         "shows_device": bool(devices_to_name(result.devices.values())),
-        "found_count": sum(view.candidate.found_by_search for view in shown),
         "may_take_apart": can_be_taken_apart(result),
         "apart_runs": MAX_APART_RUNS,
-        "variant_count": sum(view.candidate.taken_from_id is not None for view in shown),
         # What a search tried in vain is no news: its table counts them. Nor is a variant.
-        "refused": [
-            view
-            for view in shown
-            if view.candidate.refusal
-            and not view.candidate.found_by_search
-            and view.candidate.taken_from_id is None
-        ],
+        "refused": [view for view in shown if view.candidate.refusal and not view.is_made],
         "ended_runs": [
             line
             for line in result.history
