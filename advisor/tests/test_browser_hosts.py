@@ -21,7 +21,7 @@ from advisor.tests.test_browser import (
 from advisor.tests.test_pages_hosts import a_host, fleet, quiet_broker
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.inspections import InspectionKind
-from benchmarks.models import Inspection
+from benchmarks.models import Host, Inspection
 from tuning.study_templates.loader import load_template
 
 __all__ = ["browser", "context", "quiet_broker", "visitor", "wait_until_unasked"]
@@ -41,6 +41,7 @@ def test_the_form_follows_its_hosts_and_loses_nothing_that_was_typed(
     a_host("one", directories=[tmp_path])
     a_host("two", directories=[tmp_path], logical_cpus=16)
     fleet(LONG)
+    Host.objects.bulk_create(Host(name=f"spare-{number}") for number in range(8))
     page = visitor.page
 
     def type_and_choose() -> None:
@@ -52,7 +53,14 @@ def test_the_form_follows_its_hosts_and_loses_nothing_that_was_typed(
         connections = page.get_by_label("Connections")
         expect(connections).to_have_attribute("placeholder", sizes(2))
         hosts = page.get_by_role("group", name="Hosts")
-        hosts.get_by_label("two", exact=True).check()
+        find = page.locator("#find_host")
+        find.press_sequentially("two")
+        expect(hosts.get_by_role("checkbox")).to_have_count(2)  # and "one", which is ticked
+        expect(page.get_by_role("status").get_by_text("1 of 11 found")).to_be_visible()
+        expect(find).to_be_focused()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Space")
         hosts.get_by_label("one", exact=True).uncheck()
         expect(connections).to_have_attribute("placeholder", sizes(16))
         expect(page.get_by_label("Template")).to_have_value("connections")
@@ -68,7 +76,7 @@ def test_the_form_follows_its_hosts_and_loses_nothing_that_was_typed(
         expect(page.get_by_label("Name", exact=True)).to_have_value("My study")
         expect(page.get_by_label("Warehouses")).to_have_value("7")
         visitor.open(reverse("host-list"))
-        expect(page.get_by_text("3 hosts: 1 measuring, 2 idle.")).to_be_visible()
+        expect(page.get_by_text("11 hosts: 8 silent, 1 measuring, 2 idle.")).to_be_visible()
         assert set(visitor.overflow().values()) == {0}
 
     in_browser(type_and_choose)

@@ -77,7 +77,7 @@ def choices(text: str) -> dict[str, str]:
     """By id the words of each device that can be ticked; those ticked end with "(ticked)"."""
     found = {}
     part = text[text.index("<legend>2. On which device") : text.index("Another directory")]
-    for tag, words in re.findall(r"(<input[^>]*>)(.*?)</label>", part, re.S):
+    for tag, words in re.findall(r'(<input type="checkbox"[^>]*>)(.*?)</label>', part, re.S):
         [value] = re.findall(r'value="(\d+)"', tag)
         plain = " ".join(re.sub(r"<[^>]+>", " ", words).split())
         found[value] = plain + (" (ticked)" if " checked" in tag else "")
@@ -119,6 +119,16 @@ def test_the_devices_of_this_host_in_use_can_be_ticked(admin_client: Client) -> 
         str(plain.pk): "/srv/a on db-host-1 nvme default SAMSUNG MZWLL1T6HEHP, xfs",
         str(limited.pk): f"/srv/a on db-host-1 hdd emulated {HDD.label()}",
     }
+
+
+def test_a_long_list_of_devices_is_shortened_to_what_is_found_and_ticked(
+    admin_client: Client,
+) -> None:
+    here = [kept(f"/srv/{number}") for number in range(12)]
+    assert "of 12 found" not in text_of(admin_client)
+    text = text_of(admin_client, find_devices="nvme srv/11", devices=[here[4].pk])
+    assert list(choices(text)) == [str(here[11].pk), str(here[4].pk)]
+    assert "1 of 12 found" in text
 
 
 def test_an_address_ticks_its_device(admin_client: Client) -> None:

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -79,6 +80,27 @@ def test_the_form_offers_what_the_chosen_hosts_have(
     # What htmx replaces when other hosts are ticked is there, each part once.
     for part in re.findall(r"#([\w-]+)", re.findall(r'hx-select-oob="([^"]+)"', text)[0]):
         assert text.count(f'id="{part}"') == 1
+
+
+def test_long_lists_of_hosts_are_shortened_to_what_is_found_and_ticked(
+    admin_client: Client, hosts: None
+) -> None:
+    def offered(text: str, name: str) -> list[str]:
+        return re.findall(rf'type="checkbox" name="{name}" value="([^"]+)"', text)
+
+    assert 'name="find_host"' not in text_of(admin_client, f"{NEW}?host=one")
+    Host.objects.bulk_create(Host(name=f"spare-{number}") for number in range(12))
+    text = text_of(admin_client, f"{NEW}?host=one")
+    assert (len(offered(text, "host")), len(offered(text, "load_host"))) == (14, 13)
+    asked = {"find_host": "ARE 1", "find_load_host": "o", "load_host": "spare-7"}
+    text = text_of(admin_client, f"{NEW}?host=one&{urlencode(asked)}")
+    assert offered(text, "host") == ["one", "spare-1", "spare-10", "spare-11"]
+    assert "3 of 14 found. What is ticked stays." in text
+    assert offered(text, "load_host") == ["spare-7", "two"]
+    # As without JavaScript, where Enter presses the first button of the form.
+    _, text = posted(admin_client, host="one", action="preview", find_host="no such")
+    assert offered(text, "host") == ["one"]
+    assert 'name="find_host" type="search" value="no such"' in text
 
 
 def test_a_study_is_measured_on_the_chosen_host(admin_client: Client, hosts: None) -> None:

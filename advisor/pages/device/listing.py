@@ -17,8 +17,8 @@ from tuning.results.known_devices import known_devices
 DEVICES_PER_PAGE = 50
 #: Of the retired ones, without pages.
 MAX_RETIRED = 50
-# In which a word is looked for.
-_COLUMNS = ("host__name", "data_dir", "log_dir", "model", "block_device", "emulation_label")
+#: In which a word is looked for.
+COLUMNS = ("host__name", "data_dir", "log_dir", "kind", "model", "block_device", "emulation_label")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class DeviceFilter:
         )
         if self.kind:
             rows = rows.filter(kind=self.kind)
-        return with_words(rows, self.find, _COLUMNS).order_by("host__name", "data_dir", "pk")
+        return with_words(rows, self.find, COLUMNS).order_by("host__name", "data_dir", "pk")
 
 
 def listed_devices(asked: QueryDict) -> dict[str, Any]:

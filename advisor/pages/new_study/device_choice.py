@@ -12,6 +12,8 @@ from django.forms.boundfield import BoundWidget
 
 from advisor.ids import read_id
 from advisor.pages.device.forms import DeviceFields, directory, set_choices
+from advisor.pages.device.listing import COLUMNS
+from advisor.pages.finding import FilteredChoice, with_words
 from advisor.pages.new_study.hosts import ChosenHosts
 from advisor.wording.words import KIND_OF_EMULATED
 from benchmarks.emulation.shipped import ShippedProfile, shipped_profiles
@@ -86,11 +88,18 @@ class StudyDevicesForm(DeviceFields):
         )
 
     @property
-    def registered_devices(self) -> list[RegisteredDevice]:
-        return [
+    def device_choice(self) -> FilteredChoice:
+        """A checkbox for each registered device, as far as its filter has it."""
+        find, found = self.hosts.finds.get("find_devices", ""), set(self._registered)
+        if find:
+            there = with_words(Device.objects.filter(host__in=self.hosts.chosen), find, COLUMNS)
+            found &= {str(pk) for pk in there.values_list("pk", flat=True)}
+        shown = [
             RegisteredDevice(widget, device, is_default=self._is_default(device))
-            for widget, device in zip(self["devices"], self._registered.values(), strict=True)
+            for widget, (pk, device) in zip(self["devices"], self._registered.items(), strict=True)
+            if pk in found or widget.data["selected"]
         ]
+        return FilteredChoice(shown, find, len(found), len(self._registered))
 
     @property
     def devices_first_chosen(self) -> list[DeviceRequest]:

@@ -7,12 +7,11 @@ from typing import Any
 
 from django import forms
 from django.forms.boundfield import BoundField
-from django.utils.safestring import SafeString
 
 from advisor.pages.configs.forms import ConfigFields
 from advisor.pages.configs.texts import ConfigText
 from advisor.pages.device.forms import set_choices
-from advisor.pages.fleet.fields import host_boxes
+from advisor.pages.finding import FilteredChoice
 from advisor.pages.new_study.device_choice import StudyDevicesForm
 from advisor.pages.new_study.search import SearchFields, field_of_search
 from advisor.pages.new_study.templates import template_facts
@@ -188,18 +187,17 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         return numbers
 
     @property
-    def host_boxes(self) -> SafeString:
+    def host_choice(self) -> FilteredChoice:
         """A checkbox for each host."""
-        known = [(host.name, "drained" if host.is_drained else "") for host in self.hosts.known]
-        return host_boxes("host", known, self["host"].value() or ())
+        ticked = self["host"].value() or ()
+        return self.hosts.boxes("host", self.hosts.known, ticked, says_drained=True)
 
     @property
-    def load_host_boxes(self) -> SafeString:
+    def load_host_choice(self) -> FilteredChoice:
         """A checkbox for each host that is not chosen to be measured."""
-        others = [
-            (host.name, "") for host in self.hosts.known if host.name not in self.hosts.names
-        ]
-        return host_boxes("load_host", others, self["load_host"].value() or ())
+        others = [host for host in self.hosts.known if host.name not in self.hosts.names]
+        ticked = self["load_host"].value() or ()
+        return self.hosts.boxes("load_host", others, ticked, says_drained=False)
 
     @property
     def searches(self) -> bool:

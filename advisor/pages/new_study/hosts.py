@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from django.http import QueryDict
 
 from advisor.ids import read_id
+from advisor.pages.finding import FilteredChoice, text_asked, with_words
+from advisor.pages.fleet.fields import host_boxes
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
@@ -20,13 +22,35 @@ from tuning.results.known_hosts import hosts
 from tuning.studies.draining import drain_text
 from tuning.studies.hosts import host_for
 
+#: The fields by which long lists are shortened.
+FINDS = ("find_host", "find_devices", "find_load_host")
+
 
 @dataclass(frozen=True)
 class ChosenHosts:
-    """All hosts, and those of this form; none of the latter where no worker ever ran."""
+    """All hosts, and those of this form; none of the latter where no worker ever ran.
+
+    `finds`: by the name of a filter what its list is to be shortened to.
+    """
 
     known: Sequence[Host]
     chosen: Sequence[Host]
+    finds: Mapping[str, str] = field(default_factory=dict)
+
+    def boxes(
+        self, name: str, offered: Sequence[Host], ticked: Collection[str], *, says_drained: bool
+    ) -> FilteredChoice:
+        """A checkbox of the field for each of them, as far as its filter has it."""
+        find = self.finds.get(f"find_{name}", "")
+        found = {one.name for one in offered}
+        if find:
+            found &= set(with_words(hosts(), find, ["name"]).values_list("name", flat=True))
+        shown = [
+            (one.name, "drained" if says_drained and one.is_drained else "")
+            for one in offered
+            if one.name in found or one.name in ticked
+        ]
+        return FilteredChoice(host_boxes(name, shown, ticked), find, len(found), len(offered))
 
     @property
     def are_several(self) -> bool:
@@ -105,7 +129,8 @@ def chosen_hosts(asked: QueryDict) -> ChosenHosts:
     named = set(asked.getlist("host"))
     chosen = [host for host in known if host.name in named]
     ids = [host.pk for host in chosen or _usual(known, asked.get("device", ""))]
-    return ChosenHosts(known, list(hosts().filter(pk__in=ids)))
+    finds = {name: text_asked(asked, name) for name in FINDS}
+    return ChosenHosts(known, list(hosts().filter(pk__in=ids)), finds)
 
 
 def _usual(known: Sequence[Host], device: str) -> list[Host]:

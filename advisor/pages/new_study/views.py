@@ -28,7 +28,7 @@ from advisor.pages.fleet.typed_paths import FIELDS, PathAnswer, answers_about
 from advisor.pages.new_study.again import files_of, initial_of
 from advisor.pages.new_study.device_choice import choosable
 from advisor.pages.new_study.forms import NewStudyForm
-from advisor.pages.new_study.hosts import chosen_hosts
+from advisor.pages.new_study.hosts import FINDS, chosen_hosts
 from advisor.pages.new_study.questions import QUESTIONS, question_links, question_of
 from advisor.wording.formatting import names_text
 from advisor.wording.searches import missed_before_text, warm_start_text
@@ -350,6 +350,7 @@ def _page(
         "missed": missed_before_text(answer.found.missed_before) if answer.found else "",
         "lines_helped": sum(check.lines_helped for check in answer.checks),
         "hosts": form.hosts,
+        "depends_on_hosts": ",".join(("host", *_DEPEND_ON_THE_HOST, *FINDS)),
         "max_kib": MAX_CONFIG_BYTES // 1024,
     }
     return render(request, "studies/new.html", context, status=status)
