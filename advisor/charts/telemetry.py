@@ -74,8 +74,8 @@ CHARTS: tuple[tuple[str, str, str, bool, tuple[tuple[str, str, str], ...]], ...]
         True,
         (
             ("user", BLUE, "cpu_user_pct"),
-            ("sys", ORANGE, "cpu_sys_pct"),
-            ("iowait", GREY, "cpu_iowait_pct"),
+            ("system", ORANGE, "cpu_sys_pct"),
+            ("I/O wait", GREY, "cpu_iowait_pct"),
             ("steal", RED, "cpu_steal_pct"),
         ),
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 
 from django.forms import BoundField
@@ -20,12 +21,14 @@ from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
 from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.target import ServerTraits
+from tuning.errors import UnknownTemplate
 from tuning.export.gate_files import percent_text
 from tuning.models import DurabilityClass
 from tuning.results.data_quality import NAMES
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
 from tuning.statistics.ranking import Interval
+from tuning.study_templates.loader import load_template
 
 register = Library()
 
@@ -186,6 +189,14 @@ def durability_tone(value: str) -> str:
 def may_cost(value: str) -> str:
     """What a crash may cost with a durability class, in one sentence."""
     return MAY_COST[DurabilityClass(value)]
+
+
+@register.filter
+def template_title(name: str) -> str:
+    """The question of a template; "" of one that is not there any more."""
+    with suppress(UnknownTemplate):
+        return load_template(name).title
+    return ""
 
 
 @register.filter

@@ -43,6 +43,7 @@ def test_the_page_shows_identity_figures_and_provenance(admin_client: Client, ru
         "AMD EPYC 7B13",
         "cloning the dataset",
         "Overhead 9.4 s",
+        "data device: kind",
     ):
         assert expected in text, expected
 

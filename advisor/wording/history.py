@@ -117,7 +117,7 @@ def differences_text(differs: Iterable[Difference]) -> str:
 
 
 def _fact(one: Difference, text: str) -> str:
-    return compared_memory(text) if one.fact == "memory bytes" else text
+    return compared_memory(text) if one.fact == "memory" else text
 
 
 def _length(series: Series) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from advisor.wording.formatting import byte_size
-from benchmarks.measurement.fingerprint import MEMORY_STEP
+from benchmarks.measurement.fingerprint import MEMORY_STEP, fact_name
 from tuning.results.host_jobs import HostState
 
 STATE_WORDS = {
@@ -49,12 +49,11 @@ TONES = {
 
 def fact_words(fingerprint: Mapping[str, str]) -> list[tuple[str, str]]:
     """Each fact of a host's fingerprint as people read it: ("memory", "25.2 GB")."""
-    return [
-        ("memory", byte_size(int(text)))
-        if name == "memory_bytes" and text.isdigit()
-        else (name.replace("_", " ").replace("cpu", "CPU"), text)
-        for name, text in ((name, str(fact)) for name, fact in fingerprint.items())
-    ]
+    texts = {name: str(fact) for name, fact in fingerprint.items()}
+    for name in {"memory_bytes", "memory_limit"} & texts.keys():
+        if texts[name].isdigit():
+            texts[name] = byte_size(int(texts[name]))
+    return [(fact_name(name), text) for name, text in texts.items()]
 
 
 def compared_memory(text: str) -> str:

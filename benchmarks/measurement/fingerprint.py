@@ -34,6 +34,20 @@ OF_THE_HOST = frozenset(
 # it is still the same machine.
 MEMORY_STEP = 256 * 1024 * 1024
 
+# Whose a fact is, by the beginning of its key.
+_WHOSE = {"data_": "data device", "log_": "log device", "load_": "load host"}
+# Keys that are no words for people.
+_NAMES = {
+    "memory_bytes": "memory",
+    "machine": "architecture",
+    "smt": "hyper-threading (SMT)",
+    "transparent_hugepage": "transparent huge pages",
+    "clock_source": "clock source",
+    "raid": "RAID level",
+    "scheduler": "I/O scheduler",
+    "round_trip_ms": "round trip, ms",
+}
+
 # Round trips to a load host vary from run to run: those that differ by less than this factor are
 # one distance. What is faster than the least, in ms, is on one machine or in one rack.
 _FARTHER = 4.0
@@ -69,6 +83,14 @@ def host_fingerprint(
     if log is not None:
         facts.update(_device_facts("log", log))
     return facts
+
+
+def fact_name(key: str) -> str:
+    """What a fact is called where people read it: "data_raid" -> "data device: RAID level"."""
+    for prefix, what in _WHOSE.items():
+        if key.startswith(prefix):
+            return f"{what}: {fact_name(key.removeprefix(prefix))}"
+    return _NAMES.get(key, key.replace("_", " ").replace("cpu", "CPU"))
 
 
 def load_host_facts(*, proc_root: Path = PROC, sys_root: Path = SYS) -> dict[str, str]:

@@ -11,8 +11,10 @@ from benchmarks.measurement.fingerprint import (
     LOAD_ROUND_TRIP,
     OF_THE_HOST,
     comparability_key,
+    fact_name,
     host_fingerprint,
     load_distance,
+    load_host_facts,
 )
 from benchmarks.storage.identify import identify_device
 from benchmarks.storage.identity import DeviceIdentity
@@ -102,6 +104,16 @@ def test_the_fingerprint_names_the_host_and_its_device(host: Host) -> None:
     assert facts["data_file_system"] == "xfs"
     assert facts["data_mount_options"] == "inode64,noatime,rw"
     assert not [name for name in facts if name.startswith("log_")]
+
+
+def test_facts_are_called_in_words(host: Host) -> None:
+    facts = host.fingerprint(DATA, DATA) | load_host_facts()
+    names = {key: fact_name(key) for key in facts}
+    assert not [name for name in names.values() if "_" in name]
+    assert len(set(names.values())) == len(facts)
+    assert names["memory_bytes"] == "memory"
+    assert names["data_scheduler"] == "data device: I/O scheduler"
+    assert names["load_cpu_model"] == "load host: CPU model"
 
 
 def test_a_log_device_of_its_own_is_in_the_fingerprint(host: Host) -> None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Max
 from django.db.models.fields.json import KT
 
-from benchmarks.measurement.fingerprint import UNKNOWN, comparable_facts
+from benchmarks.measurement.fingerprint import UNKNOWN, comparable_facts, fact_name
 from benchmarks.models import Device, Run, Server, Workload
 from tuning.models import Candidate, Study
 from tuning.results.baseline_runs import line_token, of_newest_studies, runs_of_baselines
@@ -291,10 +291,7 @@ def _facts_of(row: Mapping[str, Any]) -> dict[str, str]:
         "server": str(server),
         "server program": row["server__digest"][:12],
         "driver": row["driver_version"],
-        **{
-            name.replace("_", " "): text
-            for name, text in comparable_facts(row["fingerprint"]).items()
-        },
+        **{fact_name(name): text for name, text in comparable_facts(row["fingerprint"]).items()},
         "binary log": row["log_bin"] or UNKNOWN,
         "page size": row["page_size"] or UNKNOWN,
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.measurement.fingerprint import comparable_facts
+from benchmarks.measurement.fingerprint import comparable_facts, fact_name
 from benchmarks.models import Run
 from tuning.comparison.sides import Side
 from tuning.configs.effective.readback import effective_values
@@ -161,7 +161,7 @@ def _differences(
     }
     facts = [comparable_facts(read[side.middle.pk]["fingerprint"]) for side in sides]
     for name in sorted({name for one in facts for name in one}):
-        lines[name.replace("_", " ")] = [one.get(name, "unknown") for one in facts]
+        lines[fact_name(name)] = [one.get(name, "unknown") for one in facts]
     log_bin = [read[side.middle.pk]["variables"].get("log_bin", "unknown") for side in sides]
     lines["binary log"] = log_bin
     differing = [(name, texts) for name, texts in lines.items() if len(set(texts)) > 1]

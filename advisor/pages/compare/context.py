@@ -95,9 +95,7 @@ def figure_lines(laid: SideBySide) -> list[FigureLine]:
 def differing_conditions(laid: SideBySide) -> list[tuple[str, list[str]]]:
     """Each condition that is not the same everywhere, with the text of every side."""
     return [
-        ("memory", [compared_memory(text) for text in texts])
-        if name == "memory bytes"
-        else (name, texts)
+        (name, [compared_memory(text) for text in texts] if name == "memory" else texts)
         for name, texts in laid.differs
     ]
 

@@ -10,6 +10,7 @@ from advisor.pages.comparison.choice import ComparisonChoice
 from advisor.shared_results import shared_comparisons
 from advisor.wording.formatting import ABSENT, decimals
 from advisor.wording.hosts import compared_memory
+from benchmarks.measurement.fingerprint import fact_name
 from benchmarks.models import Device
 from tuning.comparison.comparable_runs import (
     RunSet,
@@ -21,8 +22,6 @@ from tuning.comparison.device_comparison import BEST, Cell, DeviceComparison
 from tuning.published import loader as published
 from tuning.statistics.ratios import Ratio, ladder, ratio, spread
 from tuning.studies.groups import hosts_of_group
-
-_FACTS = {"cpu_model": "CPU", "logical_cpus": "logical CPUs", "memory_bytes": "memory"}
 
 Cells = list[tuple[published.Column, str]]
 
@@ -106,7 +105,7 @@ def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
 def _differing(run_set: RunSet) -> list[tuple[str, list[str]]]:
     """What the hosts differ in beside their devices, with the text of each host."""
     return [
-        (_FACTS.get(name, name.replace("_", " ")), [_fact(name, text) for text in there.values()])
+        (fact_name(name), [_fact(name, text) for text in there.values()])
         for name, there in run_set.differing.items()
     ]
 
