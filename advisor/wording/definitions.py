@@ -119,8 +119,8 @@ DEFINITIONS: tuple[Definition, ...] = (
         "disturbed",
         "Disturbed",
         "Something else used the host while a run was measured: other programs, a neighbour on "
-        "the same machine (steal time), swapping, a slower clock. Such a run is void: it has no "
-        "result and is measured again.",
+        "the same machine (more steal time than usual), swapping, a slower clock. Such a run is "
+        "void: it has no result and is measured again.",
         "disturbances.md",
     ),
     Definition(

@@ -28,7 +28,7 @@ from benchmarks.measurement.result import CutShort, Disturbed, Ended, Measuremen
 from benchmarks.models import CrashTest, Run, Sample
 from benchmarks.remote_load.driver import RemoteDriver
 from benchmarks.servers.reach import Reach
-from benchmarks.telemetry.disturbance import Limits
+from benchmarks.telemetry.disturbance import USUAL_RUNS, Limits, steal_limit
 
 Measure = Callable[..., Measurement]
 #: Returns the rule by which a run is cut short, called when the run begins; None: never.
@@ -171,6 +171,13 @@ def _earlier_distances(row: Run | CrashTest) -> list[str]:
     return list(texts[:50])
 
 
+def _earlier_steal_pct(row: Run | CrashTest) -> list[float]:
+    """Of the newest runs of the same host, void ones too, in % of its CPU time."""
+    runs = Run.objects.filter(host=row.host_id, conditions__has_key="steal_pct").order_by("-pk")
+    texts = runs.values_list(KT("conditions__steal_pct"), flat=True)
+    return [float(text) for text in texts[:USUAL_RUNS]]
+
+
 def plan_for(run: Run | CrashTest, name: str, driver: Driver | None = None) -> Plan:
     """The input of `measure`, read from the row; `name` is that of its directory.
 
@@ -199,11 +206,12 @@ def plan_for(run: Run | CrashTest, name: str, driver: Driver | None = None) -> P
         expected=(device.found, device.found_for_logs),
         registry=settings.INSTANCE_REGISTRY,
         limits=Limits(
-            steal_pct=settings.STEAL_LIMIT_PCT,
+            steal_pct=steal_limit(settings.STEAL_LIMIT_PCT, _earlier_steal_pct(run)),
             foreign_cpu_pct=settings.FOREIGN_CPU_LIMIT_PCT,
             foreign_io_pct=settings.FOREIGN_IO_LIMIT_PCT,
             stall_pct=settings.STALL_LIMIT_PCT,
             swap_mb_s=settings.SWAP_LIMIT_MB_S,
             load_cpu_pct=settings.LOAD_CPU_LIMIT_PCT,
+            load_steal_pct=settings.STEAL_LIMIT_PCT,
         ),
     )

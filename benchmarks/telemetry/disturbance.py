@@ -2,14 +2,16 @@
 
 The limits are set so that runs on a quiet host pass: there the foreign CPU share was at most
 1.1 % and the foreign I/O share at most 0.7 %; with one looping process on 2 CPUs the first was
-34 %, with one `dd` the second 27 to 82 %. See docs/disturbances.md.
+34 %, with one `dd` the second 27 to 82 %. What a hypervisor takes from each run is usual, and no
+disturbance. See docs/disturbances.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from statistics import median
 
 from benchmarks.telemetry.conditions import Conditions
 
@@ -38,8 +40,8 @@ class Limits:
     """The limits above which a run is void; 0 switches a check off.
 
     `*_pct` are percent as in Conditions. `stall_pct` is of the measured interval, and less than
-    MIN_STALL_S never counts. `swap_mb_s` is 10^6 bytes per second. `load_cpu_pct` is of a load
-    host's CPU time.
+    MIN_STALL_S never counts. `swap_mb_s` is 10^6 bytes per second. `load_cpu_pct` and
+    `load_steal_pct` are of a load host's CPU time.
     """
 
     steal_pct: float = 5.0
@@ -50,7 +52,14 @@ class Limits:
     slower_clock_pct: float = 15.0
     throttled_pct: float = 1.0
     load_cpu_pct: float = 90.0
+    load_steal_pct: float = 5.0
 
+
+#: So many of a host's newest runs show which steal time is usual there; fewer than three do not.
+USUAL_RUNS = 9
+_MIN_USUAL_RUNS = 3
+# Whatever is usual, no run counts with more than so many times the limit of a quiet host.
+_MAX_STEAL_TIMES = 4
 
 MIN_STALL_S = 1.0
 #: Telemetry of a run that is driven elsewhere may begin this much before or after its driver.
@@ -93,6 +102,18 @@ def find_disturbances(conditions: Conditions, limits: Limits) -> list[Disturbanc
         ),
     )
     return [found for found in checks if found is not None]
+
+
+def steal_limit(limit_pct: float, earlier_pct: Sequence[float]) -> float:
+    """The limit of a run's steal time in %: `limit_pct` more than is usual on its host.
+
+    `earlier_pct` is the steal time of its newest runs, void ones too: usual is their median, which
+    a burst does not move. 0, "off", stays 0.
+    """
+    if len(earlier_pct) < _MIN_USUAL_RUNS:
+        return limit_pct
+    usual_pct = min(median(earlier_pct), (_MAX_STEAL_TIMES - 1) * limit_pct)
+    return round(limit_pct + usual_pct, 1) if limit_pct else 0.0
 
 
 def host_changed(before: Mapping[str, str], after: Mapping[str, str]) -> Disturbance | None:
@@ -145,7 +166,7 @@ def load_host_troubles(
     found = [
         _stall(f"load host {host}", stalled_s, seconds, limits),
         _check(Kind.CLIENT, busy_pct, limits.load_cpu_pct, "%", f"{_CLIENT} {host}{_CLIENT_USED}"),
-        _check(Kind.STEAL, steal_pct, limits.steal_pct, "%", f"load host {host}: {_STEAL}"),
+        _check(Kind.STEAL, steal_pct, limits.load_steal_pct, "%", f"load host {host}: {_STEAL}"),
     ]
     if abs(late_s) > MAX_LATE_S:
         text = (

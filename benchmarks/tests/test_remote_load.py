@@ -610,6 +610,9 @@ def test_a_load_host_without_cpu_is_the_limit_and_not_the_server() -> None:
         assert "driver-1" in found.text
     (found,) = load_host_troubles("driver-1", limits, **quiet | {"busy_pct": 95.0})
     assert "the client was the limit" in found.text
+    usual_there = replace(limits, steal_pct=15.0)  # on the measured host
+    (found,) = load_host_troubles("driver-1", usual_there, **quiet | {"steal_pct": 8.0})
+    assert (found.kind, found.limit) == (Kind.STEAL, 5.0)
     off = replace(limits, load_cpu_pct=0)
     assert load_host_troubles("driver-1", off, **quiet | {"busy_pct": 100.0}) == []
 

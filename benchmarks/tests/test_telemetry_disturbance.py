@@ -16,6 +16,7 @@ from benchmarks.telemetry.disturbance import (
     find_disturbances,
     host_changed,
     reason,
+    steal_limit,
     unwatched,
     wrong_interval,
 )
@@ -99,6 +100,24 @@ def test_steal() -> None:
     assert (found.kind, found.limit) == (Kind.STEAL, 5.0)
     assert found.value == pytest.approx(10.0)
     assert found.text == ("steal time: the hypervisor took 10.0 % of the CPU time (limit 5 %)")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "limit"),
+    [
+        ([], 5.0),
+        ([6.0, 7.0], 5.0),  # too few to know what is usual
+        ([0.0] * 9, 5.0),
+        ([6.0, 7.0, 5.5], 11.0),
+        ([0.4] * 5 + [60.0] * 4, 5.4),  # a burst is not usual
+        ([40.0] * 9, 20.0),
+    ],
+)
+def test_steal_is_compared_with_what_is_usual_on_the_host(
+    earlier: list[float], limit: float
+) -> None:
+    assert steal_limit(5.0, earlier) == limit
+    assert steal_limit(0.0, earlier) == 0.0
 
 
 def test_a_foreign_process_is_named() -> None:

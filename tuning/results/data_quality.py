@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from django.conf import settings
+
 from benchmarks.counted import WERE, counted
 from benchmarks.models import RunState
 from benchmarks.telemetry.disturbance import switched_off
@@ -33,7 +35,8 @@ class DataQuality:
     `disturbed` counts void runs; `without_figure` of them were not measured again. `kinds` counts
     them by cause (keys of NAMES; a run may have several). `still_warming` runs count, but their
     throughput had a trend. `unwatched` has one line for each check that was switched off or for
-    which the host reports no figures.
+    which the host reports no figures. `stolen_pct` is the steal time of those that count with more
+    than the limit of a quiet host, because it is usual there.
     """
 
     disturbed: int
@@ -41,6 +44,7 @@ class DataQuality:
     still_warming: int
     kinds: dict[str, int]
     unwatched: tuple[str, ...]
+    stolen_pct: tuple[float, ...] = ()
 
     def sentences(self) -> str:
         """For the verdict; "" if there is nothing to report."""
@@ -56,6 +60,11 @@ class DataQuality:
             texts.append(f"{' and '.join(parts)}.")
         if self.still_warming:
             texts.append(f"{counted(self.still_warming, 'run', WERE)} still warming up.")
+        if self.stolen_pct:
+            texts.append(
+                f"In {counted(len(self.stolen_pct), 'counted run')} the hypervisor took up to "
+                f"{max(self.stolen_pct):.1f} % of the CPU time, as is usual on this host."
+            )
         if off := switched_off(self.unwatched):
             texts.append(f"Not monitored, because switched off: {', '.join(off)}.")
         return " ".join(texts)
@@ -65,6 +74,8 @@ def data_quality(history: Sequence[RunLine], unwatched: Iterable[str]) -> DataQu
     """Counted over all runs of the study, including those that were measured again."""
     disturbed = [line for line in history if line.run.state == RunState.DISTURBED]
     kinds: Counter[str] = Counter()
+    limit_pct = settings.STEAL_LIMIT_PCT
+    taken = [line.run.cpu_steal_pct or 0.0 for line in history if line.run.state == RunState.OK]
     for line in sorted(disturbed, key=lambda line: line.run.pk):
         kinds.update({found["kind"] for found in line.run.disturbed_by})
     return DataQuality(
@@ -75,4 +86,5 @@ def data_quality(history: Sequence[RunLine], unwatched: Iterable[str]) -> DataQu
         ),
         kinds=dict(kinds.most_common()),
         unwatched=tuple(sorted(unwatched)),
+        stolen_pct=tuple(pct for pct in taken if pct > limit_pct > 0),
     )

@@ -45,6 +45,7 @@ class RunRow(NamedTuple):
     host_path_length: float | None = None
     cpu_user_pct: float | None = None
     cpu_sys_pct: float | None = None
+    cpu_steal_pct: float | None = None
     bytes_written_per_new_order: float | None = None
     measured_seconds: float | None = None
     trend_pct: float | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from benchmarks.errors import RunFailed
 from benchmarks.jobs.runs import plan_for
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Disturbed, Evidence, Measurement
-from benchmarks.models import Run, RunState
+from benchmarks.models import Host, Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.telemetry.disturbance import Disturbance, Kind
 from tuning.models import Study, StudyState
@@ -258,6 +259,48 @@ def test_checks_that_are_off_are_said(study: Study, settings: Any) -> None:
     run_to_the_end(study, measure)
     verdict = study.recommendations.get().verdict
     assert verdict.endswith("Not monitored, because switched off: steal.")
+
+
+def test_a_host_with_usual_steal_time_is_no_disturbed_one(
+    study: Study, sent: list[Any], settings: Any
+) -> None:
+    """A neighbour takes 6 to 8 % all the time: the first runs are void, then that is known."""
+    taken = iter([6.0, 8.0] * 20)
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        steal_pct = next(taken)
+        if steal_pct > plan.limits.steal_pct:
+            stolen = Disturbance(Kind.STEAL, steal_pct, plan.limits.steal_pct, "%", "stolen")
+            seen: dict[str, object] = {"steal_pct": steal_pct}
+            evidence = replace(disturbed().evidence, disturbances=[stolen], conditions=seen)
+            raise Disturbed(evidence)
+        found = measure_by_config(plan)
+        found.conditions["steal_pct"] = steal_pct
+        return replace(found, metrics=replace(found.metrics, cpu_steal_pct=steal_pct))
+
+    begin(study)
+    for _ in range(9):  # in the scheduler's order: a retry waits for the others of its block
+        execute_run(sent[-1][1], measure=measure)
+        advance_host(study.host_id)
+    study.refresh_from_db()
+    assert study.state == StudyState.FINISHED, study.reason
+    assert Run.objects.filter(state=RunState.DISTURBED).count() == 3
+    verdict = study.recommendations.get().verdict
+    assert "3 runs were disturbed by steal time of the hypervisor: 3 measured again." in verdict
+    assert (
+        "In 6 counted runs the hypervisor took up to 8.0 % of the CPU time, as is usual on this "
+        "host."
+    ) in verdict
+
+    newest = study.slots.order_by("order")[0].run
+    assert plan_for(newest, "run-1").limits.steal_pct == 11.0  # 5 % more than the median
+    assert plan_for(newest, "run-1").limits.load_steal_pct == 5.0
+    elsewhere = Host.objects.create(name="elsewhere")
+    Run.objects.update(host=elsewhere)
+    assert plan_for(newest, "run-1").limits.steal_pct == 5.0
+    settings.STEAL_LIMIT_PCT = 0.0
+    Run.objects.update(host=newest.host)
+    assert plan_for(newest, "run-1").limits.steal_pct == 0.0
 
 
 def test_the_ranking_is_of_the_kind_of_runs_that_has_a_baseline(study: Study) -> None:
