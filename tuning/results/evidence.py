@@ -205,7 +205,7 @@ def _effect(
         baseline_p95_ms=default.p95_ms,
         interval=Interval(low, high, CONFIDENCE) if low is not None and high is not None else None,
         objective=_objective(recommendation),
-        fresh_pairs=len(board.pairs_of(recommendation.candidate))
+        fresh_pairs=board.throughput_of(recommendation.candidate).pairs
         if recommendation.confirmation == ConfirmationState.CONFIRMED
         else 0,
     )

@@ -13,6 +13,7 @@ from math import ceil, exp, log
 
 import numpy as np
 
+from benchmarks.counted import counted
 from tuning.statistics import critical
 from tuning.statistics.analysis import Analysis, Interval
 from tuning.statistics.compare import ALPHA
@@ -22,6 +23,8 @@ from tuning.statistics.verdict import interval_text
 
 MIN_PAIRS = 5
 MAX_PAIRS = 20
+# As many must have both figures: that one is void is no reason to know nothing.
+MIN_WHOLE_PAIRS = 4
 # Weight, in degrees of freedom, of the study's noise beside the noise of the pairs.
 NOISE_PRIOR = 4.0
 # Standard errors for 95 % confidence with few pairs, plus those for a power of 80 %.
@@ -36,7 +39,7 @@ _OF = {
 
 
 class ConfirmationState(StrEnum):
-    UNFINISHED = "unfinished"  # fewer than `MIN_PAIRS` with both figures
+    UNFINISHED = "unfinished"  # fewer than `MIN_WHOLE_PAIRS` with both figures
     CONFIRMED = "confirmed"
     WITHDRAWN = "withdrawn"
 
@@ -89,11 +92,15 @@ def confirm(
 
     `run_noise` is `Analysis.run_noise` of the study. Confirmed if the whole 95 % interval of the
     paired log ratios is better than the baseline. Call it only when all pairs are measured: their
-    number is fixed before the first one.
+    number is fixed before the first one. Why some are void has nothing to do with their figures.
     """
     whole = [(ours, theirs) for ours, theirs in pairs if ours and theirs]
-    if len(whole) < MIN_PAIRS:
-        text = f"{len(whole)} of at least {MIN_PAIRS} pairs with {baseline} have been measured."
+    if len(whole) < MIN_WHOLE_PAIRS:
+        text = (
+            f"Not confirmed: {len(whole)} of {counted(len(pairs), 'pair')} of {candidate} and "
+            f"{baseline} have both figures, and {MIN_WHOLE_PAIRS} are needed. Keep {baseline}, or "
+            "extend the study by a block: that measures the missing pairs."
+        )
         return Confirmation(ConfirmationState.UNFINISHED, len(whole), None, None, text)
     sign = 1.0 if metric.more_is_better else -1.0
     y = sign * np.log(np.array(whole, dtype=float).T[::-1])[None]

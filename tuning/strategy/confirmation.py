@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor
 from typing import ClassVar
 
 from tuning.statistics.analysis import analyse
-from tuning.statistics.confirmation import most_pairs, pairs_needed
+from tuning.statistics.confirmation import (
+    MIN_PAIRS,
+    MIN_WHOLE_PAIRS,
+    most_pairs,
+    pairs_needed,
+)
 from tuning.statistics.data import Metric
 from tuning.strategy.design import confirmation_pairs
-from tuning.strategy.protocol import Done, Group, History, PlannedRun, Proposal, StopReason
+from tuning.strategy.protocol import (
+    Done,
+    FreshPair,
+    Group,
+    History,
+    PlannedRun,
+    Proposal,
+    StopReason,
+)
 
 #: Seconds of the longest run of a pair.
 MAX_PAIR_S = 3600
@@ -38,17 +52,32 @@ class Confirmation:
 
 
 def _pairs(history: History, group: Group, metric: Metric) -> tuple[PlannedRun, ...]:
-    """The winner's pairs; empty if there is no winner or it has its pairs already."""
+    """The winner's pairs; empty if there is no winner or it has its pairs already.
+
+    Where so many were void that nothing was said of it, an extension measures the missing ones.
+    """
     names = [name for name in group.candidates if name not in group.failed]
     seen = [run for run in group.observations if run.candidate not in group.failed]
     analysis = analyse(seen, history.baseline, names, metric, history.alpha, history.changes)
     winner = analysis.winner
-    if winner not in names or any(pair.candidate == winner for pair in group.pairs):
+    if winner not in names:
         return ()
     count = min(pairs_needed(analysis), most_pairs(history.planned_blocks))
+    if there := [pair for pair in group.pairs if pair.candidate == winner]:
+        count = _missing(there)
+    if not count:
+        return ()
     first = history.last_block + 1
     measure_s = long_enough(history, winner, count)
     return confirmation_pairs(winner, history.baseline, count, first, history.seed, measure_s)
+
+
+def _missing(pairs: Sequence[FreshPair]) -> int:
+    """How many to add to those of earlier conclusions."""
+    whole = sum(pair.is_whole for pair in pairs)
+    if whole >= MIN_WHOLE_PAIRS or not all(pair.is_earlier for pair in pairs):
+        return 0
+    return MIN_PAIRS - whole
 
 
 def long_enough(history: History, winner: str, pairs: int) -> int:

@@ -76,12 +76,20 @@ class Budget:
 
 @dataclass(frozen=True)
 class FreshPair:
-    """A winner and the baseline measured once more; tpmP, None for a run without a figure."""
+    """A winner and the baseline measured once more; tpmP, None for a run without a figure.
+
+    is_earlier: measured before the study was extended.
+    """
 
     candidate: str
     block: int
     tpmP: float | None
     baseline_tpmP: float | None
+    is_earlier: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        return bool(self.tpmP and self.baseline_tpmP)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from tuning.models import SlotPurpose, Study
@@ -31,6 +31,7 @@ def history_of(study: Study, place: Place) -> History:
     baseline = candidates[0].name
     classes = sorted({one.durability for one in candidates[1:]} | set(found))
     in_blocks = [slot for slot in slots if slot.purpose == SlotPurpose.BLOCK]
+    earlier = {slot.block for slot in slots if slot.order <= study.extended_after}
     raced = {slot.name for slot in in_blocks}
     left = [one for one in result.eliminations if (one.device_id, one.workload_id) == place.key]
     return History(
@@ -43,6 +44,7 @@ def history_of(study: Study, place: Place) -> History:
                 (baseline, *(one.name for one in candidates[1:] if one.durability == durability)),
                 found.get(durability),
                 _whole(result, found.get(durability), place, slots),
+                earlier,
             )
             for durability in classes
         ),
@@ -106,8 +108,13 @@ def _whole(
 
 
 def _group(
-    name: str, candidates: tuple[str, ...], board: Board | None, whole: Whole | None
+    name: str,
+    candidates: tuple[str, ...],
+    board: Board | None,
+    whole: Whole | None,
+    earlier: Collection[int],
 ) -> Group:
+    """`earlier`: the numbers of the blocks and pairs before the study was extended."""
     if board is None:
         return Group(name, candidates)
     return Group(
@@ -116,7 +123,7 @@ def _group(
         tuple(board.observations),
         frozenset({*board.failed, *board.over_limits}),
         tuple(
-            FreshPair(one.name, pair.block, pair.winner, pair.baseline)
+            FreshPair(one.name, pair.block, pair.winner, pair.baseline, pair.block in earlier)
             for one in board.candidates.values()
             if not one.is_baseline
             for pair in board.pairs_of(one)

@@ -9,9 +9,11 @@ import pytest
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Device, Run, RunState, Workload
+from tuning.export.formats import ExportRequest
 from tuning.models import Candidate, DurabilityClass, SlotPurpose, Study, StudyState
 from tuning.results.boards import Board
 from tuning.results.slot_rows import RunRow, SlotRow
+from tuning.results.study_result import StudyResult
 from tuning.results.time_limit import time_sentence
 from tuning.studies.lifecycle import create_study, extend_study
 from tuning.studies.request import Sizes, StudyRequest
@@ -63,6 +65,46 @@ def test_a_noisy_host_has_fewer_blocks_and_a_confirmed_answer_in_time() -> None:
     assert blocks.filter(run__state=RunState.DISTURBED).count() == void
     assert blocks.values("block").distinct().count() == begun + 1
     assert "did not suffice for all" not in study.recommendations.get().verdict
+
+
+@pytest.mark.long
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("host_of_fakes", "sent")
+def test_pairs_that_were_void_are_measured_when_the_study_is_extended() -> None:
+    counts = noisy({"5000": 1.2})
+
+    def two_pairs_are_void(plan: Plan, **values: Any) -> Measurement:
+        run = _first(Run.objects.get(pk=int(plan.name.removeprefix("run-"))))
+        pairs = study.slots.filter(purpose=SlotPurpose.CONFIRMATION).order_by("order")
+        blocks = sorted(set(pairs.values_list("block", flat=True)))[:2]
+        void = pairs.filter(block__in=blocks, candidate__is_baseline=True)
+        if run.pk in {_first(slot.run).pk for slot in void}:
+            raise disturbed()
+        return counts(plan, **values)
+
+    study = started(configs=[("fast", cnf(5000))], blocks=2)
+    study = to_the_end(study, two_pairs_are_void)
+    found = study.recommendations.get()
+    assert (found.candidate.name, found.confirmation) == ("server-default", "unfinished")
+    assert "Not confirmed: 3 of 5 pairs of fast and server-default" in found.verdict
+    pairs = study.slots.filter(purpose=SlotPurpose.CONFIRMATION)
+    before = pairs.count()
+
+    extend_study(study, 1)
+    study = to_the_end(study, counts)
+    assert pairs.count() == before + 4
+    found = study.recommendations.get()
+    assert (found.candidate.name, found.confirmation) == ("fast", "confirmed")
+    # What is told of them are those with both figures.
+    assert "in 5 fresh pairs" in found.verdict
+    text = StudyResult(study).export(found, ExportRequest()).text.replace("#", "")
+    assert "(in 5 fresh pairs; 95% interval" in " ".join(text.split())
+
+
+def _first(run: Run) -> Run:
+    while run.retry_of is not None:
+        run = run.retry_of
+    return run
 
 
 @pytest.mark.parametrize(

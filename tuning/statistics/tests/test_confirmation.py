@@ -9,6 +9,7 @@ from tuning.statistics.analysis import analyse
 from tuning.statistics.confirmation import (
     MAX_PAIRS,
     MIN_PAIRS,
+    MIN_WHOLE_PAIRS,
     ConfirmationState,
     confirm,
     pairs_needed,
@@ -42,9 +43,24 @@ def test_a_lead_that_does_not_repeat_is_withdrawn() -> None:
 
 
 def test_fewer_pairs_decide_nothing() -> None:
-    some = [*pairs(0.3, count=MIN_PAIRS - 1), (None, 1000.0)]
+    some = [*pairs(0.3, count=MIN_WHOLE_PAIRS - 1), (None, 1000.0), (1300.0, None)]
     found = confirm(some, "fast", BASE)
-    assert (found.state, found.pairs, found.ratio) == (ConfirmationState.UNFINISHED, 4, None)
+    assert (found.state, found.pairs, found.ratio) == (ConfirmationState.UNFINISHED, 3, None)
+    assert found.sentence.startswith(
+        "Not confirmed: 3 of 5 pairs of fast and base have both figures, and 4 are needed. "
+        "Keep base"
+    )
+
+
+def test_one_void_pair_of_five_does_not_cost_the_answer() -> None:
+    some = [*pairs(0.3, count=MIN_PAIRS - 1), (None, 1000.0)]
+    found = confirm(some, "fast", BASE, run_noise=0.05)
+    assert (found.state, found.pairs) == (ConfirmationState.CONFIRMED, 4)
+    assert "in 4 fresh pairs" in found.sentence
+    whole = confirm(pairs(0.3), "fast", BASE, run_noise=0.05)
+    assert found.interval is not None
+    assert whole.interval is not None
+    assert found.interval.high - found.interval.low > whole.interval.high - whole.interval.low
 
 
 def test_for_response_times_less_confirms() -> None:
@@ -57,9 +73,10 @@ def test_for_response_times_less_confirms() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("noise", [0.05, 0.2])
-def test_what_is_no_better_is_confirmed_in_few_of_many(noise: float) -> None:
+@pytest.mark.parametrize("count", [MIN_WHOLE_PAIRS, MIN_PAIRS])
+def test_what_is_no_better_is_confirmed_in_few_of_many(count: int, noise: float) -> None:
     states = [
-        confirm(pairs(0.0, noise=noise, seed=seed), "a", BASE, run_noise=noise).state
+        confirm(pairs(0.0, count, noise, seed), "a", BASE, run_noise=noise).state
         for seed in range(400)
     ]
     assert states.count(ConfirmationState.CONFIRMED) <= 0.05 * 400

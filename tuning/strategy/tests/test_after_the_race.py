@@ -81,3 +81,24 @@ def test_time_that_pairs_have_saved_begins_no_block(races: bool) -> None:
     owed = strategy.propose(replace(history, owed_blocks=1))
     assert isinstance(owed, Proposal)
     assert {run.purpose for run in owed.runs} == {Purpose.BLOCK}
+
+
+@pytest.mark.parametrize(
+    ("whole", "is_earlier", "added"), [(3, True, 2), (0, True, 5), (4, True, 0), (3, False, 0)]
+)
+def test_an_extension_measures_the_pairs_that_were_void(
+    whole: int, is_earlier: bool, added: int
+) -> None:
+    """Once for each: those that it measured itself are no earlier ones."""
+    pairs = [
+        FreshPair("fast", block, 1300.0 if block < 6 + whole else None, 1000.0, is_earlier)
+        for block in range(6, 11)
+    ]
+    history = confirmed()
+    (group,) = history.groups
+    history = replace(history, groups=(replace(group, pairs=tuple(pairs), whole=None),))
+    answer = strategy_for(races=True, confirms=True).propose(history)
+    runs = answer.runs if isinstance(answer, Proposal) else ()
+    assert {run.purpose for run in runs} <= {Purpose.CONFIRMATION}
+    assert {run.block for run in runs} == set(range(11, 11 + added))
+    assert len(runs) == 2 * added
