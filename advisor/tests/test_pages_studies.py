@@ -77,6 +77,15 @@ def test_the_list_is_paged(admin_client: Client) -> None:
     assert "Study number 0<" not in first
     assert "Study number 0<" in second
     assert admin_client.get(reverse("study-list"), {"page": "nonsense"}).status_code == 200
+    asked = {"find": "quick NUMBER 0", "host": "db-host-1"}
+    found = admin_client.get(reverse("study-list"), asked).content.decode()
+    assert "3 studies found." in found
+    assert "Study number 20<" in found
+    assert "Study number 2<" not in found
+    assert '<input type="hidden" name="host" value="db-host-1">' in found
+    none = admin_client.get(reverse("study-list"), {"find": "number 99"}).content.decode()
+    assert "0 studies found." in none
+    assert "No studies yet" not in none
 
 
 def test_the_list_takes_as_many_queries_for_three_studies_as_for_one(

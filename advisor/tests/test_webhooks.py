@@ -687,7 +687,9 @@ def test_the_page_makes_tests_switches_and_deletes(
     address = reverse("webhook-change", args=[Webhook.objects.get().pk])
     client.post(address, {"action": "test"})
     assert send_all() == 1
-    assert "Delivered" in client.get(page).content.decode()
+    text = client.get(page).content.decode()
+    for said in ("Sent when a gate has ended", "A test was asked for", "Delivered"):
+        assert said in text
     client.post(address, {"action": "off"})
     assert "Switch on" in client.get(page).content.decode()
     assert (

@@ -24,6 +24,11 @@ class Event(models.TextChoices):
 TEST = "webhook.test"
 
 
+def event_text(event: str) -> str:
+    """As "a study has ended"."""
+    return "a test was asked for" if event == TEST else str(Event(event).label)
+
+
 class Webhook(models.Model):
     """A URL that is notified of its owner's studies, or of everybody's if that was asked for."""
 
@@ -60,6 +65,11 @@ class Webhook(models.Model):
 
     def __str__(self) -> str:
         return self.url
+
+    @property
+    def events_text(self) -> str:
+        """As "a study has ended or a gate has ended"."""
+        return " or ".join(map(event_text, self.events))
 
 
 class Delivery(models.Model):
@@ -110,3 +120,7 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return self.message_id
+
+    @property
+    def event_text(self) -> str:
+        return event_text(self.event)

@@ -21,6 +21,7 @@ from advisor.charts.payload import charts_json
 from advisor.charts.search import search_figures
 from advisor.pages.changes import button, by_and_reason
 from advisor.pages.chart_tables import also_as_tables
+from advisor.pages.finding import MIN_FILTERED, text_asked, with_words
 from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.boards import board_key
 from advisor.pages.study.context import (
@@ -57,10 +58,14 @@ STUDIES_PER_PAGE = 25
 
 @require_GET
 def study_list(request: HttpRequest) -> HttpResponse:
-    """All studies, newest first; `?host=` names a host: only those on it."""
-    name = request.GET.get("host")
+    """All studies, newest first; `?host=` names a host: only those on it.
+
+    With `?find=` those that have each of its words in the name of study, template or host.
+    """
+    name, find = request.GET.get("host"), text_asked(request.GET)
     host = get_object_or_404(hosts_named([name])) if name else None
     there = Study.objects.all() if host is None else Study.objects.filter(host=host)
+    there = with_words(there, find, ["name", "template", "host__name"])
     studies = (
         there.select_related("server", "host", "gate_verdict")
         .prefetch_related("devices", "workloads", "recommendations__candidate")
@@ -72,7 +77,9 @@ def study_list(request: HttpRequest) -> HttpResponse:
     page = Paginator(studies, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
     fetch_load_hosts(page)
     rows = [(study, named_answers(study)) for study in page]
-    return render(request, "studies/list.html", {"page": page, "rows": rows, "host": host})
+    has_filter = find or page.paginator.count >= MIN_FILTERED
+    context = {"page": page, "rows": rows, "host": host, "find": find, "has_filter": has_filter}
+    return render(request, "studies/list.html", context)
 
 
 def _count(slots: QuerySet[Slot]) -> Coalesce:
