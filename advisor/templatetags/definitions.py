@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from django.template import Library
 from django.urls import reverse
 from django.utils.html import format_html
@@ -14,6 +16,7 @@ register = Library()
 
 
 @register.simple_tag
+@lru_cache(maxsize=256)  # a page has dozens
 def term(key: str, text: str = "") -> SafeString:
     """`{% term "tpmp" %}`: a link to its definition, with the first sentence as a hint."""
     one = BY_KEY[key]

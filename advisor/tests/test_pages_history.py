@@ -17,7 +17,7 @@ from advisor.tests.history_rows import NEW_KERNEL, WEEK, slower, weekly
 from advisor.tests.test_pages_home import text_of as words_of
 from advisor.upkeep.housekeeping import keep_house
 from advisor.wording.formatting import MINUS
-from benchmarks.models import Device, Host, Workload
+from benchmarks.models import Device, Host, Run, Workload
 from tuning.comparison.baseline_history import Trend, baseline_history, baseline_lines
 from tuning.comparison.config_history import config_history
 from tuning.models import Slowdown, Study, StudyState
@@ -252,3 +252,23 @@ def test_of_more_studies_than_are_looked_at_the_newest_are_shown(
     assert history.left_out == 2
     config = studies[0].candidates.get().config
     assert [one.study.pk for one in config_history(config)] == newest[::-1]
+
+
+def test_rows_of_a_config_are_text_and_have_the_days_of_the_time_zone(
+    admin_client: Client,
+) -> None:
+    study = factories.measured_study(
+        device=factories.make_device(data_dir="/srv/<u>"), name="<script>alert(1)</script>"
+    )
+    study.candidates.update(name="<b>bold</b>")
+    late = datetime(2026, 1, 31, 23, 30, tzinfo=UTC)
+    Run.objects.filter(slot__study=study).update(finished_at=late)
+    config = study.candidates.latest("position").config_id
+    address = reverse("config-detail", args=[config])
+    text = admin_client.get(address).text
+    assert "as &lt;b&gt;bold&lt;/b&gt; on " in text
+    assert "2026-01-31</td>" in text
+    for markup in ("<script>alert", "<b>bold", "<u>"):
+        assert markup not in text
+    with timezone.override("Asia/Tokyo"):
+        assert "2026-02-01</td>" in admin_client.get(address).text

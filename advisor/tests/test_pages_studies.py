@@ -181,11 +181,13 @@ def test_a_study_that_failed_says_why(admin_client: Client) -> None:
 
 def test_names_and_logs_are_text_never_markup(admin_client: Client) -> None:
     study = factories.measured_study(fails=["whitepaper-1"], name="<script>alert(1)</script>")
-    Candidate.objects.filter(study=study, name="whitepaper-1").update(name="<b>bold</b>")
+    bold = {"name": "<b>bold</b>", "source": "<i>a file"}
+    Candidate.objects.filter(study=study, name="whitepaper-1").update(**bold)
     slot = study.slots.filter(candidate__name="<b>bold</b>")[0]
     type(slot.run).objects.filter(pk=slot.run_id).update(log_tail="</pre><img src=x>")
     text = page(admin_client, study)
-    for markup in ("<script>alert", "<b>bold", "<img src=x"):
+    assert "&lt;i&gt;a file" in text
+    for markup in ("<script>alert", "<b>bold", "<img src=x", "<i>a file"):
         assert markup not in text
 
 

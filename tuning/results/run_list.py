@@ -22,9 +22,10 @@ class RunLine(NamedTuple):
 
 
 def log_tails(runs: Iterable[RunRow]) -> dict[int, str]:
-    """The runs' `log_tail` by primary key, in one query."""
+    """The runs' `log_tail` by primary key, in one query at most."""
     wanted = [run.pk for run in runs]
-    return dict(Run.objects.filter(pk__in=wanted).values_list("pk", "log_tail"))
+    found = Run.objects.filter(pk__in=wanted).values_list("pk", "log_tail") if wanted else ()
+    return dict(found)
 
 
 def slot_of(run: Run) -> Slot | None:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
+from django.db import connection
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
@@ -102,7 +103,7 @@ class SlotRow(NamedTuple):
         return self.run.pk
 
 
-Columns = list[Any]
+Columns = Sequence[Any]
 _SLOT = SlotRow._fields[: SlotRow._fields.index("candidate")]
 _DOCUMENTS = "write_debt", "disturbances", "unwatched"
 _OF = {"measure_s": "workload__measure_s", "unwatched": "conditions__unwatched"}
@@ -115,7 +116,8 @@ def _columns(run: str = "") -> list[str | Cast]:
 
 
 _RUN = _columns("run__")
-_TIMES = [len(_SLOT) + RunRow._fields.index(one) for one in ("started_at", "finished_at")]
+_OWN = 1 + len(_SLOT)  # the first is the study
+_TIMES = [_OWN + RunRow._fields.index(one) for one in ("started_at", "finished_at")]
 
 
 def slot_columns(studies: Iterable[int]) -> dict[int, list[Columns]]:
@@ -123,12 +125,18 @@ def slot_columns(studies: Iterable[int]) -> dict[int, list[Columns]]:
     found: dict[int, list[Columns]] = {pk: [] for pk in studies}
     pks = list(found)
     rows = _of_one().rows(pks[0]) if len(pks) == 1 else _slots(study__in=pks)
-    for pk, *columns in rows:
-        for at in _TIMES:
-            if columns[at] is not None:
-                columns[at] = columns[at].replace(tzinfo=UTC)  # what it is, said or not
-        found[pk].append(columns)
+    for row in rows if connection.vendor == "postgresql" else map(_in_utc, rows):
+        found[row[0]].append(row)
     return found
+
+
+def _in_utc(row: Columns) -> Columns:
+    """With what the times are, said or not."""
+    columns = list(row)
+    for at in _TIMES:
+        if columns[at] is not None:
+            columns[at] = columns[at].replace(tzinfo=UTC)
+    return columns
 
 
 def _slots(**of: Any) -> QuerySet[Slot, tuple[Any, ...]]:
@@ -150,15 +158,15 @@ def slot_rows(
 
     Without those of candidates that a search has found since the candidates were read.
     """
-    own = len(_SLOT)
-    slots = ((one[:own], RunRow(*one[own:])) for one in columns)
+    slots = ((one[1:_OWN], RunRow._make(one[_OWN:])) for one in columns)
     newest = [(slot, run) for slot, run in slots if slot[-3] in candidates]
     replaced = _replaced(run for _, run in newest)
     found = []
     for slot, run in newest:
         candidate, device, workload = slot[-3:]
         there = candidates[candidate], devices[device], workloads[workload]
-        found.append(SlotRow._make((*slot, *there, run, _before(run, replaced))))
+        before = () if run.retry_of_id is None else _before(run, replaced)
+        found.append(SlotRow._make((*slot, *there, run, before)))
     return found
 
 

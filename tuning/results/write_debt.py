@@ -5,6 +5,7 @@ The rule for one run is in `benchmarks.telemetry.write_debt`.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -40,12 +41,15 @@ class Debtor:
 
 def debtors_of(board: Board) -> list[Debtor]:
     """The candidates with marked runs in blocks or pairs, in the order of the study."""
-    found = []
-    for candidate in board.candidates.values():
-        runs = _ranked_runs(board, candidate)
-        if any(run.debt_grew for run in runs):
-            found.append(_debtor(candidate, runs))
-    return found
+    runs: dict[int, list[RunRow]] = defaultdict(list)
+    for slot in (*board.slots, *board.pair_slots):
+        if slot.run.state == RunState.OK:
+            runs[slot.candidate_id].append(slot.run)
+    return [
+        _debtor(candidate, runs[candidate.pk])
+        for candidate in board.candidates.values()
+        if any(run.debt_grew for run in runs[candidate.pk])
+    ]
 
 
 def debt_of_reduced(board: Board, reduced: Candidate) -> list[Debtor]:
@@ -125,12 +129,3 @@ def _debtor(candidate: Candidate, runs: Sequence[RunRow]) -> Debtor:
         is_settled=sum(owes is not None and owes.is_settled for owes in long_runs)
         > len(long_runs) / 2,
     )
-
-
-def _ranked_runs(board: Board, candidate: Candidate) -> list[RunRow]:
-    pk = candidate.pk
-    return [
-        slot.run
-        for slot in (*board.slots, *board.pair_slots)
-        if slot.candidate_id == pk and slot.run.state == RunState.OK
-    ]

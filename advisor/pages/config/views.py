@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 from advisor.charts.config_history import history_figure
 from advisor.charts.payload import charts_answer
 from advisor.pages.chart_tables import also_as_tables
+from advisor.pages.config.rows import result_rows
 from advisor.wording.spaces import knob_text
 from benchmarks.models import Config
 from tuning.comparison.config_history import ConfigResult, config_history
@@ -25,7 +26,8 @@ def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "config": config,
         "knobs": [(name, knob_text(name, value)) for name, value in sorted(config.knobs.items())],
-        "results": [(one, names[one.device.pk]) for one in results],
+        "results": results,
+        "rows": result_rows(results, names),
         "names": list(dict.fromkeys(one.name for one in results)),
         "devices": len(names),
     }

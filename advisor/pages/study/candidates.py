@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
@@ -25,7 +26,7 @@ from tuning.configs.effective.costs import KnobCost, costs_of
 from tuning.configs.effective.durability import losses
 from tuning.configs.gate.stages import Stage
 from tuning.configs.notes import Action
-from tuning.models import Candidate, DurabilityClass
+from tuning.models import Candidate, DurabilityClass, Study
 
 TITLES = {
     Stage.VALUES: "Values",
@@ -35,7 +36,11 @@ TITLES = {
 }
 
 _TAG = ' <span class="tag">baseline</span>'
-_NO_KNOBS = SafeString('<p class="muted">No variables set: the server\'s defaults apply.</p>')
+_NOT_TRIED = (
+    '<p class="muted">Values and rules were checked when the study was created. The server\'s own '
+    "check and the read-back follow before the first run.</p>"
+)
+_NO_KNOBS = '<p class="muted">No variables set: the server\'s defaults apply.</p>'
 
 
 @dataclass(frozen=True)
@@ -92,21 +97,40 @@ class CandidateDetails:
         said = self.duplicates, self.losses, self.costs, self.differences, self.lines
         return bool(one.refusal) or one.merged_into_id is not None or any(said)
 
-    @property
-    def head(self) -> SafeString:
-        """Its name, what is special about it, how much there is to read; origin and checks."""
-        one, name = self.candidate, escape(self.candidate.name)
-        notes = f", {counted(len(self.notes), 'note')}" if self.notes else ""
+    def html(self, study: Study) -> SafeString:
+        """All of it, folded."""
+        one = self.candidate
+        parts = {"view": self, "candidate": one, "study": study}
+        findings = notes = ""
+        if self.has_findings:
+            findings = render_to_string("studies/_candidate_findings.html", parts)
+        if self.reasons or self.notes:
+            notes = render_to_string("studies/_candidate_notes.html", parts)
         source = one.source and f'<p class="muted source">{escape(capfirst(one.source))}</p>'
-        stages = self.stages and (
-            f'<ol class="stages" aria-label="Checks of {name} before its first run">'
-            f"{''.join(stage.row for stage in self.stages)}</ol>"
-        )
+        not_tried = "" if self.stages or study.is_finished else _NOT_TRIED
         return SafeString(
-            f"<summary><strong>{name}</strong>{_TAG * one.is_baseline}{self._badges} "
-            f'<span class="muted">{counted(len(one.config.knobs), "variable")}{notes}</span>'
-            f"</summary>{source}{stages or ''}"
+            f'<details class="candidate" id="candidate-{one.pk}"><summary>{self._summary}'
+            f"</summary>{source}{self._checks}{not_tried}{findings}"
+            f'<div class="columns"><div>{self._knob_table}</div><div>{notes}</div></div></details>'
         )
+
+    @property
+    def _summary(self) -> str:
+        """Its name, what is special about it, and how much there is to read."""
+        one = self.candidate
+        notes = f", {counted(len(self.notes), 'note')}" if self.notes else ""
+        return (
+            f"<strong>{escape(one.name)}</strong>{_TAG * one.is_baseline}{self._badges} "
+            f'<span class="muted">{counted(len(one.config.knobs), "variable")}{notes}</span>'
+        )
+
+    @property
+    def _checks(self) -> str:
+        if not self.stages:
+            return ""
+        rows = "".join(stage.row for stage in self.stages)
+        checked = f"Checks of {escape(self.candidate.name)} before its first run"
+        return f'<ol class="stages" aria-label="{checked}">{rows}</ol>'
 
     @property
     def _badges(self) -> str:
@@ -124,7 +148,7 @@ class CandidateDetails:
         return "".join(f' <span class="badge{tone}">{text}</span>' for tone, text in found)
 
     @property
-    def knob_table(self) -> SafeString:
+    def _knob_table(self) -> str:
         one = self.candidate
         if not one.config.knobs:
             return _NO_KNOBS
@@ -133,13 +157,23 @@ class CandidateDetails:
             f'<td class="num mono">{escape(knob_text(name, str(value)))}</td></tr>'
             for name, value in one.config.knobs.items()
         )
-        return SafeString(
+        return (
             f'<div class="scroll" role="region" aria-label="Variables of {escape(one.name)}" '
             'tabindex="0"><table class="values"><caption>Variables set (config '
             f"<code>{escape(str(one.config))}</code>)</caption>"
             '<thead><tr><th scope="col">Variable</th><th scope="col" class="num">Value</th></tr>'
             f"</thead><tbody>{rows}</tbody></table></div>"
         )
+
+
+def details_of(views: Sequence[CandidateDetails], study: Study) -> SafeString:
+    """As HTML: those that the study began with, then those that were made while it went on."""
+    parts = {
+        "given": [one.html(study) for one in views if not one.is_made],
+        "found": [one.html(study) for one in views if one.candidate.found_by_search],
+        "variants": [one.html(study) for one in views if one.candidate.taken_from_id is not None],
+    }
+    return render_to_string("studies/_candidate_details.html", parts)
 
 
 def _problem(found: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from advisor.charts.live import live_curves
 from advisor.pages.export.recommendation import recommendation_cards
 from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.boards import board_sections, verdict_of_study
-from advisor.pages.study.candidates import candidate_details
+from advisor.pages.study.candidates import candidate_details, details_of
 from advisor.pages.study.device_matrix import device_matrices
 from advisor.pages.study.events import events_context
 from advisor.pages.study.extend import ExtendForm
@@ -169,7 +169,7 @@ def _tables(result: StudyResult, made: Mapping[str, Any]) -> dict[str, SafeStrin
     context = {**made, "study": result.study}
     return {
         "run_rows": run_rows(made["ended_runs"], shows_device=made["shows_device"]),
-        "candidate_details": render_to_string("studies/_candidate_details.html", context),
+        "candidate_details": details_of(made["candidates"], result.study),
         "search_body": _search_body(context),
     }
 
@@ -214,9 +214,6 @@ def _results(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
             )
         ),
         "candidates": shown,
-        "given": [view for view in shown if not view.is_made],
-        "found": [view for view in shown if view.candidate.found_by_search],
-        "variants": [view for view in shown if view.candidate.taken_from_id is not None],
         "shows_device": bool(devices_to_name(result.devices.values())),
         "may_take_apart": can_be_taken_apart(result),
         "apart_runs": MAX_APART_RUNS,
