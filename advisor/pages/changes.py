@@ -37,7 +37,7 @@ def changed(
 ) -> HttpResponse:
     """The row's page after the change, with `done`, or `refused` and the reason."""
     match = request.resolver_match
-    view = match.url_name if match else ""  # for `focus_after`
+    view = (match and match.url_name) or ""  # for `focus_after`
     try:
         change()
     except (BenchmarkError, TuningError) as error:

@@ -52,9 +52,9 @@ MAX_PCT = 900
 def print_ranking(result: StudyResult, console: Console) -> None:
     study, found = result.study, result.boards
     shows_class = study.durability != DurabilityClass.D0
-    for board in found:
-        if study.search is not None and not board.slots:
-            continue  # nothing has raced
+    # Of a search that has not raced there is nothing in a table.
+    shown = [board for board in found if study.search is None or board.slots]
+    for board in shown:
         console.print(f"{study.server} on {board.device}", markup=False, style="italic")
         if limits := board.device.emulation_label:
             console.print(limits, markup=False, style="italic")
@@ -75,7 +75,8 @@ def print_ranking(result: StudyResult, console: Console) -> None:
         _print_search(searched, result.study, console)
         _print_importance(knob_importance(result), console)
     _print_findings(result, console)
-    console.print(NOTE, style="dim")
+    if shown:
+        console.print(NOTE, style="dim")
     devices = {board.device.pk for board in found}
     workloads = {board.workload.pk for board in found}
     for recommendation in result.recommendations:

@@ -63,7 +63,7 @@ def _progress(study: Study) -> str:
 
 
 def _moment(at: datetime | None) -> str:
-    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S}" if at else "never"
+    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S %Z}" if at else "never"
 
 
 def _print(titles: Iterable[str], rows: Iterable[tuple[str, ...]], console: Console) -> None:

@@ -216,6 +216,7 @@ def test_each_word_is_explained_in_one_place(admin_client: Client) -> None:
         ("device-detail", [device.pk], {"tpmp", "interval", "durability"}),
         ("device-comparison", [], {"tpmp", "p95", "path-length", "cpu-shares", "iops"}),
         ("home", [], {"tpmp"}),
+        ("gate-list", [], {"gate"}),
     ):
         text = admin_client.get(reverse(name, args=number)).content.decode()
         assert keys <= set(re.findall(r'href="/help/#([\w-]+)"', text)), name

@@ -153,6 +153,14 @@ DEFINITIONS: tuple[Definition, ...] = (
         "configs.md",
     ),
     Definition(
+        "gate",
+        "Gate",
+        "A candidate and a baseline are measured in pairs until every limit is kept or one is "
+        "broken. The intervals hold after every pair, so a gate may end after any of them. It is "
+        "undecided when the pairs or the minutes are used up before.",
+        "ci.md",
+    ),
+    Definition(
         "bytes-written",
         "Bytes written per New-Order",
         "What data and log devices wrote in the measured interval, divided by its New-Orders; "

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from advisor.management.refusals import ends_when_refused
 from advisor.processes.database import prepare_database
+from benchmarks.counted import counted
 from benchmarks.models import Host
 from benchmarks.storage.human import human_bytes
 from tuning.studies.datasets import datasets_here, delete_dataset, prune_datasets
@@ -51,7 +52,7 @@ class Command(BaseCommand):
                 f"server {one.dataset.server_version}, on {one.device}{needed}"
             )
         total = human_bytes(sum(one.dataset.bytes for one in found))
-        self.stdout.write(f"{len(found)} datasets, {total}")
+        self.stdout.write(f"{counted(len(found), 'dataset')}, {total}")
 
     def _delete(self, host: Host, options: dict[str, Any]) -> None:
         for one in delete_dataset(host, options["key"]):

@@ -218,4 +218,4 @@ def _last(hook: Webhook) -> str:
     if hook.last_at is None:
         return "nothing sent yet"
     how = hook.last_problem or f"answered with {hook.last_status}"
-    return f"last {hook.last_at:%Y-%m-%d %H:%M}: {how}"
+    return f"last {hook.last_at:%Y-%m-%d %H:%M %Z}: {how}"
