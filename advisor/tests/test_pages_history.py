@@ -260,10 +260,10 @@ def test_rows_of_a_config_are_text_and_have_the_days_of_the_time_zone(
     study = factories.measured_study(
         device=factories.make_device(data_dir="/srv/<u>"), name="<script>alert(1)</script>"
     )
-    study.candidates.update(name="<b>bold</b>")
+    config = study.candidates.latest("position").config_id
+    study.candidates.filter(config=config).update(name="<b>bold</b>")
     late = datetime(2026, 1, 31, 23, 30, tzinfo=UTC)
     Run.objects.filter(slot__study=study).update(finished_at=late)
-    config = study.candidates.latest("position").config_id
     address = reverse("config-detail", args=[config])
     text = admin_client.get(address).text
     assert "as &lt;b&gt;bold&lt;/b&gt; on " in text
