@@ -11,9 +11,13 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Final, TypeVar, cast
 
+from django.http import Http404
+
+from benchmarks.models import Device, Workload
+from benchmarks.ready_query import ANY, ReadyObjects, know_related
 from tuning.comparison.comparable_runs import RunSet, run_sets
 from tuning.comparison.device_comparison import (
     DeviceComparison,
@@ -103,6 +107,28 @@ _shared: OrderedDict[int, tuple[Hashable, SharedResult]] = OrderedDict()
 _comparisons = Kept(1)
 #: Of studies under way what moves with every step, by what was seen of them.
 PROGRESS: Final = Kept(64)
+
+
+def study_to_show(pk: int) -> Study:
+    """The study with what pages and API say of it; raises Http404."""
+    studies, related = _of_a_study()
+    study = studies.first(pk)
+    if study is None:
+        raise Http404("No Study matches the given query.")
+    for name, rows in related.items():
+        know_related(study, name, rows.all(pk))
+    return study
+
+
+@cache
+def _of_a_study() -> tuple[ReadyObjects[Study], Mapping[str, ReadyObjects[Any]]]:
+    """Its row, and by their name those that are related to it."""
+    studies = Study.objects.select_related("server", "host", "created_by")
+    related: dict[str, ReadyObjects[Any]] = {
+        "devices": ReadyObjects(Device.objects.filter(studies=ANY)),
+        "workloads": ReadyObjects(Workload.objects.filter(studies=ANY)),
+    }
+    return ReadyObjects(studies.filter(pk=ANY)), related
 
 
 def shared_result(study: Study, seen: Look | None = None) -> SharedResult:

@@ -84,11 +84,11 @@ class ReadyObjects(Generic[ModelT]):
         """The first that it finds now, with this number in place of ANY."""
         return next(iter(self._found(number)), None)
 
-    def all(self, number: int | str) -> list[ModelT]:
+    def all(self, number: int | str | None = None) -> list[ModelT]:
         """All of them, in the same way."""
         return list(self._found(number))
 
-    def _found(self, number: int | str) -> QuerySet[ModelT]:
+    def _found(self, number: int | str | None) -> QuerySet[ModelT]:
         compiler = copy(self._compiler)
         compiler.connection = connections[DEFAULT_DB_ALIAS]  # each thread has its own
         compiler.as_sql = lambda: (self._ready.text, self._ready.given(number))

@@ -37,7 +37,7 @@ from advisor.api.serializers.studies import (
     StudyStateSerializer,
 )
 from advisor.api.waiting import VERSION, WAIT, wait_for_study
-from advisor.shared_results import shared_result
+from advisor.shared_results import shared_result, study_to_show
 from benchmarks.models import Device
 from tuning.models import Candidate, Study
 from tuning.results.study_result import StudyResult
@@ -68,7 +68,7 @@ def study_state(pk: int) -> dict[str, Any]:
 
 def result_of(pk: int) -> StudyResult:
     """What a study's rows say now. Raises Http404."""
-    return shared_result(get_object_or_404(studies(), pk=pk)).result
+    return shared_result(study_to_show(pk)).result
 
 
 def refusals_of(body: StudyRequestSerializer) -> AbstractContextManager[None]:
@@ -170,8 +170,7 @@ class ResultsView(APIView):
 
 
 def _events(pk: int) -> Any:
-    study = get_object_or_404(studies().select_related("created_by"), pk=pk)
-    return all_shown(EventSerializer, study_events(study))
+    return all_shown(EventSerializer, study_events(study_to_show(pk)))
 
 
 class EventListView(APIView):

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from advisor.pages.study.context import study_for_page
+from advisor.shared_results import study_to_show
 from advisor.tests import factories
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Study, StudyState
@@ -256,9 +256,9 @@ def test_a_run_that_ends_during_a_poll_is_among_its_results(
 
     def after_the_look(pk: int) -> Study:
         factories.finish(run)
-        return study_for_page(pk)
+        return study_to_show(pk)
 
-    monkeypatch.setattr("advisor.pages.study.views.study_for_page", after_the_look)
+    monkeypatch.setattr("advisor.pages.study.views.study_to_show", after_the_look)
     text, changed = live(admin_client, study, before)
     assert changed
     assert stamp(text) != before

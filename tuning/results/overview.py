@@ -17,7 +17,7 @@ from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from benchmarks.models import ACTIVE_RUN_STATES, Device, Host, Run, RunState
-from benchmarks.ready_query import ReadyQuery, in_the_text
+from benchmarks.ready_query import ReadyObjects, ReadyQuery, in_the_text
 from tuning.models import (
     ACTIVE_STUDY_STATES,
     Recommendation,
@@ -230,13 +230,8 @@ def _done(studies: set[int]) -> dict[int, int]:
 
 def _ended() -> tuple[list[Study], list[Study]]:
     """The studies that ended last, with their answers, and those that failed lately."""
-    rows = Study.objects.filter(finished_at__isnull=False).exclude(state__in=ACTIVE_STUDY_STATES)
     since = timezone.now() - _FAILED_WITHIN
-    newest = list(
-        rows.order_by("-finished_at", "-pk")
-        .select_related("host", "gate_verdict")
-        .only(*_SHOWN)[:_MAX_SEEN]
-    )
+    newest = _ended_last().all()
     failed = [
         study
         for study in newest
@@ -252,6 +247,13 @@ def _ended() -> tuple[list[Study], list[Study]]:
         Prefetch("recommendations", answers),
     )
     return ended, failed[:_MAX_FAILED]
+
+
+@cache
+def _ended_last() -> ReadyObjects[Study]:
+    rows = Study.objects.filter(finished_at__isnull=False).exclude(state__in=ACTIVE_STUDY_STATES)
+    shown = rows.select_related("host", "gate_verdict").only(*_SHOWN)
+    return ReadyObjects(shown.order_by("-finished_at", "-pk")[:_MAX_SEEN])
 
 
 def _troubled() -> list[TroubledStudy]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
@@ -26,8 +25,7 @@ from advisor.pages.study.search_rows import search_row
 from advisor.shared_results import SharedResult, shared_result
 from advisor.wording.findings import source_findings
 from advisor.wording.words import devices_to_name
-from benchmarks.models import Device, RunState, Workload
-from benchmarks.ready_query import ANY, ReadyObjects, know_related
+from benchmarks.models import RunState
 from tuning.models import RANKED_PURPOSES, SlotPurpose, Study
 from tuning.results.evidence import traits_of
 from tuning.results.live_run import LiveRun, live_run
@@ -52,28 +50,6 @@ MAX_OPEN_ROWS = 40
 OPEN_SEARCH_ROWS = 10
 # States with a result or a bound, whose log is not shown.
 _HAVE_A_FIGURE = (RunState.OK, RunState.CUT_SHORT)
-
-
-def study_for_page(pk: int) -> Study:
-    """The study with its related rows, or 404."""
-    studies, related = _of_a_study()
-    study = studies.first(pk)
-    if study is None:
-        raise Http404("there is no such study")
-    for name, rows in related.items():
-        know_related(study, name, rows.all(pk))
-    return study
-
-
-@cache
-def _of_a_study() -> tuple[ReadyObjects[Study], Mapping[str, ReadyObjects[Any]]]:
-    """Its row, and by their name those that are related to it."""
-    studies = Study.objects.select_related("server", "host", "created_by")
-    related: dict[str, ReadyObjects[Any]] = {
-        "devices": ReadyObjects(Device.objects.filter(studies=ANY)),
-        "workloads": ReadyObjects(Workload.objects.filter(studies=ANY)),
-    }
-    return ReadyObjects(studies.filter(pk=ANY)), related
 
 
 def live_context(

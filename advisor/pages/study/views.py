@@ -31,10 +31,9 @@ from advisor.pages.study.context import (
     results_context,
     stamp_at,
     study_context,
-    study_for_page,
 )
 from advisor.pages.study.extend import ExtendForm
-from advisor.shared_results import PROGRESS, SharedResult, shared_result
+from advisor.shared_results import PROGRESS, SharedResult, shared_result, study_to_show
 from advisor.wording.answers import named_answers
 from benchmarks.models import ACTIVE_RUN_STATES
 from tuning.errors import TuningError
@@ -91,7 +90,7 @@ def _count(slots: QuerySet[Slot]) -> Coalesce:
 @require_GET
 def study_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """One study: progress, ranking, charts, recommendation and candidates."""
-    study = study_for_page(pk)
+    study = study_to_show(pk)
     return render(request, "studies/detail.html", study_context(study, request))
 
 
@@ -112,7 +111,7 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
 
     def make() -> dict[str, Any]:
         nonlocal shared
-        study = study_for_page(pk)
+        study = study_to_show(pk)
         shared = shared_result(study, look) if seen != stamp_at(study, look) else None
         return live_context(study, shared, choice, look)
 
@@ -148,7 +147,7 @@ def _only_the_run(request: HttpRequest, pk: int) -> HttpResponse:
 @also_as_tables
 def study_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The charts of each board and of the findings; none before the first finished run."""
-    shared, choice = shared_result(study_for_page(pk)), board_choice(request.GET)
+    shared, choice = shared_result(study_to_show(pk)), board_choice(request.GET)
     charts = shared.made(("charts", choice.chart_query), lambda result: _charts(result, choice))
     return HttpResponse(charts, content_type="application/json")
 
@@ -178,7 +177,7 @@ def _charts(result: StudyResult, choice: BoardChoice) -> bytes:
 def board_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The charts of single runs of one board (`?board=` is its key), asked for when opened."""
     key = request.GET.get("board", "")
-    shared = shared_result(study_for_page(pk))
+    shared = shared_result(study_to_show(pk))
     what = "runs", key, has_seconds(shared.result.slots)
     charts = shared.made(what, lambda result: _run_charts(result, key))
     return HttpResponse(charts, content_type="application/json")
@@ -195,13 +194,13 @@ def _run_charts(result: StudyResult, key: str) -> bytes:
 @require_POST
 def study_extend(request: HttpRequest, pk: int) -> HttpResponse:
     """Adds blocks to a finished study, or shows its page with the errors beside the field."""
-    study = study_for_page(pk)
+    study = study_to_show(pk)
     form = ExtendForm(request.POST, auto_id="extend_%s")
     if form.is_valid():
         try:
             extend_study(study, form.cleaned_data["blocks"], by=request.user.get_username())
         except TuningError as error:
-            study = study_for_page(pk)
+            study = study_to_show(pk)
             form.add_error("blocks", str(error))
         else:
             said = "Blocks are queued; the study is concluded again after them."
