@@ -93,9 +93,9 @@ def coordinate(value: float) -> str:
 
 
 @register.filter
-def event_name(kind: str) -> str:
-    """The kind of an event in a word or two."""
-    return kind.replace("_", " ")
+def in_words(kind: str) -> str:
+    """A kind of event, cost or state in a word or two."""
+    return kind.replace("_", " ").replace("-", " ")
 
 
 @register.filter

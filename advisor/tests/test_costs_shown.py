@@ -46,7 +46,7 @@ def test_the_page_shows_it_with_the_candidate_and_with_the_recommendation(
     study.allowed_costs = ["observability", "recovery-time"]
     study.save()
     text = admin_client.get(f"/studies/{study.pk}/").content.decode()
-    assert "<dt>Other costs allowed</dt><dd>observability, recovery-time</dd>" in text
+    assert "<dt>Other costs allowed</dt><dd>observability, recovery time</dd>" in text
 
 
 def test_api_and_terminal_show_it(study: Study) -> None:
