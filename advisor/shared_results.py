@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, Final, TypeVar, cast
 
+from django.db.models.functions import Now
 from django.http import Http404
 
 from benchmarks.models import Device, Workload
@@ -123,7 +124,8 @@ def study_to_show(pk: int) -> Study:
 @cache
 def _of_a_study() -> tuple[ReadyObjects[Study], Mapping[str, ReadyObjects[Any]]]:
     """Its row, and by their name those that are related to it."""
-    studies = Study.objects.select_related("server", "host", "created_by")
+    rows = Study.objects.select_related("server", "host", "created_by")
+    studies = rows.annotate(now=Now())  # for `study_progress`
     related: dict[str, ReadyObjects[Any]] = {
         "devices": ReadyObjects(Device.objects.filter(studies=ANY)),
         "workloads": ReadyObjects(Workload.objects.filter(studies=ANY)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -114,9 +115,8 @@ def tables(
     treatment = np.array([0, *range(len(names))])
     found = []
     for metric in metrics:
-        y = _logs(
-            [getattr(run, metric.value) for run in counting], places, (len(names) + 1, len(blocks))
-        )
+        figures = list(map(attrgetter(metric.value), counting))
+        y = _logs(figures, places, (len(names) + 1, len(blocks)))
         oriented = y if metric.more_is_better else -y
         at_most = bounds if metric is Metric.TPMP else {name: {} for name in bounds}
         found.append(Table(names, blocks, oriented[None], treatment, at_most))

@@ -38,7 +38,8 @@ def leader_of(slots: Sequence[SlotState], aim: Aim) -> Leader | None:
     run that failed or was cut short does not lead, nor one that misses a limit in its blocks.
     """
     metric = aim.objective
-    here = [slot for slot in slots if slot.place == slots[-1].place]
+    place = slots[-1].place if slots else None
+    here = [slot for slot in slots if slot.place == place]
     in_blocks = [slot for slot in here if slot.purpose == SlotPurpose.BLOCK]
     known = round_ratios([ShortRun(s.block, s.is_baseline, s.figure(metric)) for s in in_blocks])
     ratios: dict[str, list[float]] = {}

@@ -50,7 +50,7 @@ class SlotState(NamedTuple):
 
     def figure(self, metric: Metric) -> float | None:
         """The metric's value, if the run is successful and the value is above zero."""
-        value: float | None = getattr(self, metric.value)
+        value: float | None = getattr(self, metric)
         return value if self.state == RunState.OK and value is not None and value > 0 else None
 
     @property
