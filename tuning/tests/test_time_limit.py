@@ -98,7 +98,7 @@ def test_pairs_that_were_void_are_measured_when_the_study_is_extended() -> None:
     # What is told of them are those with both figures.
     assert "in 5 fresh pairs" in found.verdict
     text = StudyResult(study).export(found, ExportRequest()).text.replace("#", "")
-    assert "(in 5 fresh pairs; 95% interval" in " ".join(text.split())
+    assert "(in 5 fresh pairs; 95 % interval" in " ".join(text.split())
 
 
 def _first(run: Run) -> Run:
