@@ -37,8 +37,10 @@ from tuning.studies.searching import search_here
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-FAST, SLOW = Path("/srv/fast"), Path("/srv/slow")
+FAST, SLOW = Path("/srv/far/fast"), Path("/srv/far/slow")
 SERVER = replace(MYSQL, path=Path("/opt/far/mysqld"))
+# Not all of /srv: this checkout may lie there.
+FAR = ("/srv/far", "/opt/far")
 
 
 @pytest.fixture
@@ -69,7 +71,7 @@ def no_look_at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     really_open = builtins.open
 
     def guarded(path: Any, *arguments: Any, **options: Any) -> Any:
-        if str(path).startswith(("/proc", "/sys", "/srv", "/opt/far")):
+        if str(path).startswith(("/proc", "/sys", *FAR)):
             forbidden(path)
         return really_open(path, *arguments, **options)
 
@@ -78,7 +80,7 @@ def no_look_at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     really_stat = os.stat
 
     def stat(path: Any, *arguments: Any, **options: Any) -> Any:
-        if str(path).startswith(("/srv", "/opt/far")):
+        if str(path).startswith(FAR):
             forbidden(path)
         return really_stat(path, *arguments, **options)
 
@@ -113,7 +115,7 @@ def test_a_search_a_check_and_a_probe_too(far: Host) -> None:
 def test_what_another_host_has_cannot_be_used_there(far: Host) -> None:
     for request, field in (
         (StudyRequest(host="far", server=Path("/usr/sbin/mysqld")), "server"),
-        (StudyRequest(host="far", devices=[DeviceRequest(Path("/srv"))]), "devices[0].path"),
+        (StudyRequest(host="far", devices=[DeviceRequest(Path("/srv/far"))]), "devices[0].path"),
     ):
         with pytest.raises(
             NotListed, match=r"on host far: run .*manage\.py (server|device)"
