@@ -220,7 +220,7 @@ def test_a_backup_that_would_fill_memory_or_disk_is_not_unpacked(
         with pytest.raises(BackupFailed, match=r"home/|name|trigger, 'theirs'") as refused:
             restore(strange, force=True)
         assert refused.value.code == "damaged"
-    monkeypatch.setenv("ADVISOR_DISK_RESERVE", "99%")
+    monkeypatch.setenv("ADVISOR_DISK_RESERVE", "1000000T")  # also of an empty disk
     with pytest.raises(DeviceUnusable):
         restore(file, force=True)
 

@@ -60,6 +60,7 @@ def test_the_line_in_a_log_names_the_device_where_there_are_several() -> None:
 
 
 def test_the_bar_of_a_terminal_has_it_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")  # on a dumb one nothing is drawn twice
     monkeypatch.setattr(module, "POLL_SECONDS", 0.5)  # it is drawn ten times in a second
     study = factories.study_on_two_devices()
     factories.race(study, most=1)
