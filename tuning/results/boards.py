@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from benchmarks.models import CrashTest, Device, RunState, Workload
@@ -20,6 +20,7 @@ from tuning.models import (
     Elimination,
     SlotPurpose,
 )
+from tuning.results.all_failed import all_failed_text
 from tuning.results.confirmations import FreshPairs, Pair, judge_pairs, pairs_of
 from tuning.results.crash_recovery import not_recovered
 from tuning.results.slot_rows import RunRow, SlotRow
@@ -27,6 +28,7 @@ from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.pareto import pareto_front
 from tuning.statistics.ranking import Judgement, Metric, Observation, Ranked, judge_by
+from tuning.statistics.verdict import VerdictKind
 from tuning.strategy.changes import count_changes
 from tuning.strategy.racing import FAULTS
 
@@ -152,12 +154,22 @@ class Board:
     @cached_property
     def failed(self) -> list[str]:
         """The candidates, without the baseline, with a run that their config may have broken."""
-        faulty = {
-            slot.candidate.name
+        return [name for name in self.candidates if name in self._faults]
+
+    @cached_property
+    def _faults(self) -> dict[str, RunRow]:
+        """By candidate, without the baseline, the last run that its config may have broken."""
+        return {
+            slot.candidate.name: slot.run
             for slot in (*self.slots, *self.pair_slots, *self.screening, *self.apart_slots)
             if slot.run.state in FAULTS and not slot.candidate.is_baseline
         }
-        return [name for name in self.candidates if name in faulty]
+
+    @cached_property
+    def all_failed(self) -> str:
+        """Why all but the baseline failed, in words; "" if one did not."""
+        others = [one for one in self.candidates.values() if not one.is_baseline]
+        return all_failed_text(self.baseline.name, others, self._faults)
 
     @cached_property
     def pareto(self) -> tuple[str, ...]:
@@ -177,7 +189,14 @@ class Board:
         """The rankings by some metrics, optionally without some candidates."""
         names = [name for name in self.candidates if name not in without]
         seen = [run for run in self.observations if run.candidate in names]
-        return judge_by(metrics, seen, self.baseline.name, names, self.alpha, self.changes)
+        found = judge_by(metrics, seen, self.baseline.name, names, self.alpha, self.changes)
+        return {metric: self._explained(one) for metric, one in found.items()}
+
+    def _explained(self, found: Judgement) -> Judgement:
+        """With the reasons in its sentence if all failed that it could compare."""
+        if found.verdict.kind is not VerdictKind.NOTHING_TO_COMPARE or not self.all_failed:
+            return found
+        return replace(found, verdict=replace(found.verdict, sentence=self.all_failed))
 
     @cached_property
     def changes(self) -> dict[str, int]:

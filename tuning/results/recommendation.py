@@ -146,7 +146,7 @@ def _store_judged(study: Study, board: Board, quality: str, apart: TakenApart | 
         sentences.append(UNCONFIRMED)
     if advice.gained is not None:
         sentences.append(f"Its tpmP changed by {change_text(advice.ratio, advice.interval)}.")
-    if board.failed:
+    if board.failed and not board.all_failed:
         names = ", ".join(board.failed)
         sentences.append(f"Not considered because of failed runs: {names}.")
     sentences += _about_limits(board, advice.candidate)

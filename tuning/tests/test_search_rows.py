@@ -25,6 +25,7 @@ from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
 from tuning.export.words import gain
 from tuning.models import Candidate, LearnedKnobs, SlotPurpose, Study, StudyState
+from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import ConfirmationState
@@ -496,6 +497,9 @@ def test_a_run_that_crashed_while_searching_rules_a_config_out(
     Run.objects.filter(pk=run.pk).update(state=RunState.CRASHED, tpmP=None)
     (board,) = StudyResult(study).boards
     assert board.failed == [name]
+    store_recommendations(study)
+    verdict = study.recommendations.get().verdict
+    assert f"Not considered because of failed runs: {name}." in verdict
 
 
 def test_a_search_that_finds_nothing_says_so_and_keeps_the_baseline(

@@ -267,8 +267,11 @@ def test_a_failed_run_keeps_its_reason_and_the_study_continues(study: Study) -> 
     assert {(run.reason, run.log_tail, run.tpmP) for run in failed} == {
         ("refused", "[ERROR] unknown variable", None)
     }
-    verdict = study.recommendations.get().verdict
-    assert verdict.startswith("Nothing to compare with server-default")
+    name = failed.get().slot.candidate.name
+    assert study.recommendations.get().verdict.startswith(
+        "Nothing to compare with server-default: every other candidate failed. "
+        f"{name}: server did not start (refused). Each failed run has the last lines of its log."
+    )
 
 
 @pytest.mark.long
@@ -917,7 +920,8 @@ def test_a_config_that_failed_once_is_not_recommended_however_fast(study: Study)
     run_to_the_end(study, measure)
     recommendation = study.recommendations.get()
     assert recommendation.candidate.is_baseline
-    assert "Not considered because of failed runs: mine." in recommendation.verdict
+    assert "candidate failed. mine: server crashed (signal 11). Each" in recommendation.verdict
+    assert "Not considered" not in recommendation.verdict
 
 
 def test_a_run_that_was_marked_lost_stops_measuring(study: Study, settings: Any) -> None:
