@@ -183,6 +183,9 @@ class Study(JobRow):
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
+    #: Whether it has begun and its host does something else, or nothing: set where it is shown.
+    waits = False
+
     class Meta:
         ordering: ClassVar = ["-id"]
         verbose_name_plural = "studies"
@@ -193,6 +196,12 @@ class Study(JobRow):
     @property
     def is_finished(self) -> bool:
         return self.state not in ACTIVE_STUDY_STATES
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a worker has begun to prepare it, and it has not ended."""
+        is_tried = self.state == StudyState.PREPARING and self.started_at is not None
+        return is_tried or self.state == StudyState.RUNNING
 
     @property
     def is_paused(self) -> bool:
@@ -227,6 +236,10 @@ class Study(JobRow):
         """Its state in a word for people: "Paused" takes precedence."""
         if self.is_paused:
             return "Paused"
+        if not (self.is_finished or self.has_begun):
+            return str(StudyState.QUEUED.label)
+        if self.waits:
+            return "Waiting"
         if self.is_concluding:
             return "Concluding"
         is_again = self.state == StudyState.PREPARING and self.runs_to_queue

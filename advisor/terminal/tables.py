@@ -16,6 +16,7 @@ from benchmarks.counted import percent
 from tuning.models import Study
 from tuning.results.known_hosts import KnownHost
 from tuning.studies.progress import study_progress
+from tuning.studies.waiting import mark_waiting
 
 
 def print_hosts(known: Iterable[KnownHost], console: Console) -> None:
@@ -36,6 +37,8 @@ def print_hosts(known: Iterable[KnownHost], console: Console) -> None:
 
 def print_studies(studies: Iterable[Study], console: Console) -> None:
     """One line for each: where, in which state and how far it is."""
+    studies = list(studies)
+    mark_waiting(studies)
     rows = [
         (
             str(one.pk),

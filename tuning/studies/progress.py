@@ -25,6 +25,7 @@ from tuning.studies.pausing import pause_text
 from tuning.studies.scheduler import is_under_way
 from tuning.studies.searched import Searched, searched_so_far
 from tuning.studies.slot_states import SlotState, slot_states
+from tuning.studies.waiting import busy_text
 
 # Loading counts as this share of the bar until the first runs are done.
 LOADING_SHARE = 0.15
@@ -39,6 +40,7 @@ class StudyProgress:
     current device if the study has several or it is emulated. `searched` is of a search.
     `runs_to_confirm` of the runs in `runs_total` are only measured for a winner.
     `takes_apart`: whether a variant of the winner is measured, or the winner beside it.
+    `waits`: whether it has begun and is kept from going on, though nobody paused it.
     `leader`: which config leads the blocks so far, None while none is ahead of the baseline.
     """
 
@@ -58,6 +60,7 @@ class StudyProgress:
     searched: Searched | None = None
     takes_apart: bool = False
     leader: Leader | None = None
+    waits: bool = False
 
 
 def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> StudyProgress:
@@ -84,9 +87,10 @@ def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> St
         text = f"waiting: {why}"
     else:
         return progress
-    if is_under_way(study):
+    if is_busy := is_under_way(study):
         text = f"{progress.text}; {text}"
-    return replace(progress, text=text, eta_s=None)
+    waits = study.has_begun and not study.is_paused and not is_busy
+    return replace(progress, text=text, eta_s=None, waits=waits)
 
 
 def _searched(study: Study, slots: Sequence[SlotState]) -> Searched | None:
@@ -98,7 +102,7 @@ def _searched(study: Study, slots: Sequence[SlotState]) -> Searched | None:
 def _why_it_waits(study: Study, progress: StudyProgress) -> str:
     """What keeps the host, or its load host, from beginning anything; "" if nothing does."""
     why = drain_text(study.host) or absence_text(study.host)
-    return why or ("" if progress.candidate else waiting_text(study))
+    return why or ("" if progress.candidate else waiting_text(study) or busy_text(study))
 
 
 def _unfinished(study: Study, slots: Sequence[SlotState], counted: StudyProgress) -> StudyProgress:

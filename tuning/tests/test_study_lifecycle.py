@@ -175,6 +175,7 @@ def test_nothing_is_said_to_have_begun_before_a_worker_has_begun_it(study: Study
     Host.objects.update(idle_reason="")
     study = Study.objects.get(pk=study.pk)  # another advisor measures on the machine
     assert study_progress(study).text == "waiting for the host"
+    assert study.shown_state == "Queued"
     assert [one.kind for one in study_events(study)] == [EventKind.REQUESTED]
     prepare_study(study.pk)
     study.refresh_from_db()

@@ -9,6 +9,7 @@ from benchmarks.inventory.device_lookup import NATIVE
 from benchmarks.models import Device
 from benchmarks.storage.identity import DeviceIdentity
 from tuning.models import Study
+from tuning.studies.waiting import mark_waiting
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,9 @@ class Layer:
 
 def studies_on(device: Device) -> list[Study]:
     """All studies that measure on the device, newest first."""
-    return list(device.studies.select_related("server").order_by("-id"))
+    studies = list(device.studies.select_related("server").order_by("-id"))
+    mark_waiting(studies)
+    return studies
 
 
 def layers_of(identity: DeviceIdentity) -> list[Layer]:

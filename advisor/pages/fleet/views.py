@@ -22,6 +22,7 @@ from tuning.results.known_hosts import KnownHost, hosts, known_hosts
 from tuning.studies.draining import drain_host, undrain_host
 from tuning.studies.renaming import rename_host
 from tuning.studies.retiring import retire_host, unretire_host
+from tuning.studies.waiting import mark_waiting
 
 HOSTS_PER_PAGE = 24
 
@@ -102,5 +103,6 @@ def _context(pk: int) -> dict[str, Any]:
 
 def _host_context(known: KnownHost, *, is_only: bool = False) -> dict[str, Any]:
     """`stamp` changes when what the host has does."""
+    mark_waiting(known.studies)
     stamp = crc32(json.dumps(known.host.inventory, sort_keys=True).encode())
     return {"view": host_view(known), "is_only": is_only, "stamp": stamp}

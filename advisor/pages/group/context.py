@@ -88,7 +88,9 @@ def _studies(group: StudyGroup) -> list[Study]:
 def _column(study: Study, slots: Sequence[SlotState] | None) -> HostColumn:
     slots = slot_states(study) if slots is None else slots
     drain = "" if study.is_finished else drain_text(study.host)
-    return HostColumn(study, study_progress(study, slots), drain, results_stamp(study, slots))
+    progress = study_progress(study, slots)
+    study.waits = progress.waits
+    return HostColumn(study, progress, drain, results_stamp(study, slots))
 
 
 def _verdicts(result: StudyResult) -> list[tuple[str, str]]:

@@ -79,6 +79,7 @@ def _live(
     study: Study, slots: Sequence[SlotState], choice: BoardChoice, look: Look | None
 ) -> dict[str, Any]:
     progress = study_progress(study, slots)
+    study.waits = progress.waits
     drain = "" if study.is_finished else drain_text(study.host)
     return {
         "glance": look.word if look else "",

@@ -51,6 +51,7 @@ from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.load_hosts import fetch_load_hosts
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.taking_apart import take_apart_study
+from tuning.studies.waiting import mark_waiting
 
 STUDIES_PER_PAGE = 25
 
@@ -75,6 +76,7 @@ def study_list(request: HttpRequest) -> HttpResponse:
     )
     page = Paginator(studies, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
     fetch_load_hosts(page)
+    mark_waiting(page)
     rows = [(study, named_answers(study)) for study in page]
     has_filter = find or page.paginator.count >= MIN_FILTERED
     context = {"page": page, "rows": rows, "host": host, "find": find, "has_filter": has_filter}
