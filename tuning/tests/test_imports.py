@@ -101,7 +101,7 @@ def test_without_translation_the_same_lines_are_refused_and_say_what_it_would_do
     reasons = {p.line: p.reason for p in found.problems}
     assert list(reasons) == [4, 6, 7, 8, 9, 13]
     assert reasons[6] is not None
-    assert "translation would change it to innodb_redo_log_capacity = 3221225472" in reasons[6]
+    assert "translation would change it to innodb_redo_log_capacity = 3G" in reasons[6]
     assert reasons[7].endswith("translation would include it in its replacement")
     assert reasons[8].endswith("(removed in 8.0.3); translation would drop it")
     assert reasons[9].endswith("translation would drop it")

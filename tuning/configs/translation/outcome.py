@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tuning.catalogue.loader import load_catalogue
 from tuning.configs.notes import Action
+from tuning.configs.values import readable_value
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,13 @@ class SettingOutcome:
 
     def in_future(self) -> str:
         """ "would ..." for a message: what translation would do."""
-        values = ", ".join(f"{name} = {value}" for name, value in self.became)
+        knobs = load_catalogue()
+        became = [(name, readable_value(knobs.get(name), value)) for name, value in self.became]
+        values = ", ".join(f"{name} = {value}" for name, value in became)
         if self.action is Action.RENAMED and values:
             return f"would change it to {values}"
         if self.action is Action.RENAMED:
             return "would include it in its replacement"
         if self.action is Action.ADJUSTED and values:
-            return f"would change it to {self.became[-1][1]}"
+            return f"would change it to {became[-1][1]}"
         return "would drop it"
