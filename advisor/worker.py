@@ -17,6 +17,8 @@ from celery import bootsteps
 from celery.signals import worker_shutting_down
 from celery.worker import state
 
+from benchmarks.storage.human import human_bytes
+
 if TYPE_CHECKING:
     from benchmarks.inventory.host import HostInventory
 
@@ -190,7 +192,7 @@ def _in_words(found: HostInventory) -> str:
     return (
         f"servers: {servers or 'none'}; drivers: {drivers or 'none'}; "
         f"directories: {directories or 'none'}; {found.logical_cpus} CPUs, "
-        f"{found.memory_budget_bytes / 1e9:.1f} GB of memory for a server"
+        f"{human_bytes(found.memory_budget_bytes)} of memory for a server"
     )
 
 

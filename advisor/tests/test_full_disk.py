@@ -98,8 +98,8 @@ def test_a_run_that_meets_the_reserve_is_void_and_its_study_waits_for_room(
     run.refresh_from_db()
     assert (run.state, run.tpmP, run.new_orders) == (RunState.DISK_FULL, None, None)
     assert not run.samples.exists()
-    assert f"{small_disk}: 1" in run.reason  # the MiB that are free; the disk's own rounding
-    assert "16.0 MiB stay free" in run.reason
+    assert f"{small_disk}: 1" in run.reason  # the MB that are free; the disk's own rounding
+    assert "16.8 MB stay free" in run.reason
     assert [path.exists() for path in clones] == [False]
 
     sent.clear()
@@ -111,7 +111,7 @@ def test_a_run_that_meets_the_reserve_is_void_and_its_study_waits_for_room(
     client.force_login(admin_user)
     page = client.get(f"/studies/{study.pk}/").content.decode()
     assert "by the advisor" in page
-    assert "16.0 MiB stay free" in page
+    assert "16.8 MB stay free" in page
     assert not execute(StudyRunKind(fake_measuring.measure), again.pk)
     assert sent == []
 

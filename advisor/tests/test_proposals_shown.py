@@ -14,7 +14,7 @@ from advisor.tests import factories
 from tuning.models import Study
 from tuning.results.study_result import StudyResult
 
-REASON = "holds the 1.0 GiB of data 4.0 times, for its growth (Percona)"
+REASON = "holds the 1.0 GB of data 4.0 times, for its growth (Percona)"
 
 pytestmark = pytest.mark.django_db
 

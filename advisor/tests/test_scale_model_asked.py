@@ -111,7 +111,7 @@ def test_a_model_that_is_asked_for_again_is_the_same_with_the_same_files(templat
 @pytest.mark.usefixtures("host")
 def test_a_file_with_more_than_the_real_memory_is_refused() -> None:
     mine = ("mine", b"[mysqld]\ninnodb_buffer_pool_size = 60G\n")
-    with pytest.raises(Exception, match=r"more than 85 % of the 44\.7 GiB"):
+    with pytest.raises(Exception, match=r"more than 85 % of the 48\.0 GB"):
         create_study(asked(template="compare", configs=[mine]))
 
 
@@ -282,7 +282,7 @@ def test_a_space_says_that_its_sizes_are_those_of_the_model(
 @pytest.mark.usefixtures("host")
 def test_a_pin_beyond_the_memory_is_refused_with_whose_sizes_are_meant() -> None:
     with pytest.raises(
-        BadSpace, match=r"512\.0 MiB.*all sizes as in the scale model 1:200; 100G on the real"
+        BadSpace, match=r"536\.9 MB.*all sizes as in the scale model 1:200; 100G on the real"
     ) as no:
         search_here(asked(search=SearchRequest(pinned={POOL: "100G"})))
     assert (no.value.code, no.value.field) == ("bad_pin", f"search.pinned.{POOL}")

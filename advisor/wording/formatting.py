@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from benchmarks.storage.human import human_bytes
+
 ABSENT = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
 NARROW = "\N{NO-BREAK SPACE}"
@@ -100,11 +102,7 @@ def byte_size(size: float | None) -> str:
     """Bytes with a decimal unit: 12345 -> 12.3 kB."""
     if size is None:
         return ABSENT
-    for unit in ("B", "kB", "MB", "GB"):
-        if abs(size) < 1000:
-            return f"{decimals(size, 0 if unit == 'B' else 1)}{NARROW}{unit}"
-        size /= 1000
-    return f"{decimals(size)}{NARROW}TB"
+    return human_bytes(size).replace(" ", NARROW).replace("-", MINUS)
 
 
 def unbroken(text: str) -> str:

@@ -35,6 +35,7 @@ from benchmarks.servers.resource_limits import ResourceLimits
 from benchmarks.servers.running import running_server
 from benchmarks.servers.startup import make_run_dir, open_console
 from benchmarks.storage.held import held
+from benchmarks.storage.human import human_bytes
 from benchmarks.storage.reserve import room_of
 from benchmarks.storage.reserve_watch import ReserveWatch
 
@@ -183,8 +184,8 @@ def _check_room(work_dir: Path, pristine: Path, redo: int) -> None:
     if room.usable < needed:
         raise RunFailed(
             Outcome.DISK_FULL,
-            f"{work_dir}: {_FULL_DISK}, which takes {needed / 1024**3:.1f} GiB with its redo "
-            f"log: {room.free / 1024**3:.1f} GiB free, {room.reserve / 1024**3:.1f} GiB stay free",
+            f"{work_dir}: {_FULL_DISK}, which takes {human_bytes(needed)} with its redo "
+            f"log: {human_bytes(room.free)} free, {human_bytes(room.reserve)} stay free",
         )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 
-def human_bytes(count: int) -> str:
-    """1536 -> "1.5 KiB": binary units, one decimal."""
-    value = float(count)
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if abs(value) < 1024:
-            return f"{count} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.1f} TiB"
+def human_bytes(count: float) -> str:
+    """1536 -> "1.5 kB": decimal units, as those of disks and of rates in MB/s, one decimal."""
+    if abs(count) < 1000:
+        return f"{count:.0f} B"
+    for unit in ("kB", "MB", "GB"):
+        count /= 1000
+        if abs(count) < 1000:
+            return f"{count:.1f} {unit}"
+    return f"{count / 1000:,.1f} TB"

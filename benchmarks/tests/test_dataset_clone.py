@@ -216,7 +216,7 @@ def test_a_full_disk_is_reported_and_the_part_removed(
     (golden.data_dir / "ib_logfile0").write_bytes(b"l" * 2_000_000)
     places = {"data": tmp_path / "data", "log": tmp_path / "log"}
     places[full] = small_device / full
-    with pytest.raises(RunFailed, match=r"small: no room .* MiB: .* free") as caught:
+    with pytest.raises(RunFailed, match=r"small: no room .* MB: .* free") as caught:
         clone(golden, places["data"], log_dir=places["log"])
     assert caught.value.outcome is Outcome.DISK_FULL
     assert not places["data"].exists()

@@ -326,7 +326,7 @@ def test_too_little_room_is_reported_before_loading(
     tmp_path: Path, filler: Filler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(golden, "check_usable", check_usable)
-    with pytest.raises(DeviceUnusable, match=r"free, .* TiB needed"):
+    with pytest.raises(DeviceUnusable, match=r"free, .* TB needed"):
         ensure_dataset(
             BINARY, device_dir=tmp_path / "ours", warehouses=30_000, registry=tmp_path / "reg"
         )

@@ -59,7 +59,7 @@ def test_a_file_is_no_device_path(tmp_path: Path) -> None:
 
 def test_too_little_room_names_both_figures(tmp_path: Path) -> None:
     needed = 5000 * 1024 * GIB
-    with pytest.raises(DeviceUnusable, match=r"[\d.]+ (G|T)iB free, 5000\.0 TiB needed"):
+    with pytest.raises(DeviceUnusable, match=r"[\d.]+ (G|T)B free, 5,497\.6 TB needed"):
         check_usable(tmp_path, needed)
 
 
@@ -95,11 +95,12 @@ def test_a_full_disk_is_refused_however_little_is_needed(
 @pytest.mark.parametrize(
     ("count", "text"),
     [
-        (0, "0 bytes"),
-        (1023, "1023 bytes"),
-        (1536, "1.5 KiB"),
-        (3 * GIB, "3.0 GiB"),
-        (5 * 1024 * GIB, "5.0 TiB"),
+        (0, "0 B"),
+        (999, "999 B"),
+        (1536, "1.5 kB"),
+        (3 * GIB, "3.2 GB"),
+        (5 * 10**12, "5.0 TB"),
+        (5 * 10**15, "5,000.0 TB"),
     ],
 )
 def test_sizes_are_written_for_people(count: int, text: str) -> None:

@@ -66,7 +66,7 @@ def test_what_needs_room_is_refused_where_only_the_reserve_is_left(
     check_usable(place, 300 * MIB)
     assert file_size(device) == 100 * MIB
     monkeypatch.setenv(VARIABLE, "25%")
-    with pytest.raises(DeviceUnusable, match=r"301.0 MiB needed beside a reserve of 100.0 MiB"):
+    with pytest.raises(DeviceUnusable, match=r"315.6 MB needed beside a reserve of 104.9 MB"):
         check_usable(place, 301 * MIB)
     check_usable(place, 0)  # what writes nothing may look at it
     assert file_size(device) == 75 * MIB
@@ -74,7 +74,7 @@ def test_what_needs_room_is_refused_where_only_the_reserve_is_left(
     (source / "data").mkdir(parents=True)
     (source / "data" / "ibdata1").write_bytes(b"x" * 160 * MIB)
     golden = Dataset(source, 1, 16384, "d", 160 * MIB, 1.0, 1, 1)
-    with pytest.raises(RunFailed, match=r"dataset, which takes 160.0 MiB: 240.0 MiB") as full:
+    with pytest.raises(RunFailed, match=r"dataset, which takes 167.8 MB: 251.7 MB") as full:
         clone(golden, place / "clone" / "data")
     assert full.value.outcome is Outcome.DISK_FULL
     assert not (place / "clone" / "data").exists()
@@ -94,12 +94,12 @@ def test_a_job_is_stopped_when_anybody_fills_the_disk(
             (place / "of another").unlink()  # too late: the job is being stopped
             raise RunFailed(Outcome.CANCELLED, "The run was cancelled.")
 
-    with pytest.raises(RunFailed, match=rf"{place}: 3.0 MiB free .* 4.0 MiB stay free") as full:
+    with pytest.raises(RunFailed, match=rf"{place}: 3.1 MB free .* 4.2 MB stay free") as full:
         job()
     assert full.value.outcome is Outcome.DISK_FULL
     assert isinstance(full.value.__cause__, RunFailed)
     (place / "of another").write_bytes(b"x" * 7 * MIB)
-    with pytest.raises(RunFailed, match=r"3.0 MiB free"), ReserveWatch([place], lambda: False):
+    with pytest.raises(RunFailed, match=r"3.1 MB free"), ReserveWatch([place], lambda: False):
         pytest.fail("it began although there is no room")
 
 

@@ -256,7 +256,7 @@ def identity(free_bytes: int, kind: DeviceKind = DeviceKind.NVME) -> DeviceIdent
 def test_the_file_leaves_room_on_the_device() -> None:
     assert file_size(identity(10**12)) == MAX_FILE
     assert file_size(identity(1024 * MIB)) == 256 * MIB
-    with pytest.raises(DeviceUnusable, match=r"50.0 MiB, 64.0 MiB are needed"):
+    with pytest.raises(DeviceUnusable, match=r"52.4 MB, 67.1 MB are needed"):
         file_size(identity(200 * MIB))
 
 

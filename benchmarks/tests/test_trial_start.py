@@ -166,7 +166,7 @@ def test_a_redo_log_beyond_the_free_space_is_not_even_tried(
     attempt: Try, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trial_module, "_own_check", lambda *_: pytest.fail("it was tried"))
-    with pytest.raises(RunFailed, match="GiB with its redo log") as full:
+    with pytest.raises(RunFailed, match="TB with its redo log") as full:
         attempt({}, redo_bytes=1 << 60)
     assert full.value.outcome is Outcome.DISK_FULL
 

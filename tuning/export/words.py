@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchmarks.counted import counted, percent
+from benchmarks.storage.human import human_bytes
 from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
@@ -73,7 +74,7 @@ def not_tested(facts: ExportFacts) -> Iterator[str]:
     yield "devices, server versions, hosts and workloads other than those above"
     if facts.model is not None:
         yield f"the real server: every figure is from the {facts.model.title} (docs/scale.md)"
-    size = f" ({facts.data_bytes / 1024**3:.1f} GiB)" if facts.data_bytes else ""
+    size = f" ({human_bytes(facts.data_bytes)})" if facts.data_bytes else ""
     yield f"more data than this{size}, other connection counts, think times, longer runs"
     if len(changed_names(facts)) > 1 and not any(one.ratio for one in facts.apart):
         yield "each line on its own: the lines were measured together"

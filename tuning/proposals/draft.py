@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from benchmarks.storage.human import human_bytes
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Kind
 from tuning.catalogue.loader import load_catalogue
@@ -13,7 +14,6 @@ from tuning.configs.effective.by_itself import by_itself
 from tuning.configs.effective.costs import forbidden_costs, free_redo_bytes
 from tuning.configs.effective.expected import GIB, MIB, Expected
 from tuning.configs.effective.memory import MAX_SHARE, memory_need
-from tuning.configs.effective.memory import size as in_words
 from tuning.configs.effective.variables import CAPACITY, POOL
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.scale import MIN_POOL, unrounded_pool
@@ -123,12 +123,12 @@ class Draft:
         if free is not None:
             limit = min(limit, free / _MAX_PART_OF_FREE)
         if limit < wanted:
-            reason += f"; limited to {in_words(int(limit))} by the free space"
+            reason += f"; limited to {human_bytes(int(limit))} by the free space"
         if CostKind.RECOVERY_TIME not in self.situation.allowed and free_redo_bytes() < min(
             wanted, limit
         ):
             limit = float(free_redo_bytes())
-            reason += f"; limited to {in_words(int(limit))}, because more costs recovery-time"
+            reason += f"; limited to {human_bytes(int(limit))}, because more costs recovery-time"
         size = int(min(wanted, limit))
         unit = 2 * MIB if size < GIB else 256 * MIB
         size = max(size // unit * unit, _MIN_REDO)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import ceil
 
 from benchmarks.counted import percent
+from benchmarks.storage.human import human_bytes
 from tuning.configs.effective.expected import GIB
-from tuning.configs.effective.memory import size as in_words
 from tuning.configs.effective.variables import INSTANCES, MAX_CONNECTIONS
 from tuning.proposals.draft import Draft
 from tuning.proposals.rules import Rule
@@ -25,7 +25,7 @@ def pool_of_memory(share: float, source: str) -> Rule:
 
         def reason(size: int) -> str:
             of = percent(size / memory)
-            return f"{of} of the {in_words(memory)} of memory that the server may use"
+            return f"{of} of the {human_bytes(memory)} of memory that the server may use"
 
         draft.set_pool(memory * share, reason, source)
 
@@ -42,9 +42,10 @@ def pool_of_data(times: float, most: float, source: str) -> Rule:
         def reason(size: int) -> str:
             data = resources.data_bytes
             if size >= data:
-                return f"{size / data:.1f} times the {in_words(data)} of data, so that it can grow"
+                times = f"{size / data:.1f} times"
+                return f"{times} the {human_bytes(data)} of data, so that it can grow"
             of = percent(size / data)
-            return f"holds {of} of the {in_words(data)} of data, as the memory allows"
+            return f"holds {of} of the {human_bytes(data)} of data, as the memory allows"
 
         draft.set_pool(wanted, reason, source)
 
@@ -59,8 +60,8 @@ def pool_above_data(source: str) -> Rule:
 
         def reason(size: int) -> str:
             if size > data:
-                return f"the next whole GiB above the {in_words(data)} of data"
-            return f"the most that fits into memory, less than the {in_words(data)} of data"
+                return f"the next whole GiB above the {human_bytes(data)} of data"
+            return f"the most that fits into memory, less than the {human_bytes(data)} of data"
 
         draft.set_pool(ceil(data * 1.1 / GIB) * GIB, reason, source)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.counted import counted
+from benchmarks.storage.human import human_bytes
 from tuning.configs.effective.expected import GIB
 from tuning.configs.effective.variables import (
     CLEANERS,
@@ -29,7 +30,7 @@ def redo_for_an_hour(source: str, otherwise: Rule | None = None) -> Rule:
     def rule(draft: Draft) -> None:
         rate = draft.situation.redo_bytes_per_hour
         if rate is not None:
-            reason = f"an hour of redo at full load, measured here: {rate / GIB:.1f} GiB"
+            reason = f"an hour of redo at full load, measured here: {human_bytes(rate)}"
             draft.set_redo(max(rate, GIB), reason, source)
         elif otherwise is not None:
             otherwise(draft)

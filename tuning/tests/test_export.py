@@ -60,7 +60,7 @@ def test_the_header_has_the_evidence() -> None:
         "D0: nothing in this file loses committed data.",
         "It is not tpmC",
         "Not tested:",
-        "more data than this (1.0 GiB)",
+        "more data than this (1.1 GB)",
         "crash recovery times",
     ):
         assert part in text

@@ -82,9 +82,9 @@ def test_memory_counts_pool_buffers_and_the_workloads_connections() -> None:
     host = HostFacts(memory_budget_bytes=4 * GIB, connections=100)
     assert not broken(f"innodb_buffer_pool_size={3 * GIB}", MYSQL97, host)
     found = broken(f"innodb_buffer_pool_size={3 * GIB} sort_buffer_size={16 * MIB}", MYSQL97, host)
-    assert "buffer pool 3.0 GiB" in found["innodb_buffer_pool_size"]
+    assert "buffer pool 3.2 GB" in found["innodb_buffer_pool_size"]
     assert "100 connections of" in found["innodb_buffer_pool_size"]
-    assert "more than 85 % of the 4.0 GiB" in found["innodb_buffer_pool_size"]
+    assert "more than 85 % of the 4.3 GB" in found["innodb_buffer_pool_size"]
     assert list(broken(f"sort_buffer_size={64 * MIB}", MYSQL97, host)) == ["sort_buffer_size"]
     assert not broken(f"sort_buffer_size={64 * MIB}", MYSQL97, HostFacts(connections=100))
     assert broken(f"innodb_log_buffer_size={4 * GIB - 1}", MYSQL97, host)
@@ -101,7 +101,7 @@ def test_memory_counts_what_the_server_makes_of_the_pool() -> None:
 def test_a_dedicated_server_sees_the_host_not_our_budget() -> None:
     text = "innodb_dedicated_server=ON"
     host = HostFacts(memory_budget_bytes=4 * GIB, host_memory_bytes=64 * GIB)
-    assert "48.0 GiB" in broken(text, MYSQL97, host)["innodb_buffer_pool_size"]
+    assert "51.5 GB" in broken(text, MYSQL97, host)["innodb_buffer_pool_size"]
     assert not broken(
         text, MYSQL97, HostFacts(memory_budget_bytes=64 * GIB, host_memory_bytes=64 * GIB)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmarks.counted import counted
+from benchmarks.storage.human import human_bytes
 from tuning.configs.effective.expected import MIB, Expected
 from tuning.configs.effective.variables import LOG_BUFFER, POOL
 
@@ -42,9 +43,10 @@ class Need:
     def text(self, connections: int) -> str:
         """The sum in words."""
         return (
-            f"up to {size(self.total(connections))} (buffer pool {size(self.pool)}, log "
-            f"buffer {size(self.log_buffer + self.shared)}, "
-            f"{counted(connections, 'connection')} of {size(self.per_connection)})"
+            f"up to {human_bytes(self.total(connections))} "
+            f"(buffer pool {human_bytes(self.pool)}, "
+            f"log buffer {human_bytes(self.log_buffer + self.shared)}, "
+            f"{counted(connections, 'connection')} of {human_bytes(self.per_connection)})"
         )
 
 
@@ -66,11 +68,3 @@ def largest_cause(expected: Expected, need: Need, connections: int) -> str:
         causes[name] = connections * (expected.whole(name) or 0)
     mine = {name: count for name, count in causes.items() if name in expected.knobs}
     return max(mine, key=lambda name: mine[name]) if mine else POOL
-
-
-def size(count: int) -> str:
-    """Bytes for people."""
-    for unit, name in ((1024**4, "TiB"), (1024**3, "GiB"), (MIB, "MiB")):
-        if count >= unit:
-            return f"{count / unit:.1f} {name}"
-    return f"{count / 1024:.0f} KiB"

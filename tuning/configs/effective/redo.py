@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from benchmarks.storage.human import human_bytes
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.expected import GIB, Expected
+from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.variables import REDO
+from tuning.configs.values import readable
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ def too_large_redo(
     if redo <= free_bytes:
         return None
     reason = (
-        f"a redo log of {redo / GIB:.1f} GiB does not fit on the device: "
-        f"the data leaves {max(free_bytes, 0) / GIB:.1f} GiB"
+        f"a redo log of {readable(redo)} does not fit on the device: "
+        f"the data leaves {human_bytes(max(free_bytes, 0))}"
     )
     return TooLarge(next((name for name in REDO if name in knobs), ""), reason)

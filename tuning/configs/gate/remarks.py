@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from benchmarks.storage.human import human_bytes
 from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.memory import memory_need, size
+from tuning.configs.effective.memory import memory_need
 from tuning.configs.effective.variables import (
     CAPACITY,
     CHUNK,
@@ -80,7 +81,8 @@ def _all_connections(expected: Expected) -> Remarks:
     yield (
         MAX_CONNECTIONS,
         f"with all {allowed} connections active at once the server could use "
-        f"{size(need.total(int(allowed)))} of {size(budget)}; the workload opens fewer",
+        f"{human_bytes(need.total(int(allowed)))} of {human_bytes(budget)}; the workload opens "
+        "fewer",
     )
 
 

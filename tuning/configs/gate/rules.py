@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from benchmarks.counted import percent
-from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.memory import MAX_SHARE, largest_cause, memory_need, size
+from benchmarks.storage.human import human_bytes
+from tuning.configs.effective.expected import MIB, Expected
+from tuning.configs.effective.memory import MAX_SHARE, largest_cause, memory_need
 from tuning.configs.effective.variables import (
     CAPACITY,
     FILES,
@@ -93,7 +94,7 @@ def _redo_files(expected: Expected) -> Broken | None:
     if total is None or total <= _MAX_REDO_FILES:
         return None
     name = SIZE if SIZE in expected.knobs else FILES
-    return name, f"the redo log would be {size(total)}, but the server allows at most 512 GiB"
+    return name, f"the redo log would be {readable(total)}, but the server allows at most 512G"
 
 
 def _gtid(expected: Expected) -> Broken | None:
@@ -142,8 +143,8 @@ def _concurrency(expected: Expected) -> Broken | None:
         return None
     return (
         _CONCURRENCY,
-        f"{threads} threads need a redo log of more than {size(needed)}, but it is {size(redo)}; "
-        "the server would not start",
+        f"{threads} threads need a redo log of more than {readable(-(-needed // MIB) * MIB)}, "
+        f"but it is {readable(redo)}; the server would not start",
     )
 
 
@@ -158,7 +159,7 @@ def _memory(expected: Expected) -> Broken | None:
     return (
         largest_cause(expected, need, connections),
         f"the server may use {need.text(connections)}, which is more than {percent(MAX_SHARE)} "
-        f"of the {size(budget)} of memory available here",
+        f"of the {human_bytes(budget)} of memory available here",
     )
 
 

@@ -151,7 +151,7 @@ def test_the_redo_log_is_what_an_hour_writes_where_that_was_measured() -> None:
     assert knobs("advisor", measured)[REDO] == "2.5G"
     assert knobs("percona", measured)[REDO] == "2.5G"
     reasons = {note.name: note.detail for note in plan("advisor", measured).notes}
-    assert "measured here: 2.6 GiB" in reasons[REDO]
+    assert "measured here: 2.8 GB" in reasons[REDO]
     busy = replace(A, redo_bytes_per_hour=60 * GIB)
     assert knobs("advisor", busy)[REDO] == "4.0G"
     assert knobs("advisor", replace(busy, allowed=EVERYTHING))[REDO] == "60.0G"
@@ -171,7 +171,7 @@ def test_the_redo_log_fits_on_the_device() -> None:
     full = replace(A, device=DeviceFacts(free_bytes=3 * GIB))
     [reason] = [note.detail for note in plan("advisor", full).notes if note.name == REDO]
     assert int(plan("advisor", full).knobs[REDO]) <= 3 * GIB // 4
-    assert "limited to 768.0 MiB by the free space" in reason
+    assert "limited to 805.3 MB by the free space" in reason
 
 
 @pytest.mark.parametrize("server", ["mysql 5.7", "mysql 8.0", "mysql 9.7", "mariadb 10.11"])

@@ -458,7 +458,7 @@ def test_a_pinned_redo_log_that_does_not_fit_is_refused() -> None:
         allowed=frozenset({CostKind.RECOVERY_TIME}),
         device=DeviceFacts(free_bytes=10 * GIB),
     )
-    with pytest.raises(BadSpace, match=r"the data leaves 10\.0 GiB") as refused:
+    with pytest.raises(BadSpace, match=r"redo log of 20G does .* leaves 10\.7 GB") as refused:
         build_space(SpaceRequest(pinned={"innodb_redo_log_capacity": "20G"}), here)
     assert refused.value.field == "search.pinned.innodb_redo_log_capacity"
 
