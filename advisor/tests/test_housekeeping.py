@@ -149,9 +149,9 @@ def test_the_command_lists_deletes_and_prunes(
     settings.HOST_NAME = host.name
     call_command("dataset", "list")
     said = capsys.readouterr().out
-    assert "old  4.9 KiB, last used " in said
+    assert "old  5.0 kB, last used " in said
     assert "server 9.7.4, on " in said
-    assert said.endswith("3 datasets, 14.6 KiB\n")
+    assert said.endswith("3 datasets, 15.0 kB\n")
     call_command("dataset", "prune", "--days", "90", "--dry-run")
     assert "old would be deleted: not used for 91 days" in capsys.readouterr().out
     call_command("dataset", "delete", "old")
