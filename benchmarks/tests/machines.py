@@ -233,6 +233,12 @@ def _plug_in(machine: Machine) -> None:
         "ip link set eth0 up",
         f"hostname {machine.name}",
     ]
+    if not os.path.exists("/etc/machine-id"):  # as in containers
+        commands += [
+            f"cp --archive /etc {machine.folder}/etc",
+            f"touch {machine.folder}/etc/machine-id",
+            f"mount --bind {machine.folder}/etc /etc",
+        ]
     for number, (path, value) in enumerate(ids.items()):
         own = machine.folder / f"id-{number}"
         own.write_text(f"{value}\n")

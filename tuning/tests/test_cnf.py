@@ -300,6 +300,31 @@ def test_digits_of_other_scripts_are_no_version() -> None:
     assert not older_group("mysqld-\u0665.\u0667", MYSQL)
 
 
+@pytest.mark.parametrize(
+    ("group", "target", "is_read", "is_older"),
+    [
+        ("mariadb-11", (11, 8, 9), True, True),
+        ("mariadbd-11", (11, 8, 9), True, True),
+        ("mariadb-11", (12, 3, 1), False, True),
+        ("mariadb-12", (11, 8, 9), False, False),
+        ("mariadb-11", (11, 4, 2), False, True),
+        ("mariadb-10", (10, 11, 19), False, False),
+        ("mysqld-11", (11, 8, 9), False, False),
+        ("mysqld-11.8", (11, 8, 9), True, True),
+        ("mariadbd-10.11", (11, 8, 9), False, True),
+    ],
+)
+def test_mariadb_reads_groups_of_its_major_version(
+    group: str, target: tuple[int, int, int], is_read: bool, is_older: bool
+) -> None:
+    """As its --help lists them."""
+    server = ServerTraits(Flavour.MARIADB, target)
+    assert server_group(group, server) == is_read
+    assert older_group(group, server) == is_older
+    assert server_group(group, None) == (group not in {"mariadb-10", "mysqld-11"})
+    assert not older_group(group, MYSQL)
+
+
 def test_of_groups_that_are_not_for_the_server_only_the_first_are_kept() -> None:
     file = parse("[x]\n" * 60_000 + "[mysqld]\na=1")
     assert len(file.skipped) == MAX_REPORTED

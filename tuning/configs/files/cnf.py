@@ -26,7 +26,9 @@ MAX_REPORTED = 200
 _MAX_SHOWN = 60
 _BLANKS = " \t\r\f\v"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "s": " ", '"': '"', "'": "'", "\\": "\\"}
-_VERSIONED = re.compile(r"(mysqld|mariadb|mariadbd)-[0-9]+\.[0-9]+")
+_VERSIONED = re.compile(r"(mysqld|mariadb|mariadbd)-([0-9]+)(?:\.([0-9]+))?")
+# Seen: 11.8.9 reads [mariadb-11] and [mariadbd-11], 10.11.19 no such group.
+_FIRST_OF_A_MAJOR_VERSION = (11, 8)
 
 
 @dataclass(frozen=True)
@@ -101,22 +103,29 @@ def server_group(group: str, target: ServerTraits | None) -> bool:
         return mariadb
     if group == "mysql_cluster":
         return target is None or not target.mariadb
-    match = _VERSIONED.fullmatch(group)
-    if match is None:
-        return False
-    if target is None:
-        return True
-    series = "{}.{}".format(*target.series)
-    return group.endswith(f"-{series}") and (match[1] == "mysqld" or target.mariadb)
+    version = _version_of(group, mariadb=mariadb)
+    if version is None or target is None:
+        return version is not None
+    is_read = len(version) == 2 or target.series >= _FIRST_OF_A_MAJOR_VERSION
+    return is_read and version == target.series[: len(version)]
 
 
 def older_group(group: str, target: ServerTraits) -> bool:
     """Whether the server, or an older version of it, reads that group."""
+    if version := _version_of(group, mariadb=target.mariadb):
+        return version <= target.series
+    return server_group(group, target)
+
+
+def _version_of(group: str, *, mariadb: bool) -> tuple[int, ...] | None:
+    """(10, 11) of a group of MariaDB 10.11's or (11,) of those of any 11; None: of no version."""
     match = _VERSIONED.fullmatch(group)
-    if match is None or server_group(group, target):
-        return server_group(group, target)
-    major, minor = (int(part) for part in group.rpartition("-")[2].split("."))
-    return (major, minor) <= target.series and (match[1] == "mysqld" or target.mariadb)
+    if match is None or not (mariadb or match[1] == "mysqld"):
+        return None
+    version = tuple(int(part) for part in match.groups()[1:] if part)
+    if len(version) == 1 and (match[1] == "mysqld" or version < _FIRST_OF_A_MAJOR_VERSION[:1]):
+        return None
+    return version
 
 
 class _Parser:
