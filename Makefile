@@ -25,6 +25,11 @@ TOGETHER = --dist loadscope --no-loadscope-reorder -n
 # (status 1): when pytest was interrupted or broke down, most tests may not have run.
 AGAIN = $(PYTHON_BIN)/pytest --last-failed --last-failed-no-failures none --cov --cov-append
 
+# Tests write gigabytes, and some are about disks: not into memory, which /tmp is on Debian 13.
+ifeq ($(shell stat -f -c %T /tmp),tmpfs)
+export TMPDIR ?= /var/tmp
+endif
+
 # Tests start the advisor's commands many times, which must not compile all of it each time.
 unexport PYTHONDONTWRITEBYTECODE
 

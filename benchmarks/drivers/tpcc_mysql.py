@@ -42,6 +42,8 @@ _FIRST_WITH_TLS = 20
 _RESPONSE_TIMES = "response-times.txt"
 #: By how much wall time may exceed the measured seconds before it is used instead of them.
 _LATE_TICK_S = 0.5
+#: Exit status of the loader, for a program whose libraries are not there, and of shells.
+_NOT_STARTED = 127
 
 
 def find_tpcc_start() -> Path | None:
@@ -159,6 +161,9 @@ def _follow(
     if killed := child.ended_by_another(status):
         raise killed
     _fail_without_connections(child, output, load)
+    if status == _NOT_STARTED:
+        why = next((line for line in reversed(child.output().splitlines()) if line.strip()), "")
+        raise child.failure(Outcome.DRIVER_FAILED, f"tpcc_start cannot be started: {why.strip()}")
     if status is None or status < 0 or not output.finished or phase is not Phase.STOPPING:
         how = "without its results" if status is None or status >= 0 else f"by signal {-status}"
         raise child.failure(Outcome.DRIVER_FAILED, f"tpcc_start ended {how}.")

@@ -107,6 +107,10 @@ def test_the_password_is_in_neither_output_nor_error(replay: Run) -> None:
         ("head -n 40 tpcc_start-ok.txt", "tpcc_start ended without its results."),
         ("cat tpcc_start-ok.txt; kill -SEGV $$", "tpcc_start ended by signal 11."),
         ("exit 1", "tpcc_start ended without its results."),
+        (
+            "echo 'tpcc_start: libmysqlclient.so.21: cannot open shared object' >&2; exit 127",
+            "tpcc_start cannot be started: tpcc_start: libmysqlclient.so.21: cannot open shared",
+        ),
         ("cat tpcc_start-ok.txt", "The response times cannot be read"),
         (
             "cat tpcc_start-ok.txt; echo 0 1.5 > $OLDPWD/response-times.txt",
