@@ -29,7 +29,7 @@ TOLERANCE = 0.03
 #: A New-Order has 5 to 15 lines: some 2,000 of them leave a chance of 0.3 % that both drivers'
 #: means differ by 3 % by accident. Rounds are added up until they agree, not on a few orders only.
 MIN_NEW_ORDERS = 400
-MAX_ROUNDS = 10
+MAX_ROUNDS = 20
 #: Each connection has a share of each transaction that is exact in the long run only: of one
 #: connection and few long rounds the least is by accident. The first shows how fast this host is.
 LOAD = Load(warehouses=2, connections=1, warmup_s=0, measure_s=2, seed=0)
