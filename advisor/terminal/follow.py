@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from advisor.processes.unavailable import Patience
-from benchmarks.counted import counted
+from benchmarks.counted import counted, percent
 from benchmarks.jobs.versions import code_version
 from tuning.models import Study
 from tuning.statistics.aim import FULL_NAMES
@@ -123,7 +123,7 @@ class _Line:
         where = f", on {state.device}" if state.device else ""
         parts = [f"{state.text}{where}", *_standing(state), _eta(self.study, state)]
         text = "; ".join(part for part in parts if part)
-        self._say(f"{self._host}{state.fraction * 100:3.0f} % {text}")
+        self._say(f"{self._host}{percent(state.fraction):>5} {text}")
         self._logged = time.monotonic()
 
     def _look_for_the_worker(self) -> None:

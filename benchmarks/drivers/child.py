@@ -149,6 +149,11 @@ class Child:
         parts = (self._stdout.kept.text(), self._stderr.kept.text())
         return redact("\n".join(part for part in parts if part.strip()), self._secrets)
 
+    def last_line(self) -> str:
+        """The last of `output` that is not blank."""
+        lines = [line for line in self.output().splitlines() if line.strip()]
+        return lines[-1] if lines else "no reason given"
+
     def ended_by_another(self, status: int | None) -> RunFailed | None:
         """LOST or OUT_OF_MEMORY for an exit status that is a signal that the advisor has not sent.
 

@@ -305,9 +305,9 @@ def _follow(
 
 def _reason(child: Child) -> str:
     """The first line that names an error, else the last of all lines."""
-    lines = [line for line in child.output().splitlines() if line.strip()]
-    errors = [line for line in lines if line.startswith(("FATAL", "thread "))]
-    return (errors[:1] or lines[-1:] or ["no reason given"])[0]
+    lines = child.output().splitlines()
+    errors = (line for line in lines if line.startswith(("FATAL", "thread ")))
+    return next(errors, child.last_line())
 
 
 def _collect(

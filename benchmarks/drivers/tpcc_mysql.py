@@ -162,8 +162,8 @@ def _follow(
         raise killed
     _fail_without_connections(child, output, load)
     if status == _NOT_STARTED:
-        why = next((line for line in reversed(child.output().splitlines()) if line.strip()), "")
-        raise child.failure(Outcome.DRIVER_FAILED, f"tpcc_start cannot be started: {why.strip()}")
+        why = f"tpcc_start cannot be started: {child.last_line()}"
+        raise child.failure(Outcome.DRIVER_FAILED, why)
     if status is None or status < 0 or not output.finished or phase is not Phase.STOPPING:
         how = "without its results" if status is None or status >= 0 else f"by signal {-status}"
         raise child.failure(Outcome.DRIVER_FAILED, f"tpcc_start ended {how}.")

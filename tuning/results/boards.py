@@ -383,19 +383,17 @@ def _is_excluded(run: RunRow, key: str) -> bool:
 def observation_of(slot: SlotRow) -> Observation:
     """A slot's newest run as the statistics take it."""
     run = slot.run
-    return (
-        Observation(  # by position: with names it takes twice as long, and there may be hundreds
-            slot.candidate.name,
-            slot.block,
-            run.state,
-            run.tpmP,
-            run.p95_ms,
-            run.p99_ms,
-            run.max_ms,
-            run.server_path_length,
-            run.host_path_length,
-            slot.replicate,
-            run.tpmP_at_most,
-            run.started_at.timestamp() if run.started_at else None,
-        )
+    return Observation(
+        candidate=slot.candidate.name,
+        block=slot.block,
+        outcome=run.state,
+        tpmP=run.tpmP,
+        tpmP_at_most=run.tpmP_at_most,
+        p95_ms=run.p95_ms,
+        p99_ms=run.p99_ms,
+        max_ms=run.max_ms,
+        server_path_length=run.server_path_length,
+        host_path_length=run.host_path_length,
+        replicate=slot.replicate,
+        started_at=run.started_at.timestamp() if run.started_at else None,
     )

@@ -112,16 +112,11 @@ def device_probe(request: HttpRequest, pk: int) -> HttpResponse:
 def probe_cancel(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
     row = get_object_or_404(Probe.objects.select_related("device"), pk=probe, device=pk)
     if row.is_finished:
-        messages.warning(
-            request,
-            "This probe had already finished; nothing was cancelled.",
-            extra_tags="probe-cancel",
-        )
+        level, said = messages.WARNING, "This probe had already finished; nothing was cancelled."
     else:
         cancel_probe(row)
-        messages.info(
-            request, "Cancelling: the probe stops within seconds.", extra_tags="probe-cancel"
-        )
+        level, said = messages.INFO, "Cancelling: the probe stops within seconds."
+    messages.add_message(request, level, said, extra_tags="probe-cancel")
     return redirect("device-detail", pk=pk)
 
 
