@@ -14,6 +14,7 @@ from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.result import ProbeResult
 from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.kinds import kind_words
 from benchmarks.storage.layout import DeviceLayout
 from benchmarks.telemetry.usage import USAGE_FIGURES
 from benchmarks.telemetry.write_debt import WriteDebt
@@ -177,9 +178,9 @@ class Device(models.Model):
             model = profile.scale_text
             if model and not profile.throttles:
                 return f"{model}{limit}"
-            return f"emulated {profile.name}{limit}{f', {model}' if model else ''}"
+            return f"emulated {kind_words(profile.name)}{limit}{f', {model}' if model else ''}"
         # The kind of a virtual disk is "other"; its model name says more.
-        return self.model if self.kind == "other" and self.model else self.kind
+        return self.model if self.kind == "other" and self.model else kind_words(self.kind)
 
     @property
     def profile(self) -> EmulationProfile | None:

@@ -20,6 +20,7 @@ from advisor.wording.spaces import knob_text
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.target import ServerTraits
 from tuning.errors import UnknownTemplate
 from tuning.export.gate_files import percent_text
@@ -75,6 +76,7 @@ register.filter("byte_size", formatting.byte_size)
 register.filter("few_names", formatting.few_names)
 register.filter("shortened", formatting.shortened)
 register.filter("unbroken", formatting.unbroken)
+register.filter("kind_words", kind_words)
 register.filter("run_url", run_url)
 register.filter("study_url", study_url)
 register.filter("device_url", device_url)

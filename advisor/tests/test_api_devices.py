@@ -167,7 +167,7 @@ def test_your_word_for_the_kind_counts_until_it_is_taken_back(api: Client) -> No
     found = patch(api, device, {"kind": "raid"}).json()
     assert (found["kind"], found["discovered_kind"]) == ("raid", "nvme")
     assert found["kind_correction"] == "raid"
-    assert "raid at" in found["name"]
+    assert "RAID at" in found["name"]
     found = patch(api, device, {"kind": None}).json()
     assert (found["kind"], found["kind_correction"]) == ("nvme", None)
 

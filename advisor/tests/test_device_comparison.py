@@ -335,9 +335,9 @@ def test_devices_of_several_hosts_stand_side_by_side_with_their_hosts() -> None:
     comparison = compare(both)
     assert comparison.devices == [sata, twin, nvme]
     assert comparison.names == {
-        sata.pk: "db-host-1: sata-ssd",
-        nvme.pk: "db-host-2: nvme at /srv/nvme",
-        twin.pk: "db-host-2: nvme at /srv/b",
+        sata.pk: "db-host-1: SATA SSD",
+        nvme.pk: "db-host-2: NVMe at /srv/nvme",
+        twin.pk: "db-host-2: NVMe at /srv/b",
     }
     assert comparison.ratios(8)[-1] is not None
     # What failed on one of the hosts is not the best there.
@@ -403,7 +403,7 @@ def test_a_device_with_limits_or_another_disk_is_in_the_same_run_set() -> None:
     comparison = the_comparison()
     assert comparison.devices == [slow, sata]
     assert comparison.left_out == 0
-    assert comparison.names[slow.pk].startswith("emulated hdd")
+    assert comparison.names[slow.pk].startswith("emulated HDD")
 
 
 def test_times_and_sizes_distinguish_run_sets_and_the_default_has_two_devices() -> None:
@@ -425,7 +425,7 @@ def test_devices_of_one_kind_are_distinguished_by_their_directories() -> None:
     first = measured_on(SATA)
     second = measured_on(("sata-ssd", "/srv/other", 1.2))
     names = the_comparison().names
-    assert names == {first.pk: "sata-ssd at /srv/sata", second.pk: "sata-ssd at /srv/other"}
+    assert names == {first.pk: "SATA SSD at /srv/sata", second.pk: "SATA SSD at /srv/other"}
 
 
 def test_a_sweep_of_io_capacity_holds_everything_else_equal() -> None:

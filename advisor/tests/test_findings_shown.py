@@ -19,6 +19,7 @@ from advisor.terminal.report import print_ranking
 from advisor.tests import claimed, factories
 from advisor.tests.drawn import drawn
 from benchmarks.emulation.profile import EmulationProfile
+from benchmarks.storage.kinds import kind_words
 from tuning.models import Study, StudyState
 from tuning.results import boards as board_module
 from tuning.results import study_result
@@ -63,17 +64,17 @@ def test_each_claim_stands_with_its_source_and_what_was_found(browser: Client) -
     assert first.startswith("Config #2 is better than #1 for NVMe SSDs.")
     assert "Whitepaper 2016, section 3, Figure 1: 37,802 against 24,441 tpmP" in first
     assert re.search(r"confirmed whitepaper-2 completes 5\d\.\d % more .*95 % interval \+", first)
-    assert "not decided the study measured no device of kind sata-ssd; it ran on nvme" in second
+    assert "not decided the study measured no device of kind SATA SSD; it ran on NVMe" in second
     assert "so far" not in first
 
 
 def test_each_device_has_its_own_answer(browser: Client) -> None:
     html = page_of(browser, claimed.claimed_study(THREE))
     _, sata, disk, larger_pool, *_ = claims_in(html)
-    assert "sata-ssd at /srv/sata-ssd contradicted whitepaper-1 completes 3" in sata
-    assert "hdd at /srv/hdd confirmed whitepaper-1 completes 5" in disk
+    assert "SATA SSD at /srv/sata-ssd contradicted whitepaper-1 completes 3" in sata
+    assert "HDD at /srv/hdd confirmed whitepaper-1 completes 5" in disk
     for kind in THREE:
-        assert f"{kind} at /srv/{kind} confirmed whitepaper-3 completes" in larger_pool
+        assert f"{kind_words(kind)} at /srv/{kind} confirmed whitepaper-3 completes" in larger_pool
 
 
 def test_while_the_study_runs_it_says_so_far(browser: Client) -> None:
@@ -168,19 +169,19 @@ def test_the_chart_has_the_interval_the_threshold_and_the_answer() -> None:
     result = StudyResult(study)
     lines = findings_series(result)
     by_label = {line.label: line for line in lines}
-    sata = by_label["Claim 2<br>sata-ssd"]
+    sata = by_label["Claim 2<br>SATA SSD"]
     assert sata.kind is FindingKind.CONTRADICTED
     assert sata.low is not None
     assert sata.high is not None
     assert sata.low < sata.change < sata.high < 0
     assert sata.claimed_low == pytest.approx(5)
     assert sata.claimed_high is None
-    same = by_label["Claim 6<br>hdd"]
+    same = by_label["Claim 6<br>HDD"]
     assert (same.claimed_low, same.claimed_high) == pytest.approx((100 / 1.1 - 100, 10))
     figure = drawn(findings_figure(lines))
     dots = figure.data[0]
     assert list(figure.layout.yaxis.ticktext) == [line.label for line in lines]
-    at = [line.label for line in lines].index("Claim 2<br>sata-ssd")
+    at = [line.label for line in lines].index("Claim 2<br>SATA SSD")
     assert dots.x[at] - dots.error_x.arrayminus[at] == pytest.approx(sata.low)
     assert dots.x[at] + dots.error_x.array[at] == pytest.approx(sata.high)
     assert len(set(dots.marker.color)) == 2  # confirmed and contradicted
@@ -197,7 +198,7 @@ def test_devices_of_one_kind_are_distinguished_in_the_chart() -> None:
     study.devices.filter(kind="hdd").update(kind="nvme")
     result = StudyResult(study)
     labels = [line.label for line in findings_series(result)]
-    assert labels[:2] == ["Claim 1<br>nvme at /srv/nvme", "Claim 1<br>nvme at /srv/hdd"]
+    assert labels[:2] == ["Claim 1<br>NVMe at /srv/nvme", "Claim 1<br>NVMe at /srv/hdd"]
 
 
 @pytest.mark.long
@@ -214,14 +215,14 @@ def test_emulated_devices_are_labelled_and_distinguished_in_the_chart(browser: C
     labels = figure["layout"]["yaxis"]["ticktext"]
     assert len(set(labels)) == len(labels)
     for label, memory in zip(labels[:2], (420, 700), strict=True):
-        assert f"emulated hdd with {memory} MB" in label.replace("<br>", " ")
+        assert f"emulated HDD with {memory} MB" in label.replace("<br>", " ")
     places = figure["layout"]["height"] / len(labels)
     assert places >= 15 * (1 + labels[0].count("<br>")), "labels would be written over each other"
     study.devices.remove(study.devices.order_by("pk")[1])
     study.slots.exclude(device=study.devices.get()).delete()
     figure = browser.get(f"/studies/{study.pk}/charts.json").json()["charts"]["findings"]
-    assert all("emulated hdd" in label for label in figure["layout"]["yaxis"]["ticktext"])
-    assert "emulated hdd with 420 MB of memory at" in claims_in(page_of(browser, study))[2]
+    assert all("emulated HDD" in label for label in figure["layout"]["yaxis"]["ticktext"])
+    assert "emulated HDD with 420 MB of memory at" in claims_in(page_of(browser, study))[2]
 
 
 def test_names_in_a_figure_are_text_never_markup() -> None:
@@ -284,7 +285,7 @@ def test_the_terminal_prints_them_after_the_ranking() -> None:
     text = printed(claimed.claimed_study(THREE))
     assert text.index("Noise floor") < text.index(TITLE)
     assert "1. Config #2 is better than #1 for NVMe SSDs. Whitepaper 2016, section 3" in text
-    assert "sata-ssd at /srv/sata-ssd: Contradicted here: whitepaper-1 completes 3" in text
+    assert "SATA SSD at /srv/sata-ssd: Contradicted here: whitepaper-1 completes 3" in text
     assert f"{TITLE}, so far" not in text
 
 

@@ -114,7 +114,7 @@ def test_of_several_hosts_each_device_is_named_with_its_host(admin_client: Clien
     figure = admin_client.get(reverse("config-charts", args=[config])).json()["charts"]["history"]
     text = shown(admin_client, f"config-{config}")
     for name in ("db-host-1", "db-host-2"):
-        assert f"{name}: sata-ssd" in detail
+        assert f"{name}: SATA SSD" in detail
         assert any(line["name"].startswith(f"{name}: ") for line in figure["data"])
         assert f"on host {name}" in text
 

@@ -77,7 +77,7 @@ def test_tables_have_devices_ratios_and_the_page_of_a_run(
 ) -> None:
     html = page(admin_client)
     text = plain(html)
-    for pair in ("emulated hdd → sata-ssd", "sata-ssd → nvme", "emulated hdd → nvme"):
+    for pair in ("emulated HDD → SATA SSD", "SATA SSD → NVMe", "emulated HDD → NVMe"):
         assert pair in text
     assert text.count("42.86") == 3, "the factor of the rows, with 4, 8 and 16 connections"
     assert LABEL in text
@@ -100,7 +100,7 @@ def test_every_figure_of_the_paper_is_there(
     for words in CHARTS:
         assert f'data-chart="{words.key}"' in html
         drawn = found[words.key]
-        assert [line["name"] for line in drawn["data"]] == ["emulated hdd", "sata-ssd", "nvme"]
+        assert [line["name"] for line in drawn["data"]] == ["emulated HDD", "SATA SSD", "NVMe"]
         assert words.unit.split("/")[0].split()[0] in drawn["layout"]["yaxis"]["title"]["text"]
 
 
@@ -282,7 +282,7 @@ def test_devices_of_several_hosts_are_compared_from_the_page_of_their_study(
     assert reverse("device-comparison") in admin_client.get(reverse("host-list")).content.decode()
     text = plain(page(admin_client, f"?group={group.pk}"))
     assert "on hosts db-host-1 and db-host-2." in text
-    assert "db-host-2: hdd → db-host-1: nvme" in text
+    assert "db-host-2: HDD → db-host-1: NVMe" in text
     assert "that of whole machines" in text
     assert "db-host-1 db-host-2 memory 25.2 GB 68.7 GB" in text
     document = committed()
@@ -293,7 +293,7 @@ def test_devices_of_several_hosts_are_compared_from_the_page_of_their_study(
     assert ", on 3 hosts." in plain(page(admin_client, f"?group={group.pk}"))
     assert found["differing"].keys() == {"memory_bytes"}
     names = [(one["host"], one["name"]) for one in found["devices"]]
-    assert names[0] == ("db-host-2", "db-host-2: hdd")
+    assert names[0] == ("db-host-2", "db-host-2: HDD")
     assert {one["connections"] for one in found["results"]} == {4, 8, 16}
     slow, *_, fast = [one["id"] for one in found["devices"]]
     [wide] = [

@@ -14,6 +14,7 @@ from advisor.pages.study.device_matrix import device_matrices
 from advisor.tests import factories
 from advisor.tests.claimed import AS_PUBLISHED, ON_A_HARD_DISK, claimed_study
 from benchmarks.models import Run, RunState
+from benchmarks.storage.kinds import kind_words
 from tuning.models import Study
 from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
@@ -54,7 +55,7 @@ def test_each_device_has_its_config_slowest_first(client: Client, admin_user: Us
     text = page(client, admin_user, study)
     assert "Results by device" in text
     assert "so far" not in text
-    assert re.search(r"nvme completes 13\d times as many New-Orders as hdd, each with", text)
+    assert re.search(r"NVMe completes 13\d times as many New-Orders as HDD, each with", text)
     assert "slowest" in text
     assert "×" in text
 
@@ -98,7 +99,7 @@ def test_devices_whose_turn_has_not_come_are_named_from_the_start(
         [matrix] = device_matrices(StudyResult(study))
         assert [row.answer for row in matrix.rows] == answers
         assert matrix.summary == ""
-        assert "emulated hdd with 700 MB of memory" in page(client, admin_user, study)
+        assert "emulated HDD with 700 MB of memory" in page(client, admin_user, study)
         factories.race(study, most=1, conclude=False)
 
 
@@ -183,7 +184,7 @@ def test_titles_verdict_runs_and_files_name_a_single_emulated_device(
     study.refresh_from_db()
     factories.race(study, most=4, conclude=False)
     device = study.devices.get()
-    name = "emulated hdd with 700 MB of memory at /srv/mysql"
+    name = "emulated HDD with 700 MB of memory at /srv/mysql"
     slot = study.slots.filter(run__state=RunState.OK)[0]
     Run.objects.filter(pk=slot.run_id).update(state=RunState.CRASHED, reason="signal 11")
     detail = reverse("study-detail", args=[study.pk])
@@ -221,5 +222,5 @@ def test_the_list_of_studies_says_which_device_an_answer_is_for(admin_client: Cl
     rows = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in text.split("<tr ")[2:]]
     [both] = [row for row in rows if "Two devices" in row]
     assert len(rows) == 3
-    assert re.search(rf"\S+ on {real.kind} \S+ on emulated hdd", both)
+    assert re.search(rf"\S+ on {kind_words(real.kind)} \S+ on emulated HDD", both)
     assert not any(" on " in row for row in rows if "One device" in row)

@@ -392,7 +392,7 @@ def test_an_emulated_device_is_labelled_wherever_it_is_shown(admin_client: Clien
     text = text_of(admin_client, "device-detail", device.pk)
     assert "As in SYSTOR 2015" in text
     assert "--emulate hdd --memory-limit 420" in text
-    assert "It emulates <strong>hdd</strong>" in text
+    assert "It emulates <strong>HDD</strong>" in text
     assert reverse("device-kind", args=[device.pk]) not in text
 
 

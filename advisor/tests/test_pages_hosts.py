@@ -108,7 +108,7 @@ def test_the_page_says_what_each_host_does_and_what_waits(admin_client: Client) 
     text = text_of(admin_client, reverse("host-detail", args=[busy.pk]))
     [waits] = Study.objects.filter(state=StudyState.QUEUED)
     assert f"study {waits.pk}, created" in text
-    assert "Probe of sata-ssd" in text
+    assert "Probe of SATA SSD" in text
     assert "Nothing waits." in text_of(admin_client, reverse("host-live", args=[quiet.pk]))
 
 

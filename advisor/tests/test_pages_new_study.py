@@ -141,7 +141,7 @@ def test_each_template_says_what_it_repeats_its_size_and_what_its_source_found(
     assert "about 26 min on one device, plus the time to load the dataset." in knee
     assert "Throughput does not scale beyond half" in knee
     assert "Whitepaper 2016, sections 3 and 4.2, Figure 10 and Table 1: NVMe 136,479" in knee
-    assert "Device kinds: nvme, sas-ssd." in knee
+    assert "Device kinds: NVMe, SAS SSD." in knee
     assert "D2 A crash or a power failure may corrupt" in facts_of(html, "durability-price")
     assert "needs a separate directory for the redo logs" in facts_of(html, "log-device")
     assert "5 more copies of the baseline" in facts_of(html, "noise-floor")

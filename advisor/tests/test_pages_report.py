@@ -171,7 +171,7 @@ def test_a_report_is_cut_to_what_fits_and_says_so(admin_client: Client) -> None:
     assert "22 more on the study's page" in text
     assert "Which of 25 configs " in text
     assert re.search(r"config-\d\d-x+…x+ ", text)
-    assert "Charts: sata-ssd at /srv/0 " in text, "of which ranking they are"
+    assert "Charts: SATA SSD at /srv/0 " in text, "of which ranking they are"
     assert "4 more rankings on the study's page" in text
     assert text.count("baseline") > 6, "the baseline is in each ranking, whatever its rank"
 

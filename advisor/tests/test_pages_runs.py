@@ -36,7 +36,7 @@ def test_the_page_shows_identity_figures_and_provenance(admin_client: Client, ru
         "New-Orders/min",
         "Mcycles/New-Order",
         "MySQL 9.7.4",
-        "sata-ssd at /srv/mysql",
+        "SATA SSD at /srv/mysql",
         "8 connections",
         "tpcc-mysql 1ec1c5e",
         "3d1a557c0ffe",

@@ -110,14 +110,14 @@ def test_the_devices_of_this_host_in_use_can_be_ticked(admin_client: Client) -> 
     kept("/srv/old", retired_at=factories.BEGIN)
     found = choices(text_of(admin_client))
     assert found == {
-        str(plain.pk): "/srv/a nvme default SAMSUNG MZWLL1T6HEHP, xfs",
-        str(limited.pk): f"/srv/a hdd emulated {HDD.label()}",
+        str(plain.pk): "/srv/a NVMe default SAMSUNG MZWLL1T6HEHP, xfs",
+        str(limited.pk): f"/srv/a HDD emulated {HDD.label()}",
     }
     far()  # another host: from now on each device names its own
     found = choices(text_of(admin_client))
     assert found == {
-        str(plain.pk): "/srv/a on db-host-1 nvme default SAMSUNG MZWLL1T6HEHP, xfs",
-        str(limited.pk): f"/srv/a on db-host-1 hdd emulated {HDD.label()}",
+        str(plain.pk): "/srv/a on db-host-1 NVMe default SAMSUNG MZWLL1T6HEHP, xfs",
+        str(limited.pk): f"/srv/a on db-host-1 HDD emulated {HDD.label()}",
     }
 
 

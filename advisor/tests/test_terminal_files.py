@@ -112,8 +112,8 @@ def test_each_device_has_a_file_of_its_own_and_is_named(home: Path) -> None:
     real, limited = study.devices.order_by("pk")
     assert set(files(home)) == {f"my-device-{device.pk}.cnf" for device in (real, limited)}
     names = {
-        real: "nvme at /srv/mysql",
-        limited: "emulated hdd with 700 MB of memory at /srv/mysql",
+        real: "NVMe at /srv/mysql",
+        limited: "emulated HDD with 700 MB of memory at /srv/mysql",
     }
     for device, name in names.items():
         place = home / f"my-device-{device.pk}.cnf"
@@ -124,5 +124,5 @@ def test_the_file_of_a_single_emulated_device_is_said_to_be_for_it(home: Path) -
     console = Console(file=io.StringIO(), width=200)
     study = factories.measured_study(blocks=1, device=factories.emulated_device())
     write_files(StudyResult(study), console, output=home / "my.cnf")
-    name = "emulated hdd with 700 MB of memory at /srv/mysql"
+    name = "emulated HDD with 700 MB of memory at /srv/mysql"
     assert f"Recommended my.cnf ({name}): {home / 'my.cnf'}" in said(console)

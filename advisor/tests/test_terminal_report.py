@@ -87,21 +87,21 @@ def test_devices_are_called_by_their_names_and_limits() -> None:
     text = shown(study)
     heads = [line for line in text.splitlines() if line.startswith("MySQL 9.7.4 on ")]
     assert heads == [
-        "MySQL 9.7.4 on nvme at /srv/mysql",
-        "MySQL 9.7.4 on emulated hdd with 700 MB of memory at /srv/mysql",
+        "MySQL 9.7.4 on NVMe at /srv/mysql",
+        "MySQL 9.7.4 on emulated HDD with 700 MB of memory at /srv/mysql",
     ]
     label = "emulated hdd (200 IOPS read, 200 IOPS write, 700 MB memory)"
     assert text.splitlines().count(label) == 1
     assert text.index(heads[1]) < text.index(label)
     verdicts = " ".join(text[text.index("and their outcome.") :].split())
-    assert " nvme at /srv/mysql: whitepaper-" in verdicts
-    assert " emulated hdd with 700 MB of memory at /srv/mysql: whitepaper-" in verdicts
+    assert " NVMe at /srv/mysql: whitepaper-" in verdicts
+    assert " emulated HDD with 700 MB of memory at /srv/mysql: whitepaper-" in verdicts
 
 
 def test_a_single_emulated_device_is_called_so_beside_the_verdict() -> None:
     study = factories.measured_study(blocks=1, device=factories.emulated_device())
     text = " ".join(shown(study).split())
-    assert " emulated hdd with 700 MB of memory at /srv/mysql: " in text
+    assert " emulated HDD with 700 MB of memory at /srv/mysql: " in text
 
 
 def test_of_a_single_device_the_verdict_needs_no_name() -> None:

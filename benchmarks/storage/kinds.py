@@ -18,6 +18,20 @@ class DeviceKind(StrEnum):
     OTHER = "other"
 
 
+_WORDS = {
+    "hdd": "HDD",
+    "sata-ssd": "SATA SSD",
+    "sas-ssd": "SAS SSD",
+    "nvme": "NVMe",
+    "raid": "RAID",
+}
+
+
+def kind_words(kind: str) -> str:
+    """A kind as people write it: "SATA SSD" for `sata-ssd`; any other text unchanged."""
+    return _WORDS.get(kind, kind)
+
+
 class Transport(StrEnum):
     """How the host talks to a disk. Of a disk in a virtual machine: to its hypervisor."""
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from benchmarks.models import Device, Host
 from benchmarks.ready_query import ReadyQuery
+from benchmarks.storage.kinds import kind_words
 from tuning.comparison.choice import (
     CellKey,
     ConfigChoice,
@@ -320,8 +321,8 @@ def names_on_hosts(devices: Collection[Device], hosts: Collection[Host]) -> dict
 
 def _what(device: Device) -> str:
     if profile := device.profile:
-        return f"emulated {profile.name}"
-    return device.model if device.kind == "other" and device.model else device.kind
+        return f"emulated {kind_words(profile.name)}"
+    return device.model if device.kind == "other" and device.model else kind_words(device.kind)
 
 
 def device_names(devices: Iterable[Device]) -> dict[int, str]:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from benchmarks.datasets.rules import estimated_bytes
 from benchmarks.models import Device, Server
 from benchmarks.servers.binary import Flavour
+from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.target import ServerTraits, parse_version
 from tuning.configs.notes import Action, Note
 from tuning.export.facts import Effect, ExportFacts, LinesEvidence, ObjectiveEffect
@@ -150,8 +151,8 @@ def _date(study: Study) -> str:
 
 
 def _device_text(device: Device) -> str:
-    limits = device.emulation_label
-    parts = [limits or device.kind, device.model, device.block_device, device.file_system]
+    what = device.emulation_label or kind_words(device.kind)
+    parts = [what, device.model, device.block_device, device.file_system]
     logs = f", redo logs in {device.log_dir}" if device.log_dir else ""
     return f"{', '.join(part for part in parts if part)}: {device.data_dir}{logs}"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import inf
 
+from benchmarks.storage.kinds import kind_words
 from tuning.statistics.analysis import Analysis, Difference, Interval, analyse
 from tuning.statistics.compare import ALPHA
 from tuning.statistics.data import Metric, Observation
@@ -128,8 +129,8 @@ def evaluate(claim: Claim, boards: Sequence[ClaimBoard]) -> list[Finding]:
 
 
 def _no_such_device(claim: Claim, boards: Sequence[ClaimBoard]) -> str:
-    kinds = " or ".join(claim.devices) or "any"
-    measured = " and ".join(dict.fromkeys(board.kind for board in boards))
+    kinds = " or ".join(map(kind_words, claim.devices)) or "any"
+    measured = " and ".join(dict.fromkeys(kind_words(board.kind) for board in boards))
     on = f"; it ran on {measured}" if measured else ""
     return f"the study measured no device of kind {kinds}{on}"
 

@@ -194,7 +194,7 @@ def test_a_claim_about_other_devices_is_not_decided_here() -> None:
     )
     assert finding.kind is FindingKind.NOT_DECIDED
     assert finding.sentence == (
-        "Not decided: the study measured no device of kind hdd or sata-ssd; it ran on nvme."
+        "Not decided: the study measured no device of kind HDD or SATA SSD; it ran on NVMe."
     )
 
 

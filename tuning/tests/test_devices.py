@@ -132,7 +132,7 @@ def test_an_emulated_device_is_always_called_so(find: Find, host: Host) -> None:
     native = device_row(host, find(emulate="native", memory_bytes=700 * MB))
     assert len({real.pk, hdd.pk, native.pk}) == 3
     assert hdd.kind == "hdd"
-    assert str(hdd).startswith("emulated hdd with 700 MB of memory at ")
+    assert str(hdd).startswith("emulated HDD with 700 MB of memory at ")
     assert hdd.emulation_label == ("emulated hdd (200 IOPS read, 200 IOPS write, 700 MB memory)")
     assert (native.kind, native.discovered_kind) == (real.kind, real.discovered_kind)
     assert str(native).startswith("emulated native with 700 MB")
@@ -266,7 +266,7 @@ def test_what_every_run_needs_is_tried_first(
     check_measurable(device)
     assert not list((logs / "oltp-advisor").rglob("check"))
     monkeypatch.setattr(in_place, "why_unavailable", lambda *_: "no cgroups")
-    with pytest.raises(EmulationUnavailable, match=r"emulated hdd.*no cgroups"):
+    with pytest.raises(EmulationUnavailable, match=r"emulated HDD.*no cgroups"):
         check_measurable(device)
 
 

@@ -10,6 +10,7 @@ from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.inventory.host import FoundDirectory, HostInventory
 from benchmarks.models import Host, ListedPath
 from benchmarks.storage.human import human_bytes
+from benchmarks.storage.kinds import kind_words
 from tuning.studies.inspecting import inspect_device
 
 
@@ -36,7 +37,7 @@ class Command(ListingCommand):
 def _line(there: FoundDirectory) -> str:
     found = there.identity
     what = ", ".join(
-        filter(None, (found.kind.value, found.model, found.block_device, found.file_system))
+        filter(None, (kind_words(found.kind), found.model, found.block_device, found.file_system))
     )
     why = there.throttle_problem
     return (

@@ -14,24 +14,20 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.device_lookup import DeviceRequest, throttles
 from benchmarks.inventory.host import FoundDirectory
 from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
-from benchmarks.storage.kinds import DeviceKind
+from benchmarks.storage.kinds import DeviceKind, kind_words
 from tuning.errors import TuningError
 from tuning.studies.named_devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB
 
 # Twice the fastest array sold, and far below the overflow of a chart or a product.
 MAX_FIGURE = 1e9
 
-KIND_WORDS = {
-    DeviceKind.HDD: "hdd: hard disk",
-    DeviceKind.SATA_SSD: "sata-ssd: SSD on SATA",
-    DeviceKind.SAS_SSD: "sas-ssd: SSD on SAS",
-    DeviceKind.NVME: "nvme: SSD on NVMe",
-    DeviceKind.RAID: "raid: an array",
-    DeviceKind.TMPFS: "tmpfs: memory",
-    DeviceKind.NETWORK: "network: a network file system",
-    DeviceKind.OTHER: "other",
+_MEANS = {
+    DeviceKind.HDD: ": hard disk",
+    DeviceKind.RAID: ": an array",
+    DeviceKind.TMPFS: ": memory",
+    DeviceKind.NETWORK: ": a network file system",
 }
-KINDS = [(kind.value, words) for kind, words in KIND_WORDS.items()]
+KINDS = [(kind.value, f"{kind_words(kind)}{_MEANS.get(kind, '')}") for kind in DeviceKind]
 
 
 class PlainForm(forms.Form):
@@ -141,7 +137,7 @@ class KindForm(PlainForm):
 
     def __init__(self, *args: Any, discovered: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        found = f"As detected: {discovered}" if discovered else "As detected"
+        found = f"As detected: {kind_words(discovered)}" if discovered else "As detected"
         set_choices(self, "kind", [("", found), *KINDS])
 
 

@@ -26,6 +26,7 @@ from advisor.pages.device.probe import probe_view, step_words, waits_for
 from advisor.wording.words import certainty
 from benchmarks.errors import BenchmarkError
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
+from benchmarks.storage.kinds import kind_words
 from tuning.errors import TuningError
 from tuning.results.known_devices import answers_for
 from tuning.studies.named_devices import register_device, set_kind
@@ -83,7 +84,7 @@ def device_kind(request: HttpRequest, pk: int) -> HttpResponse:
         except (BenchmarkError, TuningError) as error:
             form.add_error("kind", str(error))
         else:
-            messages.success(request, f"The kind is now {device.kind}.")
+            messages.success(request, f"The kind is now {kind_words(device.kind)}.")
             return redirect("device-detail", pk=pk)
     context = _device_context(_device(pk), request) | {"kind_form": form}
     return render(request, "devices/detail.html", context, status=400)

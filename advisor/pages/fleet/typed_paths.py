@@ -14,6 +14,7 @@ from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host, Inspection, JobState
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits
 from tuning.errors import TuningError
 from tuning.studies.inspecting import inspect_device, inspect_server, waiting_text
@@ -89,5 +90,5 @@ def _found(row: Inspection) -> str:
 
 
 def _directory(found: DeviceIdentity) -> str:
-    parts = [str(found.kind), found.model, found.file_system]
+    parts = [kind_words(found.kind), found.model, found.file_system]
     return f"{', '.join(filter(None, parts))}, {byte_size(found.free_bytes)} free"

@@ -16,6 +16,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Device, Host
+from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.target import ServerTraits
 from tuning.errors import TuningError
 from tuning.results.known_hosts import hosts
@@ -82,7 +83,7 @@ class ChosenHosts:
     def directories(self) -> list[tuple[Path, str]]:
         """Directories of the chosen hosts that may be measured, with their kinds."""
         found = {
-            one.path: str(one.identity.kind)
+            one.path: kind_words(one.identity.kind)
             for inventory in self.inventories
             for one in inventory.directories
         }
