@@ -113,7 +113,7 @@ def test_the_offer_translates_and_gives_the_file(admin_client: Client) -> None:
     assert '<option value="older" selected>' in text
     assert [row[2] for row in rows(text)] == ["renamed", "dropped", "kept"]
     assert rows(text)[0][3] == "innodb_redo_log_capacity = 2G"
-    assert "[mysqld]\ninnodb_redo_log_capacity = 2147483648\ninnodb_io_capacity = 2000\n" in text
+    assert "[mysqld]\ninnodb_redo_log_capacity = 2G\ninnodb_io_capacity = 2000\n" in text
     assert 'value="translated"' not in text
 
 

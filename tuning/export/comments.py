@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 WIDTH = 96
@@ -9,10 +10,15 @@ CNF = "#"
 SQL = "--"  # followed by a space, without which MySQL reads two minus signs
 # The server reads an option file in pieces of 4 KiB: the rest of a longer word would be an option.
 _MAX_WORD = 400
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|ms|s|min|h|[kMGT]B|tpmP|IOPS|Mcycles)[.,:;)]*(?: |$))")
+_KEPT = "\0"  # not printable, so no text has it
 
 
 def comment(text: str, *, mark: str = CNF, first: str = "", rest: str = "") -> list[str]:
-    """Comment lines with `text`; `first` and `rest` are our own prefixes of its lines."""
+    """Comment lines with `text`; `first` and `rest` are our own prefixes of its lines.
+
+    No line ends between a number and its unit.
+    """
     if not text.isprintable():
         text = "".join(letter if letter.isprintable() else " " for letter in text)
     words = [
@@ -20,14 +26,15 @@ def comment(text: str, *, mark: str = CNF, first: str = "", rest: str = "") -> l
         for word in text.split()
         for start in range(0, len(word), _MAX_WORD)
     ]
-    return textwrap.wrap(
-        " ".join(words),
+    lines = textwrap.wrap(
+        _BEFORE_UNIT.sub(_KEPT, " ".join(words)),
         WIDTH,
         initial_indent=f"{mark} {first}",
         subsequent_indent=f"{mark} {rest}",
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace(_KEPT, " ") for line in lines]
 
 
 def labelled(name: str, text: str, *, mark: str = CNF) -> list[str]:

@@ -117,3 +117,16 @@ def test_files_say_what_a_line_costs() -> None:
     checked = warned_cnf({"performance_schema": "OFF"}, MYSQL)
     assert checked.startswith("# performance_schema = OFF costs observability: ")
     assert warned_cnf({"performance_schema": "ON"}, MYSQL).startswith("[mysqld]")
+
+
+def test_a_checked_file_has_units_that_the_server_takes() -> None:
+    old = parse_traits("mysql 5.7.42")
+    bytes_of_1t = f"{1024 * GIB}"
+    for value, target, text in (
+        (f"{2 * GIB}", old, "2G"),
+        (bytes_of_1t, MYSQL, "1T"),
+        (bytes_of_1t, old, bytes_of_1t),
+    ):
+        pool = warned_cnf({"innodb_buffer_pool_size": value}, target)
+        assert pool.endswith(f"\ninnodb_buffer_pool_size = {text}\n")
+    assert "innodb_io_capacity = 2048\n" in warned_cnf({"innodb_io_capacity": "2048"}, MYSQL)

@@ -13,6 +13,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_file
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.loader import preset_names
+from tuning.export.comments import comment
 from tuning.export.facts import Effect
 from tuning.export.lines import changed_names, default_of
 from tuning.export.my_cnf import render_my_cnf
@@ -225,6 +226,16 @@ def test_a_word_longer_than_the_servers_buffer_stays_a_comment() -> None:
     text = render(verdict="x" * 4094 + "port=1")
     assert max(len(line.encode()) for line in text.splitlines()) < 4095
     assert knobs_in(text) == FACTS.knobs
+
+
+def test_a_number_and_its_unit_stay_on_one_line() -> None:
+    for before in range(60, 100):
+        text = f"{'x' * before} +12.1 to +35.4 % (95 %: 87.3 ms), 8 GB."
+        lines = comment(text)
+        assert " ".join(line.removeprefix("# ") for line in lines) == text
+        assert not [line for line in lines if line.startswith(("# %", "# ms", "# GB"))], lines
+    # Nothing that somebody named so is one long word.
+    assert max(map(len, comment("%5 " * 3000 + "%,5 " * 3000 + "5 % " * 3000))) < 100
 
 
 @pytest.mark.parametrize("target", [MYSQL, MYSQL_8, MYSQL_57, MARIADB], ids=str)

@@ -86,7 +86,7 @@ def test_the_redo_log_is_not_scaled() -> None:
 
 def test_the_note_says_both_sizes() -> None:
     [note] = [n for n in scaled("whitepaper-1", 1000 * MIB).notes if n.name.endswith("pool_size")]
-    assert note.detail == "3G for 50G of data (6 %) becomes 60M for 1000M (6 %)"
+    assert note.detail == "3G for 50 GiB of data (6 %) becomes 60M for 1000 MiB (6 %)"
 
 
 def test_the_server_default_is_left_alone() -> None:
@@ -170,7 +170,7 @@ def test_a_dedicated_mariadb_is_sized_by_mysqls_rule(memory_mib: int, pool_mib: 
     assert found.knobs["innodb_buffer_pool_size"] == f"{pool_mib * MIB}"
     notes = {note.name: note.detail for note in found.notes}
     assert "this server does not have" in notes["innodb_dedicated_server"]
-    assert f"{pool_mib}M for {memory_mib}M of memory" in notes["innodb_buffer_pool_size"]
+    assert f"{pool_mib}M for {memory_mib} MiB of memory" in notes["innodb_buffer_pool_size"]
 
 
 @pytest.mark.parametrize(("cpus", "redo_mib"), [(1, 512), (2, 1024), (8, 4096), (64, 16384)])

@@ -121,7 +121,7 @@ def test_values_may_be_shares_of_what_the_host_has(tmp_path: Path) -> None:
     small, memory, plain, cores = plan(template)
     assert small.knobs == {"innodb_buffer_pool_size": str(60 * MIB)}
     assert [(n.name, n.action, n.detail) for n in small.notes] == [
-        ("innodb_buffer_pool_size", Action.ADJUSTED, "60M for 1000M of data (6 %)")
+        ("innodb_buffer_pool_size", Action.ADJUSTED, "60M for 1000 MiB of data (6 %)")
     ]
     assert memory.knobs == {"innodb_buffer_pool_size": str(2048 * MIB)}
     assert plain.knobs == {

@@ -121,15 +121,15 @@ def _said(rule: Scaling, preset: Preset, value: int, resources: HostResources) -
     published = paper_number(preset.knobs[rule.knob])
     if rule.of is Resource.DATA and rule.steps:
         data = resources.data_bytes
-        return f"{value // MIB}M for {data // MIB}M of data ({percent(value / data)})"
+        return f"{value // MIB}M for {data // MIB} MiB of data ({percent(value / data)})"
     if rule.of is Resource.DATA:
-        assumed, data_bytes = preset.data_bytes or 1, resources.data_bytes
+        assumed, data = preset.data_bytes or 1, resources.data_bytes
         return (
-            f"{published // 1024**3}G for {assumed // 1024**3}G of data "
-            f"({percent(published / assumed)}) becomes {value // MIB}M for {data_bytes // MIB}M "
-            f"({percent(value / data_bytes)})"
+            f"{published // GIB}G for {assumed // GIB} GiB of data "
+            f"({percent(published / assumed)}) becomes {value // MIB}M for {data // MIB} MiB "
+            f"({percent(value / data)})"
         )
     if rule.of is Resource.MEMORY:
         memory = resources.memory_bytes
-        return f"{value // MIB}M for {memory // MIB}M of memory ({percent(value / memory)})"
+        return f"{value // MIB}M for {memory // MIB} MiB of memory ({percent(value / memory)})"
     return f"{readable(value)} for {counted(resources.logical_cpus, 'CPU')}"
