@@ -128,7 +128,7 @@ def test_all_its_studies_are_paused_resumed_and_cancelled(admin_client: Client) 
     Study.objects.filter(group=None).update(group=group)
     text = post(admin_client, "group-pause", group, reason="backup")
     assert "Paused. The current runs are finished first." in text
-    assert "Resume all" in text
+    assert 'autofocus aria-describedby="said">Resume all' in text
     running = Study.objects.filter(state=StudyState.RUNNING)
     assert [study.pause_reason for study in running] == ["backup", "backup"]
     refused = post(admin_client, "group-pause", group)

@@ -221,7 +221,7 @@ def test_a_host_is_drained_and_undrained_on_its_page(admin_client: Client) -> No
     text = admin_client.post(address, {"reason": "<b>disk</b>"}, follow=True).content.decode()
     assert "Drained: the current job is finished first" in text
     assert "by admin: &lt;b&gt;disk&lt;/b&gt;." in text
-    assert "Undrain host" in text
+    assert 'autofocus aria-describedby="said">Undrain host' in text
     text = text_of(admin_client, reverse("study-live", args=[study.pk]))
     assert "Host db-host-1 is drained since" in text
     assert "The study continues when the host takes work again." in text
@@ -232,7 +232,9 @@ def test_a_host_is_drained_and_undrained_on_its_page(admin_client: Client) -> No
     again = admin_client.post(address, follow=True).content.decode()
     assert "The host was not drained: host db-host-1 is already drained." in again
     address = reverse("host-undrain", args=[host.pk])
-    assert "It takes work again" in admin_client.post(address, follow=True).content.decode()
+    text = admin_client.post(address, follow=True).content.decode()
+    assert "It takes work again" in text
+    assert 'autofocus aria-describedby="said">Drain host' in text
     assert not Host.objects.get().is_drained
     assert admin_client.get(address).status_code == 405
     assert Client().post(address).status_code == 302

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.contrib.staticfiles import finders
+from django.urls import get_resolver
 from plotly.offline import get_plotlyjs_version
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,6 +21,7 @@ FOREIGN = re.compile(
 )
 HANDLERS = re.compile(r"""\son(?:click|load|submit|change|input|error)\s*=|javascript:""")
 SCRIPT = re.compile(r"<script(?![^>]*\bsrc=)", re.I)
+FOCUS = re.compile(r"{% focus_after ([^%]*) %}")
 
 
 def test_there_are_templates_and_static_files() -> None:
@@ -35,6 +37,13 @@ def test_nothing_is_loaded_from_elsewhere_or_inline() -> None:
             assert not HANDLERS.search(text), f"{path}: an inline event handler"
             assert not SCRIPT.search(text), f"{path}: an inline script"
             assert " style=" not in text, f"{path}: an inline style"
+
+
+def test_the_focus_is_asked_for_after_changes_that_there_are() -> None:
+    asked = [name for path in TEMPLATES for name in FOCUS.findall(path.read_text())]
+    named = {name.strip('"') for names in asked for name in names.split()}
+    assert named >= {"study-pause", "host-drain", "group-pause", "probe-cancel"}
+    assert named <= {name for name in get_resolver().reverse_dict if isinstance(name, str)}
 
 
 @pytest.mark.parametrize(
