@@ -233,6 +233,8 @@ def test_what_comes_from_elsewhere_is_only_looked_at(api: Client, client: Client
     for page, button in (
         (f"/devices/{device.pk}/", "Set kind"),
         (f"/hosts/{study.host_id}/", "Rename"),
+        (f"/studies/{pk}/", "Extend study"),
+        (f"/studies/{pk}/", "Run again"),
     ):
         assert button not in client.get(page).content.decode(), page
     refused = client.post(f"/devices/{device.pk}/kind/", {"kind": "hdd"})

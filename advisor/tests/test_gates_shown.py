@@ -17,6 +17,7 @@ from django.core.management import CommandError, call_command
 from django.template.defaultfilters import capfirst, floatformat
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from rich.console import Console
 
 from advisor.access.models import Scope
@@ -24,7 +25,7 @@ from advisor.access.roles import Role
 from advisor.management.commands import gate as command
 from advisor.management.commands import serve
 from advisor.tests.test_api_requests import client_of
-from benchmarks.models import BinaryLog, Run
+from benchmarks.models import BinaryLog, Host, Run, RunState
 from tuning.export.gate_files import (
     GateFacts,
     badge_svg,
@@ -194,6 +195,19 @@ def test_what_is_no_gate_is_refused_beside_its_field(values: dict[str, Any], fie
     assert not Study.objects.exists()
 
 
+def test_a_gate_that_waits_for_its_host_says_so(admin_client: Client) -> None:
+    running = gate(name="nightly")
+    begin(running)
+    Run.objects.update(state=RunState.OK)
+    addresses = (reverse("gate-list"), reverse("gate-detail", args=[running.pk]))
+    for state in ("Measuring", "Waiting"):
+        for address in addresses:
+            assert re.search(
+                rf'<span class="badge [a-z]*">{state}</span>', admin_client.get(address).text
+            )
+        Host.objects.update(drained_at=timezone.now())
+
+
 @pytest.mark.long
 def test_pages_show_the_verdict_the_limits_and_the_history(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
@@ -218,7 +232,7 @@ def test_pages_show_the_verdict_the_limits_and_the_history(
     assert f"<p>{capfirst(running.reason)}</p>" in page
     study = run_to_the_end(gate(name="<b>release</b>"), measuring())
     page = admin_client.get(reverse("gate-detail", args=[study.pk])).text
-    assert "tpmP at least -5 %" in page
+    assert "tpmP at least \N{MINUS SIGN}5\N{NO-BREAK SPACE}%" in page
     assert "&lt;b&gt;release" in page
     assert "<b>release" not in page
     assert "data-poll" not in page

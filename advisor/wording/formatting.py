@@ -14,6 +14,7 @@ ABSENT = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
 NARROW = "\N{NO-BREAK SPACE}"
 MAX_RATIO = 10.0
+_NEGATIVE = re.compile(r"(?<=[ (])-(?=[0-9.,]+ %)")
 _AFTER_NUMBER = re.compile(r"(?<=\d) (?=%|ms\b)")
 
 
@@ -106,8 +107,10 @@ def byte_size(size: float | None) -> str:
 
 
 def unbroken(text: str) -> str:
-    """With numbers and the percent signs and milliseconds behind them on one line."""
-    return _AFTER_NUMBER.sub(NARROW, text)
+    """With numbers and the percent signs and milliseconds behind them on one line, and with minus
+    signs as in tables.
+    """
+    return _AFTER_NUMBER.sub(NARROW, _NEGATIVE.sub(MINUS, f"{text}"))
 
 
 def shortened(text: object, most: int) -> str:

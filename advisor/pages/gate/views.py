@@ -20,6 +20,7 @@ from tuning.results.gate_history import gate_history
 from tuning.statistics.aim import metric_name
 from tuning.studies.glance import glance
 from tuning.studies.progress import study_progress
+from tuning.studies.waiting import mark_waiting
 
 PER_PAGE = 50
 
@@ -36,6 +37,7 @@ def gate_list(request: HttpRequest) -> HttpResponse:
     )
     page = Paginator(names, PER_PAGE).get_page(request.GET.get("page"))
     newest = {study.pk: study for study in gates().filter(pk__in=[one["newest"] for one in page])}
+    mark_waiting(newest.values())
     rows = [(newest[one["newest"]], one["count"]) for one in page]
     return render(request, "gates/list.html", {"page": page, "rows": rows})
 
@@ -80,6 +82,7 @@ def _live(request: HttpRequest, pk: int, seen: str) -> dict[str, Any]:
     study = get_object_or_404(gates(), pk=pk)
     url = request.build_absolute_uri(reverse("gate-detail", args=[study.pk]))
     progress = None if study.is_finished else study_progress(study)
+    study.waits = progress is not None and progress.waits
     return {
         "gate": study,
         "glance": seen,
