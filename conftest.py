@@ -66,6 +66,18 @@ _COMPUTING = {"long": 1.0, "": 0.05}
 # When so much of the computing has been given out, all tests that wait have, and those that need
 # the host begin: what they leave of the processors is for the rest.
 _WAITED, _ALONE = 0.6, 0.65
+# What pytest-django has for every test, and the marker or fixture of those that need it.
+_SELDOM_NEEDED = {
+    "_dj_autoclear_mailbox": "mailoutbox",
+    "_django_clear_site_cache": "django.contrib.sites",
+    "_django_db_marker": "django_db",
+    "_django_isolate_apps": "django_isolate_apps",
+    "_django_set_urlconf": "urls",
+    "_django_setup_unittest": "unittest.TestCase",
+    "_live_server_helper": "live_server",
+    "_template_string_if_invalid_marker": "ignore_template_errors",
+}
+_OWN_GROUPS: set[str] = set()
 _NICENESS = os.getpriority(os.PRIO_PROCESS, 0)
 # The same examples in every run, however slow the host is at the moment.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -141,12 +153,22 @@ def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Iterator[None]:
     yield
+    for item in items:
+        _leave_out_idle_fixtures(item)
     items[:] = _in_turn(items)  # after pytest-django, which has an order of its own
     if hasattr(config, "workerinput"):
         path = config.stash[_SHARED] / "groups.json"
         own = path.with_suffix(f".{os.getpid()}")
         own.write_text(json.dumps({item.nodeid: _group(item) for item in items}))
         own.rename(path)  # all processes write the same
+
+
+def _leave_out_idle_fixtures(item: pytest.Item) -> None:
+    """To ask eight fixtures whether they have something to do was half of a short test's time."""
+    if type(item) is pytest.Function:  # what unittest knows is of another class
+        asked = {*item.fixturenames, *(marker.name for marker in item.iter_markers())}
+        idle = {name for name, need in _SELDOM_NEEDED.items() if need not in asked}
+        item.fixturenames = [name for name in item.fixturenames if name not in idle]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -171,11 +193,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Fail if another process has had a test of this one's group."""
+    group = _group(item)
+    if group in _OWN_GROUPS:
+        return
     process = getattr(item.config, "workerinput", {}).get("workerid", "")
-    owner = item.config.stash[_SHARED] / f"group-{_group(item).replace('/', '_')[:200]}"
+    owner = item.config.stash[_SHARED] / f"group-{group.replace('/', '_')[:200]}"
     with contextlib.suppress(FileExistsError), owner.open("x") as file:
         file.write(process)
-    assert owner.read_text() in (process, ""), f"two processes have tests of {_group(item)}"
+    assert owner.read_text() in (process, ""), f"two processes have tests of {group}"
+    _OWN_GROUPS.add(group)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from django.core.cache import cache
 from django.template import Context, Engine, Template
+from django.test import override_settings
 from django.test.signals import template_rendered
 from django.utils.safestring import SafeString
 from filelock import FileLock
-from pytest_django import Settings
 
 from advisor import shared_results
 from advisor.access import limits
@@ -25,14 +25,21 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.layout import FOLDER
 
 
-@pytest.fixture(autouse=True)
-def quick_requests(settings: Settings) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def quick_requests() -> Iterator[None]:
     """What would be half of the pages' test time: the slow hash that protects real passwords,
     and the list of all static files that each client would make.
     """
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    settings.WHITENOISE_AUTOREFRESH = True
-    settings.API_CPU_LIMIT_PCT = 0.0  # tests take all they can get of the processor
+    with override_settings(
+        PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
+        WHITENOISE_AUTOREFRESH=True,
+        API_CPU_LIMIT_PCT=0.0,  # tests take all they can get of the processor
+    ):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(quick_requests: None) -> None:
     for limit in limits.ALL:
         limit.clear()
     cache.clear()  # where requests to the API are counted
