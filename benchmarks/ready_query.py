@@ -5,6 +5,7 @@ To have Django make a query takes several times as long as the database needs to
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from copy import copy
 from enum import Enum
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -15,9 +16,13 @@ from django.db.models.sql import UpdateQuery
 
 ModelT = TypeVar("ModelT", bound=Model)
 
-#: Stands for the number that is asked for, such as a study's primary key; or for a text.
+#: Stands for what is asked for: a number, such as a study's primary key, or a text; in [ANY] for
+#: any of several. The others stand for what is given after it.
 ANY: Final = -4711
-_ANYTHING = ANY, str(ANY)
+ANYTHING: Final = tuple(ANY - place for place in range(6))
+_PLACES = {one: place for place, number in enumerate(ANYTHING) for one in (number, str(number))}
+
+Given = int | str | Collection[int] | Collection[str] | None
 
 
 def in_the_text(value: TextChoices | int) -> Func:
@@ -53,21 +58,32 @@ class ReadyQuery(NamedTuple):
         text, parameters = update.get_compiler(DEFAULT_DB_ALIAS).as_sql()
         return cls(text, tuple(parameters))
 
-    def change(self, number: int | str) -> int:
-        """How many rows it has changed, with this number in place of ANY."""
+    def change(self, *given: Given) -> int:
+        """How many rows it has changed, with these in place of ANY."""
         with connection.cursor() as cursor:
-            cursor.execute(self.text, self.given(number))
+            cursor.execute(*self.asked(given))
             return int(cursor.rowcount)
 
-    def rows(self, number: int | str | None = None) -> list[tuple[Any, ...]]:
-        """What it finds now, with this number in place of ANY."""
+    def rows(self, *given: Given) -> list[tuple[Any, ...]]:
+        """What it finds now, with these in place of ANY."""
         with connection.cursor() as cursor:
-            cursor.execute(self.text, self.given(number))
+            cursor.execute(*self.asked(given))
             return list(cursor.fetchall())
 
-    def given(self, number: int | str | None) -> list[Any]:
-        """The parameters, with this number in place of ANY."""
-        return [number if one in _ANYTHING else one for one in self.parameters]
+    def asked(self, given: Sequence[Given]) -> tuple[str, list[Any]]:
+        """The text and its parameters, with these in place of ANY."""
+        parts = [
+            _several(given[_PLACES[one]]) if one in _PLACES else (one,) for one in self.parameters
+        ]
+        values = [one for part in parts for one in part]
+        if all(len(part) == 1 for part in parts):
+            return self.text, values
+        marks = tuple(", ".join(["%s"] * len(part)) or "NULL" for part in parts)
+        return self.text.replace("%%", "%%%%") % marks, values
+
+
+def _several(given: Given) -> Collection[Any]:
+    return given if isinstance(given, Collection) and not isinstance(given, str) else (given,)
 
 
 class ReadyObjects(Generic[ModelT]):
@@ -80,18 +96,18 @@ class ReadyObjects(Generic[ModelT]):
         columns = [column for column, *_ in (self._compiler.select or ())]
         self._converters = self._compiler.get_converters(columns[: self._compiler.col_count])
 
-    def first(self, number: int | str) -> ModelT | None:
-        """The first that it finds now, with this number in place of ANY."""
-        return next(iter(self._found(number)), None)
+    def first(self, *given: Given) -> ModelT | None:
+        """The first that it finds now, with these in place of ANY."""
+        return next(iter(self._found(given)), None)
 
-    def all(self, number: int | str | None = None) -> list[ModelT]:
+    def all(self, *given: Given) -> list[ModelT]:
         """All of them, in the same way."""
-        return list(self._found(number))
+        return list(self._found(given))
 
-    def _found(self, number: int | str | None) -> QuerySet[ModelT]:
+    def _found(self, given: Sequence[Given]) -> QuerySet[ModelT]:
         compiler = copy(self._compiler)
         compiler.connection = connections[DEFAULT_DB_ALIAS]  # each thread has its own
-        compiler.as_sql = lambda: (self._ready.text, self._ready.given(number))
+        compiler.as_sql = lambda: self._ready.asked(given)
         compiler.get_converters = lambda _: self._converters  # to look them up takes as long again
         found = self._query.all()
         found.query.get_compiler = lambda **_: compiler  # type: ignore[method-assign]

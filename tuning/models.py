@@ -251,7 +251,12 @@ class Candidate(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="candidates")
     name = models.CharField(max_length=100)
-    config = models.ForeignKey(Config, on_delete=models.PROTECT, related_name="candidates")
+    config = models.ForeignKey(
+        Config,
+        on_delete=models.PROTECT,
+        related_name="candidates",
+        db_index=False,  # `names_of_configs` begins with it
+    )
     server = models.ForeignKey(
         Server,
         null=True,
@@ -317,6 +322,9 @@ class Candidate(models.Model):
                 fields=["study"], condition=models.Q(is_baseline=True), name="one_baseline"
             ),
         ]
+        indexes: ClassVar = [
+            models.Index(fields=["config", "name", "durability"], name="names_of_configs")
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -369,6 +377,14 @@ class Slot(models.Model):
         ordering: ClassVar = ["order"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["study", "order"], name="one_slot_per_place")
+        ]
+        indexes: ClassVar = [
+            # Few of years of slots, which are looked for again and again.
+            models.Index(
+                fields=["purpose", "workload", "run"],
+                condition=~models.Q(purpose=SlotPurpose.BLOCK),
+                name="slots_of_other_purposes",
+            )
         ]
 
     def __str__(self) -> str:

@@ -5,7 +5,7 @@ from django.db.models import CharField, Func
 
 from advisor.tests import factories
 from benchmarks.models import Run, RunState
-from benchmarks.ready_query import ANY, ReadyQuery, in_the_text
+from benchmarks.ready_query import ANY, ANYTHING, ReadyObjects, ReadyQuery, in_the_text
 from tuning.models import Candidate
 
 
@@ -29,3 +29,19 @@ def test_a_number_in_the_text_of_a_query_finds_what_a_parameter_finds() -> None:
     found = candidates.filter(config=in_the_text(config))
     assert len(found.query.sql_with_params()[1]) == 1  # the study
     assert list(found) == list(candidates.filter(config=config)) != []
+
+
+@pytest.mark.django_db
+def test_a_query_for_any_of_several_finds_what_django_finds_for_these() -> None:
+    study = factories.measured_study(blocks=2)
+    rows = Run.objects.order_by("pk")
+    slots, devices = rows.filter(slot__order__in=[ANY]), [study.devices.get().pk]
+    ready = ReadyQuery.of(slots.filter(device__in=[ANYTHING[1]]).values_list("pk"))
+    for orders in ([2], {1, 3, 4}, ()):
+        expected = rows.filter(slot__order__in=orders).values_list("pk")
+        assert ready.rows(orders, devices) == list(expected)
+        assert len(expected) == len(orders)
+    assert ready.rows([2], [devices[0] + 1]) == []
+    assert [run.pk for run in ReadyObjects(slots).all([2, 3])] == [
+        pk for (pk,) in ready.rows([2, 3], devices)
+    ]

@@ -23,7 +23,7 @@ from django.db.models.fields.json import KT
 from benchmarks.counted import counted
 from benchmarks.measurement.fingerprint import OF_THE_HOST, comparable_facts
 from benchmarks.models import Host, Run, RunState, Server, Workload
-from benchmarks.ready_query import ReadyQuery, in_the_text
+from benchmarks.ready_query import ANYTHING, ReadyQuery, in_the_text
 from tuning.models import Candidate, Slot, SlotPurpose
 
 # Prefixes of the parts of a run's fingerprint that are about its devices and their limits.
@@ -88,14 +88,30 @@ class RunSet:
     newest_run: int
     groups: Sequence[RunGroup] = field(repr=False)
 
-    def ok_runs(self) -> QuerySet[Run]:
-        """Its successful runs, without those that were replaced by a newer run."""
-        return _of_blocks_and_pairs().filter(
-            host__in=self.hosts,
-            server__in={group.server.pk for group in self.groups},
-            workload__in={group.workload.pk for group in self.groups},
-            comparability_key__in={group.comparability_key for group in self.groups},
+    @property
+    def asked_for(self) -> tuple[Collection[int] | Collection[str], ...]:
+        """What `any_ok_runs` is to be given for its runs."""
+        return (
+            [host.pk for host in self.hosts],
+            {group.server.pk for group in self.groups},
+            {group.workload.pk for group in self.groups},
+            {group.comparability_key for group in self.groups},
         )
+
+
+def any_ok_runs(*, with_slots: bool = False) -> QuerySet[Run]:
+    """The successful runs of any run set, without those that were replaced by a newer run.
+
+    `with_slots`: joined with them, for who asks for few of them, by what slots have.
+    """
+    host, server, workload, key = ANYTHING[:4]
+    runs = _with_slots() if with_slots else _of_blocks_and_pairs()
+    return runs.filter(
+        host__in=[host],
+        server__in=[server],
+        workload__in=[workload],
+        comparability_key__in=[str(key)],
+    )
 
 
 def run_sets() -> list[RunSet]:
@@ -125,7 +141,7 @@ def _groups() -> list[RunGroup]:
     rows = [row | called[row["config_id"]] for row in rows if row["config_id"] in called]
     if several := configs - called.keys():
         named = {name: F(f"slot__candidate__{name}") for name in ("name", "durability")}
-        rows += _counted(_all_of_blocks_and_pairs().filter(config__in=several), **named)
+        rows += _counted(_of_blocks_and_pairs().filter(config__in=several), **named)
     servers = Server.objects.in_bulk({row["server_id"] for row in rows})
     workloads = Workload.objects.in_bulk({row["workload_id"] for row in rows})
     Workload.objects.fetch_load_hosts(workloads.values())
@@ -147,7 +163,7 @@ def _counted(runs: QuerySet[Run], **named: F) -> QuerySet[Run, dict[str, Any]]:
 
 @cache
 def _every_run() -> ReadyQuery:
-    return ReadyQuery.of(_counted(_all_of_blocks_and_pairs()))
+    return ReadyQuery.of(_counted(_of_blocks_and_pairs()))
 
 
 def _called(configs: Collection[int]) -> dict[int, dict[str, str]]:
@@ -254,17 +270,17 @@ def hosts_text(run_set: RunSet) -> str:
 def _of_blocks_and_pairs() -> QuerySet[Run]:
     """Successful runs that were not replaced by a newer run, without those of a screening.
 
-    Pairs that were longer than the blocks of their study are not comparable with these.
+    Pairs that were longer than the blocks of their study are not comparable with these. Runs of
+    blocks, nearly all of years, are joined with no slot: the index of the other ones is looked at.
     """
-    left_out = map(in_the_text, _LEFT_OUT)
-    return _with_figures().filter(workload=F("slot__workload")).exclude(slot__purpose__in=left_out)
-
-
-def _all_of_blocks_and_pairs() -> QuerySet[Run]:
-    """The same, of years: runs of blocks, nearly all, count anyhow and are joined with no slot."""
     others = Slot.objects.order_by().exclude(purpose=in_the_text(SlotPurpose.BLOCK))
     left_out = Q(purpose__in=map(in_the_text, _LEFT_OUT)) | ~Q(workload=F("run__workload"))
     return _with_figures().exclude(pk__in=others.filter(left_out).values("run"))
+
+
+def _with_slots() -> QuerySet[Run]:
+    left_out = map(in_the_text, _LEFT_OUT)
+    return _with_figures().filter(workload=F("slot__workload")).exclude(slot__purpose__in=left_out)
 
 
 def _with_figures() -> QuerySet[Run]:

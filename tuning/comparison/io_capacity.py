@@ -82,7 +82,7 @@ def _spreads(
         (device, number): [key for key in line.values() if (device, key) not in known]
         for device, line in lines.items()
     }
-    figures = read_figures(comparison.run_set, comparison.measured, asked, ["tpmP"])
+    figures = read_figures(comparison.run_set, comparison.measured, asked, ("tpmP",))
     found: dict[int, dict[int, Spread]] = defaultdict(dict)
     for device, line in lines.items():
         columns = figures.get((device, number), {})

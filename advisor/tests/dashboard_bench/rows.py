@@ -130,7 +130,7 @@ def _copy(pattern: Study, device: Device, number: int) -> None:
 
 
 def _sample(seconds: int) -> None:
-    """The same seconds for every run, made by the database."""
+    """The same seconds for every run, made by the database; those of a run together, as in life."""
     numbers = (
         f"generate_series(0, {seconds - 1}) as numbers(second)"
         if connection.vendor == "postgresql"
@@ -159,5 +159,5 @@ def _sample(seconds: int) -> None:
         cursor.execute(
             f'insert into benchmarks_sample (run_id, "second", {columns}) {before}'
             f"select run.id, numbers.second, {', '.join(values.values())} "
-            f"from benchmarks_run run cross join {numbers}"
+            f"from benchmarks_run run cross join {numbers} order by run.id"
         )
