@@ -72,9 +72,7 @@ class ReadyQuery(NamedTuple):
 
     def asked(self, given: Sequence[Given]) -> tuple[str, list[Any]]:
         """The text and its parameters, with these in place of ANY."""
-        parts = [
-            _several(given[_PLACES[one]]) if one in _PLACES else (one,) for one in self.parameters
-        ]
+        parts = [_part(one, given) for one in self.parameters]
         values = [one for part in parts for one in part]
         if all(len(part) == 1 for part in parts):
             return self.text, values
@@ -82,8 +80,13 @@ class ReadyQuery(NamedTuple):
         return self.text.replace("%%", "%%%%") % marks, values
 
 
-def _several(given: Given) -> Collection[Any]:
-    return given if isinstance(given, Collection) and not isinstance(given, str) else (given,)
+def _part(one: Any, given: Sequence[Given]) -> Collection[Any]:
+    """What is asked for in place of one parameter."""
+    place = _PLACES.get(one) if isinstance(one, int | str) else None
+    if place is None:
+        return (one,)
+    there = given[place]
+    return there if isinstance(there, Collection) and not isinstance(there, str) else (there,)
 
 
 class ReadyObjects(Generic[ModelT]):
@@ -119,3 +122,14 @@ def know_related(row: Model, name: str, related: list[Any]) -> None:
     found = getattr(row, name).all()
     found._result_cache, found._prefetch_done = related, True
     row.__dict__.setdefault("_prefetched_objects_cache", {})[name] = found
+
+
+def know_all_related(
+    rows: Collection[Model], name: str, related: ReadyObjects[Any], whose: str
+) -> None:
+    """The same for all these rows, found at once; `whose`: what names the row of each object."""
+    found: dict[Any, list[Any]] = {row.pk: [] for row in rows}
+    for one in related.all(list(found)) if found else ():
+        found[getattr(one, whose)].append(one)
+    for row in rows:
+        know_related(row, name, found[row.pk])

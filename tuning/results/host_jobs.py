@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from django.db.models import Exists, QuerySet
+from django.db.models import Exists, F, QuerySet
 
 from benchmarks.models import (
     CrashTest,
@@ -20,7 +20,7 @@ from benchmarks.models import (
     Run,
     RunState,
 )
-from benchmarks.ready_query import ReadyQuery
+from benchmarks.ready_query import ANY, ReadyObjects, ReadyQuery
 from benchmarks.telemetry.live import LiveSecond
 from tuning.models import Study, StudyState
 from tuning.results.live_run import current_tpmP
@@ -64,22 +64,27 @@ class CurrentJob:
         return current_tpmP([LiveSecond.from_json(second) for second in self.live])
 
 
-Hosts = Sequence[Host] | QuerySet[Host]
+#: By their ids, or a query for them.
+Hosts = Collection[int] | QuerySet[Host]
+_IN_USE = Host.objects.filter(retired_at=None).order_by()
 #: By the id of the host.
 Jobs = dict[int, CurrentJob]
 
 
-def measured_runs(rows: Hosts) -> QuerySet[Run]:
-    """The runs that these hosts measure now, at most one on each."""
-    return Run.objects.filter(host__in=rows, state=RunState.RUNNING)
+def measured_runs() -> QuerySet[Run]:
+    """The runs that hosts in use measure now, at most one on each."""
+    return Run.objects.filter(host__in=_IN_USE, state=RunState.RUNNING)
 
 
-def current_jobs(rows: Hosts, *, newest: int | None = None) -> Jobs:
+def current_jobs(of: Collection[int] | None = None, *, newest: int | None = None) -> Jobs:
     """By the id of the host what it does; there is at most one job at a time.
 
-    `newest`: of so many hosts that measure, those of the newest studies.
+    `of`: only these, by their ids, else all in use; `newest`: of so many that measure, those of
+    the newest studies.
     """
-    found = _measuring(rows, newest)
+    rows: Hosts = _IN_USE if of is None else of
+    measured = _measured_in_use(newest).all() if of is None else _measured().all(of)
+    found = {run.host_id: _measuring(run) for run in measured}
     # Mostly none of the others goes on anywhere: one short query instead of four.
     for goes_on in _others().rows():
         for kind, is_there in zip(_OTHERS, goes_on, strict=True):
@@ -119,26 +124,39 @@ def _prepared(rows: Hosts) -> QuerySet[Study]:
     return preparing.exclude(claimed_by="")
 
 
-def _measuring(rows: Hosts, newest: int | None) -> Jobs:
-    runs = measured_runs(rows)
-    if newest is not None:
-        runs = runs.order_by("-slot__study", "host")[:newest]
-    return {
-        run["host"]: CurrentJob(
-            HostState.MEASURING,
-            f"{run['slot__candidate__name']}, block {run['slot__block']}",
-            run["step"] or "starting",
-            run["started_at"],
-            run["slot__study"],
-            run["slot__study__name"] or "",
-            run["device"],
-            run["live"] or (),
-        )
-        for run in runs.values(
-            *("host", "step", "started_at", "device", "live"),
-            *("slot__block", "slot__candidate__name", "slot__study", "slot__study__name"),
-        )
+@cache
+def _measured() -> ReadyObjects[Run]:
+    return _with_words(Run.objects.filter(host__in=[ANY], state=RunState.RUNNING))
+
+
+@cache
+def _measured_in_use(newest: int | None) -> ReadyObjects[Run]:
+    return _with_words(measured_runs().order_by("-slot__study_id", "host_id")[:newest])
+
+
+def _with_words(runs: QuerySet[Run]) -> ReadyObjects[Run]:
+    words = {
+        "block": F("slot__block"),
+        "config_name": F("slot__candidate__name"),
+        "study": F("slot__study"),
+        "study_name": F("slot__study__name"),
     }
+    return ReadyObjects(
+        runs.annotate(**words).only("host", "step", "started_at", "device", "live")
+    )
+
+
+def _measuring(run: Any) -> CurrentJob:
+    return CurrentJob(
+        HostState.MEASURING,
+        f"{run.config_name}, block {run.block}",
+        run.step or "starting",
+        run.started_at,
+        run.study,
+        run.study_name or "",
+        run.device_id,
+        run.live or (),
+    )
 
 
 def _recovering(rows: Hosts) -> Jobs:

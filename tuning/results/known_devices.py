@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
-from django.db.models import Max, QuerySet
+from django.db.models import F, Max, QuerySet
 
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
-from tuning.models import DurabilityClass, Recommendation, StudyState
+from benchmarks.ready_query import ANY, ReadyObjects, know_all_related
+from tuning.models import DurabilityClass, Recommendation, Study, StudyState
 
 # What is said of an answer; of all columns it would take twice as long.
 _SAID = (
     *("device", "durability", "kind", "confirmation", "ratio_to_baseline", "low", "high"),
     *("objective", "objective_ratio", "objective_low", "objective_high", "created_at"),
     *("candidate__name", "candidate__is_baseline", "study__name", "study__confirms"),
+    "study__host__name",
     *("workload__warehouses", "workload__connections"),
 )
 
@@ -119,15 +122,32 @@ def newest_answers(newest: Mapping[int, int]) -> dict[int, list[Recommendation]]
     plan it than to read the rows.
     """
     found: dict[int, list[Recommendation]] = defaultdict(list)
-    answers = (
-        Recommendation.objects.filter(
-            study__in=set(newest.values()), device__in=newest, durability=DurabilityClass.D0
-        )
-        .select_related("candidate", "study", "workload")
-        .only(*_SAID)
-        .order_by("workload__connections")
-    )
-    for answer in answers:
-        if newest[answer.device_id] == answer.study_id:
+    for answer in _d0_answers().all(set(newest.values())) if newest else ():
+        if newest.get(answer.device_id) == answer.study_id:
             found[answer.device_id].append(answer)
     return found
+
+
+@cache
+def _d0_answers() -> ReadyObjects[Recommendation]:
+    answers = Recommendation.objects.filter(study__in=[ANY], durability=DurabilityClass.D0)
+    shown = answers.select_related("candidate", "study__host", "workload").only(*_SAID)
+    return ReadyObjects(shown.order_by("workload__connections"))
+
+
+def know_answers(studies: Collection[Study]) -> None:
+    """Have these studies know their devices and recommendations, the latter with candidates."""
+    devices, answers = _of_studies()
+    know_all_related(studies, "devices", devices, "of_study")
+    know_all_related(studies, "recommendations", answers, "study_id")
+
+
+@cache
+def _of_studies() -> tuple[ReadyObjects[Device], ReadyObjects[Recommendation]]:
+    devices = Device.objects.filter(studies__in=[ANY]).annotate(of_study=F("studies"))
+    answers = Recommendation.objects.filter(study__in=[ANY]).select_related("candidate")
+    unused = "notes", "lines", "checks", "without", "source"
+    return (
+        ReadyObjects(devices.defer("identity", "log_identity")),
+        ReadyObjects(answers.defer(*(f"candidate__{name}" for name in unused))),
+    )

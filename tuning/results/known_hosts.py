@@ -23,7 +23,7 @@ from benchmarks.models import (
     JobState,
     Probe,
 )
-from benchmarks.ready_query import ReadyQuery
+from benchmarks.ready_query import ANY, ReadyObjects, ReadyQuery
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.results.host_jobs import CurrentJob, HostState, current_jobs
 from tuning.results.known_devices import KnownDevice, known_devices
@@ -104,7 +104,7 @@ def host_problems(most: int) -> tuple[list[tuple[Host, HostProblem]], int]:
     troubled = [pk for (pk,) in _troubled().rows()]
     if not troubled:
         return [], 0
-    shown = list(hosts().filter(pk__in=troubled[:most]))
+    shown = _hosts().all(troubled[:most])
     silent = _silent(shown)
     problems = [
         (host, problem)
@@ -112,6 +112,11 @@ def host_problems(most: int) -> tuple[list[tuple[Host, HostProblem]], int]:
         for problem in _problems(host, _inventory(host), is_silent=host.pk in silent)
     ]
     return problems, len(troubled) - len(troubled[:most])
+
+
+@cache
+def _hosts() -> ReadyObjects[Host]:
+    return ReadyObjects(hosts().filter(pk__in=[ANY]))
 
 
 @cache
@@ -165,7 +170,7 @@ def hosts() -> QuerySet[Host]:
 def known_hosts(rows: Iterable[Host]) -> list[KnownHost]:
     """What is known about each of these hosts, in as many queries for many as for one."""
     rows = list(rows)
-    jobs, silent = current_jobs(rows), _silent(rows)
+    jobs, silent = current_jobs([host.pk for host in rows]), _silent(rows)
     (waiting, paused), queued = _unfinished(rows), _probes(rows)
     devices, failed = _devices(rows), _failed(rows)
     inspections = _inspections(rows)
@@ -187,8 +192,12 @@ def known_hosts(rows: Iterable[Host]) -> list[KnownHost]:
 
 
 def _silent(rows: list[Host]) -> set[int]:
-    there = silent_hosts().filter(pk__in=[host.pk for host in rows])
-    return set(there.values_list("pk", flat=True))
+    return {pk for (pk,) in _silent_ones().rows([host.pk for host in rows])}
+
+
+@cache
+def _silent_ones() -> ReadyQuery:
+    return ReadyQuery.of(silent_hosts().filter(pk__in=[ANY]).values_list("pk"))
 
 
 def _unfinished(rows: list[Host]) -> tuple[Mapping[int, list[Study]], Mapping[int, list[Study]]]:

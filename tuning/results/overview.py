@@ -6,18 +6,22 @@ In as many queries for years of studies as for one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from operator import attrgetter
 
-from django.db.models import Count, F, Max, Prefetch, Q, QuerySet, Value, prefetch_related_objects
+from django.db.models import Count, F, Max, Q, QuerySet, Value
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
-from benchmarks.models import ACTIVE_RUN_STATES, Device, Host, Run, RunState
-from benchmarks.ready_query import ReadyObjects, ReadyQuery, in_the_text
+from benchmarks.models import ACTIVE_RUN_STATES, Host, Run, RunState
+from benchmarks.ready_query import (
+    ANY,
+    ReadyObjects,
+    ReadyQuery,
+    in_the_text,
+)
 from tuning.models import (
     ACTIVE_STUDY_STATES,
     Recommendation,
@@ -26,7 +30,7 @@ from tuning.models import (
     StudyState,
 )
 from tuning.results.host_jobs import CurrentJob, HostState, current_jobs, measured_runs
-from tuning.results.known_devices import answers_at_d0, newest_answers
+from tuning.results.known_devices import answers_at_d0, know_answers, newest_answers
 from tuning.results.known_hosts import HostProblem, host_problems, hosts
 
 # Of more the page of the hosts has the rest.
@@ -135,16 +139,15 @@ def overview() -> Overview:
     """What there is to say about all hosts in use; reads the inventories of troubled ones only."""
     # First: a study that ends meanwhile is news to whoever asks again with this stamp.
     counts = study_counts()
-    in_use = hosts().filter(retired_at=None)
     answers, answers_left = _answers()
     problems, hosts_left = host_problems(_MAX_TROUBLED_HOSTS)
     ended, failed = _ended()
     return Overview(
-        hosts=in_use.count(),
+        hosts=_in_use().rows()[0][0],
         counts=counts,
         answers=answers,
         answers_left=answers_left,
-        running=_running(in_use),
+        running=running_jobs(),
         ended=ended,
         problems=problems,
         hosts_left=hosts_left,
@@ -155,7 +158,40 @@ def overview() -> Overview:
 
 def running_jobs() -> RunningJobs:
     """What the hosts do now, for who asks every few seconds."""
-    return _running(hosts().filter(retired_at=None))
+    jobs = current_jobs(newest=_MAX_JOBS)
+    busy = len(jobs)
+    if sum(job.state is HostState.MEASURING for job in jobs.values()) >= _MAX_JOBS:
+        # Some of them may be crash tests, of which none is left out.
+        busy += max(measured_runs().count() - _MAX_JOBS, 0)
+    newest = sorted(jobs, key=lambda host: (jobs[host].study or 0, host), reverse=True)
+    studies = {job.study for job in jobs.values() if job.study is not None}
+    done = dict(_done().rows(studies)) if studies else {}
+    running = [
+        # A load host drives a run that is counted where it is measured.
+        RunningJob(host, job := jobs[host.pk], done.get(job.study or 0, 0))
+        for host in (_named().all(newest[:_MAX_JOBS]) if jobs else ())
+    ]
+    drive_last = sorted(running, key=lambda one: one.job.state is HostState.DRIVING)
+    return RunningJobs(drive_last, busy - len(running))
+
+
+@cache
+def _in_use() -> ReadyQuery:
+    """How many hosts are."""
+    hosts_in_use = Host.objects.filter(retired_at=None).values(by=Value(1))
+    return ReadyQuery.of(hosts_in_use.values_list(Count("pk")))
+
+
+@cache
+def _named() -> ReadyObjects[Host]:
+    return ReadyObjects(hosts().filter(retired_at=None, pk__in=[ANY]).only("name"))
+
+
+@cache
+def _done() -> ReadyQuery:
+    """How many runs of each study have ended."""
+    ended = Slot.objects.filter(study__in=[ANY]).exclude(run__state__in=ACTIVE_RUN_STATES)
+    return ReadyQuery.of(ended.order_by().values_list("study").annotate(Count("pk")))
 
 
 def study_counts() -> StudyCounts:
@@ -182,10 +218,9 @@ def _counted() -> ReadyQuery:
 def _answers() -> tuple[list[Answer], int]:
     newest = _answered().rows()
     shown = {device: study for device, study, _ in newest[:_MAX_ANSWERS]}
-    hosts_of = {one.pk: one.host for one in _with_hosts(shown)}
     answers = [
-        Answer(hosts_of[device], found[0], len(found) - 1)
-        for device, found in newest_answers(shown).items()
+        Answer(found[0].study.host, found[0], len(found) - 1)
+        for found in newest_answers(shown).values()
     ]
     newest_first = sorted(answers, key=attrgetter("found_at"), reverse=True)
     return newest_first, len(newest) - len(shown)
@@ -199,35 +234,6 @@ def _answered() -> ReadyQuery:
     return ReadyQuery.of(newest.order_by("-at", "device"))
 
 
-def _with_hosts(devices: Iterable[int]) -> QuerySet[Device]:
-    rows = Device.objects.filter(pk__in=devices).select_related("host")
-    return rows.only("host__name")
-
-
-def _running(rows: QuerySet[Host]) -> RunningJobs:
-    jobs = current_jobs(rows, newest=_MAX_JOBS)
-    busy = len(jobs)
-    if sum(job.state is HostState.MEASURING for job in jobs.values()) >= _MAX_JOBS:
-        # Some of them may be crash tests, of which none is left out.
-        busy += max(measured_runs(rows).count() - _MAX_JOBS, 0)
-    newest = sorted(jobs, key=lambda host: (jobs[host].study or 0, host), reverse=True)
-    shown = rows.filter(pk__in=newest[:_MAX_JOBS]).only("name")
-    done = _done({job.study for job in jobs.values() if job.study is not None})
-    running = [
-        # A load host drives a run that is counted where it is measured.
-        RunningJob(host, job := jobs[host.pk], done.get(job.study or 0, 0))
-        for host in shown
-    ]
-    drive_last = sorted(running, key=lambda one: one.job.state is HostState.DRIVING)
-    return RunningJobs(drive_last, busy - len(running))
-
-
-def _done(studies: set[int]) -> dict[int, int]:
-    """How many runs of each have ended."""
-    ended = Slot.objects.filter(study__in=studies).exclude(run__state__in=ACTIVE_RUN_STATES)
-    return dict(ended.order_by().values_list("study").annotate(Count("pk")))
-
-
 def _ended() -> tuple[list[Study], list[Study]]:
     """The studies that ended last, with their answers, and those that failed lately."""
     since = timezone.now() - _FAILED_WITHIN
@@ -238,14 +244,7 @@ def _ended() -> tuple[list[Study], list[Study]]:
         if study.state == StudyState.FAILED and study.finished_at and study.finished_at >= since
     ]
     ended = newest[:_MAX_ENDED]
-    answers = Recommendation.objects.select_related("candidate").defer(
-        *(f"candidate__{name}" for name in ("notes", "lines", "checks", "without", "source"))
-    )
-    prefetch_related_objects(
-        ended,
-        Prefetch("devices", Device.objects.defer("identity", "log_identity")),
-        Prefetch("recommendations", answers),
-    )
+    know_answers(ended)
     return ended, failed[:_MAX_FAILED]
 
 

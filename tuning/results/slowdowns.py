@@ -7,13 +7,15 @@ ends, and once a day.
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import cache
 from math import exp
 
 from django.db.models import Avg, Max, QuerySet
-from django.db.models.functions import Ln
+from django.db.models.functions import Ln, Now
 from django.utils import timezone
 
 from benchmarks.models import Device, Host
+from benchmarks.ready_query import ReadyObjects
 from tuning.models import Slot, Slowdown, Study
 from tuning.results.baseline_runs import line_token, of_newest_studies, runs_of_baselines
 from tuning.statistics.change_points import levels
@@ -49,13 +51,17 @@ def _learn(measured: QuerySet[Slot]) -> None:
 
 def slowdowns() -> list[Slowdown]:
     """Those of the last 30 days on devices in use, newest first: one for each device at most."""
-    rows = Slowdown.objects.filter(since__gte=timezone.now() - LATELY).order_by("since")
-    newest = {one.device_id: one for one in rows}
+    newest = {one.device_id: one for one in _lately().all()}
     devices = Device.objects.filter(retired_at=None, host__retired_at=None).select_related("host")
     there = devices.defer(*_LONG).in_bulk(newest) if newest else {}
     for pk, device in there.items():
         newest[pk].device = device
     return sorted((newest[pk] for pk in there), key=lambda one: one.since, reverse=True)
+
+
+@cache
+def _lately() -> ReadyObjects[Slowdown]:
+    return ReadyObjects(Slowdown.objects.filter(since__gte=Now() - LATELY).order_by("since"))
 
 
 def _last_fall(runs: QuerySet[Slot]) -> dict[str, object] | None:

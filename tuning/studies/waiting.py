@@ -19,7 +19,7 @@ _TAKES_NOTHING = (
 
 def busy_text(study: Study) -> str:
     """What its host does instead of a study that has begun; "" if that is not the case."""
-    job = current_jobs([study.host]).get(study.host_id) if study.has_begun else None
+    job = current_jobs([study.host_id]).get(study.host_id) if study.has_begun else None
     if job is None or job.study == study.pk:
         return ""
     does = f"study {job.study_name}" if job.study else job.what
@@ -31,9 +31,10 @@ def mark_waiting(studies: Iterable[Study]) -> None:
     begun = {one.pk: one for one in studies if one.has_begun and not one.is_paused}
     if not begun:
         return
-    hosts = Host.objects.filter(pk__in={one.host_id for one in begun.values()}).order_by()
+    hosts = {one.host_id for one in begun.values()}
     jobs = current_jobs(hosts)
-    idle = set(hosts.filter(_TAKES_NOTHING).values_list("pk", flat=True))
+    stopped = Host.objects.filter(_TAKES_NOTHING, pk__in=hosts).order_by()
+    idle = set(stopped.values_list("pk", flat=True))
     away = Study.objects.filter(has_load_host_away(), pk__in=begun)
     without_load = set(away.order_by().values_list("pk", flat=True))
     for pk, study in begun.items():

@@ -95,8 +95,9 @@ def _is_passed_over(study: Study, state: StudyProgress) -> bool:
 
 
 def _at_work() -> Study | None:
-    here = list(Host.objects.filter(name=settings.HOST_NAME))
-    return _waiting().filter(pk__in=[job.study for job in current_jobs(here).values()]).first()
+    here = Host.objects.filter(name=settings.HOST_NAME).values_list("pk", flat=True)
+    jobs = current_jobs(list(here))
+    return _waiting().filter(pk__in=[job.study for job in jobs.values()]).first()
 
 
 def _waiting() -> QuerySet[Study]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.db.models import Q
@@ -14,6 +15,7 @@ from advisor.wording.history import change_text, day
 from advisor.wording.hosts import STATE_WORDS, TONES
 from advisor.wording.words import certainty
 from benchmarks.models import Device
+from benchmarks.ready_query import ANY, ANYTHING, ReadyObjects
 from tuning.comparison.device_comparison import device_names
 from tuning.models import Recommendation, Slowdown, Study
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
@@ -103,15 +105,22 @@ def answer_cards(answers: Sequence[Answer]) -> list[AnswerCard]:
     """The names of devices differ among those of one host."""
     of_host: dict[int, list[Device]] = defaultdict(list)
     there = {one.host.pk for one in answers}
-    # One that has been retired since its answer was read is named too.
-    named = Q(retired_at=None) | Q(pk__in={one.found.device_id for one in answers})
-    for device in Device.objects.filter(named, host__in=there).defer("identity", "log_identity"):
+    named = {one.found.device_id for one in answers}
+    for device in _devices().all(there, named):
         of_host[device.host_id].append(device)
     names = {host: device_names(devices) for host, devices in of_host.items()}
     return [
         AnswerCard(one, names[one.host.pk][one.found.device_id], certainty(one.found))
         for one in answers
     ]
+
+
+@cache
+def _devices() -> ReadyObjects[Device]:
+    """Those in use on these hosts; one retired since its answer was read is named too."""
+    named = Q(retired_at=None) | Q(pk__in=[ANYTHING[1]])
+    there = Device.objects.filter(named, host__in=[ANY])
+    return ReadyObjects(there.defer("identity", "log_identity"))
 
 
 def _running(stamp: str, jobs: RunningJobs) -> dict[str, Any]:

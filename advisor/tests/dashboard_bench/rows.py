@@ -130,7 +130,7 @@ def _copy(pattern: Study, device: Device, number: int) -> None:
 
 
 def _sample(seconds: int) -> None:
-    """The same seconds for every run, made by the database; those of a run together, as in life."""
+    """The same seconds for every run, those of a run together as in life."""
     numbers = (
         f"generate_series(0, {seconds - 1}) as numbers(second)"
         if connection.vendor == "postgresql"
