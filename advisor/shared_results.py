@@ -17,8 +17,7 @@ from typing import Any, Final, TypeVar, cast
 from django.db.models.functions import Now
 from django.http import Http404
 
-from benchmarks.models import Device, Workload
-from benchmarks.ready_query import ANY, ReadyObjects, know_related
+from benchmarks.ready_query import ANY, ReadyObjects
 from tuning.comparison.comparable_runs import RunSet, run_sets
 from tuning.comparison.device_comparison import (
     DeviceComparison,
@@ -28,6 +27,7 @@ from tuning.comparison.device_comparison import (
 )
 from tuning.comparison.glance import comparison_glance
 from tuning.models import Study
+from tuning.results.related import know
 from tuning.results.study_result import StudyResult, results_of
 from tuning.studies.glance import Look, group_results_glances, results_glance
 from tuning.studies.load_hosts import fetch_load_hosts
@@ -112,25 +112,24 @@ PROGRESS: Final = Kept(64)
 
 def study_to_show(pk: int) -> Study:
     """The study with what pages and API say of it; raises Http404."""
-    studies, related = _of_a_study()
-    study = studies.first(pk)
+    study = _studies_of("pk").first(pk)
     if study is None:
         raise Http404("No Study matches the given query.")
-    for name, rows in related.items():
-        know_related(study, name, rows.all(pk))
+    know([study], "devices", "workloads")
     return study
 
 
+def studies_to_show(group_id: int) -> list[Study]:
+    """The same of the studies of a group, by the names of their hosts."""
+    studies = _studies_of("group").all(group_id)
+    know(studies, "devices", "workloads")
+    return studies
+
+
 @cache
-def _of_a_study() -> tuple[ReadyObjects[Study], Mapping[str, ReadyObjects[Any]]]:
-    """Its row, and by their name those that are related to it."""
-    rows = Study.objects.select_related("server", "host", "created_by")
-    studies = rows.annotate(now=Now())  # for `study_progress`
-    related: dict[str, ReadyObjects[Any]] = {
-        "devices": ReadyObjects(Device.objects.filter(studies=ANY)),
-        "workloads": ReadyObjects(Workload.objects.filter(studies=ANY)),
-    }
-    return ReadyObjects(studies.filter(pk=ANY)), related
+def _studies_of(name: str) -> ReadyObjects[Study]:
+    rows = Study.objects.filter(**{name: ANY}).select_related("server", "host", "created_by")
+    return ReadyObjects(rows.annotate(now=Now()).order_by("host__name", "pk"))  # `study_progress`
 
 
 def shared_result(study: Study, seen: Look | None = None) -> SharedResult:

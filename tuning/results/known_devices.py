@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from django.db.models import F, Max, QuerySet
+from django.db.models import Max, QuerySet
 
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
-from benchmarks.ready_query import ANY, ReadyObjects, know_all_related
-from tuning.models import DurabilityClass, Recommendation, Study, StudyState
+from benchmarks.ready_query import ANY, ReadyObjects
+from tuning.models import DurabilityClass, Recommendation, StudyState
 
 # What is said of an answer; of all columns it would take twice as long.
 _SAID = (
@@ -133,21 +133,3 @@ def _d0_answers() -> ReadyObjects[Recommendation]:
     answers = Recommendation.objects.filter(study__in=[ANY], durability=DurabilityClass.D0)
     shown = answers.select_related("candidate", "study__host", "workload").only(*_SAID)
     return ReadyObjects(shown.order_by("workload__connections"))
-
-
-def know_answers(studies: Collection[Study]) -> None:
-    """Have these studies know their devices and recommendations, the latter with candidates."""
-    devices, answers = _of_studies()
-    know_all_related(studies, "devices", devices, "of_study")
-    know_all_related(studies, "recommendations", answers, "study_id")
-
-
-@cache
-def _of_studies() -> tuple[ReadyObjects[Device], ReadyObjects[Recommendation]]:
-    devices = Device.objects.filter(studies__in=[ANY]).annotate(of_study=F("studies"))
-    answers = Recommendation.objects.filter(study__in=[ANY]).select_related("candidate")
-    unused = "notes", "lines", "checks", "without", "source"
-    return (
-        ReadyObjects(devices.defer("identity", "log_identity")),
-        ReadyObjects(answers.defer(*(f"candidate__{name}" for name in unused))),
-    )

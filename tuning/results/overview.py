@@ -30,8 +30,9 @@ from tuning.models import (
     StudyState,
 )
 from tuning.results.host_jobs import CurrentJob, HostState, current_jobs, measured_runs
-from tuning.results.known_devices import answers_at_d0, know_answers, newest_answers
+from tuning.results.known_devices import answers_at_d0, newest_answers
 from tuning.results.known_hosts import HostProblem, host_problems, hosts
+from tuning.results.related import know
 
 # Of more the page of the hosts has the rest.
 _MAX_ANSWERS = 9
@@ -244,7 +245,7 @@ def _ended() -> tuple[list[Study], list[Study]]:
         if study.state == StudyState.FAILED and study.finished_at and study.finished_at >= since
     ]
     ended = newest[:_MAX_ENDED]
-    know_answers(ended)
+    know(ended, "devices", "recommendations")
     return ended, failed[:_MAX_FAILED]
 
 

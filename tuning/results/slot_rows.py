@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import QuerySet, TextField
+from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, RunState, Workload
@@ -123,8 +123,7 @@ _TIMES = [_OWN + RunRow._fields.index(one) for one in ("started_at", "finished_a
 def slot_columns(studies: Iterable[int]) -> dict[int, list[Columns]]:
     """What `slot_rows` needs of each study, by its primary key, in one query."""
     found: dict[int, list[Columns]] = {pk: [] for pk in studies}
-    pks = list(found)
-    rows = _of_one().rows(pks[0]) if len(pks) == 1 else _slots(study__in=pks)
+    rows = _slots().rows(list(found))
     for row in rows if connection.vendor == "postgresql" else map(_in_utc, rows):
         found[row[0]].append(row)
     return found
@@ -139,13 +138,10 @@ def _in_utc(row: Columns) -> Columns:
     return columns
 
 
-def _slots(**of: Any) -> QuerySet[Slot, tuple[Any, ...]]:
-    return Slot.objects.filter(**of).order_by("order").values_list("study_id", *_SLOT, *_RUN)
-
-
 @cache
-def _of_one() -> ReadyQuery:
-    return ReadyQuery.of(_slots(study=ANY))
+def _slots() -> ReadyQuery:
+    slots = Slot.objects.filter(study__in=[ANY]).order_by("order")
+    return ReadyQuery.of(slots.values_list("study_id", *_SLOT, *_RUN))
 
 
 def slot_rows(

@@ -49,16 +49,16 @@ _ROWS: Mapping[str, QuerySet[Any]] = {
 
 
 @cache
-def _rows_of_one(kind: str) -> ReadyObjects[Any]:
-    return ReadyObjects(_ROWS[kind].filter(study=ANY))
+def _rows(kind: str) -> ReadyObjects[Any]:
+    return ReadyObjects(_ROWS[kind].filter(study__in=[ANY]))
 
 
 def results_of(studies: Sequence[Study]) -> list[StudyResult]:
     """The results of several studies, read in as many queries as those of one."""
     slots = slot_columns(study.pk for study in studies)
     read = {pk: {kind: list[Any]() for kind in _ROWS} | {"slots": slots[pk]} for pk in slots}
-    for kind, rows in _ROWS.items():
-        for row in rows.filter(study__in=list(read)):
+    for kind in _ROWS if read else ():
+        for row in _rows(kind).all(list(read)):
             read[row.study_id][kind].append(row)
     return [StudyResult(study, read[study.pk]) for study in studies]
 
@@ -213,7 +213,7 @@ class StudyResult:
     def _read(self, kind: str) -> list[Any]:
         rows = self._given.get(kind)
         if rows is None:
-            rows = _rows_of_one(kind).all(self.study.pk)
+            rows = _rows(kind).all(self.study.pk)
         for row in rows:
             row.study = self.study
         return rows

@@ -18,9 +18,8 @@ from advisor.shared_results import PROGRESS, shared_results
 from tuning.models import Study, StudyGroup
 from tuning.results.study_result import StudyResult
 from tuning.studies.draining import drain_text
-from tuning.studies.load_hosts import fetch_load_hosts
 from tuning.studies.progress import StudyProgress, study_progress
-from tuning.studies.slot_states import SlotState, slot_states, slot_states_of
+from tuning.studies.slot_states import SlotState, slot_states, slot_states_of, states_of
 
 
 @dataclass(frozen=True)
@@ -41,19 +40,31 @@ def group_for_page(pk: int) -> StudyGroup:
     return get_object_or_404(StudyGroup.objects.select_related("created_by"), pk=pk)
 
 
+def results_of_group(group: StudyGroup, studies: Sequence[Study]) -> list[StudyResult]:
+    return [one.result for one in shared_results(group.pk, studies)]
+
+
 def group_word(glances: Mapping[int, str]) -> str:
     """Differs whenever one of the glances does."""
     return hashlib.sha256(repr(sorted(glances.items())).encode()).hexdigest()[:16]
 
 
-def live_context(group: StudyGroup, seen: Mapping[int, str]) -> dict[str, Any]:
+def live_context(
+    group: StudyGroup,
+    studies: Sequence[Study],
+    seen: Mapping[int, str],
+    results: Sequence[StudyResult] = (),
+) -> dict[str, Any]:
     """What changes with each step; `stamp` changes when a result does.
 
     Worked out again only of the studies in which something has changed. `seen` are the glances
-    from before the rows are read.
+    from before the rows are read; `results` those that are shown as well, of all or none.
     """
-    keys = {one: ("column", one.pk, seen.get(one.pk)) for one in _studies(group)}
-    slots = slot_states_of(one for one, key in keys.items() if key not in PROGRESS)
+    keys = {one: ("column", one.pk, seen.get(one.pk)) for one in studies}
+    moved = [one for one, key in keys.items() if key not in PROGRESS]
+    ended = {one.pk for one in moved if one.is_finished and results}
+    slots = slot_states_of(one for one in moved if one.pk not in ended)
+    slots |= {one.study.pk: states_of(one.slots) for one in results if one.study.pk in ended}
     columns = [
         PROGRESS.get(key, partial(_column, one, slots.get(one.pk))) for one, key in keys.items()
     ]
@@ -69,20 +80,12 @@ def live_context(group: StudyGroup, seen: Mapping[int, str]) -> dict[str, Any]:
     }
 
 
-def results_context(group: StudyGroup) -> dict[str, Any]:
+def results_context(results: Sequence[StudyResult]) -> dict[str, Any]:
     """The verdicts of each host, each by its own ranking, and the devices side by side."""
-    results = [one.result for one in shared_results(group.pk, _studies(group))]
     return {
         "verdicts": [(result.study, _verdicts(result)) for result in results],
         "matrices": device_matrices(*results),
     }
-
-
-def _studies(group: StudyGroup) -> list[Study]:
-    rows = group.studies.select_related("server", "host").prefetch_related("devices", "workloads")
-    studies = list(rows.order_by("host__name", "pk"))
-    fetch_load_hosts(studies)
-    return studies
 
 
 def _column(study: Study, slots: Sequence[SlotState] | None) -> HostColumn:

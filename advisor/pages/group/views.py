@@ -14,7 +14,9 @@ from advisor.pages.group.context import (
     group_word,
     live_context,
     results_context,
+    results_of_group,
 )
+from advisor.shared_results import studies_to_show
 from tuning.models import StudyGroup
 from tuning.studies.glance import group_glances
 from tuning.studies.groups import cancel_group, pause_group, resume_group
@@ -24,7 +26,10 @@ from tuning.studies.groups import cancel_group, pause_group, resume_group
 def group_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The hosts side by side, then their devices."""
     group = group_for_page(pk)
-    context = live_context(group, group_glances(pk)) | results_context(group)
+    seen = group_glances(pk)
+    studies = studies_to_show(pk)
+    results = results_of_group(group, studies)
+    context = live_context(group, studies, seen, results) | results_context(results)
     return render(request, "groups/detail.html", context)
 
 
@@ -38,9 +43,10 @@ def group_live(request: HttpRequest, pk: int) -> HttpResponse:
     if request.GET.get("glance") == group_word(seen):
         return HttpResponse(status=204)
     group = group_for_page(pk)
-    context = live_context(group, seen)
+    studies = studies_to_show(pk)
+    context = live_context(group, studies, seen)
     if request.GET.get("seen") != context["stamp"]:
-        context |= results_context(group) | {"swaps_results": True}
+        context |= results_context(results_of_group(group, studies)) | {"swaps_results": True}
     return render(request, "groups/_live_answer.html", context)
 
 

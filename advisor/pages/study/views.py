@@ -40,6 +40,7 @@ from tuning.errors import TuningError
 from tuning.models import Slot, Study
 from tuning.results.knob_importance import knob_importance
 from tuning.results.live_run import live_run
+from tuning.results.related import know
 from tuning.results.run_series import has_seconds
 from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
@@ -66,15 +67,12 @@ def study_list(request: HttpRequest) -> HttpResponse:
     host = get_object_or_404(hosts_named([name])) if name else None
     there = Study.objects.all() if host is None else Study.objects.filter(host=host)
     there = with_words(there, find, ["name", "template", "host__name"])
-    studies = (
-        there.select_related("server", "host", "gate_verdict")
-        .prefetch_related("devices", "workloads", "recommendations__candidate")
-        .annotate(
-            runs_total=_count(Slot.objects.all()),
-            runs_done=_count(Slot.objects.exclude(run__state__in=ACTIVE_RUN_STATES)),
-        )
+    studies = there.select_related("server", "host", "gate_verdict").annotate(
+        runs_total=_count(Slot.objects.all()),
+        runs_done=_count(Slot.objects.exclude(run__state__in=ACTIVE_RUN_STATES)),
     )
     page = Paginator(studies, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
+    know(list(page), "devices", "workloads", "recommendations")
     fetch_load_hosts(page)
     mark_waiting(page)
     rows = [(study, named_answers(study)) for study in page]
