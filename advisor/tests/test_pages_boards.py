@@ -24,10 +24,12 @@ from advisor.charts.payload import charts_json
 from advisor.pages.study.run_rows import run_rows
 from advisor.tests import factories
 from advisor.tests.drawn import drawn
-from benchmarks.models import Run
-from tuning.models import Study
+from benchmarks.models import Run, RunState
+from tuning.models import SlotPurpose, Study
 from tuning.results.boards import Board
+from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
+from tuning.statistics.confirmation import most_pairs
 from tuning.statistics.ranking import Metric
 from tuning.studies.progress import study_progress
 
@@ -71,6 +73,16 @@ def test_a_board_says_verdict_noise_ties_race_and_confirmation(admin_client: Cli
     assert "measurably better" in text
     assert "+33.8 to +44.3 %" in text, "the interval of whitepaper-3"
     assert text.count("tied with whitepaper-a on the Pareto front") == 1
+
+
+def test_that_pairs_are_missing_is_said_once_with_what_to_do(admin_client: Client) -> None:
+    study = factories.raced_study()
+    pairs = study.slots.filter(purpose=SlotPurpose.CONFIRMATION, candidate__is_baseline=True)
+    Run.objects.filter(slot__in=pairs[:2]).update(state=RunState.TIMED_OUT, tpmP=None)
+    store_recommendations(study)
+    text = shown(admin_client, study)
+    assert text.count("extend the study by a block") == 1
+    assert "3 of 5 fresh pairs with server-default have both figures, too few to judge." in text
 
 
 def test_during_the_confirmation_only_the_number_of_pairs_is_shown(admin_client: Client) -> None:
@@ -183,7 +195,9 @@ def test_a_finished_study_is_extended_by_more_blocks(
     # Two have left the race: the baseline twice and the best two in each block, one at a time.
     assert study.slots.count() == before + 4
     study.refresh_from_db()
-    assert study_progress(study).runs_total == before + 2 * 4
+    progress = study_progress(study)
+    assert progress.runs_to_confirm == 2 * most_pairs(study.blocks), "should another one win now"
+    assert progress.runs_total == before + 2 * 4 + progress.runs_to_confirm
     assert "extended 1 time" in words(answer.content.decode())
     again = admin_client.post(address, {"blocks": "2"})
     assert again.status_code == 400

@@ -316,32 +316,41 @@ class Forecast:
     @cached_property
     def _current(self) -> int:
         """The number of the place that is measured now."""
-        return max((place.number for place in self.places if self.slots(place)), default=0)
+        return max((place.number for place in self.places if self._since(place)), default=0)
+
+    def _since(self, place: Place) -> list[SlotState]:
+        """Its slots since the study was extended last: what follows may be another winner's."""
+        if not self.study.extended_by:
+            return self.slots(place)
+        return [slot for slot in self.slots(place) if slot.order > self.study.extended_after]
 
     @cached_property
     def _ahead(self) -> dict[int, int]:
         """By number of the place: the runs that it still needs at most."""
         ahead = {}
         for place in self.places:
-            here = self.slots(place)
-            queued = sum(not slot.is_finished for slot in here)
+            here = self._since(place)
+            queued = sum(not slot.is_finished for slot in self.slots(place))
             confirming = any(slot.purpose == SlotPurpose.CONFIRMATION for slot in here)
             more = 0
-            if place.number >= self._current and not confirming:
+            if self.study.extended_by:
+                more = self.owed_blocks(place) * self.runs_per_block[place.number]
+            elif place.number >= self._current and not confirming:
                 more = self._blocks_ahead(place)
             more += self._pair_runs(place)
             if place.number >= self._current and self.study.takes_apart and not _is_reducing(here):
                 more = _with_apart(self.apart_budget(place), more)
             if self.crash_tests.is_under_way:  # whoever is killed has been measured to the end
                 more = 0
-            if self.study.extended_by:
-                more = max(more, self.owed_blocks(place) * self.runs_per_block[place.number])
             ahead[place.number] = queued + more
         return ahead
 
     def _pair_runs(self, place: Place) -> int:
-        """Runs of pairs that may still follow at most; each durability class may have a winner."""
-        here = self.slots(place)
+        """Runs of pairs that may still follow at most; each durability class may have a winner.
+
+        An extension may find another winner than the one that has its pairs.
+        """
+        here = self._since(place)
         is_over = any(one.purpose in VARIANT_PURPOSES for one in here)
         is_over = is_over or place.number < self._current or self.crash_tests.is_under_way
         if not self.study.confirms or is_over:

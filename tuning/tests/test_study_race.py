@@ -18,6 +18,7 @@ from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
 from tuning.models import DurabilityClass, SlotPurpose, Study, StudyState
 from tuning.results.study_result import StudyResult
+from tuning.statistics.confirmation import most_pairs
 from tuning.studies.forecast import APART_SHARE, Forecast, places
 from tuning.studies.lifecycle import create_study, extend_study
 from tuning.studies.progress import study_progress
@@ -286,6 +287,20 @@ def test_progress_counts_what_is_ahead_at_most() -> None:
     at_last = study_progress(study)
     assert at_last.fraction == 1.0
     assert at_last.runs_done == at_last.runs_total == study.slots.count()
+
+
+def test_what_is_ahead_of_an_extension_has_pairs_for_another_winner() -> None:
+    study = run_to_the_end(started(blocks=4, configs=[("fast", cnf(5000))]), noisy(EFFECTS))
+    assert study.slots.filter(purpose=SlotPurpose.CONFIRMATION).exists()
+    done = study.slots.count()
+    extend_study(study, 2)
+    study.refresh_from_db()
+    ahead = study_progress(study)
+    blocks, pairs = 2 * 3, 2 * most_pairs(6)
+    assert (ahead.runs_total - done, ahead.runs_to_confirm) == (blocks + pairs, pairs)
+    run_to_the_end(study, noisy(EFFECTS))
+    at_last = study_progress(study)
+    assert at_last.runs_done == at_last.runs_total == study.slots.count() == done + blocks
 
 
 def test_what_is_ahead_at_most_never_grows_and_has_pairs_for_a_winner_of_each_class() -> None:
