@@ -23,17 +23,12 @@ pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(400)]
 
 @pytest.fixture
 def study(home: Home, tmp_path: Path) -> list[str]:
-    return _study(home, tmp_path)
-
-
-def _study(home: Home, tmp_path: Path, measure_s: int = 2) -> list[str]:
     """Arguments of a study of three short runs, two of them the baseline's."""
     config = tmp_path / "mine.cnf"
     config.write_text("[mysqld]\ninnodb_io_capacity = 5000\n")
     return home.advise(
         *("--template", "compare", "--config", str(config), "--blocks", "1"),
-        *("--measure", str(measure_s), "--driver", "sysbench"),
-        *("--json", "--no-race", "--no-confirm"),
+        *("--driver", "sysbench", "--json", "--no-race", "--no-confirm"),
     )
 
 
@@ -51,12 +46,27 @@ A_RUN_IS = "exists (select id from benchmarks_run where state='{}')"
 
 def _wait_until_measuring(
     home: Home, process: subprocess.Popen[str], query: str = MEASURING
-) -> None:
-    def seen() -> bool:
-        assert process.poll() is None, process.communicate()
-        return bool(_rows(home, query))
+) -> int:
+    """The number of the run."""
 
-    wait_for(seen, 120, "no run began to measure")
+    def seen() -> list[tuple[int]]:
+        assert process.poll() is None, process.communicate()
+        return _rows(home, query)
+
+    [(run_id,)] = wait_for(seen, 120, "no run began to measure")
+    return int(run_id)
+
+
+def _states(home: Home) -> dict[int, str]:
+    """By number, of all runs."""
+    return dict(_rows(home, "select id, state from benchmarks_run"))
+
+
+def _queued(home: Home, count: int) -> dict[int, str]:
+    """As many runs, that are queued."""
+    found = {run_id: state for run_id, state in _states(home).items() if state == "queued"}
+    assert len(found) == count
+    return found
 
 
 def _check_interrupted(home: Home, process: subprocess.Popen[str]) -> None:
@@ -85,32 +95,6 @@ def test_an_interrupted_advise_cancels_its_study_and_leaves_nothing(
     _check_cancelled(home)
 
 
-def test_a_killed_worker_loses_its_run_and_a_killed_redis_nothing_but_time(
-    home: Home, study: list[str]
-) -> None:
-    process = home.start(*study)
-    _wait_until_measuring(home, process)
-    for worker in home.find("manage.py worker"):
-        worker.kill()
-    # Redis then dies under a later run, and is needed for one more.
-    later = f"{MEASURING} and {A_RUN_IS.format('lost')} and {A_RUN_IS.format('queued')}"
-    _wait_until_measuring(home, process, later)
-    (redis,) = home.find("redis-server")
-    redis.kill()
-    out, err = process.communicate(timeout=330)
-    assert process.returncode == 0, err
-    document = json.loads(out)
-    assert {row["config"]: row["runs"] for row in document["ranking"]} == RUNS
-    states = _rows(home, "select state, count(*) from benchmarks_run group by state")
-    assert dict(states) == {"ok": 3, "lost": 1}
-    retries = _rows(
-        home,
-        "select old.state from benchmarks_run r join benchmarks_run old on r.retry_of_id = old.id",
-    )
-    assert retries == [("lost",)]
-    assert home.left_behind() == []
-
-
 def _wait_until_kept(home: Home, process: subprocess.Popen[str], run_id: int) -> None:
     """Until that run was measured; its server is still to be stopped."""
     note = home.path / "run" / "unstored" / f"run-{run_id}.json"
@@ -129,42 +113,51 @@ def _worker(home: Home) -> tuple[psutil.Process, psutil.Process]:
     return main, measuring
 
 
-def test_kills_after_the_last_measured_second_lose_no_run_and_a_pause_is_kept(
-    home: Home, tmp_path: Path
+def test_a_killed_worker_loses_a_run_and_later_kills_nothing_but_time(
+    home: Home, study: list[str]
 ) -> None:
-    """Of the process that measured and, while the study is paused, of the whole worker.
+    """First of the worker while it measures, then of Redis; after the last measured second of the
+    process that measured and, while the study is paused, of the whole worker.
 
     Whom to kill is known before: a server is stopped in a fraction of a second.
     """
-    process = home.start(*_study(home, tmp_path, measure_s=1))
-    states = "select id, state from benchmarks_run order by id"
-    wait_for(lambda: (1, "running") in _rows(home, states), 120, "no run began")
+    process = home.start(*study)
+    first = _wait_until_measuring(home, process)
+    for worker in home.find("manage.py worker"):
+        worker.kill()
+    second = _wait_until_measuring(home, process, f"{MEASURING} and {A_RUN_IS.format('lost')}")
     _, measuring = _worker(home)
-    _wait_until_kept(home, process, 1)
+    (redis,) = home.find("redis-server")
+    redis.kill()
+    _wait_until_kept(home, process, second)
     measuring.kill()
-    assert _rows(home, states)[0] == (1, "running")  # it was in time
+    assert _states(home) == {first: "lost", second: "running"} | _queued(home, 2)  # it was in time
 
-    wait_for(lambda: _rows(home, states)[1] == (2, "running"), 60, "the study did not go on")
+    wait_for(lambda: _states(home)[second] == "ok", 60, "what was kept is not stored")
+    third = _wait_until_measuring(home, process)
     pause = home.start("study", "pause", "1", "--reason", "backup")
     whole = _worker(home)
-    _wait_until_kept(home, process, 2)
+    _wait_until_kept(home, process, third)
     process.send_signal(signal.SIGSTOP)  # it starts no other worker before the pause is stored
     for one in whole:
         one.kill()
-    assert _rows(home, states) == [(1, "ok"), (2, "running"), (3, "queued")]
+    queued = _queued(home, 1)
+    assert _states(home) == {first: "lost", second: "ok", third: "running"} | queued
     assert pause.communicate(timeout=60)[0].startswith("Study 1 is paused")
     process.send_signal(signal.SIGCONT)
 
-    wait_for(lambda: _rows(home, states)[1] == (2, "ok"), 60, "what was kept is not stored")
+    wait_for(lambda: _states(home)[third] == "ok", 60, "what was kept is not stored")
     time.sleep(4)  # as long as a sweep that would begin the next
-    assert _rows(home, states)[2] == (3, "queued")
+    assert _states(home) == {first: "lost", second: "ok", third: "ok"} | queued
     assert home.run("study", "resume", "1").returncode == 0
     out, err = process.communicate(timeout=330)
     assert process.returncode == 0, err
     assert "on the command line: backup. Resume it on its page" in err
     assert "Study 1 was resumed." in err
     assert {row["config"]: row["runs"] for row in json.loads(out)["ranking"]} == RUNS
-    assert _rows(home, states) == [(1, "ok"), (2, "ok"), (3, "ok")]
+    assert sorted(_states(home).values()) == ["lost", "ok", "ok", "ok"]
+    retries = "select retry_of_id from benchmarks_run where retry_of_id is not null"
+    assert _rows(home, retries) == [(first,)]
     assert home.left_behind() == []
 
 
