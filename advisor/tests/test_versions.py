@@ -218,16 +218,12 @@ def test_one_process_migrates_at_a_time(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.long
 @pytest.mark.timeout(400)
-def test_of_three_processes_that_migrate_postgresql_at_once_one_does_it(
+def test_of_two_processes_that_migrate_postgresql_at_once_one_does_it(
     request: pytest.FixtureRequest, shared_tmp: Path
 ) -> None:
     if postgres.postgres_programs() is None:
         pytest.skip("PostgreSQL is not installed")
     request.getfixturevalue("migrated_postgres")  # where they all ended well
     said = postgres.what_migrating_said(shared_tmp / "postgres")
-    assert sorted("Applying benchmarks.0001_squashed_" in one for one in said) == [
-        False,
-        False,
-        True,
-    ]
-    assert sum("No migrations to apply." in one for one in said) == 2
+    assert sorted("Applying benchmarks.0001_squashed_" in one for one in said) == [False, True]
+    assert sum("No migrations to apply." in one for one in said) == 1
