@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from advisor.wording.formatting import byte_size
 from benchmarks.measurement.fingerprint import MEMORY_STEP, fact_name
+from benchmarks.storage.kinds import kind_words
 from tuning.results.host_jobs import HostState
 
 STATE_WORDS = {
@@ -53,6 +54,9 @@ def fact_words(fingerprint: Mapping[str, str]) -> list[tuple[str, str]]:
     for name in {"memory_bytes", "memory_limit"} & texts.keys():
         if texts[name].isdigit():
             texts[name] = byte_size(int(texts[name]))
+    for name in texts:
+        if name.endswith(("_kind", "_transport")):
+            texts[name] = kind_words(texts[name])
     return [(fact_name(name), text) for name, text in texts.items()]
 
 

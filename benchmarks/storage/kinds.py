@@ -18,20 +18,6 @@ class DeviceKind(StrEnum):
     OTHER = "other"
 
 
-_WORDS = {
-    "hdd": "HDD",
-    "sata-ssd": "SATA SSD",
-    "sas-ssd": "SAS SSD",
-    "nvme": "NVMe",
-    "raid": "RAID",
-}
-
-
-def kind_words(kind: str) -> str:
-    """A kind as people write it: "SATA SSD" for `sata-ssd`; any other text unchanged."""
-    return _WORDS.get(kind, kind)
-
-
 class Transport(StrEnum):
     """How the host talks to a disk. Of a disk in a virtual machine: to its hypervisor."""
 
@@ -42,3 +28,20 @@ class Transport(StrEnum):
     USB = "usb"
     NETWORK = "network"
     UNKNOWN = "unknown"
+
+
+_WORDS: dict[str, str] = {
+    DeviceKind.HDD: "HDD",
+    DeviceKind.SATA_SSD: "SATA SSD",
+    DeviceKind.SAS_SSD: "SAS SSD",
+    DeviceKind.NVME: "NVMe",
+    DeviceKind.RAID: "RAID",
+    Transport.SATA: "SATA",
+    Transport.SAS: "SAS",
+    Transport.USB: "USB",
+}
+
+
+def kind_words(kind: str) -> str:
+    """A kind or a transport as people write it: "SATA SSD" for `sata-ssd`; else unchanged."""
+    return _WORDS.get(kind, kind)
