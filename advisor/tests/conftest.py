@@ -8,9 +8,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from django.conf import settings
+from django.contrib.auth.hashers import reset_hashers
 from django.core.cache import cache
 from django.template import Context, Engine, Template
-from django.test import override_settings
 from django.test.signals import template_rendered
 from django.utils.safestring import SafeString
 from filelock import FileLock
@@ -30,12 +31,16 @@ def quick_requests() -> Iterator[None]:
     """What would be half of the pages' test time: the slow hash that protects real passwords,
     and the list of all static files that each client would make.
     """
-    with override_settings(
-        PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
-        WHITENOISE_AUTOREFRESH=True,
-        API_CPU_LIMIT_PCT=0.0,  # tests take all they can get of the processor
-    ):
+    # Not as overridden settings: what pytest-django sets once meanwhile would be lost with them.
+    with pytest.MonkeyPatch.context() as patch:
+        hasher = "django.contrib.auth.hashers.MD5PasswordHasher"
+        patch.setattr(settings, "PASSWORD_HASHERS", [hasher])
+        patch.setattr(settings, "WHITENOISE_AUTOREFRESH", True, raising=False)
+        # Tests take all they can get of the processor.
+        patch.setattr(settings, "API_CPU_LIMIT_PCT", 0.0)
+        reset_hashers(setting="PASSWORD_HASHERS")
         yield
+    reset_hashers(setting="PASSWORD_HASHERS")
 
 
 @pytest.fixture(autouse=True)
