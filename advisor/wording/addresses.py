@@ -17,6 +17,11 @@ def study_url(pk: int) -> str:
     return f"{_before_the_number('study-detail')}{pk}/"
 
 
+def gate_url(pk: int) -> str:
+    """The address of a gate's page."""
+    return f"{_before_the_number('gate-detail')}{pk}/"
+
+
 def device_url(pk: int) -> str:
     """The address of a device's page."""
     return f"{_before_the_number('device-detail')}{pk}/"

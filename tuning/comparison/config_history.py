@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from statistics import median
 from typing import NamedTuple
 
 from django.db.models import Max, Q, QuerySet
 
 from benchmarks.models import Config, Device, RunState, Workload
-from benchmarks.ready_query import ReadyQuery, in_the_text
+from benchmarks.ready_query import ANY, ANYTHING, ReadyQuery, in_the_text
 from tuning.models import RANKED_PURPOSES, Slot, SlotPurpose, Study
 from tuning.results.baseline_runs import line_token
 from tuning.statistics.analysis import Interval
@@ -68,9 +69,7 @@ def config_history(config: Config) -> list[ConfigResult]:
     studies = {study for study, _, _ in ended}
     rows: dict[_Key, list[_Row]] = defaultdict(list)
     baseline: dict[_Key, list[_Row]] = defaultdict(list)
-    there = _measured().filter(_of(config), study__in=studies).values_list(*_COLUMNS)
-    # A thousand rows, of which Django would look at each figure.
-    for row in map(_Row._make, ReadyQuery.of(there).rows()):
+    for row in map(_Row._make, _with_baselines().rows(config.pk, studies)):
         key = row.study, row.device, row.workload
         if row.config == config.pk and key in ended:
             rows[key].append(row)
@@ -87,6 +86,14 @@ def config_history(config: Config) -> list[ConfigResult]:
         for key, last in ended.items()
         if key in rows
     ]
+
+
+@cache
+def _with_baselines() -> ReadyQuery:
+    """A thousand rows, of which Django would look at each figure."""
+    shown = Q(candidate__config=ANY) | Q(candidate__is_baseline=True)
+    studies = {"study__in": [ANYTHING[1]], "candidate__study__in": [ANYTHING[1]]}
+    return ReadyQuery.of(_measured().filter(shown, **studies).values_list(*_COLUMNS))
 
 
 class _Row(NamedTuple):
@@ -121,10 +128,6 @@ def _measured() -> QuerySet[Slot]:
         run__tpmP__gt=0,
         purpose__in=[in_the_text(SlotPurpose(one)) for one in RANKED_PURPOSES],
     )
-
-
-def _of(config: Config) -> Q:
-    return Q(candidate__config=config) | Q(candidate__is_baseline=True)
 
 
 def _result(

@@ -7,11 +7,12 @@ For figures that a reader lays beside each other after the fact. What a study co
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from math import exp
+from functools import lru_cache
+from math import exp, fsum, log, sqrt
+from statistics import fmean
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from tuning.statistics import critical
 from tuning.statistics.analysis import Interval
@@ -25,12 +26,12 @@ MIN_RUNS = 2
 
 def geometric_mean(values: Sequence[float]) -> float | None:
     """The mean of the logs, as a figure; None without values. All must be above zero."""
-    return float(np.exp(np.log(values).mean())) if len(values) else None
+    return exp(fmean(map(log, values))) if len(values) else None
 
 
 def mean_interval(values: Sequence[float], alpha: float = ALPHA) -> Interval | None:
     """Where the geometric mean of such runs lies, by Student's t on the logs; None below two."""
-    return _interval(np.log(values), alpha) if len(values) >= MIN_RUNS else None
+    return _interval([*map(log, values)], alpha) if len(values) >= MIN_RUNS else None
 
 
 def ratio_of(
@@ -47,26 +48,36 @@ def ratio_of(
         return None
     both = [key for key in first if key in other]
     if both:
-        logs = np.log([other[key] for key in both]) - np.log([first[key] for key in both])
-        return exp(logs.mean()), _interval(logs, alpha) if len(both) >= MIN_RUNS else None
-    one, two = (np.log(list(there.values())) for there in (first, other))
-    centre = float(two.mean() - one.mean())
-    if min(one.size, two.size) < MIN_RUNS:
+        logs = [log(other[key]) - log(first[key]) for key in both]
+        return exp(fmean(logs)), _interval(logs, alpha) if len(both) >= MIN_RUNS else None
+    one, two = ([*map(log, there.values())] for there in (first, other))
+    centre = fmean(two) - fmean(one)
+    if min(len(one), len(two)) < MIN_RUNS:
         return exp(centre), None
-    parts = one.var(ddof=1) / one.size, two.var(ddof=1) / two.size
-    spread = float(sum(parts))
+    parts = _variance_of_mean(one), _variance_of_mean(two)
+    spread = sum(parts)
     if spread == 0:
         return exp(centre), Interval(exp(centre), exp(centre), 1 - alpha)
-    df = spread**2 / float(parts[0] ** 2 / (one.size - 1) + parts[1] ** 2 / (two.size - 1))
-    return exp(centre), _around(centre, float(np.sqrt(spread)), df, alpha)
+    df = spread**2 / (parts[0] ** 2 / (len(one) - 1) + parts[1] ** 2 / (len(two) - 1))
+    return exp(centre), _around(centre, sqrt(spread), df, alpha)
 
 
-def _interval(logs: npt.NDArray[np.float64], alpha: float) -> Interval:
-    error = float(np.sqrt(logs.var(ddof=1) / logs.size))
-    return _around(float(logs.mean()), error, logs.size - 1, alpha)
+def _interval(logs: Sequence[float], alpha: float) -> Interval:
+    return _around(fmean(logs), sqrt(_variance_of_mean(logs)), len(logs) - 1, alpha)
+
+
+def _variance_of_mean(logs: Sequence[float]) -> float:
+    # A handful of runs: to make arrays of them takes several times as long.
+    mean = fmean(logs)
+    return fsum((one - mean) ** 2 for one in logs) / (len(logs) - 1) / len(logs)
 
 
 def _around(centre: float, error: float, df: float, alpha: float) -> Interval:
     # No run of ours is a millionfold of another: with one degree of freedom the reach may be.
-    reach = min(float(critical.single(alpha, np.array([df]))[0]) * error, 50.0)
+    reach = min(_critical(alpha, df) * error, 50.0)
     return Interval(exp(centre - reach), exp(centre + reach), 1 - alpha)
+
+
+@lru_cache(maxsize=512)
+def _critical(alpha: float, df: float) -> float:
+    return float(critical.single(alpha, np.array([df]))[0])

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.urls import reverse
-
+from advisor.wording import addresses
 from tuning.comparison.baseline_history import Shift
 from tuning.results.gate_history import LevelChange
 from tuning.statistics.aim import FULL_NAMES
@@ -60,7 +59,7 @@ def gate_rows(changes: Iterable[LevelChange]) -> list[ShiftRow]:
 
 
 def study_url(pk: int, *, is_gate: bool) -> str:
-    return reverse("gate-detail" if is_gate else "study-detail", args=[pk])
+    return addresses.gate_url(pk) if is_gate else addresses.study_url(pk)
 
 
 def _row(one: Shift | LevelChange, at: datetime, since: str, url: str, note: str = "") -> ShiftRow:
