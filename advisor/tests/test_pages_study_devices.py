@@ -30,6 +30,7 @@ pytestmark = pytest.mark.django_db
 
 HOST = "db-host-1"  # that of the factories
 HDD = EmulationProfile("hdd", "hdd", 200, 200, memory_bytes=420_000_000)
+LIMITS = "200 IOPS read, 200 IOPS write, 420 MB memory"
 NEW = "/studies/new/"
 
 
@@ -111,13 +112,13 @@ def test_the_devices_of_this_host_in_use_can_be_ticked(admin_client: Client) -> 
     found = choices(text_of(admin_client))
     assert found == {
         str(plain.pk): "/srv/a NVMe default SAMSUNG MZWLL1T6HEHP, xfs",
-        str(limited.pk): f"/srv/a HDD emulated {HDD.label()}",
+        str(limited.pk): f"/srv/a HDD emulated {LIMITS}",
     }
     far()  # another host: from now on each device names its own
     found = choices(text_of(admin_client))
     assert found == {
         str(plain.pk): "/srv/a on db-host-1 NVMe default SAMSUNG MZWLL1T6HEHP, xfs",
-        str(limited.pk): f"/srv/a on db-host-1 HDD emulated {HDD.label()}",
+        str(limited.pk): f"/srv/a on db-host-1 HDD emulated {LIMITS}",
     }
 
 
