@@ -202,7 +202,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def _send_if_of_use(send: Callable[..., None], name: str, **values: Any) -> None:
     """Half of its messages say that a test begins, or that its fixtures were soon made or ended:
-    to write and read them took three milliseconds of each test.
+    to write and read them took half a millisecond of each test.
     """
     if name == "testreport":
         report = values["data"]

@@ -470,11 +470,14 @@ def end_well(run: Run) -> dict[str, Any]:
     return _set(run, values)
 
 
+_WEIGHTS = [math.exp(-((at / 14) ** 2) / 2) for at in range(-40, 41)]
+_SHARES = [weight / sum(_WEIGHTS) for weight in _WEIGHTS]
+
+
 def spread_latencies(p95_ms: float, new_orders: int) -> dict[str, Any]:
     """A stored histogram of about so many New-Orders, most of them at a third of the p95."""
     middle = round(16 * math.log2(p95_ms / 3))
-    weights = [math.exp(-((at / 14) ** 2) / 2) for at in range(-40, 41)]
-    counts = [max(round(new_orders * weight / sum(weights)), 1) for weight in weights]
+    counts = [max(round(new_orders * share), 1) for share in _SHARES]
     return {"first": middle - 40, "counts": counts}
 
 
