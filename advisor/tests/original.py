@@ -63,7 +63,7 @@ def _serve(asked: socket.socket, *, is_covered: bool, tests: list[str]) -> None:
 
 
 def _import(tests: list[str], *, is_covered: bool) -> None:
-    """Have pytest collect the tests once; what runs meanwhile is covered here only."""
+    """Have pytest import the tests as it does; what runs meanwhile is covered here only."""
     import pytest
     from coverage import Coverage
 
@@ -72,8 +72,17 @@ def _import(tests: list[str], *, is_covered: bool) -> None:
     coverage = Coverage(data_file=None)
     if is_covered:
         coverage.start()
+
+    class NoTests:
+        """Finds none in what was imported: no copy could make use of them."""
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_pycollect_makeitem(self) -> list[pytest.Item]:
+            return []
+
     # What cannot be imported is reported by the copies, which try again.
-    pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", *tests])
+    options = ["--collect-only", "-qq", "-p", "no:cacheprovider"]
+    pytest.main([*options, *tests], plugins=[NoTests()])
     if is_covered:
         coverage.stop()
         note(coverage.get_data())
