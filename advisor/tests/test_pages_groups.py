@@ -63,9 +63,9 @@ def test_an_open_page_asks_little_while_nothing_changes(
     group = a_group()
     looked_at: list[Study] = []
 
-    def count(study: Study, slots: Sequence[SlotState]) -> StudyProgress:
+    def count(study: Study, slots: Sequence[SlotState], **how: bool) -> StudyProgress:
         looked_at.append(study)
-        return study_progress(study, slots)
+        return study_progress(study, slots, **how)
 
     monkeypatch.setattr("advisor.pages.group.context.study_progress", count)
     # The clock stands still, of which a glance has a part.

@@ -63,8 +63,13 @@ class StudyProgress:
     waits: bool = False
 
 
-def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> StudyProgress:
-    """The progress, from a few queries for plain columns; `slots` if already read."""
+def study_progress(
+    study: Study, slots: Sequence[SlotState] | None = None, *, with_leader: bool = True
+) -> StudyProgress:
+    """The progress, from a few queries for plain columns; `slots` if already read.
+
+    `with_leader`: False for who does not show it, which is cheaper with hundreds of runs.
+    """
     slots = slot_states(study) if slots is None else slots
     done = sum(slot.is_finished for slot in slots)
     counted = StudyProgress(
@@ -74,7 +79,7 @@ def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> St
         runs_done=done,
         runs_total=len(slots),
         searched=_searched(study, slots),
-        leader=leader_of(slots, Aim.from_json(study.search or {})),
+        leader=leader_of(slots, Aim.from_json(study.search or {})) if with_leader else None,
     )
     if study.is_finished:
         is_whole = study.state == StudyState.FINISHED

@@ -145,7 +145,7 @@ class ProgressSerializer(serializers.Serializer[Any]):
     searched = SearchedSerializer(allow_null=True, help_text="Null: it is no search.")
 
     def get_attribute(self, instance: Study) -> StudyProgress:
-        return study_progress(instance)
+        return study_progress(instance, with_leader=False)
 
 
 class GroupedStudySerializer(StudySerializer):

@@ -91,7 +91,7 @@ def results_context(results: Sequence[StudyResult]) -> dict[str, Any]:
 def _column(study: Study, slots: Sequence[SlotState] | None) -> HostColumn:
     slots = slot_states(study) if slots is None else slots
     drain = "" if study.is_finished else drain_text(study.host)
-    progress = study_progress(study, slots)
+    progress = study_progress(study, slots, with_leader=False)
     study.waits = progress.waits
     return HostColumn(study, progress, drain, results_stamp(study, slots))
 

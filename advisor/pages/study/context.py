@@ -78,7 +78,7 @@ def live_context(
 def _live(
     study: Study, slots: Sequence[SlotState], choice: BoardChoice, look: Look | None
 ) -> dict[str, Any]:
-    progress = study_progress(study, slots)
+    progress = study_progress(study, slots, with_leader=study.search is not None)
     study.waits = progress.waits
     drain = "" if study.is_finished else drain_text(study.host)
     return {
