@@ -32,6 +32,13 @@ def quiet() -> Q:
     return Q(heartbeat_at=None) | Q(heartbeat_at__lt=limit)
 
 
+def ahead() -> Q:
+    """The condition of jobs whose last heartbeat is yet to come: the database's clock was set back
+    after it. Of a job that lives the next one puts that right.
+    """
+    return Q(heartbeat_at__gt=Now() + timedelta(seconds=settings.LOST_AFTER_SECONDS))
+
+
 class Heartbeat:
     """A thread that calls `beat` every second until the block ends.
 

@@ -11,7 +11,7 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, Q, QuerySe
 
 from benchmarks.jobs.claimant import home_lock, is_dead, is_seen_from_here, measuring_alone
 from benchmarks.jobs.engine import settle, store
-from benchmarks.jobs.heartbeat import CANCELLED, WORKER_STOPPING, quiet
+from benchmarks.jobs.heartbeat import CANCELLED, WORKER_STOPPING, ahead, quiet
 from benchmarks.jobs.kinds import JobKind
 from benchmarks.jobs.leftovers import clear_leftovers
 from benchmarks.jobs.spool import clear_drafts, is_spooled, notes
@@ -79,17 +79,19 @@ class Sweeper:
     def _lose_abandoned(self, host_id: int) -> tuple[bool, bool]:
         """Mark every abandoned job as lost; whether there were any, and whether others run."""
         silent: dict[_Heard, int] = {}
-        is_quiet = ExpressionWrapper(quiet(), output_field=BooleanField())
+        is_quiet, is_ahead = (
+            ExpressionWrapper(one, output_field=BooleanField()) for one in (quiet(), ahead())
+        )
         lost = busy = False
         for kind in self._running_kinds(host_id):
             there = kind.running_on(host_id).select_related(None)
             # The rows are wide; of one that is lost the rest is read when it is asked for.
             there = there.only("claimed_by", "heartbeat_at")
-            for row in there.annotate(is_quiet=is_quiet):
+            for row in there.annotate(is_quiet=is_quiet, is_ahead=is_ahead):
                 heard = (kind.name, row.pk, row.heartbeat_at)
-                if row.is_quiet:
+                if row.is_quiet or row.is_ahead:
                     silent[heard] = self._silent.get(heard, 0) + 1
-                reason = _why_lost(kind, row, silent.get(heard, 0))
+                reason = _why_lost(kind, row, silent.get(heard, 0), is_ahead=row.is_ahead)
                 is_lost = bool(reason) and _lose(kind, row, reason)
                 lost |= is_lost
                 busy |= not is_lost
@@ -112,13 +114,13 @@ class Sweeper:
         return ReadyQuery.of(Host.objects.filter(pk=ANY).order_by().values_list(*running))
 
 
-def _why_lost(kind: JobKind[Any], row: JobRow, silent_sweeps: int) -> str:
+def _why_lost(kind: JobKind[Any], row: JobRow, silent_sweeps: int, *, is_ahead: bool) -> str:
     """Why a running job is lost; "" if it is not."""
     if is_spooled(kind.name, row.pk):
         return ""
     if is_dead(row.claimed_by):
         return "the worker died"
-    if silent_sweeps >= _bound(row.claimed_by):
+    if silent_sweeps >= (SILENT_SWEEPS if is_ahead else _bound(row.claimed_by)):
         return "the worker stopped sending heartbeats"
     return ""
 

@@ -25,10 +25,11 @@ import tuning.tests.test_study_lifecycle as lifecycle
 from benchmarks.errors import RunFailed
 from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.jobs import engine
+from benchmarks.jobs.claimant import claimant
 from benchmarks.jobs.kinds import Ending
 from benchmarks.jobs.runs import Measure
 from benchmarks.jobs.spool import Note, folder, notes
-from benchmarks.jobs.sweep import CLEARINGS
+from benchmarks.jobs.sweep import CLEARINGS, SILENT_SWEEPS, Sweeper
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Ended, Measurement
 from benchmarks.models import JobState, Run, RunState
@@ -39,6 +40,7 @@ from benchmarks.storage.held import new_folder
 from benchmarks.tests.made_up_host import add_directories, this_host
 from tuning.models import Study, StudyState
 from tuning.studies import preparation
+from tuning.studies.jobs import KINDS
 from tuning.studies.lifecycle import cancel_study
 from tuning.studies.named_devices import register_device
 from tuning.studies.probing import cancel_probe, start_probe
@@ -672,6 +674,35 @@ def test_a_run_that_is_lost_here_but_lives_in_a_container_keeps_its_folder(study
         assert folder.is_dir()
     sweep_host(study.host_id)
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+def test_a_job_whose_last_heartbeat_is_yet_to_come_is_lost_unless_another_one_comes(
+    study: Study, is_elsewhere: bool
+) -> None:
+    """Claimed just before the database was killed, by a clock that was set back meanwhile: the
+    process was not told that the row is its own, and lives.
+    """
+    run = first_run(study)
+    us = this_process()
+    there = f"another.{replace(us, namespace=us.namespace + 1).as_text()}"
+    later = timezone.now() + timedelta(hours=1)
+    Run.objects.filter(pk=run.pk).update(
+        state=RunState.RUNNING,
+        claimed_by=there if is_elsewhere else claimant(),
+        heartbeat_at=later,
+    )
+    sweeper = Sweeper(KINDS)
+    for _ in range(SILENT_SWEEPS - 1):
+        sweeper.sweep(study.host_id)
+    Run.objects.filter(pk=run.pk).update(heartbeat_at=later + timedelta(seconds=1))
+    for _ in range(SILENT_SWEEPS - 1):
+        sweeper.sweep(study.host_id)
+        run.refresh_from_db()
+        assert run.state == RunState.RUNNING
+    sweeper.sweep(study.host_id)
+    run.refresh_from_db()
+    assert (run.state, run.reason) == (RunState.LOST, "the worker stopped sending heartbeats")
 
 
 def test_a_step_is_stored_with_the_next_heartbeat(study: Study, settings: Any) -> None:

@@ -28,6 +28,17 @@ SETTINGS = "advisor.tests.fault_storm.settings"
 #: In the scene's folder: the temporary directory of all its hosts.
 SCRATCH = "tmp"
 RESTART_AFTER_S = 2.0
+_TAIL = 4000
+_WAITING = """
+select host.name, host.idle_reason, host.worker_seen_at, clock_timestamp() as now,
+  array(select (run.id, run.state, run.heartbeat_at)::text from benchmarks_run run
+        where run.host_id = host.id and run.state not in ('ok', 'queued')) as runs,
+  array(select (study.id, study.state, study.claimed_by, study.heartbeat_at)::text
+        from tuning_study study where study.host_id = host.id) as studies,
+  array(select (one.id, one.state, one.heartbeat_at)::text from benchmarks_inspection one
+        where one.host_id = host.id) as inspections
+from benchmarks_host host
+"""
 _CARED_EVERY_S = 0.5
 _WORKER = "manage.py worker"
 #: A config that is the baseline by another name, and one that is far faster.
@@ -100,6 +111,12 @@ class Scene:
             return self.place.rows(query)
         except psycopg.Error:
             return None
+
+    def last_words(self) -> str:
+        """What each host is waiting for, and the end of its worker's log."""
+        said = [f"{row}" for row in self.rows(_WAITING) or ()]
+        said += [f"{name}: {self.place.hosts[name].log('worker')[-_TAIL:]}" for name in self.asks]
+        return "\n".join([*said, f"refused: {self.refusals}"])
 
     def request_study(self, host: str) -> None:
         """Ask for the host's study; whether it came to be is in the database.

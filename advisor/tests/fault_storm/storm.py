@@ -13,7 +13,6 @@ from advisor.tests.fault_storm.scene import Scene
 from advisor.tests.fault_storm.watch import Watch
 
 _TICK_S = 0.2
-_QUIET_END_S = 600.0
 _ASK_AGAIN_S = 3.0
 _CENTRE_BACK_S = 60.0
 
@@ -44,6 +43,7 @@ class Storm:
     kinds: list[Fault]
     mean_s: float
     patience_s: float = 4.0
+    quiet_end_s: float = 600.0
     strikes: list[Strike] = field(default_factory=list)
     _lasting: list[Strike] = field(default_factory=list)
     _round: list[Fault] = field(default_factory=list)
@@ -66,13 +66,15 @@ class Storm:
             elif time.monotonic() > next_s + self.patience_s:
                 self._add_round()
                 next_s = time.monotonic()
-        deadline = time.monotonic() + _QUIET_END_S
+        deadline = time.monotonic() + self.quiet_end_s
         while any(n < studies for n in self._asked_of().values()):
             assert time.monotonic() < deadline, f"no study: {self.scene.refusals}"
             self._look_after(asks=True)
         while not self._is_over() and time.monotonic() < deadline:
             self._look_after(asks=False)
-        assert self._is_over(), f"the studies do not end: {self.watch.studies}"
+        assert self._is_over(), (
+            f"the studies do not end: {self.watch.studies}\n{self.scene.last_words()}"
+        )
 
     def calm(self) -> None:
         """End what lasts, and have the centre answer: for a storm that is not to go on."""
