@@ -101,14 +101,11 @@ class Home:
         marks = (str(self.path), str(self.device))
         found = []
         for process in psutil.process_iter():
-            try:
-                if process.status() == psutil.STATUS_ZOMBIE:
-                    continue
+            # Of a zombie, which has no command line, psutil says that it is none.
+            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
                 words = [*process.cmdline(), process.environ().get("ADVISOR_HOME", "")]
-            except (psutil.NoSuchProcess, psutil.AccessDenied):
-                continue
-            if process.pid != os.getpid() and any(m in w for m in marks for w in words):
-                found.append(process)
+                if process.pid != os.getpid() and any(m in w for m in marks for w in words):
+                    found.append(process)
         return found
 
     def kill_all(self) -> None:
