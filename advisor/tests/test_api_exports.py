@@ -173,7 +173,7 @@ def test_a_file_is_checked_for_any_server(api: Client) -> None:
     assert fine["is_fine"]
     assert fine["target"] == "MySQL 8.4.13"
     assert [line["action"] for line in fine["lines"]] == ["renamed", "dropped"]
-    assert fine["my_cnf"] == "[mysqld]\ninnodb_redo_log_capacity = 2147483648\n"
+    assert fine["my_cnf"] == "[mysqld]\ninnodb_redo_log_capacity = 2G\n"
 
 
 @pytest.mark.parametrize(

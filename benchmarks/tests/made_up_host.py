@@ -96,8 +96,10 @@ def with_inventory(host: Host, found: HostInventory) -> Host:
 
 def this_host(**values: Any) -> Host:
     """The row of this machine, with the inventory that `made_up_host` makes of `values`."""
-    host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
-    return with_inventory(host, made_up_host(**values))
+    found = made_up_host(**values)
+    usual = {"inventory": found.as_json()}
+    host, is_new = Host.objects.get_or_create(name=settings.HOST_NAME, defaults=usual)
+    return host if is_new else with_inventory(host, found)
 
 
 def change_host(**facts: Any) -> Host:
