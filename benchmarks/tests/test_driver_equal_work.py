@@ -107,11 +107,15 @@ def server(
 def next_load(work: Work, seed: int) -> Load:
     """As long as this driver takes for half of what is missing, by what it has done so far: the
     server, cold in the first round, does twice of that.
+
+    When enough was done, rounds become longer: of many short ones each ends with a share of its
+    transactions that is by accident.
     """
     if not work.seconds:
         return LOAD
-    missing = max(MIN_NEW_ORDERS - work.new_orders, MIN_NEW_ORDERS // 4) / 2
-    longer = math.ceil(work.seconds * missing / max(1, work.new_orders))
+    done = work.new_orders
+    missing = max(MIN_NEW_ORDERS - done, MIN_NEW_ORDERS // 4, done // 2) / 2
+    longer = math.ceil(work.seconds * missing / max(1, done))
     return replace(LOAD, seed=seed, measure_s=min(MAX_ROUND_S, longer))
 
 

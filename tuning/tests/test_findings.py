@@ -120,7 +120,7 @@ def test_a_device_that_waits_its_turn_is_not_said_to_be_missing(tmp_path: Path) 
     study = create_study(StudyRequest(template="flush-neighbors", devices=requests))
     on_hdd, on_ssd = StudyResult(study).findings
     assert "no comparable figures of neighbors-1" in on_hdd.sentence
-    assert "no device of kind sata-ssd or sas-ssd or nvme" in on_ssd.sentence
+    assert "no device of kind SATA SSD or SAS SSD or NVMe" in on_ssd.sentence
 
 
 def test_an_emulated_disk_says_nothing_of_seeks(
