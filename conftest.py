@@ -65,7 +65,7 @@ _WAITING = {"browser": 5.0, "make_home": 35.0, "slow": 5.0, "server": 1.5}
 _COMPUTING = {"long": 1.0, "": 0.05}
 # When so much of the computing has been given out, all tests that wait have, and those that need
 # the host begin: what they leave of the processors is for the rest.
-_WAITED, _ALONE = 0.6, 0.65
+_WAITED, _ALONE = 0.53, 0.58
 # What pytest-django has for every test, and the marker or fixture of those that need it.
 _SELDOM_NEEDED = {
     "_dj_autoclear_mailbox": "mailoutbox",
@@ -245,7 +245,7 @@ def _on_the_host(item: pytest.Item) -> Iterator[None]:
     with (folder / "wanted.lock").open("w") as wanted, (folder / "host.lock").open("w") as host:
         if kind == "alone":
             fcntl.flock(wanted, fcntl.LOCK_EX)
-        is_beside = kind == "" and os.geteuid() == 0 and _is_locked(wanted)
+        is_beside = kind in _COMPUTING and os.geteuid() == 0 and _is_locked(wanted)
         if not is_beside:
             fcntl.flock(host, fcntl.LOCK_EX if kind == "alone" else fcntl.LOCK_SH)
         if kind == "alone":
@@ -319,7 +319,7 @@ def _group(item: pytest.Item) -> str:
 
 def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
     """Groups that wait beside groups that compute, so that no processor is idle; then those that
-    need the host beside short ones that compute, so that all processes end at the same time.
+    need the host beside what else computes, so that all processes end at the same time.
     """
     seconds = _WAITING | _COMPUTING | {"alone": 0.0}
     groups: dict[str, list[pytest.Item]] = {}
