@@ -188,6 +188,10 @@ def browser_of(config: pytest.Config) -> Browser:
     return started
 
 
+#: Held by a request of the live server; by a test while it changes what an open page asks for.
+ANSWERING = threading.Lock()
+
+
 @pytest.fixture
 def wait_until_unasked() -> Iterator[Callable[[], None]]:
     """Waits until the live server has answered all it was asked: it shares the connection to
@@ -196,14 +200,13 @@ def wait_until_unasked() -> Iterator[Callable[[], None]]:
     transactions, and find tables locked.
     """
     asked: list[object] = []
-    turn = threading.Lock()
 
     def begin(**_: object) -> None:
         asked.append(None)
-        turn.acquire()
+        ANSWERING.acquire()
 
     def end(**_: object) -> None:
-        turn.release()
+        ANSWERING.release()
         asked.pop()
 
     def wait() -> None:

@@ -9,6 +9,7 @@ from playwright.sync_api import Dialog, expect
 from advisor.tests import factories
 from advisor.tests.search_study import queued_slot, searching_study
 from advisor.tests.test_browser import (
+    ANSWERING,
     Visitor,
     browser,
     context,
@@ -105,13 +106,14 @@ def test_a_running_search_is_followed_and_concluded(
         page.evaluate("window.isSamePage = true")
 
     in_browser(begin)
-    running = study.slots.get(run__state=RunState.RUNNING)
-    factories.finish(running.run)
-    Run.objects.filter(pk=running.run_id).update(tpmP=24_000.0)
-    again = queued_slot(study, running.candidate, 99)
-    baseline = study.candidates.get(is_baseline=True)
-    factories.finish(queued_slot(study, baseline, 99).run)
-    factories.begin(study)
+    with ANSWERING:
+        running = study.slots.get(run__state=RunState.RUNNING)
+        factories.finish(running.run)
+        Run.objects.filter(pk=running.run_id).update(tpmP=24_000.0)
+        again = queued_slot(study, running.candidate, 99)
+        baseline = study.candidates.get(is_baseline=True)
+        factories.finish(queued_slot(study, baseline, 99).run)
+        factories.begin(study)
 
     def follow() -> None:
         page = visitor.page

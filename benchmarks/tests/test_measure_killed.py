@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 import pytest
@@ -15,10 +16,19 @@ from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Ended
 from benchmarks.outcomes import Outcome
+from benchmarks.servers import kills
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.tests.quick import unhurried
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+
+@pytest.fixture(autouse=True)
+def none_is_killed_for_lack_of_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The kernel counts them on all of the host, where other tests run out of memory meanwhile."""
+    there = tmp_path / "vmstat"
+    there.write_text("oom_kill 1\n")
+    monkeypatch.setattr(kills, "VMSTAT", there)
 
 
 def servers_of(plan: Plan) -> list[psutil.Process]:
