@@ -92,9 +92,11 @@ def test_share(value: float | None, text: str) -> None:
 
 
 def test_a_sign_stays_on_the_line_of_its_number() -> None:
-    text = "a completes 3.0 % more (95 % interval +1.0 to +5.0 %), p95 12 ms, 3 blocks, a % b"
+    text = (
+        "a completes 3.0 % more (95 % interval +1.0 to +5.0 %), p95 12 ms, 3 blocks, a % b, 2 GB"
+    )
     assert formatting.unbroken(text).replace(NB, "_") == (
-        "a completes 3.0_% more (95_% interval +1.0 to +5.0_%), p95 12_ms, 3 blocks, a % b"
+        "a completes 3.0_% more (95_% interval +1.0 to +5.0_%), p95 12_ms, 3 blocks, a % b, 2_GB"
     )
     text = formatting.unbroken("tpmP -10.3 % (-12.1 % to -7.1 %), name-1 -2, sort -3")
     assert text.replace(NB, "_").replace(formatting.MINUS, "~") == (

@@ -8,14 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from benchmarks.storage.human import human_bytes
+from benchmarks.storage.human import BEFORE_UNIT, human_bytes
 
 ABSENT = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
 NARROW = "\N{NO-BREAK SPACE}"
 MAX_RATIO = 10.0
 _NEGATIVE = re.compile(r"(?<=[ (])-(?=[0-9.,]+ %)")
-_AFTER_NUMBER = re.compile(r"(?<=\d) (?=%|ms\b)")
 
 
 def decimals(value: float | None, places: int = 1) -> str:
@@ -107,10 +106,8 @@ def byte_size(size: float | None) -> str:
 
 
 def unbroken(text: str) -> str:
-    """With numbers and the percent signs and milliseconds behind them on one line, and with minus
-    signs as in tables.
-    """
-    return _AFTER_NUMBER.sub(NARROW, _NEGATIVE.sub(MINUS, f"{text}"))
+    """With no line's end between a number and its unit, and with minus signs as in tables."""
+    return BEFORE_UNIT.sub(NARROW, _NEGATIVE.sub(MINUS, f"{text}"))
 
 
 def shortened(text: object, most: int) -> str:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
+# The space between a number and its unit, where a line must not end.
+BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|ms|s|min|h|[kMGT]B|tpmP|IOPS|Mcycles)[.,:;)]*(?: |$))")
+
 
 def human_bytes(count: float) -> str:
     """1536 -> "1.5 kB": decimal units, as those of disks and of rates in MB/s, one decimal."""

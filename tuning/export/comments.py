@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
+
+from benchmarks.storage.human import BEFORE_UNIT
 
 WIDTH = 96
 CNF = "#"
 SQL = "--"  # followed by a space, without which MySQL reads two minus signs
 # The server reads an option file in pieces of 4 KiB: the rest of a longer word would be an option.
 _MAX_WORD = 400
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|ms|s|min|h|[kMGT]B|tpmP|IOPS|Mcycles)[.,:;)]*(?: |$))")
 _KEPT = "\0"  # not printable, so no text has it
 
 
@@ -27,7 +27,7 @@ def comment(text: str, *, mark: str = CNF, first: str = "", rest: str = "") -> l
         for start in range(0, len(word), _MAX_WORD)
     ]
     lines = textwrap.wrap(
-        _BEFORE_UNIT.sub(_KEPT, " ".join(words)),
+        BEFORE_UNIT.sub(_KEPT, " ".join(words)),
         WIDTH,
         initial_indent=f"{mark} {first}",
         subsequent_indent=f"{mark} {rest}",

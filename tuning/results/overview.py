@@ -16,19 +16,8 @@ from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from benchmarks.models import ACTIVE_RUN_STATES, Host, Run, RunState
-from benchmarks.ready_query import (
-    ANY,
-    ReadyObjects,
-    ReadyQuery,
-    in_the_text,
-)
-from tuning.models import (
-    ACTIVE_STUDY_STATES,
-    Recommendation,
-    Slot,
-    Study,
-    StudyState,
-)
+from benchmarks.ready_query import ANY, ReadyObjects, ReadyQuery, in_the_text
+from tuning.models import ACTIVE_STUDY_STATES, Recommendation, Slot, Study, StudyState
 from tuning.results.host_jobs import CurrentJob, HostState, current_jobs, measured_runs
 from tuning.results.known_devices import answers_at_d0, newest_answers
 from tuning.results.known_hosts import HostProblem, host_problems, hosts

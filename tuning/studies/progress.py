@@ -40,7 +40,7 @@ class StudyProgress:
     current device if the study has several or it is emulated. `searched` is of a search.
     `runs_to_confirm` of the runs in `runs_total` are only measured for a winner.
     `takes_apart`: whether a variant of the winner is measured, or the winner beside it.
-    `waits`: whether it has begun and is kept from going on, though nobody paused it.
+    `waits_for`: what keeps a study that has begun from going on, though nobody paused it; or "".
     `leader`: which config leads the blocks so far, None while none is ahead of the baseline.
     """
 
@@ -60,7 +60,7 @@ class StudyProgress:
     searched: Searched | None = None
     takes_apart: bool = False
     leader: Leader | None = None
-    waits: bool = False
+    waits_for: str = ""
 
 
 def study_progress(
@@ -86,16 +86,13 @@ def study_progress(
         fraction = 1.0 if is_whole else done / max(len(slots), 1)
         return replace(counted, fraction=fraction, text=str(StudyState(study.state).label))
     progress = _unfinished(study, slots, counted)
-    if study.is_paused:
-        text = pause_text(study)
-    elif why := _why_it_waits(study, progress):
-        text = f"waiting: {why}"
-    else:
+    why = "" if study.is_paused else _why_it_waits(study, progress)
+    if not why and not study.is_paused:
         return progress
-    if is_busy := is_under_way(study):
-        text = f"{progress.text}; {text}"
-    waits = study.has_begun and not study.is_paused and not is_busy
-    return replace(progress, text=text, eta_s=None, waits=waits)
+    text = f"waiting: {why}" if why else pause_text(study)
+    if is_under_way(study):
+        return replace(progress, text=f"{progress.text}; {text}", eta_s=None)
+    return replace(progress, text=text, eta_s=None, waits_for=why if study.has_begun else "")
 
 
 def _searched(study: Study, slots: Sequence[SlotState]) -> Searched | None:

@@ -82,7 +82,7 @@ def _live(request: HttpRequest, pk: int, seen: str) -> dict[str, Any]:
     study = get_object_or_404(gates(), pk=pk)
     url = request.build_absolute_uri(reverse("gate-detail", args=[study.pk]))
     progress = None if study.is_finished else study_progress(study)
-    study.waits = progress is not None and progress.waits
+    study.waits = progress is not None and bool(progress.waits_for)
     return {
         "gate": study,
         "glance": seen,

@@ -92,7 +92,7 @@ def _column(study: Study, slots: Sequence[SlotState] | None) -> HostColumn:
     slots = slot_states(study) if slots is None else slots
     drain = "" if study.is_finished else drain_text(study.host)
     progress = study_progress(study, slots, with_leader=False)
-    study.waits = progress.waits
+    study.waits = bool(progress.waits_for)
     return HostColumn(study, progress, drain, results_stamp(study, slots))
 
 

@@ -79,7 +79,7 @@ def _live(
     study: Study, slots: Sequence[SlotState], choice: BoardChoice, look: Look | None
 ) -> dict[str, Any]:
     progress = study_progress(study, slots, with_leader=study.search is not None)
-    study.waits = progress.waits
+    study.waits = bool(progress.waits_for)
     drain = "" if study.is_finished else drain_text(study.host)
     return {
         "glance": look.word if look else "",
