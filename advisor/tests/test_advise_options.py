@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from advisor.management import looking
+from advisor.management.advise_request import OPTIONS
 from advisor.management.commands import advise
 from advisor.tests import factories
 from benchmarks.inventory.device_lookup import DeviceRequest
@@ -190,7 +191,7 @@ def test_every_field_of_a_request_has_its_option() -> None:
     switches = {"races", "confirms", "keeps_duplicates"}
     inner = {"name", "seed", "limits", "memory_bytes", "scale"}
     for name in ours - switches - inner | {"memory_mb"}:
-        assert f"--{advise._OPTIONS.get(name, name).replace('_', '-')}" in options, name
+        assert f"--{OPTIONS.get(name, name).replace('_', '-')}" in options, name
 
 
 @pytest.fixture
