@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.models import Workload
-from tuning.configs.knobs import render_cnf
 from tuning.models import Study
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.aim import Aim, limit_scale
@@ -84,7 +83,7 @@ def _gate_request(study: Study, plan: GatePlan) -> dict[str, Any]:
     sides = {
         "baseline" if one.is_baseline else "candidate": {
             **(
-                {"config": {"name": one.name, "text": render_cnf(one.config.knobs)}}
+                {"config": {"name": one.name, "text": my_cnf_of(one).decode()}}
                 if one.config.knobs
                 else {"stored": DEFAULTS}
             ),

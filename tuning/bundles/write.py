@@ -20,6 +20,7 @@ from tuning.bundles.repeat import repeat_request, repeat_script
 from tuning.bundles.tables import TABLES
 from tuning.configs.knobs import render_cnf
 from tuning.models import Candidate, Slot, Study
+from tuning.results.evidence import traits_of
 from tuning.results.slot_rows import RunRow
 from tuning.results.study_result import StudyResult
 
@@ -75,9 +76,10 @@ def _files(
     yield ROWS, _json(_rows(study, slots, runs))
     yield "request.json", _json(repeat_request(study))
     yield "repeat.sh", repeat_script(study).encode()
-    candidates = Candidate.objects.filter(study=study).select_related("config")
-    for number, one in enumerate(candidates):
-        yield f"configs/{number:03}-{_safe(one.name)}.cnf", render_cnf(one.config.knobs).encode()
+    candidates = Candidate.objects.filter(study=study)
+    for number, one in enumerate(candidates.select_related("config", "server", "study__server")):
+        text = render_cnf(one.config.knobs, traits_of(one.measured_on))
+        yield f"configs/{number:03}-{_safe(one.name)}.cnf", text.encode()
     bulky = Run.objects.in_bulk([run.pk for run in runs])
     yield "fingerprints.json", _json({str(pk): run.fingerprint for pk, run in bulky.items()})
     for pk, run in bulky.items():

@@ -1,4 +1,4 @@
-"""A set of knob values: its identity and its text in a my.cnf."""
+"""A set of normalised knob values: its identity and its text in a my.cnf."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import json
 from collections.abc import Mapping
 
 from benchmarks.servers.option_file import option_line
+from tuning.catalogue.loader import load_catalogue
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.values import readable_value, usable
 
 
 def config_hash(knobs: Mapping[str, str]) -> str:
@@ -15,7 +18,19 @@ def config_hash(knobs: Mapping[str, str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def render_cnf(knobs: Mapping[str, str]) -> str:
+def cnf_value(name: str, value: str, target: ServerTraits) -> str:
+    """The value for a my.cnf: bytes with a unit, such as 2G, where the target reads the same."""
+    knob = load_catalogue().get(name)
+    text = readable_value(knob, value)
+    return text if knob and usable(knob, text, target) == value else value
+
+
+def cnf_line(name: str, value: str, target: ServerTraits) -> str:
+    """One line of a my.cnf."""
+    return option_line(name, cnf_value(name, value, target))
+
+
+def render_cnf(knobs: Mapping[str, str], target: ServerTraits) -> str:
     """A my.cnf that sets these knobs and nothing else."""
-    lines = (f"{option_line(name, value)}\n" for name, value in knobs.items())
+    lines = (f"{cnf_line(name, value, target)}\n" for name, value in knobs.items())
     return "[mysqld]\n" + "".join(lines)

@@ -6,17 +6,18 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from benchmarks.servers.option_file import option_line, option_value
+from benchmarks.servers.option_file import option_value
 from tuning.catalogue.knob import Durability
 from tuning.configs.effective.durability import losses, may_lose
 from tuning.configs.effective.readback import effective_values
 from tuning.configs.files.cnf import without_comment
-from tuning.configs.values import same
+from tuning.configs.knobs import cnf_line, cnf_value
+from tuning.configs.values import readable_value, same
 from tuning.export.comments import CNF, comment, item
 from tuning.export.current import CurrentLine, all_lines, current_lines
 from tuning.export.facts import ExportFacts
 from tuning.export.header import header, left_behind
-from tuning.export.lines import Line, default_of, lines_of
+from tuning.export.lines import default_of, lines_of
 from tuning.export.merged import merge
 from tuning.export.safety import require_acknowledged
 from tuning.export.words import about_in_short
@@ -78,11 +79,12 @@ def patched(facts: ExportFacts, current: bytes, had: dict[str, CurrentLine]) -> 
             index = found.setting.line - 1
             was = f"Was {found.setting.value}." if found.setting.value is not None else ""
             said = comment(f"{was} {about_in_short(line, facts)}")
-            edits.changed[index] = [*said, _rewritten(lines[index], found, line)]
+            value = option_value(cnf_value(line.name, line.value, facts.server))
+            edits.changed[index] = [*said, _rewritten(lines[index], found, line.name, value)]
         elif found is None and line.written:
             edits.added += [
                 *comment(about_in_short(line, facts)),
-                option_line(line.name, line.value),
+                cnf_line(line.name, line.value, facts.server),
             ]
     out = merge(facts, had).out
     for found in all_lines(current, facts.server):
@@ -127,19 +129,18 @@ def _end_of_group(lines: list[str]) -> int | None:
     return found
 
 
-def _rewritten(old: str, found: CurrentLine, line: Line) -> str:
+def _rewritten(old: str, found: CurrentLine, name: str, value: str) -> str:
     """The line with the new value; indent, spelling of the name and comment are kept."""
     whole = old.rstrip("\r\n")
     body, _ = without_comment(whole)
     rest = whole[len(body) :]
-    value = option_value(line.value)
     tail = body[len(body.rstrip()) :] + rest
-    if found.setting.name != line.name or found.setting.value is None:
+    if found.setting.name != name or found.setting.value is None:
         indent = body[: len(body) - len(body.lstrip())]
-        return f"{indent}{line.name} = {value}{tail}"
-    name, _, behind = body.partition("=")
+        return f"{indent}{name} = {value}{tail}"
+    spelled, _, behind = body.partition("=")
     gap = behind[: len(behind) - len(behind.lstrip())] if behind.strip() else " "
-    return f"{name}={gap}{value}{tail if behind.strip() else rest}"
+    return f"{spelled}={gap}{value}{tail if behind.strip() else rest}"
 
 
 def _commented(line: str) -> str:
@@ -158,10 +159,12 @@ def _kept(facts: ExportFacts, had: dict[str, CurrentLine]) -> Iterator[str]:
         value = had[name].value or had[name].setting.value
         if measured is not None and value is not None and same(measured, value):
             continue
-        was = f"measured with {measured}" if measured else "measured with the server's default"
+        knob = had[name].knob
+        was = readable_value(knob, measured) if measured else "the server's default"
         given, loses = unsafe.get(name, (None, ""))
         warning = f"; WARNING: it may lose {loses} ({given})" if given else ""
-        yield f"{name} = {value} ({was}){warning}"
+        text = name if value is None else f"{name} = {readable_value(knob, value)}"
+        yield f"{text} (measured with {was}){warning}"
 
 
 def _lines(text: str) -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.servers.option_file import option_line
 from tuning.catalogue.knob import Durability
+from tuning.configs.knobs import cnf_line
 from tuning.export.comments import comment, item
 from tuning.export.facts import ExportFacts
 from tuning.export.header import header, left_behind
@@ -24,7 +24,8 @@ def render_my_cnf(facts: ExportFacts, *, acknowledged: Durability = Durability.D
     text = [*header(facts, "my.cnf recommended"), "", "[mysqld]"]
     for line in lines:
         if line.written:
-            text += ["", *comment(about(line, facts)), option_line(line.name, line.value)]
+            setting = cnf_line(line.name, line.value, facts.server)
+            text += ["", *comment(about(line, facts)), setting]
     if not any(line.written for line in lines):
         text += comment("Empty on purpose: the server's defaults are recommended.")
     if unwritten := [line.name for line in lines if not line.written]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from benchmarks.servers.option_file import option_line
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.effective.variables import POOL
+from tuning.configs.knobs import cnf_line
 from tuning.export.assignments import (
     RESIZES,
     Assignment,
@@ -110,7 +110,8 @@ def _not_now(
             more = f". WARNING: {cost_of(line)}"
         if line is not None and line.in_model and facts.model is not None:
             more += f". {sized_back(line, facts.model).removesuffix('.')}"
-        text += item(f"{option_line(one.knob.name, one.value)}: {one.why}{more}", mark=SQL)
+        setting = cnf_line(one.knob.name, one.value, facts.server)
+        text += item(f"{setting}: {one.why}{more}", mark=SQL)
     later = [one for one in assignments if one.how is ChangeMode.RESTART]
     if persists(facts.server) and later:
         hint = (

@@ -13,7 +13,7 @@ from tuning.configs.effective.variables import FLUSH_METHOD
 from tuning.configs.gate.check import check_knobs
 from tuning.configs.notes import Action, Note
 from tuning.configs.translation.translate import translate_knobs
-from tuning.configs.values import fixed_default, usable
+from tuning.configs.values import fixed_default, readable_value, usable
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, default_of, lines_of
 from tuning.export.safety import durability_of_export
@@ -97,8 +97,8 @@ def _other_defaults(
     """The fixed defaults that differ from those of the measured server and that no line sets."""
     for knob in load_catalogue().tunable(target):
         there, here = fixed_default(knob, measured.server), fixed_default(knob, target)
-        if knob.name not in knobs and None not in (there, here) and there != here:
-            yield f"{knob.name} ({there}; {here})"
+        if knob.name not in knobs and there is not None and here is not None and there != here:
+            yield f"{knob.name} ({readable_value(knob, there)}; {readable_value(knob, here)})"
 
 
 def _had(knob: Knob, measured: ExportFacts) -> str | None:

@@ -14,7 +14,8 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.configs.effective.by_itself import default_ceiling
 from tuning.configs.effective.durability import losses, may_lose
 from tuning.configs.effective.variables import IO_CAPACITY, IO_CEILING, POOL
-from tuning.configs.values import fixed_default
+from tuning.configs.knobs import cnf_value
+from tuning.configs.values import fixed_default, readable_value
 from tuning.export.assignments import (
     RESIZES,
     Assignment,
@@ -63,9 +64,9 @@ def render_rollback_cnf(
     for name, value in old.items():
         text += ["", *comment(unsafe.get(name, ""))]
         if value is not None or name in had:
-            text.append(option_line(name, value))
+            text.append(option_line(name, value and cnf_value(name, value, facts.server)))
         else:
-            shown = default_of(name, facts)
+            shown = readable_value(load_catalogue().get(name), default_of(name, facts) or "")
             seen = f"; {facts.baseline} was measured with {shown}" if shown else ""
             text += comment(f"{name}: delete the line, the server computes its default{seen}.")
     if not names:

@@ -88,9 +88,8 @@ def about(line: Line, facts: ExportFacts) -> str:
     remarks = [] if line.knob is None else [line.knob.does]
     remarks += [traits(line), *effect_of(line, facts)]
     if line.value.lower() != line.requested.lower():
-        remarks.append(
-            f"Requested: {line.requested}; the server used {line.value}, which was measured."
-        )
+        asked, used = (readable_value(line.knob, one) for one in (line.requested, line.value))
+        remarks.append(f"Requested: {asked}; the server used {used}, which was measured.")
     remarks += [sentence(note.detail) for note in facts.notes if note.name == line.name]
     if line.in_model and facts.model is not None:
         remarks.append(sized_back(line, facts.model))
@@ -196,11 +195,10 @@ def left_out_text(one: LinesEvidence, facts: ExportFacts) -> str:
 
 def _left_out_line(name: str, value: str, facts: ExportFacts) -> str:
     """With both values where the one in a scale model stands for another."""
-    measured = facts.translated_from or facts
+    measured, knob = facts.translated_from or facts, load_catalogue().get(name)
     if facts.model is None or facts.as_measured or not is_scaled(name):
-        return f"{name} = {value}"
+        return f"{name} = {readable_value(knob, value)}"
     here = on_real_server(name, value, facts.model, measured.server, measured.knobs)
-    knob = load_catalogue().knobs[name]
     there = f"{readable_value(knob, value)} in the {facts.model.title}"
     return f"{name} = {readable_value(knob, here)} ({there})"
 

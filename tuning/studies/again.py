@@ -8,6 +8,7 @@ from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.configs.knobs import render_cnf
 from tuning.models import Candidate, Study
+from tuning.results.evidence import traits_of
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.aim import Aim
 from tuning.studies.named_devices import request_for
@@ -66,7 +67,8 @@ def my_cnf_of(candidate: Candidate) -> bytes:
     knobs: dict[str, str] = candidate.config.knobs
     if candidate.study.scale_model is not None:
         knobs = {name: value for line in candidate.lines for name, value in line["became"]}
-    return render_cnf(dict(sorted(knobs.items()))).encode()
+    target = traits_of(candidate.measured_on)
+    return render_cnf(dict(sorted(knobs.items())), target).encode()
 
 
 def search_again(study: Study) -> SearchRequest | None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from benchmarks.errors import about
 from benchmarks.inventory.device_lookup import DeviceRequest, throttles
 from tuning.catalogue.knob import Durability
-from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.costs import KnobCost, costs_of
 from tuning.configs.effective.durability import durability_of, losses, may_lose
@@ -22,7 +21,6 @@ from tuning.configs.gate.check import import_cnf
 from tuning.configs.gate.report import ImportReport
 from tuning.configs.knobs import render_cnf
 from tuning.configs.translation.origin import ANY_VERSION, Origin
-from tuning.configs.values import readable_value, usable
 from tuning.export.safety import WARNINGS
 from tuning.studies.host_resources import facts_of_host
 from tuning.studies.hosts import what_host_has
@@ -113,21 +111,10 @@ def _memory_limit(
 
 
 def warned_cnf(knobs: Mapping[str, str], target: ServerTraits) -> str:
-    """A my.cnf of normalised knobs; it begins with warnings, and below D0 with the class.
-
-    Bytes are as people write them, such as 2G, where the target takes that.
-    """
+    """A my.cnf of normalised knobs; it begins with warnings, and below D0 with the class."""
     given = durability_of(knobs, target)
     lines = [WARNINGS[given]] if given > Durability.D0 else []
     for name, lost in losses(knobs, target).items():
         lines.append(f"WARNING: {may_lose(name, knobs[name], lost)}.")
     lines += [f"{one.text}." for one in costs_of(knobs, target)]
-    return "".join(f"# {line}\n" for line in lines) + render_cnf(
-        {name: _readable(name, value, target) for name, value in knobs.items()}
-    )
-
-
-def _readable(name: str, value: str, target: ServerTraits) -> str:
-    knob = load_catalogue().get(name)
-    text = readable_value(knob, value)
-    return text if knob and usable(knob, text, target) == value else value
+    return "".join(f"# {line}\n" for line in lines) + render_cnf(knobs, target)

@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_file
+from tuning.configs.effective.variables import POOL
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.loader import preset_names
 from tuning.export.comments import comment
-from tuning.export.facts import Effect
+from tuning.export.document import export_document
+from tuning.export.facts import Effect, LinesEvidence
 from tuning.export.lines import changed_names, default_of
 from tuning.export.my_cnf import render_my_cnf
+from tuning.export.persist import render_set_persist
+from tuning.export.rollback import render_rollback_cnf
 from tuning.statistics.ranking import Interval
 from tuning.tests.export_cases import (
     EFFECT,
@@ -28,8 +32,11 @@ from tuning.tests.export_cases import (
     facts,
     flat,
     knobs_in,
+    patched_cnf,
     preset_facts,
 )
+
+GIB = 1024**3
 
 
 def render(**changes: Any) -> str:
@@ -72,14 +79,39 @@ def test_it_sets_the_knobs_and_nothing_else() -> None:
 
 
 def test_each_line_is_explained() -> None:
-    text = render(knobs={"innodb_io_capacity": "2000", "sort_buffer_size": "32768"})
+    text = render(knobs={"innodb_io_capacity": "2000", "sort_buffer_size": "32769"})
     capacity = about(text, "innodb_io_capacity = 2000")
     assert "I/O operations per second for background flushing" in capacity
     assert (
         "[D0; dynamic: can be set on the running server (SET GLOBAL); scope: global]" in capacity
     )
-    assert "scope: global and session" in about(text, "sort_buffer_size = 32768")
+    assert "scope: global and session" in about(text, "sort_buffer_size = 32769")
     assert "requires a restart" in about(render(), "innodb_flush_method = O_DIRECT")
+
+
+def test_sizes_have_a_unit_where_that_is_exact_and_the_server_reads_it() -> None:
+    old = facts(server=MYSQL_57, knobs={POOL: f"{1024 * GIB}"})
+    assert f"\n{POOL} = {1024 * GIB}\n" in render_my_cnf(old), "it knows no T"
+    given = facts(
+        knobs={POOL: f"{2 * GIB}", "sort_buffer_size": "32769", "innodb_io_capacity": "2048"},
+        candidate_variables={POOL: f"{3 * GIB}"},
+        left_out=[LinesEvidence({"join_buffer_size": f"{GIB}"}, "no_effect", "nothing")],
+    )
+    text = render_my_cnf(given)
+    for line in (f"{POOL} = 3G", "sort_buffer_size = 32769", "innodb_io_capacity = 2048"):
+        assert f"\n{line}\n" in text
+    assert "Requested: 2G; the server used 3G, which was measured." in flat(text)
+    assert "join_buffer_size = 1G: nothing" in flat(text)
+    assert f"SET PERSIST {POOL} = {3 * GIB};" in render_set_persist(given)
+    assert {"name": POOL, "value": f"{3 * GIB}"}.items() <= export_document(given)["lines"][
+        0
+    ].items()
+    old_size = f"{POOL} = 1G".encode()
+    restored = render_rollback_cnf(given, current=b"[mysqld]\n%b\n" % old_size)
+    assert f"\n{POOL} = 1G\n" in restored
+    assert "\nsort_buffer_size = 256K\n" in restored
+    patched = patched_cnf(given, b"[mysqld]\n %b # mine\n" % old_size).decode()
+    assert f"\n {POOL} = 3G # mine\n" in patched
 
 
 def test_lines_that_were_measured_together_say_so() -> None:

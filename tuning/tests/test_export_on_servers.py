@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,9 @@ from tuning.catalogue.knob import Durability, Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.readback import Difference, differences, effective_values
+from tuning.configs.knobs import render_cnf
 from tuning.configs.presets.loader import preset_names
+from tuning.configs.values import fixed_default
 from tuning.export.assignments import NEVER_PERSISTED, ChangeMode, persists
 from tuning.export.facts import ExportFacts
 from tuning.export.my_cnf import render_my_cnf
@@ -94,6 +96,51 @@ def test_the_server_accepts_the_files(any_server: ServerBinary, server_tmp: Path
     for settings, (name, text) in files.items():
         if not any(set(settings) < set(others) for others in files):
             check_file(any_server, text, server_tmp, name)
+
+
+def test_sizes_with_units_are_read_as_the_same_bytes(
+    any_server: ServerBinary, server_tmp: Path
+) -> None:
+    target = ServerTraits.of(any_server)
+    sizes = dict(_sizes(target))
+    assert len(sizes) >= 8
+    plain = "[mysqld]\n" + "".join(f"{name} = {value}\n" for name, value in sizes.items())
+    with_units = render_cnf(sizes, target)
+    for name in sizes:
+        assert re.search(rf"^{name} = [0-9]+[KMG]$", with_units, re.MULTILINE), name
+    read = read_sizes(any_server, with_units, server_tmp, sizes)
+    assert read == read_sizes(any_server, plain, server_tmp, sizes)
+    others = read_sizes(any_server, "[mysqld]\n", server_tmp, sizes)
+    assert [name for name, value in read.items() if others[name] == value] == []
+
+
+def _sizes(target: ServerTraits) -> Iterator[tuple[str, str]]:
+    """Of each size that a config may set, one in whole KiB that is not the default."""
+    for knob in load_catalogue().tunable(target):
+        limits, default = knob.limits(target), fixed_default(knob, target)
+        if knob.kind is not Kind.BYTES or limits is None:
+            continue
+        sizes = knob.values(target) or [f"{2**power}" for power in range(26, 9, -1)]
+        fit = [one for one in sizes if limits.low <= int(one) <= limits.high and one != default]
+        if fit:
+            yield knob.name, fit[0]
+
+
+def read_sizes(
+    server: ServerBinary, text: str, folder: Path, names: Iterable[str]
+) -> dict[str, str]:
+    """The values that the server has with the file, as it prints them without starting."""
+    config = folder / "my.cnf"
+    config.write_text(text)
+    finished = subprocess.run(
+        [server.path, f"--defaults-file={config}", "--user=root", "--verbose", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    shown = dict(re.findall(r"^([a-z-]+) +([0-9]+)$", finished.stdout, re.MULTILINE))
+    return {name: shown[name.replace("_", "-")] for name in names}
 
 
 @pytest.fixture(scope="module")

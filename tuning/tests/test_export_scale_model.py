@@ -96,7 +96,7 @@ def test_every_format_says_what_was_measured_in_the_model() -> None:
     )
     said = flat(text_of(waits, "sql"))
     later = said.split("Not set by this script:")[1]
-    assert f"innodb_buffer_pool_size = {31 * GIB}" in later
+    assert "innodb_buffer_pool_size = 31G: " in later
     assert both in later
 
 
@@ -114,15 +114,15 @@ def test_a_line_that_was_left_out_is_listed_with_both_values() -> None:
         knobs={CHUNK: f"{MIB}"}, candidate_variables={POOL: f"{128 * MIB}"}, left_out=[found]
     )
     both = "innodb_buffer_pool_size = 31G (160M in the scale model 1:200), "
-    assert f"{both}innodb_redo_log_capacity = 1073741824: nothing" in flat(text_of(without))
+    assert f"{both}innodb_redo_log_capacity = 1G: nothing" in flat(text_of(without))
     small = flat(text_of(without, as_measured=True))
-    assert f"innodb_buffer_pool_size = {IN_MODEL}, " in small
+    assert "innodb_buffer_pool_size = 160M, " in small
 
 
 def test_a_diff_changes_the_users_file_to_the_sized_value() -> None:
     current = b"[mysqld]\ninnodb_buffer_pool_size = 20G\n"
     text = text_of(of_model(), "diff", current=current)
-    assert f"+innodb_buffer_pool_size = {31 * GIB}" in text.replace("31G", f"{31 * GIB}")
+    assert "+innodb_buffer_pool_size = 31G" in text
     assert "Measured" in flat(text)
 
 

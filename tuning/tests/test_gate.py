@@ -374,7 +374,7 @@ def test_what_passed_the_gate_passes_again_unchanged(
         }
         return
     assert passed == knobs
-    file = parse_cnf(render_cnf(passed).encode(), "again", target)
+    file = parse_cnf(render_cnf(passed, target).encode(), "again", target)
     report = import_settings(file.settings, target, source="again", durability=Durability.D2)
     again = report.accepted().knobs
     assert again == passed

@@ -452,7 +452,7 @@ def test_every_file_gets_an_answer_for_each_line_and_the_answer_holds(
     assert check_knobs(found.knobs, target, source="x", durability=durability).knobs == found.knobs
     if found.knobs:
         again = import_cnf(
-            render_cnf(found.knobs).encode(), "again", target, durability=durability
+            render_cnf(found.knobs, target).encode(), "again", target, durability=durability
         )
         assert again.problems == ()
         assert again.knobs == found.knobs
