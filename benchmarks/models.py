@@ -169,16 +169,15 @@ class Device(models.Model):
 
     def __str__(self) -> str:
         logs = f" with redo logs at {self.log_dir}" if self.log_dir else ""
-        return f"{self._what()} at {self.data_dir}{logs}"
+        memory = self.memory_limit_bytes
+        limit = f" with {memory / 1e6:.0f} MB of memory" if memory is not None else ""
+        return f"{self.what}{limit} at {self.data_dir}{logs}"
 
-    def _what(self) -> str:
+    @property
+    def what(self) -> str:
+        """ "NVMe", "emulated HDD"."""
         if profile := self.profile:
-            memory = profile.memory_bytes
-            limit = f" with {memory / 1e6:.0f} MB of memory" if memory is not None else ""
-            model = profile.scale_text
-            if model and not profile.throttles:
-                return f"{model}{limit}"
-            return f"emulated {kind_words(profile.name)}{limit}{f', {model}' if model else ''}"
+            return profile.what
         # The kind of a virtual disk is "other"; its model name says more.
         return self.model if self.kind == "other" and self.model else kind_words(self.kind)
 

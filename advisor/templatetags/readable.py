@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
@@ -53,9 +52,6 @@ TONES = dict.fromkeys(RunState.values, "bad") | {
 
 _LABELS = dict(RunState.choices)
 
-# As `EmulationProfile.label` writes it.
-_EMULATED = re.compile(r"^emulated \S+ \(([^)]+)\)")
-
 # The result of a line (tuning.configs.notes.Action).
 ACTION_TONES = {
     "kept": "ok",
@@ -90,12 +86,6 @@ register.filter("device_url", device_url)
 def knob_value(value: object, name: str) -> str:
     """What a config sets: bytes with their unit."""
     return knob_text(name, str(value))
-
-
-@register.filter
-def limits(label: str) -> str:
-    """What an emulated device is held back to, without what the badges beside it say."""
-    return _EMULATED.sub(r"\1", label)
 
 
 @register.filter

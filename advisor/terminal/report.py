@@ -56,8 +56,8 @@ def print_ranking(result: StudyResult, console: Console) -> None:
     shown = [board for board in found if study.search is None or board.slots]
     for board in shown:
         console.print(f"{study.server} on {board.device}", markup=False, style="italic")
-        if limits := board.device.emulation_label:
-            console.print(limits, markup=False, style="italic")
+        if profile := board.device.profile:
+            console.print(profile.text(), markup=False, style="italic")
         console.print(str(board.workload), markup=False, style="italic")
         if proportion := proportion_text(study, board.device, board.workload):
             console.print(proportion, markup=False, style="italic")

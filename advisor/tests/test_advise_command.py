@@ -152,7 +152,7 @@ def test_one_study_over_two_emulated_devices(home: Home, candidate: Path) -> Non
     for config in ("server-default", candidate.stem):
         assert tpmp[hdd["id"], config] < tpmp[native["id"], config] / 2
     answered = {one["device_id"]: one["my_cnf"] for one in document["recommendations"]}
-    assert "emulated hdd (200 IOPS read, 200 IOPS write, 600 MB memory)" in answered[hdd["id"]]
+    assert "emulated HDD (200 IOPS read, 200 IOPS write, 600 MB memory)" in answered[hdd["id"]]
     assert "emulated native (600 MB memory)" in answered[native["id"]]
     assert home.left_behind() == []
 

@@ -183,7 +183,6 @@ def test_titles_verdict_runs_and_files_name_a_single_emulated_device(
     Study.objects.filter(pk=study.pk).update(blocks=2)
     study.refresh_from_db()
     factories.race(study, most=4, conclude=False)
-    device = study.devices.get()
     name = "emulated HDD with 700 MB of memory at /srv/mysql"
     slot = study.slots.filter(run__state=RunState.OK)[0]
     Run.objects.filter(pk=slot.run_id).update(state=RunState.CRASHED, reason="signal 11")
@@ -194,15 +193,15 @@ def test_titles_verdict_runs_and_files_name_a_single_emulated_device(
     assert '<th scope="col">Device</th>' in text
     assert text.count(f"<td>{name}</td>") == 4
     assert f"block 1, {name}: signal 11" in text
-    assert (
-        device.emulation_label
-        in admin_client.get(reverse("run-detail", args=[slot.run_id])).content.decode()
-    )
+    limits = "emulated HDD (200 IOPS read, 200 IOPS write, 700 MB memory)"
+    assert f"<br>{limits}</dd>" in text
+    run = admin_client.get(reverse("run-detail", args=[slot.run_id])).content.decode()
+    assert f"<br>{limits}</dd>" in run
     factories.race(study)
     advice = study.recommendations.get()
     export = reverse("study-export", args=[study.pk, advice.pk])
     text = admin_client.get(export).content.decode()
-    assert f"For {name}: {device.emulation_label}." in text
+    assert f"For {name}: {limits}." in text
 
 
 def test_a_single_real_device_needs_no_column(admin_client: Client) -> None:

@@ -380,14 +380,14 @@ def test_with_tracepoints_queue_and_device_are_separated(admin_client: Client) -
 
 def test_an_emulated_device_is_labelled_wherever_it_is_shown(admin_client: Client) -> None:
     device = emulated()
-    result = replace(probes.probe_result(), emulated=HDD.label("nvme0n1"))
+    result = replace(probes.probe_result(), emulated=HDD.text("nvme0n1"))
     probe = factories.probed(device, result)
     for text in (
         text_of(admin_client, "device-detail", device.pk),
         text_of(admin_client, "probe-detail", device.pk, probe.pk),
     ):
         assert ">emulated<" in text
-        assert HDD.label("nvme0n1") in text
+        assert HDD.text("nvme0n1") in text
         assert "includes the wait caused by the limits" in text
     text = text_of(admin_client, "device-detail", device.pk)
     assert "As in SYSTOR 2015" in text

@@ -188,7 +188,7 @@ def test_an_emulated_device_keeps_its_limits_and_gets_the_memory_of_the_model() 
     study = create_study(asked(devices=[DeviceRequest(emulate="hdd")]))
     [device] = study.devices.all()
     assert device.emulation_label.startswith("scale model 1:200 on emulated hdd (200 IOPS read")
-    assert str(device).startswith("emulated HDD with ")
+    assert str(device).startswith("scale model 1:200 on emulated HDD with ")
     again = create_study(asked(devices=[named_devices.request_for(device)]))
     assert list(again.devices.all()) == [device]
     with pytest.raises(BadRequest, match="state the data size") as refused:

@@ -90,9 +90,9 @@ def test_devices_are_called_by_their_names_and_limits() -> None:
         "MySQL 9.7.4 on NVMe at /srv/mysql",
         "MySQL 9.7.4 on emulated HDD with 700 MB of memory at /srv/mysql",
     ]
-    label = "emulated hdd (200 IOPS read, 200 IOPS write, 700 MB memory)"
-    assert text.splitlines().count(label) == 1
-    assert text.index(heads[1]) < text.index(label)
+    limits = "emulated HDD (200 IOPS read, 200 IOPS write, 700 MB memory)"
+    assert text.splitlines().count(limits) == 1
+    assert text.index(heads[1]) < text.index(limits)
     verdicts = " ".join(text[text.index("and their outcome.") :].split())
     assert " NVMe at /srv/mysql: whitepaper-" in verdicts
     assert " emulated HDD with 700 MB of memory at /srv/mysql: whitepaper-" in verdicts

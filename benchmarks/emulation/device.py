@@ -39,8 +39,8 @@ class CgroupLimits:
 
     @property
     def label(self) -> str:
-        """As the profile's label, with the names of the disks."""
-        return self.profile.label(on=" and ".join(disk.name for disk in self.disks))
+        """The profile in words, with the names of the disks."""
+        return self.profile.text(on=" and ".join(disk.name for disk in self.disks))
 
     @property
     def entry_words(self) -> list[str]:

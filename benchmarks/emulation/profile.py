@@ -1,4 +1,4 @@
-"""The limits of an emulated device, and its label."""
+"""The limits of an emulated device, its label and its words."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, StrictInt
 from pydantic.dataclasses import dataclass
 
 from benchmarks.datafiles import STRICT, Count, Number
+from benchmarks.storage.kinds import kind_words
 
 #: Smaller than any mysqld: such a limit is a slip of the keyboard (MB typed where bytes go).
 MIN_MEMORY_BYTES = 64 * 1024 * 1024
@@ -68,20 +69,41 @@ class EmulationProfile:
         """Whether requests to the device are limited, not only memory."""
         return any(getattr(self, name) is not None for name in UNITS)
 
-    def label(self, on: str = "") -> str:
-        """ "emulated hdd (200 IOPS read, 200 IOPS write, 420 MB memory) on vda".
+    def label(self) -> str:
+        """What rows and fingerprints know it by: "emulated hdd (200 IOPS read, 420 MB memory)".
 
         Of a scale model "scale model 1:200 (790 MB memory)", or "scale model 1:200 on emulated hdd
         (...)".
         """
+        return f"{self._what(self.name)} ({', '.join(self._limits)})"
+
+    def text(self, on: str = "") -> str:
+        """The label for people: "emulated HDD (200 IOPS read, 420 MB memory) on vda"."""
+        return f"{self.what} ({', '.join(self._limits)})" + (f" on {on}" if on else "")
+
+    @property
+    def what(self) -> str:
+        """ "emulated HDD", "scale model 1:200" or "scale model 1:200 on emulated HDD"."""
+        return self._what(kind_words(self.name))
+
+    @property
+    def limits(self) -> str:
+        """For who knows that it is emulated, and as what: "200 IOPS read, 420 MB memory"."""
+        return ", ".join([self.scale_text, *self._limits] if self.scale_text else self._limits)
+
+    @property
+    def _limits(self) -> list[str]:
         limits = {unit: getattr(self, name) for name, unit in UNITS.items()}
         parts = [f"{limit} {unit}" for unit, limit in limits.items() if limit is not None]
         if self.memory_bytes is not None:
             parts.append(f"{self.memory_bytes / 1e6:.0f} MB memory")
-        what = f"emulated {self.name}"
-        if self.scale is not None:
-            what = f"{self.scale_text} on {what}" if self.throttles else self.scale_text
-        return f"{what} ({', '.join(parts)})" + (f" on {on}" if on else "")
+        return parts
+
+    def _what(self, name: str) -> str:
+        emulated = f"emulated {name}"
+        if self.scale is None:
+            return emulated
+        return f"{self.scale_text} on {emulated}" if self.throttles else self.scale_text
 
     @property
     def scale_text(self) -> str:

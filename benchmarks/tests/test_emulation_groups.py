@@ -129,7 +129,7 @@ def test_v1_gets_a_group_in_both_trees_below_our_own(v1: Kernel) -> None:
         assert found["memory.limit_in_bytes"] == "420000000"
         assert found["memory.memsw.limit_in_bytes"] == "420000000"
         assert limits.label == (
-            "emulated hdd (200 IOPS read, 100 IOPS write, 420 MB memory) on vda"
+            "emulated HDD (200 IOPS read, 100 IOPS write, 420 MB memory) on vda"
         )
         assert {str(blkio / "cgroup.procs"), str(memory / "cgroup.procs")} <= set(
             limits.entry_words

@@ -17,12 +17,23 @@ from benchmarks.errors import BenchmarkError, EmulationUnavailable, InvalidDataF
 HDD = EmulationProfile("hdd", read_iops=200, write_iops=200, memory_bytes=420_000_000)
 
 
-def test_the_label_says_emulated_and_every_limit() -> None:
-    assert HDD.label(on="vda") == (
-        "emulated hdd (200 IOPS read, 200 IOPS write, 420 MB memory) on vda"
-    )
+def test_label_and_words_say_emulated_and_every_limit() -> None:
+    limits = "200 IOPS read, 200 IOPS write, 420 MB memory"
+    assert HDD.label() == f"emulated hdd ({limits})"
+    assert HDD.text(on="vda") == f"emulated HDD ({limits}) on vda"
+    assert (HDD.what, HDD.limits) == ("emulated HDD", limits)
     slow = EmulationProfile("slow", read_mb_s=150, write_mb_s=90)
-    assert slow.label() == "emulated slow (150 MB/s read, 90 MB/s write)"
+    assert slow.label() == slow.text() == "emulated slow (150 MB/s read, 90 MB/s write)"
+
+
+def test_a_scale_model_says_of_what_size() -> None:
+    model = replace(HDD, scale=200)
+    limits = "200 IOPS read, 200 IOPS write, 420 MB memory"
+    assert model.label() == f"scale model 1:200 on emulated hdd ({limits})"
+    assert model.text() == f"scale model 1:200 on emulated HDD ({limits})"
+    assert model.limits == f"scale model 1:200, {limits}"
+    only_memory = EmulationProfile("memory", memory_bytes=420_000_000, scale=200)
+    assert only_memory.label() == only_memory.text() == "scale model 1:200 (420 MB memory)"
 
 
 def test_runs_under_other_limits_have_other_facts() -> None:

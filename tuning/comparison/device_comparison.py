@@ -16,7 +16,6 @@ from typing import Any
 
 from benchmarks.models import Device, Host
 from benchmarks.ready_query import ANYTHING, ReadyQuery
-from benchmarks.storage.kinds import kind_words
 from tuning.comparison.choice import (
     CellKey,
     ConfigChoice,
@@ -325,16 +324,10 @@ def names_on_hosts(devices: Collection[Device], hosts: Collection[Host]) -> dict
     }
 
 
-def _what(device: Device) -> str:
-    if profile := device.profile:
-        return f"emulated {kind_words(profile.name)}"
-    return device.model if device.kind == "other" and device.model else kind_words(device.kind)
-
-
 def device_names(devices: Iterable[Device]) -> dict[int, str]:
     """Short names; devices that would have the same name get their directories as well."""
     devices = list(devices)
-    short = {device.pk: _what(device) for device in devices}
+    short = {device.pk: device.what for device in devices}
     long = {device.pk: str(device) for device in devices}
     names = {}
     for pk, name in short.items():

@@ -151,7 +151,8 @@ def _date(study: Study) -> str:
 
 
 def _device_text(device: Device) -> str:
-    what = device.emulation_label or kind_words(device.kind)
+    profile = device.profile
+    what = profile.text() if profile else kind_words(device.kind)
     parts = [what, device.model, device.block_device, device.file_system]
     logs = f", redo logs in {device.log_dir}" if device.log_dir else ""
     return f"{', '.join(part for part in parts if part)}: {device.data_dir}{logs}"
