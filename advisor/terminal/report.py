@@ -286,7 +286,7 @@ def _runs(row: Row) -> str:
     line = row.ranked
     if row.candidate.refusal:
         return "- refused"
-    outcome = str(RunState(line.outcome).label) if line.outcome else "not run yet"
+    outcome = str(RunState(line.outcome).label) if line.outcome else "not run"
     return f"{line.runs}/{line.runs + line.failures + line.cut_short} {outcome}"
 
 

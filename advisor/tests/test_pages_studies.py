@@ -17,6 +17,7 @@ from advisor.shared_results import study_to_show
 from advisor.tests import factories
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Study, StudyState
+from tuning.results.study_result import StudyResult
 from tuning.studies.glance import glance
 from tuning.studies.progress import study_progress
 
@@ -162,6 +163,12 @@ def test_runs_that_never_started_are_counted_not_listed_as_failures(admin_client
     text = page(admin_client, study)
     assert "9 runs never started" in text
     assert "Runs without a result" not in text
+    assert "3 of 12 runs finished" in text
+    assert "1 of 3 blocks started" in text
+    lines = StudyResult(study).boards[0].rows
+    assert {line.ranked.failures for line in lines} == {0}
+    assert sum(line.ranked.runs for line in lines) == 3
+    assert "3 of 12" in admin_client.get(reverse("study-list")).content.decode()
 
 
 def test_a_study_that_failed_says_why(admin_client: Client) -> None:

@@ -325,7 +325,7 @@ def _board(
     out = {c.name: left.get((device.pk, workload.pk, c.pk)) for c in candidates.values()}
     in_blocks = [slot for slot in slots if slot.purpose == SlotPurpose.BLOCK]
     key = _comparable_key([slot for slot in slots if slot.purpose != SlotPurpose.SEARCH])
-    ended = [slot for slot in in_blocks if slot.run.is_finished]
+    ended = [slot for slot in in_blocks if slot.run.is_done]
     ranked_slots = [slot for slot in ended if not _is_excluded(slot.run, key)]
     screening = [slot for slot in slots if slot.purpose == SlotPurpose.SEARCH]
     return Board(

@@ -62,6 +62,11 @@ class RunRow(NamedTuple):
         return self.state not in ACTIVE_RUN_STATES
 
     @property
+    def is_done(self) -> bool:
+        """Finished, and not because it was cancelled."""
+        return self.is_finished and self.state != RunState.CANCELLED
+
+    @property
     def label(self) -> str:
         """Its state in words."""
         return str(RunState(self.state).label)

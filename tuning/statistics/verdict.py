@@ -112,6 +112,8 @@ def _baseline_best(analysis: Analysis) -> str:
 
 
 def _nothing(analysis: Analysis) -> str:
+    if not analysis.blocks:
+        return f"Nothing to compare: {analysis.baseline} has no figure."
     if not _others(analysis):
         return (
             f"Nothing to compare with {analysis.baseline}: "

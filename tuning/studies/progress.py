@@ -71,7 +71,7 @@ def study_progress(
     `with_leader`: False for who does not show it, which is cheaper with hundreds of runs.
     """
     slots = slot_states(study) if slots is None else slots
-    done = sum(slot.is_finished for slot in slots)
+    done = sum(slot.is_done for slot in slots)
     counted = StudyProgress(
         fraction=0.0,
         text="waiting for the host",

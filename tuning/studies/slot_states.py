@@ -70,6 +70,11 @@ class SlotState(NamedTuple):
         return self.state not in ACTIVE_RUN_STATES
 
     @property
+    def is_done(self) -> bool:
+        """Finished, and not because it was cancelled."""
+        return self.is_finished and self.state != RunState.CANCELLED
+
+    @property
     def wall_s(self) -> float | None:
         """Seconds from start to end; None while unknown."""
         if self.started_at is None or self.finished_at is None:

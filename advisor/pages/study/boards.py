@@ -118,7 +118,7 @@ class BoardSection:
     @property
     def blocks(self) -> int:
         """Blocks that have started."""
-        return len({slot.block for slot in self.board.slots if slot.run.is_finished})
+        return len({slot.block for slot in self.board.slots if slot.run.is_done})
 
     @property
     def disturbed(self) -> int:

@@ -89,6 +89,13 @@ def test_without_figures_of_others_nothing_is_compared() -> None:
     assert conclude(analyse([], BASE, ["a"])).kind is VerdictKind.NOTHING_TO_COMPARE
 
 
+def test_without_a_figure_of_the_baseline_nothing_is_compared() -> None:
+    runs = [Observation(BASE, 1, "no_start"), ok("a", 1, tpmP=100)]
+    verdict = conclude(analyse(runs, BASE))
+    assert verdict.kind is VerdictKind.NOTHING_TO_COMPARE
+    assert verdict.sentence == f"Nothing to compare: {BASE} has no figure."
+
+
 @pytest.mark.parametrize(
     ("metric", "words"),
     [
