@@ -65,6 +65,8 @@ def test_rough_duration(seconds: float, text: str) -> None:
 def test_megacycles_and_bytes() -> None:
     assert formatting.megacycles(28_640_000) == "28.6"
     assert formatting.megacycles(None) == formatting.ABSENT
+    assert formatting.kilobytes(41_300) == "41.3"
+    assert formatting.kilobytes(None) == formatting.ABSENT
     assert formatting.byte_size(41_300) == f"41.3{NB}kB"
     assert formatting.byte_size(512) == f"512{NB}B"
     assert formatting.byte_size(7e12) == f"7.0{NB}TB"

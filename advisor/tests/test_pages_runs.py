@@ -118,6 +118,17 @@ def test_every_figure_of_a_run_has_a_line_on_its_page() -> None:
     assert shown == figures | {"redo_mb_s"}
 
 
+def test_units_stand_beside_the_values_not_in_them() -> None:
+    shown = {field for _, lines in GROUPS for _, field, _, _ in lines}
+    lines = [
+        one for group in measures_of(Run(**dict.fromkeys(shown, 41_300))) for one in group.measures
+    ]
+    assert len(lines) == len(shown)
+    assert [one.value for one in lines if not re.fullmatch(r"[0-9,.]+", one.value)] == []
+    written = next(one for one in lines if one.name.startswith("Bytes written"))
+    assert (written.value, written.unit) == ("41.3", "kB")
+
+
 def test_figures_that_were_not_measured_have_no_line() -> None:
     run = Run(tpmP=6000.0, p95_ms=12.34, data_read_iops=None, failed=0)
     lines = [measure for group in measures_of(run) for measure in group.measures]

@@ -72,6 +72,11 @@ def megacycles(cycles: float | None) -> str:
     return ABSENT if cycles is None else significant(cycles / 1e6)
 
 
+def kilobytes(size: float | None) -> str:
+    """Bytes as kB, without the unit: 41300 -> 41.3."""
+    return ABSENT if size is None else significant(size / 1e3)
+
+
 def gigahertz(hertz: float | None) -> str:
     """A clock rate without the unit: 2450000000 -> 2.45."""
     return decimals(None if hertz is None else hertz / 1e9, 2)

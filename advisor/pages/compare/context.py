@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from advisor.pages.compare.choice import query_of
-from advisor.wording.formatting import byte_size, decimals, megacycles, significant
+from advisor.wording.formatting import decimals, kilobytes, megacycles, significant
 from advisor.wording.hosts import compared_memory
 from advisor.wording.spaces import knob_text
 from tuning.comparison.side_by_side import Figure, SideBySide
@@ -27,7 +27,7 @@ _WORDS: dict[str, tuple[str, str, Format, str]] = {
         "path-length",
     ),
     "host_path_length": ("Host path length", "Mcycles per New-Order", megacycles, "path-length"),
-    "bytes_written_per_new_order": ("Written", "per New-Order", byte_size, "bytes-written"),
+    "bytes_written_per_new_order": ("Written", "kB per New-Order", kilobytes, "bytes-written"),
     "cpu_user_pct": ("CPU, user", "% of all CPUs", decimals, "cpu-shares"),
     "cpu_sys_pct": ("CPU, system", "% of all CPUs", decimals, "cpu-shares"),
     "cpu_iowait_pct": ("CPU, I/O wait", "% of all CPUs", decimals, "cpu-shares"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from advisor.wording.formatting import byte_size, decimals, gigahertz, megacycles, significant
+from advisor.wording.formatting import decimals, gigahertz, kilobytes, megacycles, significant
 from benchmarks.models import Run
 
 
@@ -63,7 +63,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, Format, str], ...]], ...] = (
     (
         "Storage",
         (
-            ("Bytes written per New-Order", "bytes_written_per_new_order", byte_size, ""),
+            ("Bytes written per New-Order", "bytes_written_per_new_order", kilobytes, "kB"),
             ("Redo log written", "redo_mb_s", significant, "MB/s"),
             ("Data device, reads", "data_read_iops", significant, "IOPS"),
             ("Data device, writes", "data_write_iops", significant, "IOPS"),
