@@ -34,8 +34,12 @@ class WorkerLives(BenchmarkError, code="worker_lives"):
 
 
 def seen(unseen: timedelta = WORKER_UNSEEN) -> Q:
-    """The condition of hosts whose worker was seen lately, by the database's clock."""
-    return Q(worker_seen_at__gt=Now() - unseen)
+    """The condition of hosts whose worker was seen lately, by the database's clock.
+
+    If that was set back meanwhile, the worker was seen in its future until it reports again; one
+    that is gone does not.
+    """
+    return Q(worker_seen_at__gt=Now() - unseen, worker_seen_at__lt=Now() + unseen)
 
 
 def silent_hosts() -> QuerySet[Host]:

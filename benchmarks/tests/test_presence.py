@@ -105,6 +105,15 @@ def test_a_worker_in_another_container_is_waited_for_until_it_is_silent_for_long
     assert "waiting until it reports or is gone" in said[0]
 
 
+def test_a_worker_that_was_seen_in_the_future_only_is_gone(polls: list[float]) -> None:
+    """The database's clock was an hour ahead when it reported last, and was put right."""
+    us = this_process()
+    host = held_by(replace(us, boot="1" * 8), ago=-3600)
+    assert is_silent(host.pk)
+    taken, _ = join()
+    assert (taken, taken.worker, polls) == (host, claimant(), [])
+
+
 def test_a_worker_on_another_machine_that_reports_keeps_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
