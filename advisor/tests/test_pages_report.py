@@ -17,6 +17,7 @@ from django.urls import reverse
 from advisor.pages.report.paper import WIDTH, narrowed
 from advisor.tests import factories
 from advisor.tests.search_study import searching_study
+from benchmarks.models import Run
 from tuning.catalogue.costs import CostKind
 from tuning.export.comments import comment, item, labelled
 from tuning.models import Study, StudyState
@@ -194,13 +195,52 @@ def test_reports_without_a_result_say_why_and_unsafe_files_are_not_printed(
     )
     for slot in failed.slots.select_related("run__slot"):
         factories.fail(slot.run)
-    assert "Verdict No server started. Ranking" in words(admin_client, failed)
+    text = words(admin_client, failed)
+    assert " Failed. Measured 2026-11-21 09:30 to 2026-11-21 09:31 UTC on host" in text
+    assert "Verdict No server started. Nothing to compare with server-default: every other" in text
+    assert "(the server exited with status 1 before it answered)" in text
+    assert "Conditions" not in text, "there are none"
     assert "Not finished: what is known so far" in words(
         admin_client, factories.make_study(blocks=0)
     )
     unsafe = words(admin_client, factories.unsafe_study(blocks=1))
     assert "may lose data in a crash" in unsafe
     assert "innodb_doublewrite = OFF" not in unsafe
+
+
+def test_a_cancelled_study_says_by_whom_and_one_of_the_baseline_alone_asks_no_more(
+    admin_client: Client,
+) -> None:
+    facts: dict[str, Any] = {"reason": "cancelled by dba", "finished_at": factories.BEGIN}
+    study = factories.make_study(state=StudyState.CANCELLED, blocks=1, **facts)
+    assert " Cancelled by dba. Not begun on host db-host-1" in words(admin_client, study)
+    alone = words(admin_client, factories.measured_study(names=["server-default"], blocks=2))
+    assert "How fast is the baseline (template quick) on SATA SSD" in alone
+    assert "12 s measured? Seed" in alone
+
+
+def test_conditions_have_what_all_devices_share_once_and_the_rest_of_each(
+    admin_client: Client,
+) -> None:
+    devices = [
+        factories.make_device(kind=kind, data_dir=f"/srv/{kind}") for kind in ("hdd", "nvme")
+    ]
+    study = factories.measured_study(device=devices[0], others=devices[1:], blocks=1)
+    other = factories.FINGERPRINT | {"data_kind": "nvme", "data_model": "Micron 7450"}
+    Run.objects.filter(slot__study=study, device=devices[1]).update(fingerprint=other)
+    text = words(admin_client, study)
+    conditions = text[text.index("Conditions") : text.index("How to repeat it")]
+    assert conditions.count("AMD EPYC 7B13") == conditions.count("ext4") == 1
+    assert "data device: kind" not in conditions
+    assert "HDD at /srv/hdd SATA SSD, Samsung SSD 870 EVO 1TB" in conditions
+    assert "NVMe at /srv/nvme NVMe, Micron 7450" in conditions
+
+
+def test_an_ended_search_without_a_race_has_no_ranking(admin_client: Client) -> None:
+    study = searching_study(2)
+    Study.objects.update(state=StudyState.FINISHED, finished_at=factories.BEGIN)
+    study.refresh_from_db()
+    assert "Ranking" not in words(admin_client, study)
 
 
 def test_comments_of_the_file_are_wrapped_as_comments() -> None:

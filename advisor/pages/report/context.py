@@ -46,6 +46,8 @@ class ReportBoard:
 def report_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
     study = result.study
     begun = [one for one in result.boards if one.has_figures or study.is_finished]
+    if study.search is not None:  # what was not raced is not ranked
+        begun = [one for one in begun if one.slots]
     boards = begun[:MAX_BOARDS]
     most = max(MAX_ROWS // max(len(boards), 1), MIN_ROWS)
     cards = recommendation_cards(result, request)
@@ -101,7 +103,8 @@ def _instead(result: StudyResult, boards: Sequence[Board]) -> list[str]:
     """What is known without a recommendation, in sentences."""
     study = result.study
     if study.state == StudyState.FAILED and study.reason:
-        return [f"{study.reason[:1].upper()}{study.reason[1:].rstrip('.')}."]
+        why = f"{study.reason[:1].upper()}{study.reason[1:].rstrip('.')}."
+        return [why, *(board.all_failed for board in boards if board.all_failed)]
     if boards:
         return [board.for_advice.verdict.sentence for board in boards]
     searched = search_result(result)
@@ -127,11 +130,24 @@ def _board_title(board: Board, result: StudyResult) -> str:
 
 
 def _facts(result: StudyResult) -> list[tuple[str, str]]:
-    """Where it was measured, from one successful run."""
-    run = next((slot.run for slot in result.slots if slot.run.state == RunState.OK), None)
-    if run is None:
+    """Where it was measured, from one successful run of each device: first what they share."""
+    runs: dict[int, int] = {}
+    for slot in result.slots:
+        if slot.run.state == RunState.OK:
+            runs.setdefault(slot.device_id, slot.run_id)
+    found = Run.objects.only("fingerprint", "driver_version", "code_commit").in_bulk(runs.values())
+    if not found:
         return []
-    found = Run.objects.values_list("fingerprint", "driver_version", "code_commit").get(pk=run.pk)
-    fingerprint, driver, commit = found
-    facts = [("driver", driver), ("advisor", commit)] if commit else [("driver", driver)]
-    return [*facts, *fact_words(fingerprint)]
+    run, *others = (found[pk] for pk in runs.values())
+    shared = {
+        name: fact
+        for name, fact in run.fingerprint.items()
+        if all(other.fingerprint.get(name) == fact for other in others)
+    }
+    facts = [("driver", run.driver_version)]
+    facts += [("advisor", run.code_commit)] if run.code_commit else []
+    facts += fact_words(shared)
+    for device, pk in runs.items() if others else ():
+        own = {name: fact for name, fact in found[pk].fingerprint.items() if name not in shared}
+        facts.append((str(result.devices[device]), ", ".join(text for _, text in fact_words(own))))
+    return [(name, text) for name, text in facts if text]
