@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from advisor.charts.figure import Figure
 from advisor.charts.palette import GREY, ORANGE
 from advisor.charts.text import plain
-from advisor.wording.formatting import shortened
+from advisor.wording.formatting import kept_apart
 from tuning.results.boards import Board
 
 # The size of a name, as shares of the range of the points; more on paper than on the screen.
@@ -89,7 +89,7 @@ def pareto_figure(series: ParetoSeries) -> Figure:
     else:
         marker["color"] = GREY
     sides = _sides(points)
-    labels = [plain(shortened(point.candidate, MAX_NAME)) for point in points]
+    labels = [plain(one) for one in kept_apart([p.candidate for p in points], MAX_NAME)]
     names = [
         f"<b>{label}</b>" if point.is_front else label
         for label, point in zip(labels, points, strict=True)

@@ -104,3 +104,16 @@ def test_a_sign_stays_on_the_line_of_its_number() -> None:
     assert text.replace(NB, "_").replace(formatting.MINUS, "~") == (
         "tpmP ~10.3_% (~12.1_% to ~7.1_%), name-1 -2, sort -3"
     )
+
+
+def test_names_that_are_alike_at_both_ends_are_told_apart() -> None:
+    begin, end = "innodb-flush-neighbors-off-with-", "-and-redo-of-16-gb-on-nvme"
+    names = [f"{begin}io-capacity-{number}{end}" for number in ("200", "2000")]
+    assert len({formatting.shortened(name, 28) for name in names}) == 1
+    assert formatting.kept_apart(["short", *names], 28) == [
+        "short",
+        "…-200-and-redo-of-16-gb-on-…",
+        "…-2000-and-redo-of-16-gb-on…",
+    ]
+    usual = ["a" * 30, "b" * 30]
+    assert formatting.kept_apart(usual, 28) == [formatting.shortened(name, 28) for name in usual]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from benchmarks.storage.human import BEFORE_UNIT, human_bytes
 
@@ -119,6 +120,20 @@ def shortened(text: object, most: int) -> str:
     """At most so many characters: long names often differ at their end alone, so it is kept."""
     whole, end = str(text), most * 45 // 100
     return whole if len(whole) <= most else f"{whole[: most - 1 - end]}…{whole[-end:]}"
+
+
+def kept_apart(names: Sequence[str], most: int) -> list[str]:
+    """All `shortened`; where both ends are alike, with what only one of them has."""
+    cut = [shortened(name, most) for name in names]
+    if len(set(cut)) == len(set(names)):
+        return cut
+    columns = zip(*(name for name in names if len(name) > most), strict=False)
+    begin = max(sum(1 for _ in takewhile(lambda one: len(set(one)) == 1, columns)) - 4, 0)
+    end = begin + most - 2
+    return [
+        name if len(name) <= most else f"…{name[begin:end]}{'…' * (len(name) > end)}"
+        for name in names
+    ]
 
 
 def few_names(names: Sequence[str], most: int) -> str:

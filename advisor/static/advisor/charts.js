@@ -14,7 +14,8 @@
   // Characters of a name beside an axis, and of one in a legend, by the width of the chart in pixels.
   const room = (element) => (element.clientWidth < 480 ? 18 : 40);
   const legendRoom = (element) => (element.clientWidth < 480 ? 28 : 40);
-  const [MAX_LEVEL, MAX_UPRIGHT] = [8, 18]; // names side by side, and characters of each of more
+  const MAX_UPRIGHT = 18; // characters of each name below an axis where they do not fit side by side
+  const [MAX_ROWS, ON_PAPER] = [12, 11]; // rows with letters of that size in a chart on paper
   const drawn = new Map(); // chart element -> figure as fetched
   const known = new WeakSet(); // chart elements asked for at least once
 
@@ -34,6 +35,24 @@
     const end = text.includes("&") ? 0 : Math.floor(most * 0.45);
     return `${text.slice(0, most - 1 - end)}…${end ? text.slice(-end) : ""}`;
   }
+
+  // The same of all names of a chart: where both ends are alike, what only one of them has is kept.
+  function apart(names, most) {
+    const cut = names.map((text) => short(text, most));
+    const long = names.filter((text) => typeof text === "string" && text.length > most);
+    if (new Set(cut).size === new Set(names).size || long.some((text) => text.includes("&"))) return cut;
+    let same = 0;
+    while (same < long[0].length && long.every((text) => text[same] === long[0][same])) same += 1;
+    const from = Math.max(same - 4, 0);
+    const end = from + most - 2;
+    return names.map((text) =>
+      long.includes(text) ? `…${text.slice(from, end)}${text.length > end ? "…" : ""}` : text,
+    );
+  }
+
+  // A character takes about 7 pixels.
+  const fitsBelow = (names, place) =>
+    7 * names.length * Math.max(...names.map((text) => String(text).length)) < place.clientWidth;
 
   // A title longer than a phone is wide would be cut off at both ends.
   const wrapped = (text) => text.replace(/(.{1,38})(?:\s+|$)/g, "$1<br>").replace(/(<br>)+$/, "");
@@ -74,12 +93,14 @@
       styled[name] = { ...layout[name], ...axis };
       const labels = layout[name].ticktext;
       const isX = name.startsWith("x");
-      // Many names below an axis stand upright: long ones would leave the figure no height.
-      const most = isX && labels?.length > MAX_LEVEL ? MAX_UPRIGHT : room(place);
-      if (labels) styled[name].ticktext = labels.map((text) => short(text, most));
-      // As many rows as there are, in less height: on paper.
-      if (labels && place.dataset.chartHeight) styled[name].tickfont = { size: 8 };
+      // Names below an axis stand upright if they are too long: they would leave the figure no height.
+      const most = isX && labels && !fitsBelow(labels, place) ? MAX_UPRIGHT : room(place);
+      if (labels) styled[name].ticktext = apart(labels, most);
+      const isPaper = Boolean(place.dataset.chartHeight);
+      // As many rows as there are, in less height.
+      if (labels && isPaper) styled[name].tickfont = { size: labels.length > MAX_ROWS ? 8 : ON_PAPER };
       const title = layout[name].title?.text;
+      if (title && isPaper) styled[name].title = { ...layout[name].title, font: { size: ON_PAPER } };
       if (!title || !isX) continue;
       if (NARROW.matches || place.dataset.chartHeight || isCut(title, layout, place)) {
         styled[name].title = { ...layout[name].title, text: wrapped(title), font: { size: 11 } };
@@ -99,8 +120,10 @@
   }
 
   // A legend of long names would leave a narrow chart no room.
-  const named = (data, place) =>
-    data.map((trace) => ({ ...trace, name: short(trace.name, legendRoom(place)) }));
+  const named = (data, place) => {
+    const names = apart(data.map((trace) => trace.name), legendRoom(place));
+    return data.map((trace, at) => ({ ...trace, name: names[at] }));
+  };
 
   function draw(element, figure) {
     const isFirst = !drawn.has(element);
