@@ -146,7 +146,8 @@ def test_links_that_name_nothing_say_so(admin_client: Client) -> None:
     study = factories.measured_study(blocks=1, fails=["whitepaper-1"])
     failed = candidates(study)[1]
     text = shown(admin_client, failed, "run-999999", "<b>config", "run-" + "9" * 18, "x" * 5000)
-    assert f"{failed} has no successful run" in text
+    assert "whitepaper-1 of Quick comparison has no successful run" in text
+    assert "Nothing is chosen" not in text
     assert "run-999999 has no successful run" in text
     assert "<b>config not a name of a run" in text
     assert "x" * 61 not in text

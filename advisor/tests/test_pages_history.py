@@ -254,6 +254,20 @@ def test_of_more_studies_than_are_looked_at_the_newest_are_shown(
     assert [one.study.pk for one in config_history(config)] == newest[::-1]
 
 
+def test_of_many_results_of_a_config_the_newest_are_open(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("advisor.pages.config.views._OPEN_RESULTS", 2)
+    monkeypatch.setattr("advisor.pages.config.views.MAX_RESULTS", 3)
+    studies = weekly(factories.make_device(), factories.BEGIN, [6000.0] * 3)
+    config = studies[0].candidates.get().config_id
+    text = admin_client.get(reverse("config-detail", args=[config])).text
+    newest, older = text.split("<summary>1 older</summary>")
+    assert "The newest 3 results on 1 device" in newest
+    assert (newest.count('data-label="Last run"'), older.count('data-label="Last run"')) == (2, 1)
+    assert older.index("</details>") < older.index("Over time")
+
+
 def test_rows_of_a_config_are_text_and_have_the_days_of_the_time_zone(
     admin_client: Client,
 ) -> None:

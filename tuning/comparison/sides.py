@@ -89,10 +89,16 @@ def find_sides(tokens: Iterable[str]) -> Found:
         if named[3]:
             found = [side for side in found if side.token == token]
         if not found:
-            missing.append((token, "has no successful run"))
+            missing.append((_name_of(kind, pk) or token, "has no successful run"))
         sides += found
     unique = {side.token: side for side in sides}
     return Found(list(unique.values())[:MAX_SIDES], missing)
+
+
+def _name_of(kind: str, pk: int) -> str:
+    """Of a candidate that was not measured, with its study; "" for all else."""
+    row = Candidate.objects.filter(pk=pk).values_list("name", "study__name").first()
+    return f"{row[0]} of {row[1]}" if kind == "candidate" and row else ""
 
 
 def _slots() -> QuerySet[Slot]:

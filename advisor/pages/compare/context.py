@@ -34,14 +34,43 @@ _WORDS: dict[str, tuple[str, str, Format, str]] = {
     "data_read_iops": ("Data device, reads", "IOPS", significant, "iops"),
     "data_write_iops": ("Data device, writes", "IOPS", significant, "iops"),
 }
+_NO_SECONDS = "These runs have no figures of each second: they are deleted after a year."
+_NO_TIMES = "These runs were measured before response times were stored."
+_NOT_KNOWN = "These runs do not have this figure."
+# Key, title, what it is of, and why it may have no data.
 CHARTS = (
-    ("new_orders", "New-Orders over time", "Of each side the run nearest to its median."),
-    ("p95_ms", "p95 over time", "Of the New-Orders that ended in each second, in the same runs."),
-    ("cpu_busy_pct", "CPU over time", "User and system time of the whole host, in the same runs."),
-    ("latency", "How long New-Orders took", "All runs of a side together."),
-    ("cdf", "Share of New-Orders within a time", "Where a line crosses 95 % is its p95."),
-    ("path", "CPU cycles per New-Order", "Of the whole host, driver included; medians."),
-    ("bytes", "Bytes written per New-Order", "Medians over the runs."),
+    (
+        "new_orders",
+        "New-Orders over time",
+        "Of each side the run nearest to its median.",
+        _NO_SECONDS,
+    ),
+    (
+        "p95_ms",
+        "p95 over time",
+        "Of the New-Orders that ended in each second, in the same runs.",
+        _NO_SECONDS,
+    ),
+    (
+        "cpu_busy_pct",
+        "CPU over time",
+        "User and system time of the whole host, in the same runs.",
+        _NO_SECONDS,
+    ),
+    ("latency", "How long New-Orders took", "All runs of a side together.", _NO_TIMES),
+    (
+        "cdf",
+        "Share of New-Orders within a time",
+        "Where a line crosses 95 % is its p95.",
+        _NO_TIMES,
+    ),
+    (
+        "path",
+        "CPU cycles per New-Order",
+        "Of the whole host, driver included; medians.",
+        _NOT_KNOWN,
+    ),
+    ("bytes", "Bytes written per New-Order", "Medians over the runs.", _NOT_KNOWN),
 )
 
 
@@ -101,7 +130,8 @@ def differing_conditions(laid: SideBySide) -> list[tuple[str, list[str]]]:
 
 
 def charts_shown() -> list[dict[str, str]]:
-    return [{"key": key, "title": title, "note": note} for key, title, note in CHARTS]
+    names = ("key", "title", "note", "empty")
+    return [dict(zip(names, chart, strict=True)) for chart in CHARTS]
 
 
 def _cell(figure: Figure, form: Format) -> Cell:

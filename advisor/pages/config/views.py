@@ -14,8 +14,11 @@ from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.config.rows import result_rows
 from advisor.wording.spaces import knob_text
 from benchmarks.models import Config
-from tuning.comparison.config_history import ConfigResult, config_history
+from tuning.comparison.config_history import MAX_RESULTS, ConfigResult, config_history
 from tuning.comparison.device_comparison import names_on_hosts
+
+# The chart is below those that are open.
+_OPEN_RESULTS = 20
 
 
 @require_GET
@@ -27,7 +30,10 @@ def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "config": config,
         "knobs": [(name, knob_text(name, value)) for name, value in sorted(config.knobs.items())],
         "results": results,
-        "rows": result_rows(results, names),
+        "most": MAX_RESULTS,
+        "rows": result_rows(results[:_OPEN_RESULTS], names),
+        "older": result_rows(results[_OPEN_RESULTS:], names),
+        "older_count": len(results) - _OPEN_RESULTS,
         "names": list(dict.fromkeys(one.name for one in results)),
         "devices": len(names),
     }
