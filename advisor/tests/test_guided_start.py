@@ -285,6 +285,14 @@ def test_a_study_fills_in_the_form_to_change_and_run_again(admin_client: Client)
     assert "cannot be run again as it was" in words_of(answer.content.decode())
 
 
+def test_what_cannot_be_run_again_says_why_before_anything_is_typed(admin_client: Client) -> None:
+    study = factories.measured_study(blocks=1)
+    text = words_of(page(admin_client, f"?again={study.pk}"))
+    assert "It cannot be run again as it was: " in text
+    assert "tpcc-mysql" in text[text.index("as it was: ") :][:200]
+    assert "No host can measure yet" not in text
+
+
 def test_a_search_is_asked_for_again_with_its_limits_and_bounds() -> None:
     search = SearchRequest(
         knobs=4,

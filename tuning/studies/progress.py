@@ -41,6 +41,7 @@ class StudyProgress:
     `runs_to_confirm` of the runs in `runs_total` are only measured for a winner.
     `takes_apart`: whether a variant of the winner is measured, or the winner beside it.
     `waits_for`: what keeps a study that has begun from going on, though nobody paused it; or "".
+    `absent`: why its host is not heard of or takes no work while a job of the study is under way.
     `leader`: which config leads the blocks so far, None while none is ahead of the baseline.
     """
 
@@ -61,6 +62,7 @@ class StudyProgress:
     takes_apart: bool = False
     leader: Leader | None = None
     waits_for: str = ""
+    absent: str = ""
 
 
 def study_progress(
@@ -91,7 +93,8 @@ def study_progress(
         return progress
     text = f"waiting: {why}" if why else pause_text(study)
     if is_under_way(study):
-        return replace(progress, text=f"{progress.text}; {text}", eta_s=None)
+        text = f"{progress.text}; {text}"
+        return replace(progress, text=text, eta_s=None, absent=absence_text(study.host))
     return replace(progress, text=text, eta_s=None, waits_for=why if study.has_begun else "")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -60,7 +59,10 @@ _DEPEND_ON_THE_HOST = (
 
 @dataclass
 class _Answer:
-    """What the page shows beside the form. `problems` are those that no check below shows."""
+    """What the page shows beside the form. `problems` are those that no check below shows.
+
+    `unknown`: why there are no `outlooks` of the study that is to be run again.
+    """
 
     configs: list[ConfigText] = field(default_factory=list)
     config_errors: list[str] = field(default_factory=list)
@@ -72,6 +74,7 @@ class _Answer:
     shows_space: bool = False
     typed: dict[str, list[PathAnswer]] = field(default_factory=dict)
     outlooks: list[Outlook] = field(default_factory=list)
+    unknown: str = ""
     again: Study | None = None
     found: SearchHere | None = None
 
@@ -247,8 +250,13 @@ def _again_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpRes
     asked.setlist("host", initial["host"])
     form = NewStudyForm(templates=templates, hosts=chosen_hosts(asked), initial=initial)
     answer = _Answer(configs=files_of(study), again=study)
-    with suppress(TuningError, BenchmarkError):  # said as soon as something is typed
+    try:
         answer.outlooks = [outlook(request_again(study))]
+    except (
+        TuningError,
+        BenchmarkError,
+    ) as error:  # beside its field as soon as something is typed
+        answer.unknown = str(error)
     return _page(request, form, answer)
 
 
