@@ -151,9 +151,8 @@ def _has_much(host: Host) -> None:
         update={"directories": directories, "default_directory": directories[0].path}
     )
     with_inventory(host, found)
-    # Still there when the pictures are taken.
-    soon = timezone.now() + timedelta(hours=2)
-    Host.objects.filter(pk=host.pk).update(worker_seen_at=soon, inspected_at=timezone.now())
+    now = timezone.now()
+    Host.objects.filter(pk=host.pk).update(worker_seen_at=now, inspected_at=now)
 
 
 def _gates(host: Host) -> None:

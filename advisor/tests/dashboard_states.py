@@ -98,7 +98,7 @@ def fill_fleet() -> dict[str, str]:
     _host("db-5", retired_at=now, retired_by="dba", retire_reason="sold")
     silent = _host("db-6", seen_at=now - timedelta(hours=7))
     driver = _host("load-1", servers=())
-    Host.objects.create(name="db-8", worker_seen_at=now + timedelta(hours=2))
+    Host.objects.create(name="db-8", worker_seen_at=now)
     elsewhere = _host(
         "db-9 (imported)",
         retired_at=now,
@@ -138,14 +138,14 @@ def _probe(device: Device, state: JobState, **values: Any) -> Probe:
 
 
 def _host(name: str, *, seen_at: datetime | None = None, servers: Any = None, **row: Any) -> Host:
-    """With a worker and an inventory; it is seen when the pictures are taken unless `seen_at`."""
+    """With a worker and an inventory; it was seen just now unless `seen_at`."""
     more = {} if servers is None else {"servers": servers}
     place = directory_elsewhere(Path("/srv/mysql"), 1, DeviceKind.NVME)
     found = made_up_host(name=name, **more).model_copy(
         update={"directories": (place,), "default_directory": place.path}
     )
     host = with_inventory(factories.make_host(name), found)
-    seen = seen_at or timezone.now() + timedelta(hours=2)
+    seen = seen_at or timezone.now()
     Host.objects.filter(pk=host.pk).update(worker_seen_at=seen, inspected_at=seen, **row)
     host.refresh_from_db()
     return host

@@ -19,6 +19,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +122,7 @@ def _take_for_docs(folder: Path) -> None:
         for place, picture in enumerate(pictures()):
             if not place:
                 _log_in(page, USER)
+            _report_workers()
             page.goto(f"http://127.0.0.1:{PORT}{picture.address}")
             page.wait_for_load_state("load")
             page.wait_for_timeout(1500)
@@ -165,7 +167,19 @@ def _take_all(browser: Any, shots: list[Shot], folder: Path, theme: str, width: 
         context.close()
 
 
+def _report_workers() -> None:
+    """The workers that are there report, as if they ran: those seen within an hour."""
+    from django.utils import timezone
+
+    from benchmarks.models import Host
+
+    now = timezone.now()
+    there = Host.objects.filter(worker_seen_at__gt=now - timedelta(hours=1))
+    there.update(worker_seen_at=now)
+
+
 def _take_one(page: Any, shot: Shot, folder: Path, theme: str, width: int) -> None:
+    _report_workers()
     if shot.html:
         page.route(
             "**" + shot.address,
