@@ -21,6 +21,7 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from itertools import accumulate, compress
+from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
@@ -329,6 +330,8 @@ def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
     for kinds, share in ((_WAITING, _WAITED), (_COMPUTING, 1.0)):
         there = {name: group for name, group in groups.items() if _kind(group[0]) in kinds}
         lengths = {n: sum(seconds[_kind(item)] for item in group) for n, group in there.items()}
+        if kinds is _COMPUTING:
+            lengths = dict(sorted(lengths.items(), key=itemgetter(1), reverse=True))
         begins = accumulate(lengths.values(), initial=0.0)
         turns |= {
             name: share * begin / sum(lengths.values())
