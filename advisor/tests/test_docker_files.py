@@ -21,6 +21,8 @@ from typing import Any
 import pytest
 import redis
 import yaml
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DOCKER = REPOSITORY / "docker"
@@ -163,7 +165,7 @@ def dashboard(status: int, name: str) -> Iterator[int]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield server.server_address[1]
@@ -323,7 +325,9 @@ def test_redis_keeps_its_messages_and_asks_for_the_password(tmp_path: Path) -> N
         deadline = time.monotonic() + 10
         while not socket.exists() and time.monotonic() < deadline:
             time.sleep(0.05)
-        stranger = redis.Redis(unix_socket_path=str(socket))
+        # Without one the client tries three times more, seconds apart.
+        once = Retry(NoBackoff(), 0)
+        stranger = redis.Redis(unix_socket_path=str(socket), retry=once)
         with stranger, pytest.raises(redis.AuthenticationError):
             stranger.ping()
         with redis.Redis(unix_socket_path=str(socket), password="made-up") as client:

@@ -26,6 +26,7 @@ def test_copies_have_what_the_original_imported_and_their_own_input_and_output(
     monkeypatch.delenv("DJANGO_SETTINGS_MODULE", raising=False)  # it takes a second
     for name in [name for name in os.environ if name.startswith("PYTEST_")]:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # half of one
     (tmp_path / "test_imported.py").write_text("def test(): pass")
     (tmp_path / "test_broken.py").write_text("import no_such_module")
     path = str(tmp_path / "asked")
