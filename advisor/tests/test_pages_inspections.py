@@ -142,3 +142,5 @@ def test_a_host_looks_again_and_its_page_shows_what_it_found(
     Host.objects.update(retired_at=timezone.now())
     answer = admin_client.post(address, follow=True)
     assert "The host was not asked: " in answer.content.decode()
+    for offer in ("Inspect host again", ">Register</a>", "Studies on this host choose"):
+        assert offer not in answer.content.decode()

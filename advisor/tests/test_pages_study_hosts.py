@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -55,6 +56,19 @@ def test_with_one_host_there_is_nothing_to_choose(admin_client: Client) -> None:
     assert 'value="/usr/sbin/mysqld">MySQL 9.7.4</option>' in text
     Host.objects.filter(pk=host.pk).update(drained_at=timezone.now())
     assert "The study waits until it takes work again." in text_of(admin_client, NEW)
+
+
+def test_a_host_whose_worker_is_gone_is_said_to_be_silent(
+    admin_client: Client, hosts: None
+) -> None:
+    Host.objects.filter(name="one").update(worker_seen_at="2026-11-21T09:30Z")
+    Host.objects.filter(name="two").update(worker_seen_at=Now())
+    text = text_of(admin_client, f"{NEW}?host=one")
+    assert re.findall(
+        r'value="(\w+)"[^>]*><span class="wraps">\w+ <span class="badge warn">(\w+)', text
+    ) == [("one", "silent")]
+    assert "Host one has not been seen since 2026-11-21 09:30:00 UTC. The study waits" in text
+    assert "The study waits" not in text_of(admin_client, f"{NEW}?host=two")
 
 
 def test_the_form_offers_what_the_chosen_hosts_have(

@@ -190,14 +190,14 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
     def host_choice(self) -> FilteredChoice:
         """A checkbox for each host."""
         ticked = self["host"].value() or ()
-        return self.hosts.boxes("host", self.hosts.known, ticked, says_drained=True)
+        return self.hosts.boxes("host", self.hosts.known, ticked, says_idle=True)
 
     @property
     def load_host_choice(self) -> FilteredChoice:
         """A checkbox for each host that is not chosen to be measured."""
         others = [host for host in self.hosts.known if host.name not in self.hosts.names]
         ticked = self["load_host"].value() or ()
-        return self.hosts.boxes("load_host", others, ticked, says_drained=False)
+        return self.hosts.boxes("load_host", others, ticked, says_idle=False)
 
     @property
     def searches(self) -> bool:

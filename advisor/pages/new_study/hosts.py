@@ -15,11 +15,13 @@ from advisor.pages.fleet.fields import host_boxes
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
+from benchmarks.jobs.presence import silent_hosts
 from benchmarks.models import Device, Host
 from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.target import ServerTraits
 from tuning.errors import TuningError
 from tuning.results.known_hosts import hosts
+from tuning.studies.absence import silence_text
 from tuning.studies.draining import drain_text
 from tuning.studies.hosts import host_for
 
@@ -31,15 +33,17 @@ FINDS = ("find_host", "find_devices", "find_load_host")
 class ChosenHosts:
     """All hosts, and those of this form; none of the latter where no worker ever ran.
 
-    `finds`: by the name of a filter what its list is to be shortened to.
+    `finds`: by the name of a filter what its list is to be shortened to. `silent`: the ids of
+    those whose worker is not heard of any more.
     """
 
     known: Sequence[Host]
     chosen: Sequence[Host]
     finds: Mapping[str, str] = field(default_factory=dict)
+    silent: Collection[int] = ()
 
     def boxes(
-        self, name: str, offered: Sequence[Host], ticked: Collection[str], *, says_drained: bool
+        self, name: str, offered: Sequence[Host], ticked: Collection[str], *, says_idle: bool
     ) -> FilteredChoice:
         """A checkbox of the field for each of them, as far as its filter has it."""
         find = self.finds.get(f"find_{name}", "")
@@ -47,7 +51,7 @@ class ChosenHosts:
         if find:
             found &= set(with_words(hosts(), find, ["name"]).values_list("name", flat=True))
         shown = [
-            (one.name, "drained" if says_drained and one.is_drained else "")
+            (one.name, self._idle(one) if says_idle else "")
             for one in offered
             if one.name in found or one.name in ticked
         ]
@@ -113,7 +117,15 @@ class ChosenHosts:
     @property
     def notes(self) -> list[str]:
         """Why a study would have to wait, in sentences without full stops."""
-        return [drain_text(host) for host in self.chosen if host.is_drained]
+        return [
+            drain_text(host) if host.is_drained else silence_text(host)
+            for host in self.chosen
+            if self._idle(host)
+        ]
+
+    def _idle(self, host: Host) -> str:
+        """Why it begins nothing, in a word."""
+        return "drained" if host.is_drained else "silent" if host.pk in self.silent else ""
 
     @staticmethod
     def _throttle_problem(inventory: HostInventory) -> str:
@@ -131,7 +143,8 @@ def chosen_hosts(asked: QueryDict) -> ChosenHosts:
     chosen = [host for host in known if host.name in named]
     ids = [host.pk for host in chosen or _usual(known, asked.get("device", ""))]
     finds = {name: text_asked(asked, name) for name in FINDS}
-    return ChosenHosts(known, list(hosts().filter(pk__in=ids)), finds)
+    silent = silent_hosts().exclude(worker_seen_at=None).values_list("pk", flat=True)
+    return ChosenHosts(known, list(hosts().filter(pk__in=ids)), finds, frozenset(silent))
 
 
 def _usual(known: Sequence[Host], device: str) -> list[Host]:
