@@ -94,7 +94,7 @@ def fill_fleet() -> dict[str, str]:
         "db-4", drained_at=now, drained_by="dba", drain_reason="new memory is being built in"
     )
     waiting = factories.make_device(host=drained, data_dir="/srv/four")
-    factories.make_study(name="Waits for a drained host", device=waiting, blocks=1)
+    queued = factories.make_study(name="Waits for a drained host", device=waiting, blocks=1)
     _host("db-5", retired_at=now, retired_by="dba", retire_reason="sold")
     silent = _host("db-6", seen_at=now - timedelta(hours=7))
     driver = _host("load-1", servers=())
@@ -112,6 +112,7 @@ def fill_fleet() -> dict[str, str]:
         "host-silent": _page("host-detail", silent),
         "host-driver": _page("host-detail", driver),
         "study-imported": _page("study-detail", imported),
+        "study-queued": _page("study-detail", queued),
         "device-imported": _page("device-detail", there),
         "studies-of-host": f"{reverse('study-list')}?host=db-4",
     }

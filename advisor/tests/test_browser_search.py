@@ -183,7 +183,10 @@ def test_a_search_that_has_just_begun_says_so(visitor: Visitor) -> None:
         visitor.open(address(study))
         page = visitor.page
         expect(page.get_by_text("No config has been measured yet.")).to_be_visible()
-        expect(page.get_by_text("The chart appears after").first).to_be_visible()
+        expect(
+            page.get_by_text("when the baseline and a config have been measured")
+        ).to_be_visible()
+        expect(page.locator("[data-chart^=search]")).to_have_count(0)
         expect(page.get_by_role("button", name="Conclude now")).to_have_count(0)
         assert set(visitor.overflow().values()) == {0}
         assert visitor.complaints == []

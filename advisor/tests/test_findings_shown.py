@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from html import unescape
 from unittest.mock import Mock
 
 import pytest
@@ -112,7 +113,16 @@ def test_an_emulated_device_is_of_the_kind_it_stands_for(browser: Client) -> Non
 def test_before_the_first_block_nothing_is_decided(browser: Client) -> None:
     html = page_of(browser, claimed.claimed_study(NVME, done=0))
     assert "6 not decided." in html
-    assert 'data-chart="findings"' in html
+    assert 'data-chart="findings"' not in html
+
+
+def test_the_chart_comes_with_the_first_figures(browser: Client) -> None:
+    study = claimed.claimed_study(NVME, done=0)
+    [address] = re.findall(r'hx-get="([^"]+)"', page_of(browser, study))
+    claimed.finish_all(study, claimed.AS_PUBLISHED)
+    answer = browser.get(unescape(address)).content.decode()
+    assert '<div id="findings-chart" hx-swap-oob="true">' in answer
+    assert 'data-chart="findings"' in answer
 
 
 def test_a_study_that_ended_without_figures_has_no_empty_chart(browser: Client) -> None:

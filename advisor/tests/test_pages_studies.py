@@ -28,6 +28,10 @@ def page(client: Client, study: Study) -> str:
     return client.get(reverse("study-detail", args=[study.pk])).content.decode()
 
 
+def unescaped(text: str) -> str:
+    return html.unescape(text).replace("\xa0", " ")
+
+
 def running_study() -> Study:
     """The fourth of nine runs is being measured."""
     study = factories.make_study(
@@ -59,13 +63,112 @@ def test_the_list_shows_the_newest_study_first_with_what_it_found(admin_client: 
     assert "0 so far" in text  # a block is queued when the one before it has ended
 
 
-def test_a_study_that_waits_says_nothing_of_what_could_not_be_compared(
+EMPTY_PARTS = ("data-chart", "Rank by", "board-", '<table class="ranking"', "No run has a result")
+THERE_WHEN = (
+    "The first figures, in a table and in charts, are on this page when that run has ended."
+)
+
+
+def test_a_study_that_waits_says_what_comes_and_shows_nothing_empty(
     admin_client: Client,
 ) -> None:
-    text = page(admin_client, factories.make_study(blocks=1))
+    study = factories.make_study(blocks=1)
+    first = study.slots.get(order=1).candidate.name
+    text = page(admin_client, study)
+    assert (
+        "<p>The host loads the dataset and tries each config on the server; then "
+        f"{first} is measured, for 12\xa0s after 5\xa0s of warm-up. {THERE_WHEN}</p>"
+    ) in text
+    for part in (*EMPTY_PARTS, "Answer so far", "could be compared"):
+        assert part not in text, part
+    # Slots may be made when the host has begun.
+    without = page(admin_client, factories.make_study(blocks=0))
+    assert "then the first config is measured. The first figures" in without
+    Study.objects.filter(pk=study.pk).update(state=StudyState.RUNNING)
+    factories.begin(study)
+    assert f"<p>{first[:1].upper()}{first[1:]} is measured, for 12" in page(admin_client, study)
+
+
+def test_the_first_run_brings_ranking_filter_and_charts_to_an_open_page(
+    admin_client: Client,
+) -> None:
+    study = factories.make_study(state=StudyState.RUNNING, blocks=1)
+    run = factories.begin(study)
+    assert run is not None
+    [address] = re.findall(r'hx-get="([^"]+)"', page(admin_client, study))
+    unchanged = admin_client.get(html.unescape(address)).content.decode()
+    assert "study-rankings" not in unchanged
+    factories.finish(run)
+    answer = admin_client.get(html.unescape(address))
+    text = answer.content.decode()
+    assert "HX-Refresh" not in answer.headers
+    rankings = text.partition('id="study-rankings"')[2].partition('id="study-extend"')[0]
+    for part in (
+        "Rank by",
+        'id="only_names"',
+        "Ranking</h2>",
+        "-intervals",
+        '<table class="ranking"',
+    ):
+        assert part in rankings, part
+    # What stands in it is not swapped once more, by itself.
+    assert rankings.count("hx-swap-oob") == 1
+    assert "First figures" not in text
+    assert THERE_WHEN not in text
+    [after] = re.findall(r'hx-get="([^"]+)"', text)
+    second = factories.begin(study)
+    assert second is not None
+    factories.finish(second)
+    text = admin_client.get(html.unescape(after)).content.decode()
+    assert "study-rankings" not in text, "charts that are drawn would be drawn again"
+    assert 'id="board-' in text
+
+
+def test_a_ranking_without_figures_gets_its_charts_with_the_first_one(
+    admin_client: Client,
+) -> None:
+    study = factories.make_study(state=StudyState.RUNNING, blocks=1)
+    run = factories.begin(study)
+    assert run is not None
+    factories.fail(run)
+    text = page(admin_client, study)
     assert "No run has a result yet." in text
-    assert "Answer so far" not in text
-    assert "could be compared" not in text
+    assert "data-chart" not in text
+    [address] = re.findall(r'hx-get="([^"]+)"', text)
+    run = factories.begin(study)
+    assert run is not None
+    factories.finish(run)
+    text = admin_client.get(html.unescape(address)).content.decode()
+    assert "-intervals" in block(text, "study-rankings")
+
+
+@pytest.mark.long
+def test_the_verdict_of_one_ranking_is_said_once(admin_client: Client) -> None:
+    study = factories.raced_study()
+    [found] = study.recommendations.all()
+    [board] = StudyResult(study).boards
+    sentence = board.for_advice.verdict.sentence
+    assert sentence in found.verdict
+    text = unescaped(page(admin_client, study))
+    assert text.count(sentence) == text.count(found.verdict) == 1
+    assert text.index(sentence) < text.index("Ranking</h2>")
+    # The sentence by another metric is another one.
+    by_p95 = admin_client.get(reverse("study-detail", args=[study.pk]), {"by": "p95_ms"})
+    assert "By p95" in by_p95.content.decode()
+    under_way = running_study()
+    [board] = StudyResult(under_way).boards
+    sentence = board.for_advice.verdict.sentence
+    text = unescaped(page(admin_client, under_way))
+    assert text.count(sentence) == 1
+    assert text.index(sentence) < text.index("Ranking</h2>")
+
+
+def test_of_several_rankings_each_says_its_verdict(admin_client: Client) -> None:
+    workloads = [factories.make_workload(connections=number) for number in (8, 32)]
+    study = factories.measured_study(workloads=workloads, blocks=2)
+    text = unescaped(page(admin_client, study))
+    for board in StudyResult(study).boards:
+        assert f'<p class="conclusion">{board.for_advice.verdict.sentence}</p>' in text
 
 
 @pytest.mark.long
@@ -183,7 +286,20 @@ def test_a_study_that_failed_says_why(admin_client: Client) -> None:
     assert "no space left after 3 of 10 warehouses" in text
     assert "disk_full" in text
     assert "Aborting" in text
-    assert "so there is no data for this chart" in text
+    for part in (*EMPTY_PARTS, "First figures"):
+        assert part not in text, part
+
+
+def test_of_a_study_whose_runs_all_failed_one_box_says_that_nothing_is_drawn(
+    admin_client: Client,
+) -> None:
+    study = factories.make_study(state=StudyState.RUNNING, blocks=1)
+    run = factories.begin(study)
+    assert run is not None
+    factories.fail(run)
+    Study.objects.filter(pk=study.pk).update(state=StudyState.CANCELLED)
+    text = page(admin_client, study)
+    assert text.count("No run succeeded, so there is no data for this chart.") == 1
 
 
 def test_names_and_logs_are_text_never_markup(admin_client: Client) -> None:
@@ -200,7 +316,7 @@ def test_names_and_logs_are_text_never_markup(admin_client: Client) -> None:
 
 def test_one_board_for_each_number_of_connections(admin_client: Client) -> None:
     workloads = [factories.make_workload(connections=number) for number in (8, 32)]
-    study = factories.make_study(workloads=workloads, blocks=1)
+    study = factories.measured_study(workloads=workloads, blocks=1)
     text = page(admin_client, study)
     assert "Ranking: 8 connections" in text
     assert "Ranking: 32 connections" in text
@@ -365,6 +481,9 @@ def test_a_refused_candidate_is_said_once_with_its_log_not_as_failed_runs(
     admin_client: Client,
 ) -> None:
     study = factories.gate(factories.make_study(state=StudyState.RUNNING))
+    run = factories.begin(study)
+    assert run is not None
+    factories.finish(run)
     text = page(admin_client, study)
     refused = study.candidates.exclude(refusal="").get()
     assert "Refused by the server, so not measured" in text
@@ -382,7 +501,10 @@ def test_a_refused_candidate_is_said_once_with_its_log_not_as_failed_runs(
 def test_a_duplicate_is_shown_below_the_one_that_was_measured_for_both(
     admin_client: Client,
 ) -> None:
-    study = factories.gate(factories.make_study())
+    study = factories.gate(factories.make_study(state=StudyState.RUNNING))
+    run = factories.begin(study)
+    assert run is not None
+    factories.finish(run)
     text = page(admin_client, study)
     assert "Same effective values as whitepaper-1, so measured once" in text
     board = text[text.index("board-") : text.index("Candidates</h2>")]

@@ -96,25 +96,28 @@ def test_the_page_says_what_is_tried_now_and_why(begun: Study, admin_client: Cli
     assert "search-now" not in page(admin_client, begun)
 
 
-def test_an_open_page_follows_a_search_and_reloads_for_the_race(
+def test_an_open_page_follows_a_search_and_gets_the_ranking_of_the_race(
     begun: Study, admin_client: Client
 ) -> None:
     measure = noisy({"5000": 1.3})
     while not begun.slots.filter(run__state=RunState.OK).exists():
         step(begun, measure)
-    answer = admin_client.get(f"/studies/{begun.pk}/live/?seen=old&places=0")
+    answer = admin_client.get(f"/studies/{begun.pk}/live/?seen=old&parts=0")
     html = answer.content.decode()
     assert '<div id="study-search" hx-swap-oob="true">' in html
     assert "search-tried" in html
     assert "Search, round 1:" in html or "between two runs" in html.lower()
-    assert "HX-Refresh" not in answer.headers
+    assert "board-" not in html
     while not begun.slots.filter(purpose=SlotPurpose.BLOCK).exists():
         step(begun, measure)
-    answer = admin_client.get(f"/studies/{begun.pk}/live/?seen=old&places=1")
-    assert "HX-Refresh" not in answer.headers
+    [there] = re.findall(r"parts=(\d+)", page(admin_client, begun))
+    answer = admin_client.get(f"/studies/{begun.pk}/live/?seen=old&parts={there}")
+    assert "study-rankings" not in answer.content.decode()
     # The page that was loaded before has no place for the ranking.
-    answer = admin_client.get(f"/studies/{begun.pk}/live/?seen=old&places=0")
-    assert answer.headers["HX-Refresh"] == "true"
+    answer = admin_client.get(f"/studies/{begun.pk}/live/?seen=old&parts={int(there) - 1}")
+    rankings = answer.content.decode().partition('<div id="study-rankings" hx-swap-oob="true">')[2]
+    assert 'id="board-' in rankings
+    assert "search-charts-title" in rankings
     while not begun.slots.filter(purpose=SlotPurpose.CONFIRMATION).exists():
         step(begun, measure)
     html = admin_client.get(f"/studies/{begun.pk}/live/").content.decode()

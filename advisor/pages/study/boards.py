@@ -62,8 +62,9 @@ class BoardRow:
 class BoardSection:
     """A board with the name of its place in the page, by the metric that was chosen.
 
-    `shows_durability` says whether its class is shown: always below D0. `left` is the number of
-    candidates that the filter hides. `apart` is what taking its winner apart found so far. `head`
+    `shows_durability` says whether its class is shown: always below D0. `is_said_above`: whether
+    the answer on top of the page is its verdict. `left` is the number of candidates that the
+    filter hides. `apart` is what taking its winner apart found so far. `head`
     and `table_rows` are its table (`ranking_table`).
     """
 
@@ -73,6 +74,7 @@ class BoardSection:
     choice: BoardChoice
     rows: list[BoardRow]
     shows_durability: bool
+    is_said_above: bool = False
     left: int = 0
     apart: TakenApart | None = None
     head: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from advisor.pages.study.candidates import candidate_details, details_of
 from advisor.pages.study.device_matrix import device_matrices
 from advisor.pages.study.events import events_context
 from advisor.pages.study.extend import ExtendForm
+from advisor.pages.study.first_figures import first_figures, has_begun
 from advisor.pages.study.ranking_table import ranking_head, ranking_rows
 from advisor.pages.study.run_rows import run_rows
 from advisor.pages.study.search import search_view
@@ -26,7 +27,7 @@ from advisor.shared_results import SharedResult, shared_result
 from advisor.wording.findings import source_findings
 from advisor.wording.words import devices_to_name
 from benchmarks.models import RunState
-from tuning.models import RANKED_PURPOSES, SlotPurpose, Study
+from tuning.models import SlotPurpose, Study
 from tuning.results.evidence import traits_of
 from tuning.results.live_run import LiveRun, live_run
 from tuning.results.proportion import proportion_text
@@ -34,6 +35,7 @@ from tuning.results.run_list import log_tails
 from tuning.results.slot_rows import SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import FULL_NAMES
+from tuning.statistics.data import Metric
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
 from tuning.studies.draining import drain_text
@@ -87,7 +89,6 @@ def _live(
         "progress": progress,
         "percent": round(progress.fraction * 100),
         "stamp": results_stamp(study, slots),
-        "places": result_places(slots),
         "choice": choice,
         "took_s": _took_s(study),
         "pause": pause_text(study),
@@ -134,7 +135,8 @@ def cards_context(shared: SharedResult, request: HttpRequest) -> dict[str, Any]:
 def results_context(shared: SharedResult, choice: BoardChoice) -> dict[str, Any]:
     """The part that changes only when a run or the study has ended.
 
-    What may have a line for each of hundreds of runs or configs comes as HTML.
+    What may have a line for each of hundreds of runs or configs comes as HTML. `parts` is another
+    number when there are more rankings or charts than before.
     """
     made = shared.made(("results", choice), lambda result: _results(result, choice))
     tables = shared.made("tables", lambda result: _tables(result, made))
@@ -170,16 +172,28 @@ def _results(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
     search = search_view(result)
     if search is not None:  # until it races there is nothing to rank
         views = [view for view in views if view.board.slots]
+    verdicts, findings = verdict_of_study(result, views), source_findings(result)
+    if not has_begun(result):
+        views = []
+    is_said_above = bool(verdicts) and len(views) == 1 and choice.metric is Metric.TPMP
+    figures = [*(view.board for view in views), *filter(None, (search, findings))]
     return {
         "boards": [
-            replace(view, head=ranking_head(view, study.pk), table_rows=ranking_rows(view, study))
+            replace(
+                view,
+                head=ranking_head(view, study.pk),
+                table_rows=ranking_rows(view, study),
+                is_said_above=is_said_above,
+            )
             for view in views
         ],
+        "parts": len(views) + sum(one.has_figures for one in figures),
+        "first_figures": first_figures(result),
         "long_boards": sum(len(view.rows) for view in views) > MAX_OPEN_ROWS,
         "search": search,
         "search_metric": FULL_NAMES[result.aim.objective],
-        "findings": source_findings(result),
-        "verdicts": verdict_of_study(result, views),
+        "findings": findings,
+        "verdicts": verdicts,
         "quality": result.data_quality,
         "matrices": device_matrices(result),
         "proportions": list(
@@ -223,16 +237,6 @@ def stamp_at(study: Study, look: Look) -> str:
 def _stamp(study: Study, newest: int | None, ended: int) -> str:
     state = "paused" if study.is_paused else study.state
     return f"{state}.{newest}.{ended}.{study.conclusions}"
-
-
-def result_places(slots: Iterable[SlotState]) -> int:
-    """Changes when a board is added or renamed.
-
-    Only a full page has a section for each board: a swap fills the sections that exist. Devices
-    are measured one after the other, so their boards appear one by one.
-    """
-    ranked = (slot for slot in slots if slot.purpose in RANKED_PURPOSES)
-    return len({(*slot.place, slot.durability) for slot in ranked})
 
 
 def _may_conclude(study: Study, slots: Sequence[SlotState]) -> bool:

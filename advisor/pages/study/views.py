@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
-from django_htmx.http import HttpResponseClientRefresh, reswap, trigger_client_event
+from django_htmx.http import reswap, trigger_client_event
 
 from advisor.charts.boards import board_figures, run_figures
 from advisor.charts.findings import findings_figure, findings_series
@@ -101,8 +101,8 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     """The response to htmx every two seconds while the study is active.
 
     It includes the results, to be swapped out of band, only if `seen` is not their stamp. A page
-    without a section for a board that has started since is told to reload, one that shows all of
-    it already gets nothing.
+    with fewer rankings or charts than there are now (`parts`) gets all of them, one that shows all
+    of it already gets nothing.
     """
     look = look_at(pk)
     if request.GET.get("glance") == look.word:
@@ -121,14 +121,15 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     study: Study = context["study"]
     if not study.is_finished:
         context |= now_context(live_run(pk))  # that of this second
-    if request.GET.get("places", "") not in ("", str(context["places"])):
-        return HttpResponseClientRefresh()
-    changed = seen != context["stamp"]
+    changed, parts = seen != context["stamp"], request.GET.get("parts", "")
     if changed:
         # What ended since the look is in the stamp: results from before it would stay.
         as_seen = look if context["stamp"] == stamp_at(study, look) else None
         shared = shared or shared_result(study, as_seen)
         context |= results_context(shared, choice) | cards_context(shared, request)
+        context["swaps_parts"] = parts not in ("", str(context["parts"]))
+    else:
+        context["parts"] = parts
     context["swaps_results"] = changed
     response = render(request, "studies/_live_answer.html", context)
     if changed:

@@ -1,0 +1,44 @@
+"""What a study measures first, and when its figures are there: in place of an empty ranking."""
+
+from __future__ import annotations
+
+from advisor.wording.formatting import duration
+from tuning.models import StudyState
+from tuning.results.study_result import StudyResult
+
+
+def has_begun(result: StudyResult) -> bool:
+    """Whether a run that had started has ended."""
+    return any(
+        slot.earlier or (slot.run.is_finished and slot.run.started_at is not None)
+        for slot in result.slots
+    )
+
+
+def first_figures(result: StudyResult) -> str:
+    """In two sentences; "" once a run or the study has ended."""
+    study = result.study
+    if study.is_finished or has_begun(result):
+        return ""
+    waits = study.state != StudyState.RUNNING
+    before = "the host loads the dataset and tries each config on the server; then " * waits
+    first = f"{before}{_first_run(result)}."
+    there = "when that run has ended"
+    if study.search is not None:
+        there = "when the baseline and a config have been measured"
+    return (
+        f"{first[:1].upper()}{first[1:]} "
+        f"The first figures, in a table and in charts, are on this page {there}."
+    )
+
+
+def _first_run(result: StudyResult) -> str:
+    first = next((slot for slot in result.slots if not slot.run.is_finished), None)
+    if first is None:
+        return "the first config is measured"
+    on = f" on {first.device}" if len(result.devices) > 1 else ""
+    load = first.workload
+    return (
+        f"{first.candidate.name} is measured{on}, for {duration(load.measure_s)} after "
+        f"{duration(load.warmup_s)} of warm-up"
+    )
