@@ -250,8 +250,7 @@ class Forecast:
         """What taking the place's winners apart may still spend: what all else has left."""
         here = self.slots(place)
         # Since its last conclusion: what was added may have made another config the winner.
-        since = [slot for slot in here if slot.order > self.study.extended_after]
-        spent = sum(slot.purpose in VARIANT_PURPOSES for slot in since)
+        spent = sum(slot.purpose in VARIANT_PURPOSES for slot in self._added(here))
         left = max(self._classes * MAX_APART_RUNS - spent, 0)
         if self.study.minutes is None:
             return Budget(runs_left=left)
@@ -271,8 +270,8 @@ class Forecast:
         """Blocks of the study's last extension that the place has not begun yet."""
         begun = {
             slot.block
-            for slot in self.slots(place)
-            if slot.purpose == SlotPurpose.BLOCK and slot.order > self.study.extended_after
+            for slot in self._added(self.slots(place))
+            if slot.purpose == SlotPurpose.BLOCK
         }
         return max(self.study.extended_by - len(begun), 0)
 
@@ -318,11 +317,22 @@ class Forecast:
         """The number of the place that is measured now."""
         return max((place.number for place in self.places if self._since(place)), default=0)
 
+    @cached_property
+    def _adds_blocks(self) -> bool:
+        """Whether the study was extended last, also if it is concluded early since."""
+        added = (slot for here in self._slots.values() for slot in self._added(here))
+        return self.study.extended_by > 0 or any(
+            slot.purpose == SlotPurpose.BLOCK for slot in added
+        )
+
+    def _added(self, slots: Sequence[SlotState]) -> list[SlotState]:
+        """Those since the study was concluded last."""
+        return [slot for slot in slots if slot.order > self.study.extended_after]
+
     def _since(self, place: Place) -> list[SlotState]:
         """Its slots since the study was extended last: what follows may be another winner's."""
-        if not self.study.extended_by:
-            return self.slots(place)
-        return [slot for slot in self.slots(place) if slot.order > self.study.extended_after]
+        here = self.slots(place)
+        return self._added(here) if self._adds_blocks else here
 
     @cached_property
     def _ahead(self) -> dict[int, int]:
@@ -351,6 +361,8 @@ class Forecast:
         An extension may find another winner than the one that has its pairs.
         """
         here = self._since(place)
+        if not self.owed_blocks(place) and all(one.purpose != SlotPurpose.BLOCK for one in here):
+            here = self.slots(place)  # without new blocks there is no other winner
         is_over = any(one.purpose in VARIANT_PURPOSES for one in here)
         is_over = is_over or place.number < self._current or self.crash_tests.is_under_way
         if not self.study.confirms or is_over:
