@@ -7,7 +7,7 @@ lines of measured figures.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from math import isclose
 
@@ -70,8 +70,13 @@ class OverSeconds:
 
 
 def device_style(index: int) -> SeriesStyle:
-    """The same in every chart, by the device's index among those compared."""
-    return STYLES[index % len(STYLES)]
+    """The same in every chart, by the device's index among those compared.
+
+    From the eighth on a colour comes again, with another dash and symbol.
+    """
+    turn, place = divmod(index, len(STYLES))
+    shape = STYLES[(place + turn) % len(STYLES)]
+    return replace(STYLES[place], dash=shape.dash, symbol=shape.symbol)
 
 
 def by_setting_figure(series: BySetting) -> Figure:

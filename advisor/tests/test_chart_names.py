@@ -35,6 +35,7 @@ def test_devices_are_told_apart_without_their_colours() -> None:
     shown = drawn(by_setting_figure(BySetting("tpmP", "tpmP", lines, {}))).data
     assert len({(trace.line.dash, trace.marker.symbol) for trace in shown}) == 7
     seconds = [SecondsLine(line.name, line.style, [1.0, 2.0]) for line in lines]
+    assert len({device_style(place) for place in range(7 * 7)}) == 7 * 7
     over_time = drawn(over_seconds_figure(OverSeconds("p95", "ms", seconds))).data
     assert len({trace.line.dash for trace in over_time}) == 7
 
