@@ -15,7 +15,7 @@ ABSENT = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
 NARROW = "\N{NO-BREAK SPACE}"
 MAX_RATIO = 10.0
-_NEGATIVE = re.compile(r"(?<=[ (])-(?=[0-9.,]+ %)")
+_NEGATIVE = re.compile(r"(?<=[ (])-(?=[0-9.,]+(?: to -?[0-9.,]+)? %)")
 
 
 def decimals(value: float | None, places: int = 1) -> str:

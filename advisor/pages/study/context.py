@@ -176,7 +176,8 @@ def _results(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
     if not has_begun(result):
         views = []
     is_said_above = bool(verdicts) and len(views) == 1 and choice.metric is Metric.TPMP
-    figures = [*(view.board for view in views), *filter(None, (search, findings))]
+    drawn = sum(view.board.has_figures for view in views)
+    drawn += bool(search and search.has_figures) + bool(findings and findings.has_figures)
     return {
         "boards": [
             replace(
@@ -187,7 +188,7 @@ def _results(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
             )
             for view in views
         ],
-        "parts": len(views) + sum(one.has_figures for one in figures),
+        "parts": len(views) + drawn,
         "first_figures": first_figures(result),
         "long_boards": sum(len(view.rows) for view in views) > MAX_OPEN_ROWS,
         "search": search,
