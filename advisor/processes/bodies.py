@@ -8,6 +8,8 @@ from typing import Any
 
 from gevent import Timeout
 
+from advisor.processes.frames import with_room
+
 BODY_SECONDS = 60.0
 
 Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
@@ -47,6 +49,7 @@ class TimedBody:
 def timed_bodies(application: Application) -> Application:
     """The application with TimedBody, where gunicorn serves it."""
 
+    @with_room
     def serve(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         if "gunicorn.socket" in environ:
             environ["wsgi.input"] = TimedBody(environ["wsgi.input"])

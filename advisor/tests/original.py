@@ -14,12 +14,7 @@ import shlex
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from types import FunctionType
-from typing import Any
-
-#: Of a frame, a pointer each: more than 256 KiB, so that Python asks for 512.
-_SLOTS = 40_000
+from collections.abc import Iterator
 
 
 @contextlib.contextmanager
@@ -95,17 +90,6 @@ def _import(tests: list[str], *, is_covered: bool) -> None:
         note(coverage.get_data())
 
 
-def _with_room(function: Callable[..., None]) -> Callable[..., Any]:
-    """The same function, in which all that it calls has its frames in one piece of memory.
-
-    Python asks the kernel for 16 KiB when a frame does not fit into the last piece and gives them
-    back when that frame ends: thousands of times a second where a loop is as deep as that, which
-    took a twentieth of the time of all tests. For a large frame it asks for more than that takes.
-    """
-    code = function.__code__.replace(co_stacksize=_SLOTS)
-    return FunctionType(code, function.__globals__)
-
-
 def _ask(path: str) -> None:
     with socket.socket(socket.AF_UNIX) as original:
         original.connect(path)
@@ -115,8 +99,10 @@ def _ask(path: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--":
+        from advisor.processes.frames import with_room
+
         os.chdir(sys.argv[4])
-        _with_room(_serve)(
+        with_room(_serve)(
             socket.socket(fileno=int(sys.argv[2])),
             is_covered=sys.argv[3] == "1",
             tests=sys.argv[5:],
