@@ -256,7 +256,7 @@ def _again_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpRes
         TuningError,
         BenchmarkError,
     ) as error:  # beside its field as soon as something is typed
-        answer.unknown = str(error)
+        answer.unknown = str(error).rstrip(".")
     return _page(request, form, answer)
 
 
