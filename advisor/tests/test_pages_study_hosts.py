@@ -18,8 +18,9 @@ from django.utils import timezone
 from advisor.tests import factories
 from advisor.tests.test_pages_hosts import a_host, quiet_broker, text_of
 from advisor.tests.test_pages_new_study import BLANK
+from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Device, Host
-from benchmarks.tests.made_up_host import MYSQL
+from benchmarks.tests.made_up_host import MYSQL, with_inventory
 from tuning.models import Study, StudyGroup
 from tuning.study_templates.loader import load_template
 
@@ -56,6 +57,10 @@ def test_with_one_host_there_is_nothing_to_choose(admin_client: Client) -> None:
     assert 'value="/usr/sbin/mysqld">MySQL 9.7.4</option>' in text
     Host.objects.filter(pk=host.pk).update(drained_at=timezone.now())
     assert "The study waits until it takes work again." in text_of(admin_client, NEW)
+    with_inventory(host, inventory_of(host).model_copy(update={"directories": ()}))
+    text = text_of(admin_client, NEW)
+    will = text[text.index("What will happen") :][:400]
+    assert "is not a directory that may be measured on host db-host-1" in will
 
 
 def test_a_host_whose_worker_is_gone_is_said_to_be_silent(

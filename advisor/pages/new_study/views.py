@@ -61,7 +61,7 @@ _DEPEND_ON_THE_HOST = (
 class _Answer:
     """What the page shows beside the form. `problems` are those that no check below shows.
 
-    `unknown`: why there are no `outlooks` of the study that is to be run again.
+    `unknown`: why there are no `outlooks` before anything was typed.
     """
 
     configs: list[ConfigText] = field(default_factory=list)
@@ -220,12 +220,12 @@ def _empty_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpRes
     if "template" not in initial and (named := QUESTIONS.get(request.GET.get("question", ""))):
         initial["template"] = named.template
     form = NewStudyForm(templates=templates, hosts=hosts, initial=initial)
-    answer.outlooks = _usual_outlook(form)
+    _look_at_the_usual(form, answer)
     return _page(request, form, answer)
 
 
-def _usual_outlook(form: NewStudyForm) -> list[Outlook]:
-    """Of the form as it is shown first; nothing where the hosts cannot measure yet."""
+def _look_at_the_usual(form: NewStudyForm, answer: _Answer) -> None:
+    """What the form as it is shown first would take, or why its hosts cannot measure yet."""
     names = form.hosts.names
     request = StudyRequest(
         template=str(form["template"].value()),
@@ -233,9 +233,9 @@ def _usual_outlook(form: NewStudyForm) -> list[Outlook]:
         devices=form.devices_first_chosen,
     )
     try:
-        return [outlook(request)] if len(names) < 2 else group_outlook(request, names)
-    except (TuningError, BenchmarkError):
-        return []  # said beside the hosts, and beside its field as soon as something is typed
+        answer.outlooks = [outlook(request)] if len(names) < 2 else group_outlook(request, names)
+    except (TuningError, BenchmarkError) as error:  # beside its field once something is typed
+        answer.unknown = str(error).rstrip(".")
 
 
 def _again_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpResponse:
