@@ -25,7 +25,7 @@ from advisor.pages.study.run_rows import run_rows
 from advisor.tests import factories
 from advisor.tests.drawn import drawn
 from benchmarks.models import Run, RunState
-from tuning.models import SlotPurpose, Study
+from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.boards import Board
 from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
@@ -150,6 +150,11 @@ def test_a_live_page_keeps_its_choice_while_it_polls(admin_client: Client) -> No
     assert "by p95" in words(answer.content.decode())
 
 
+def _disturbed(run: Run) -> None:
+    factories.end_well(run)
+    run.state, run.disturbances = RunState.DISTURBED, [factories.DISTURBED]
+
+
 def test_disturbed_and_warming_runs_are_counted_and_what_was_measured_again_is_linked(
     admin_client: Client,
 ) -> None:
@@ -171,6 +176,11 @@ def test_disturbed_and_warming_runs_are_counted_and_what_was_measured_again_is_l
     again = words(admin_client.get(reverse("run-detail", args=[slot.run_id])).content.decode())
     assert "still warming up (+31 %)" in again
     assert f"Retry of run {void.pk} (disturbed)" in again
+    assert "1 run disturbed : void, shown as a cross in the chart" in text
+    text = shown(
+        admin_client, factories.make_study(blocks=1, state=StudyState.FAILED, end=_disturbed)
+    )
+    assert "6 runs disturbed : void." in text, "there is no chart"
 
 
 # --- more blocks ---------------------------------------------------------------------------------
