@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
@@ -32,8 +31,7 @@ STUDIES = f"{V1}studies/"
 
 @pytest.fixture
 def api(
-    client: Client,
-    admin_user: User,
+    admin_client: Client,
     monkeypatch: pytest.MonkeyPatch,
     settings: Any,
     tmp_path: Path,
@@ -51,8 +49,7 @@ def api(
             inspect_directory(Path("/dev/shm"))
         ),
     )
-    client.force_login(admin_user)
-    return client
+    return admin_client
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from advisor.tests import factories
@@ -21,9 +20,8 @@ OLD = "[mysqld]\ninnodb_log_file_size = 1G\nquery_cache_size = 64M\n"
 
 
 @pytest.fixture
-def api(client: Client, admin_user: User) -> Client:
-    client.force_login(admin_user)
-    return client
+def api(admin_client: Client) -> Client:
+    return admin_client
 
 
 def address(study: Study, rest: str = "") -> str:

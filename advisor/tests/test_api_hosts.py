@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from advisor.access.roles import Role
@@ -28,10 +27,9 @@ GROUPS = "/api/v1/study-groups/"
 
 
 @pytest.fixture
-def api(client: Client, admin_user: User, monkeypatch: pytest.MonkeyPatch) -> Client:
+def api(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
     monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
-    client.force_login(admin_user)
-    return client
+    return admin_client
 
 
 def post(api: Client, address: str, body: Any = None) -> Any:

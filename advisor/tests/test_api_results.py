@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
@@ -21,11 +20,10 @@ STUDIES = "/api/v1/studies/"
 
 
 @pytest.fixture
-def api(client: Client, admin_user: User, monkeypatch: pytest.MonkeyPatch) -> Client:
+def api(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
     # Whatever Redis this machine runs hears nothing of a test's study.
     monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
-    client.force_login(admin_user)
-    return client
+    return admin_client
 
 
 def post(api: Client, address: str, body: Any) -> tuple[int, Any]:

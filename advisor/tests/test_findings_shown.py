@@ -9,7 +9,6 @@ from html import unescape
 from unittest.mock import Mock
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from rich.console import Console
 
@@ -40,9 +39,8 @@ THREE = {
 
 
 @pytest.fixture
-def browser(client: Client, admin_user: User) -> Client:
-    client.force_login(admin_user)
-    return client
+def browser(admin_client: Client) -> Client:
+    return admin_client
 
 
 def page_of(browser: Client, study: Study) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from advisor.tests import factories
@@ -16,10 +15,9 @@ TOO_LONG = "#" * 7_000_000
 
 
 @pytest.fixture
-def api(client: Client, admin_user: User) -> Client:
-    client.force_login(admin_user)
-    client.raise_request_exception = False
-    return client
+def api(admin_client: Client) -> Client:
+    admin_client.raise_request_exception = False
+    return admin_client
 
 
 def addresses() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +163,11 @@ def test_what_is_cancelled_ends_although_an_inspection_waits(host: Host, sent: S
     assert (study.state, study.reason_code) == (StudyState.CANCELLED, "cancelled")
 
 
-def test_an_inspection_waits_for_the_run_and_the_next_run_for_it(host: Host, sent: Sent) -> None:
+def test_an_inspection_waits_for_the_run_and_the_next_run_for_it(
+    host: Host, sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hurried = partial(measuring_alone, patience_s=0.1)
+    monkeypatch.setattr("benchmarks.jobs.engine.measuring_alone", hurried)
     _, run = measured_run(host)
     row = inspect_again(host)
     assert sent == []
