@@ -184,7 +184,7 @@ def test_a_partition_is_held_back_at_its_disk(partition: Path) -> None:
     path.write_bytes(os.urandom(32 * 2**20))
     with emulated_device(HDD, [partition], run="test") as limits:
         assert limits is not None
-        assert re.fullmatch(r"emulated hdd \(.*\) on loop\d+", limits.label)
+        assert re.fullmatch(r"emulated HDD \(.*\) on loop\d+", limits.label)
         assert iops(limits, path, "read") == pytest.approx(IOPS, rel=0.15)
 
 
