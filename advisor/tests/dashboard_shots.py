@@ -148,6 +148,8 @@ def _reports() -> list[Shot]:
     studies = {
         "wide": Study.objects.filter(name__startswith="Four devices").first(),
         "failed": Study.objects.filter(name="All candidates failed").first(),
+        "cancelled": Study.objects.filter(name="Cancelled half way").first(),
+        "large": Study.objects.filter(name="Five hundred runs").first(),
         "unsafe": Study.objects.filter(name="Faster, and less safe").first(),
         "search": Study.objects.filter(search__isnull=False).first(),
         "raced": Study.objects.earliest("pk"),

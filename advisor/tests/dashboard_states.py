@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from advisor.access.roles import Role
 from advisor.tests import factories, probes
-from benchmarks.models import Device, Host, JobState, Probe
+from benchmarks.models import Device, Host, JobState, Probe, Run
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import directory_elsewhere, made_up_host, with_inventory
 from tuning.models import Study, StudyGroup, StudyState
@@ -46,6 +46,7 @@ def fill_states() -> dict[str, str]:
         finished_at=factories.BEGIN + timedelta(minutes=4),
         ended=9,
     )
+    Run.objects.filter(slot__study=cancelled, state="queued").update(state="cancelled")
     refused = factories.gate(
         factories.make_study(name="What the server refuses or changes", blocks=2)
     )
