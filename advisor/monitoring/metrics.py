@@ -15,8 +15,7 @@ from prometheus_client.registry import Collector
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from benchmarks.errors import NotInspected
-from benchmarks.inventory.stored import inventory_of
+from benchmarks.inventory.stored import known_inventory
 from benchmarks.jobs.presence import silent_hosts
 from benchmarks.models import ACTIVE_RUN_STATES, Host, Run
 from tuning.models import ACTIVE_STUDY_STATES, Study
@@ -103,9 +102,8 @@ def _disks(hosts: list[Host]) -> Iterator[Metric]:
     free = GaugeMetricFamily("advisor_disk_free_bytes", "Free for a server.", labels=labels)
     kept = GaugeMetricFamily("advisor_disk_reserve_bytes", "To be left free.", labels=labels)
     for host in hosts:
-        try:
-            inventory = inventory_of(host)
-        except NotInspected:
+        inventory = known_inventory(host)
+        if inventory is None:
             continue
         for directory in inventory.directories:
             where = [host.name, str(directory.path)]

@@ -76,6 +76,34 @@ def test_a_host_whose_worker_is_gone_is_said_to_be_silent(
     assert "The study waits" not in text_of(admin_client, f"{NEW}?host=two")
 
 
+@pytest.mark.parametrize("lacks", ["default_directory", "servers.version"])
+def test_a_host_that_another_version_inspected_is_named_with_what_to_do(
+    admin_client: Client, hosts: None, lacks: str
+) -> None:
+    host = Host.objects.get(name="one")
+    name, _, part = lacks.partition(".")
+    if part:
+        del host.inventory[name][0][part]
+    else:
+        del host.inventory[name]
+    host.save()
+    two = Host.objects.get(name="two")
+    with_inventory(two, inventory_of(two).model_copy(update={"load_address": "10.0.0.2"}))
+    why = "was inspected by another version: start its worker again"
+    assert f"one {why}" in text_of(admin_client, f"{NEW}?host=one")
+    assert why not in text_of(admin_client, f"{NEW}?host=two")
+    for fields in ({"host": ["one"]}, {"host": ["one", "two"]}, {"load_host": ["one"]}):
+        answer, text = posted(admin_client, **({"host": ["two"]} | fields))
+        assert answer.status_code == 400
+        assert f"one {why}" in text, fields
+    there = {"template": "connections", "host": "one"}
+    refused = admin_client.post("/api/v1/studies/", there, content_type="application/json")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "host_not_inspected")
+    for address in ("/", "/hosts/", f"/hosts/{host.pk}/", "/devices/", "/configs/check/"):
+        assert admin_client.get(address).status_code == 200, address
+    assert not Study.objects.exists()
+
+
 def test_the_form_offers_what_the_chosen_hosts_have(
     admin_client: Client, hosts: None, tmp_path: Path, settings: Any
 ) -> None:

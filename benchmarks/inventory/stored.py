@@ -24,11 +24,23 @@ def inventory_of(host: Host) -> HostInventory:
     try:
         found = HostInventory.from_json(host.inventory)
     except ValidationError:
-        raise NotInspected(
-            f"host {host.name} has not been inspected yet: start its worker, which does so",
-            field="host",
-        ) from None
+        raise NotInspected(f"host {host.name} {why_not_known(host)}", field="host") from None
     return found.model_copy(update={"name": host.name})
+
+
+def why_not_known(host: Host) -> str:
+    """The reason for NotInspected and what to do, to be read after the host's name."""
+    if host.inventory:
+        return "was inspected by another version: start its worker again, which inspects it"
+    return "has not been inspected yet: start its worker, which does so"
+
+
+def known_inventory(host: Host) -> HostInventory | None:
+    """As `inventory_of`; None where that raises NotInspected."""
+    try:
+        return inventory_of(host)
+    except NotInspected:
+        return None
 
 
 def store_inventory(host: Host, found: HostInventory) -> None:

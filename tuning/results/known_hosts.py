@@ -11,9 +11,8 @@ from typing import Any
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 
-from benchmarks.errors import NotInspected
 from benchmarks.inventory.host import HostInventory
-from benchmarks.inventory.stored import inventory_of
+from benchmarks.inventory.stored import known_inventory
 from benchmarks.jobs.presence import seen, silent_hosts
 from benchmarks.models import (
     ACTIVE_JOB_STATES,
@@ -109,7 +108,7 @@ def host_problems(most: int) -> tuple[list[tuple[Host, HostProblem]], int]:
     problems = [
         (host, problem)
         for host in shown
-        for problem in _problems(host, _inventory(host), is_silent=host.pk in silent)
+        for problem in _problems(host, known_inventory(host), is_silent=host.pk in silent)
     ]
     return problems, len(troubled) - len(troubled[:most])
 
@@ -185,7 +184,7 @@ def known_hosts(rows: Iterable[Host]) -> list[KnownHost]:
             inspections=inspections.get(host.pk, 0),
             devices=devices[host.pk],
             failed=failed.get(host.pk),
-            inventory=_inventory(host),
+            inventory=known_inventory(host),
         )
         for host in rows
     ]
@@ -234,13 +233,6 @@ def _probes(rows: list[Host]) -> Mapping[int, list[Probe]]:
 def _inspections(rows: list[Host]) -> dict[int, int]:
     waiting = Inspection.objects.filter(host__in=rows, state__in=ACTIVE_JOB_STATES)
     return dict(waiting.order_by().values_list("host").annotate(Count("pk")))
-
-
-def _inventory(host: Host) -> HostInventory | None:
-    try:
-        return inventory_of(host)
-    except NotInspected:
-        return None
 
 
 def _devices(rows: list[Host]) -> Mapping[int, list[KnownDevice]]:

@@ -14,7 +14,7 @@ from advisor.pages.finding import FilteredChoice, text_asked, with_words
 from advisor.pages.fleet.fields import host_boxes
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.host import HostInventory
-from benchmarks.inventory.stored import inventory_of
+from benchmarks.inventory.stored import known_inventory, why_not_known
 from benchmarks.jobs.presence import silent_hosts
 from benchmarks.models import Device, Host
 from benchmarks.storage.kinds import kind_words
@@ -68,8 +68,8 @@ class ChosenHosts:
 
     @cached_property
     def inventories(self) -> list[HostInventory]:
-        """What the chosen hosts have, without those that were never inspected."""
-        return [inventory_of(host) for host in self.chosen if host.inventory]
+        """What the chosen hosts have, without those of which it is not known."""
+        return list(filter(None, map(known_inventory, self.chosen)))
 
     @property
     def logical_cpus(self) -> int:
@@ -101,10 +101,11 @@ class ChosenHosts:
     @property
     def missing(self) -> list[str]:
         """In sentences what these hosts cannot do, without full stops."""
+        inspected = {one.name for one in self.inventories}
         found = [
-            f"{host.name} has not been inspected yet: start its worker"
+            f"{host.name} {why_not_known(host)}"
             for host in self.chosen
-            if not host.inventory
+            if host.name not in inspected
         ]
         for one in self.inventories:
             if not one.servers:
