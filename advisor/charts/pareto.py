@@ -72,7 +72,7 @@ def pareto_figure(series: ParetoSeries) -> Figure:
         marker |= {
             "color": [point.megacycles for point in points],
             "colorscale": SCALE,
-            "showscale": True,
+            "showscale": len(points) > 1,
             "colorbar": {
                 "orientation": "h",
                 "thickness": 8,
@@ -114,6 +114,10 @@ def pareto_figure(series: ParetoSeries) -> Figure:
         zeroline=False,
     )
     figure.update_yaxes(title_text="tpmP, New-Orders per minute", zeroline=False)
+    if len(points) == 1:  # by itself its axes would be as fine as the figures are exact
+        [only] = points
+        figure.update_xaxes(range=[0, max(2 * only.p95_ms, 1.1 * (series.limit_ms or 0))])
+        figure.update_yaxes(range=[0, 2 * only.tpmP])
     figure.update_layout(
         showlegend=False,
         margin={"l": 8, "r": 16, "t": 56, "b": 8},

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from advisor.charts.drift import PAIR, REPLICATE, drift_figure, drift_series
 from advisor.charts.intervals import intervals_figure, intervals_series
@@ -296,6 +297,32 @@ def test_a_name_in_the_pareto_chart_does_not_cover_another_point() -> None:
     ]
     [trace] = drawn(pareto_figure(ParetoSeries(points))).data
     assert list(trace.textposition) == ["top right", "middle right", "middle left"]
+
+
+def test_the_pareto_chart_of_one_point_has_axes_from_zero() -> None:
+    only = ParetoPoint("baseline", 5873.4, 121.3, 9.8, True, True)
+    layout = drawn(pareto_figure(ParetoSeries([only], 500.0))).layout
+    assert layout.yaxis.range == (0, 2 * 5873.4)
+    assert layout.xaxis.range[0] == 0
+    assert layout.xaxis.range[1] > 500, "the limit is in it"
+
+
+def test_the_caption_of_the_pareto_chart_has_a_ring_only_where_there_is_a_front(
+    admin_client: Client,
+) -> None:
+    study = factories.measured_study()
+    assert "Green ring" in shown(admin_client, study)
+    Run.objects.update(server_path_length=None, finished_at=timezone.now())
+    text = shown(admin_client, study)
+    assert "Throughput against response time" in text
+    assert "Green ring" not in text
+    assert "CPU together" not in text
+
+
+def test_of_the_baseline_alone_the_verdict_says_that_there_is_no_other() -> None:
+    study = factories.measured_study(names=["server-default"])
+    alone = "Nothing to compare with server-default: there is no other candidate."
+    assert board_of(study).for_advice.verdict.sentence == alone
 
 
 def test_the_drift_chart_has_both_baselines_the_pairs_and_what_is_void() -> None:

@@ -77,16 +77,18 @@ def test_a_study_that_waits_says_what_comes_and_shows_nothing_empty(
     text = page(admin_client, study)
     assert (
         "<p>The host loads the dataset and tries each config on the server; then "
-        f"{first} is measured, for 12\xa0s after 5\xa0s of warm-up. {THERE_WHEN}</p>"
+        f"the first run measures {first}, for 12\xa0s after 5\xa0s of warm-up. {THERE_WHEN}</p>"
     ) in text
     for part in (*EMPTY_PARTS, "Answer so far", "could be compared"):
         assert part not in text, part
     # Slots may be made when the host has begun.
     without = page(admin_client, factories.make_study(blocks=0))
-    assert "then the first config is measured. The first figures" in without
-    Study.objects.filter(pk=study.pk).update(state=StudyState.RUNNING)
+    assert "then the first run measures the first config. The first figures" in without
+    Study.objects.filter(pk=study.pk).update(state=StudyState.RUNNING, paused_at=timezone.now())
+    waits = "<p>Nothing is measured until the study is resumed. After that, the first run measures"
+    assert f"{waits} {first}, for 12" in page(admin_client, study)
     factories.begin(study)
-    assert f"<p>{first[:1].upper()}{first[1:]} is measured, for 12" in page(admin_client, study)
+    assert f"<p>The first run measures {first}, for 12" in page(admin_client, study)
 
 
 def test_the_first_run_brings_ranking_filter_and_charts_to_an_open_page(

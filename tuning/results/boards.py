@@ -193,10 +193,18 @@ class Board:
         return {metric: self._explained(one) for metric, one in found.items()}
 
     def _explained(self, found: Judgement) -> Judgement:
-        """With the reasons in its sentence if all failed that it could compare."""
-        if found.verdict.kind is not VerdictKind.NOTHING_TO_COMPARE or not self.all_failed:
+        """With the reason if all failed that it could compare, or there is none."""
+        if found.verdict.kind is not VerdictKind.NOTHING_TO_COMPARE:
             return found
-        return replace(found, verdict=replace(found.verdict, sentence=self.all_failed))
+        sentence = self.all_failed
+        if len(self.candidates) == 1 and found.analysis.blocks:
+            sentence = (
+                f"Nothing to compare with {self.baseline.name}: there is no other candidate."
+            )
+            if found.drift is not None and found.drift.is_named:
+                sentence += f" {found.drift.sentence(self.baseline.name)}"
+        sentence = sentence or found.verdict.sentence
+        return replace(found, verdict=replace(found.verdict, sentence=sentence))
 
     @cached_property
     def changes(self) -> dict[str, int]:

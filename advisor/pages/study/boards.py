@@ -132,6 +132,11 @@ class BoardSection:
         return debt_sentence(debtors_of(self.board))
 
     @property
+    def has_path_lengths(self) -> bool:
+        """Whether any candidate has one: without them there is no Pareto front."""
+        return any(line.server_path_length is not None for line in self.judgement.ranked)
+
+    @property
     def front_text(self) -> str:
         """Who is on the Pareto front; "" for nobody."""
         text = few_names(self.board.pareto, MAX_NAMES + 1)

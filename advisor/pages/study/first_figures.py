@@ -16,18 +16,20 @@ def has_begun(result: StudyResult) -> bool:
 
 
 def first_figures(result: StudyResult) -> str:
-    """In two sentences; "" once a run or the study has ended."""
+    """In two or three sentences; "" once a run or the study has ended."""
     study = result.study
     if study.is_finished or has_begun(result):
         return ""
-    waits = study.state != StudyState.RUNNING
-    before = "the host loads the dataset and tries each config on the server; then " * waits
-    first = f"{before}{_first_run(result)}."
+    first = _first_run(result)
+    if study.state != StudyState.RUNNING:
+        first = f"the host loads the dataset and tries each config on the server; then {first}"
+    if study.is_paused and not any(slot.run.started_at for slot in result.slots):
+        first = f"nothing is measured until the study is resumed. After that, {first}"
     there = "when that run has ended"
     if study.search is not None:
         there = "when the baseline and a config have been measured"
     return (
-        f"{first[:1].upper()}{first[1:]} "
+        f"{first[:1].upper()}{first[1:]}. "
         f"The first figures, in a table and in charts, are on this page {there}."
     )
 
@@ -35,10 +37,10 @@ def first_figures(result: StudyResult) -> str:
 def _first_run(result: StudyResult) -> str:
     first = next((slot for slot in result.slots if not slot.run.is_finished), None)
     if first is None:
-        return "the first config is measured"
+        return "the first run measures the first config"
     on = f" on {first.device}" if len(result.devices) > 1 else ""
     load = first.workload
     return (
-        f"{first.candidate.name} is measured{on}, for {duration(load.measure_s)} after "
+        f"the first run measures {first.candidate.name}{on}, for {duration(load.measure_s)} after "
         f"{duration(load.warmup_s)} of warm-up"
     )
