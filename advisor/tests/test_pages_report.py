@@ -199,6 +199,7 @@ def test_reports_without_a_result_say_why_and_unsafe_files_are_not_printed(
     assert " Failed. Measured 2026-11-21 09:30 to 2026-11-21 09:31 UTC on host" in text
     assert "Verdict No server started. Nothing to compare with server-default: every other" in text
     assert "(the server exited with status 1 before it answered)" in text
+    assert "0, 1 without a result" in text
     assert "Conditions" not in text, "there are none"
     assert "Not finished: what is known so far" in words(
         admin_client, factories.make_study(blocks=0)

@@ -46,6 +46,7 @@ def test_every_column_sorts_by_a_link_and_turns_round(admin_client: Client, stud
     by_name = names(table(admin_client, study, "?sort=name"))
     assert by_name == sorted(usual)
     assert names(table(admin_client, study, "?sort=-name")) == sorted(usual, reverse=True)
+    assert '<td class="num" data-label="No result">3</td>' in text
     # A candidate without a figure is last in both directions.
     assert names(table(admin_client, study, "?sort=tpmP"))[-1] == "whitepaper-1"
     assert names(table(admin_client, study, "?sort=-tpmP"))[-1] == "whitepaper-1"

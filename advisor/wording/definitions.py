@@ -124,6 +124,13 @@ DEFINITIONS: tuple[Definition, ...] = (
         "disturbances.md",
     ),
     Definition(
+        "no-result",
+        "No result",
+        "Runs that are in no figure: the server or the driver failed, the run was lost, or it was "
+        "disturbed and not measured again. A run that was cut short as too slow is not among "
+        "them: it shows at most how fast its config is.",
+    ),
+    Definition(
         "warming",
         "Still warming up",
         "Throughput had a trend during the measurement. The run counts, but a longer warm-up "

@@ -37,7 +37,8 @@ TPMP = (
 
 def measured(effect: Effect, facts: ExportFacts) -> str:
     """The figures of one workload, for the header."""
-    figures = f"{counted(effect.runs, 'OK run')}, {effect.failures} failed"
+    figures = counted(effect.runs, "OK run")
+    figures += f", {effect.failures} without a result" if effect.failures else ""
     now = _figures(effect.tpmP, effect.p95_ms)
     if facts.keeps_baseline and not effect.runs + effect.failures:  # a search without a race
         return "only in short runs of the search, beside the configs that it tried"

@@ -73,8 +73,8 @@ def judge(
     """Rank the candidates, best first, then those without a ratio, then those that failed.
 
     `candidates` names every candidate in the order that breaks ties (default: the order in which
-    they were observed). Failed runs are in no figure; `failures` counts them. `alpha`:
-    `racing.conclusion_alpha`. `changes` as in `analyse`.
+    they were observed). Runs without a result are in no figure; `failures` counts
+    them. `alpha`: `racing.conclusion_alpha`. `changes` as in `analyse`.
     """
     return judge_by([metric], observations, baseline, candidates, alpha, changes)[metric]
 

@@ -63,7 +63,7 @@ def test_the_header_has_the_evidence() -> None:
         "MySQL 9.7.4, binary log ON",
         "tpcc-mysql, 10 warehouses, 8 connections",
         "1.424 times the tpmP of server-default (over 3 blocks; no interval was computed)",
-        "12346 tpmP, p95 7.8 ms against 8700 tpmP, p95 12.5 ms; 3 OK runs, 1 failed",
+        "12346 tpmP, p95 7.8 ms against 8700 tpmP, p95 12.5 ms; 3 OK runs, 1 without a result",
         "It won.",
         "D0: nothing in this file loses committed data.",
         "It is not tpmC",
@@ -230,7 +230,7 @@ def test_figures_that_are_missing_are_not_invented() -> None:
     effect = Effect(workload="w", ratio=None, runs=0, failures=3, blocks=3)
     text = flat(render(effects=[effect]))
     assert "no ratio to server-default" in text
-    assert "no tpmP against no tpmP; 0 OK runs, 3 failed" in text
+    assert "no tpmP against no tpmP; 0 OK runs, 3 without a result" in text
     assert "no figure against server-default" in text
 
 

@@ -83,7 +83,9 @@ class RankingFiguresSerializer(serializers.Serializer[Any]):
         allow_null=True, help_text="Upper bound of the ratio of a candidate that was cut short."
     )
     cut_short = serializers.IntegerField(help_text="Runs that were stopped early as too slow.")
-    failures = serializers.IntegerField()
+    failures = serializers.IntegerField(
+        help_text="Runs without a result: failed, lost or disturbed ones."
+    )
     left_after_block = serializers.IntegerField(
         source="left.after_block",
         allow_null=True,

@@ -45,7 +45,7 @@ def ranking_head(view: BoardSection, study_id: int) -> SafeString:
         ("host_path", "Host path length", _PER_ORDER),
         ("outcome", "Outcome", ""),
         ("runs", "Runs", ""),
-        ("failed", "Failed", ""),
+        ("failed", "No result", ""),
     )
     page, sorts, cells = study_url(study_id), view.choice.sorts, []
     for name, label, unit in columns:
@@ -86,7 +86,7 @@ def _rows(view: BoardSection, one: BoardRow, is_finished: bool) -> str:
         f"{megacycles(line.host_path_length)}</td>"
         f'<td class="outcome" data-label="Outcome">{_outcome(line, candidate, is_finished)}</td>'
         f'<td class="num" data-label="Runs">{line.runs}</td>'
-        f'<td class="num" data-label="Failed">{failures}</td></tr>'
+        f'<td class="num" data-label="No result">{failures}</td></tr>'
     )
     same = f"Same effective values as {escape(candidate.name)}, so measured once"
     return row + "".join(
