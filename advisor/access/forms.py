@@ -27,9 +27,11 @@ class TokenForm(forms.Form):
     def __init__(self, *args: Any, user: User, **values: Any) -> None:
         super().__init__(*args, **values)
         allowed = allowed_scopes(user)
-        choices = [(scope.value, scope.label) for scope in allowed]
+        # What each may do is said below the list: in it a narrow window would cut it.
+        said = "; ".join(str(scope.label) for scope in allowed)
         self.fields["scope"] = forms.ChoiceField(
-            choices=choices, help_text="Never more than your own role."
+            choices=[(scope.value, scope.value) for scope in allowed],
+            help_text=f"{said}. Never more than your own role.",
         )
 
     def chosen_scope(self) -> Scope:

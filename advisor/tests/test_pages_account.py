@@ -95,7 +95,10 @@ def test_a_token_can_be_revoked_by_its_user_only(admin_client: Client) -> None:
 def test_a_scope_never_goes_beyond_the_role(client: Client) -> None:
     user = factories.make_user("eve", Role.VIEWER)
     client.force_login(user)
-    assert 'value="run"' not in client.get(reverse(ADDRESS)).content.decode()
+    page = client.get(reverse(ADDRESS)).content.decode()
+    assert 'value="run"' not in page
+    assert "CI and scripts can read rankings in your name" in page
+    assert "start" not in page.partition("New token")[2].partition("How to use it")[0]
     created(client, scope="run")
     assert not ApiToken.objects.exists()
     with pytest.raises(TokenRefused):

@@ -241,7 +241,10 @@ def test_an_ended_search_without_a_race_has_no_ranking(admin_client: Client) -> 
     study = searching_study(2)
     Study.objects.update(state=StudyState.FINISHED, finished_at=factories.BEGIN)
     study.refresh_from_db()
-    assert "Ranking" not in words(admin_client, study)
+    text = words(admin_client, study)
+    assert "Ranking" not in text
+    assert "Search space: 4 variables (innodb_buffer_pool_size, innodb_io_capacity" in text
+    assert "2 configs measured. None of them raced." in text
 
 
 def test_comments_of_the_file_are_wrapped_as_comments() -> None:

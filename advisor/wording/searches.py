@@ -39,6 +39,15 @@ def missed_before_text(found: MissedBefore) -> str:
     )
 
 
+def tried_text(found: SearchResult, *, is_finished: bool) -> str:
+    """How many configs were measured in short runs and how many were not, in a sentence."""
+    said = [f"{counted(len(found.tried), 'config')} measured{'' if is_finished else ' so far'}"]
+    said += [f"{found.refused} refused by the gate or the server"] if found.refused else []
+    if found.duplicates:
+        said.append(f"{found.duplicates} with the same effective values as another")
+    return f"{', '.join(said)}."
+
+
 def best_so_far_text(found: SearchResult) -> str:
     """What the short runs of a search have shown, in sentences; "" before the first."""
     if found.leader is None:

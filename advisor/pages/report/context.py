@@ -13,8 +13,9 @@ from advisor.pages.export.recommendation import recommendation_cards
 from advisor.pages.report.command import command_of
 from advisor.pages.report.paper import narrowed
 from advisor.pages.study.boards import answer_of, board_key
+from advisor.wording.formatting import few_names
 from advisor.wording.hosts import fact_words
-from advisor.wording.searches import best_so_far_text
+from advisor.wording.searches import best_so_far_text, tried_text
 from advisor.wording.words import devices_to_name
 from benchmarks.counted import counted
 from benchmarks.models import Run, RunState
@@ -23,6 +24,7 @@ from tuning.results.boards import Board, Row
 from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Metric
+from tuning.strategy.search.space import Space
 
 # On A4 with 9 pt: a line of a ranking is 5 mm, one of my.cnf 3 mm in two columns.
 MAX_ROWS = 20
@@ -31,6 +33,7 @@ MAX_BOARDS = 6
 MAX_RECOMMENDATIONS = 4
 MAX_FILE_LINES = 120
 MAX_FACTS = 20
+MAX_VARIABLES = 12
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,7 @@ def report_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
         "facts": _facts(result)[:MAX_FACTS],
         "devices": list(result.devices.values()),
         "workloads": list(result.workloads.values()),
+        "searched": _searched(result),
         "command": command_of(result),
         "file": "\n".join(lines[:MAX_FILE_LINES]),
         "file_of": shown.recommendation if shown and lines else None,
@@ -111,6 +115,23 @@ def _instead(result: StudyResult, boards: Sequence[Board]) -> list[str]:
     if searched and searched.leader:
         return [best_so_far_text(searched)]
     return ["No run has a result yet."]
+
+
+def _searched(result: StudyResult) -> str:
+    """What a search changed and tried, in sentences; "" for other studies."""
+    found, stored = search_result(result), result.study.search
+    if found is None or stored is None:
+        return ""
+    names = [one.name for one in Space.from_json(stored["space"]).dimensions]
+    is_finished = result.study.is_finished
+    said = [
+        f"Search space: {counted(len(names), 'variable')} ({few_names(names, MAX_VARIABLES)}).",
+        tried_text(found, is_finished=is_finished),
+    ]
+    raced = sum(one.is_finalist for one in found.tried)
+    if raced or (is_finished and found.tried):
+        said.append(f"{raced or 'None'} of them raced.")
+    return " ".join(said)
 
 
 def _title(board: Board, result: StudyResult) -> str:

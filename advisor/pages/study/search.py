@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from advisor.wording.importance import KnobLine, importance_note, knob_lines
-from advisor.wording.searches import missed_before_text, phase_of, warm_start_text
+from advisor.wording.searches import missed_before_text, phase_of, tried_text, warm_start_text
 from advisor.wording.spaces import SpaceLine, knob_text, knobs_text, space_lines
 from tuning.results.knob_importance import knob_importance
 from tuning.results.searched import SearchResult, Tried, search_result
@@ -73,6 +73,7 @@ class SearchView:
     now: CurrentConfig | None
     knobs: list[KnobLine]
     importance: str
+    tried: str
     begins: str
     missed: str
     values: list[ValueLine]
@@ -99,6 +100,7 @@ def search_view(result: StudyResult) -> SearchView | None:
         now=_now(result),
         knobs=knob_lines(learned) if learned else [],
         importance=importance_note(learned) if learned else "",
+        tried=tried_text(found, is_finished=result.study.is_finished),
         begins=warm_start_text(warm_start(stored)),
         missed=missed_before_text(stored_missed_before(stored)),
         values=list(_value_lines(found, space)),
