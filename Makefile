@@ -54,7 +54,7 @@ setup-tests:
 	@scripts/setup --tests
 
 test-fast:
-	$(PYTHON_BIN)/pytest $(TOGETHER) 3 --no-migrations \
+	$(PYTHON_BIN)/pytest $(TOGETHER) 3 --no-migrations -o tmp_path_retention_policy=failed \
 	    -m "not server and not browser and not slow and not alone and not long"
 
 check:

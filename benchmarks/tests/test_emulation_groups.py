@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -59,12 +59,13 @@ class Kernel:
 
 
 @pytest.fixture
-def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
     monkeypatch.setattr(hierarchies, "PROC", tmp_path / "proc")
     monkeypatch.setattr(device, "disks_behind", lambda _: (Disk("vda", "254:0"),))
     monkeypatch.delenv("ADVISOR_CGROUP", raising=False)
     (tmp_path / "proc" / "self").mkdir(parents=True)
-    return Kernel(tmp_path / "cgroup", monkeypatch)
+    with monkeypatch.context() as patch:  # which ends before pytest deletes the folder
+        yield Kernel(tmp_path / "cgroup", patch)
 
 
 def show(kernel: Kernel, mounts: dict[str, str], own: list[str]) -> None:
