@@ -56,6 +56,10 @@ def test_a_report_has_question_verdict_ranking_conditions_command_and_file(
     assert "AMD EPYC 7B13" in text
     assert "memory 25.2 GB" in text
     assert "innodb_io_capacity = 3000" in text, "the file of whitepaper-3"
+    markup = admin_client.get(reverse("study-report", args=[study.pk])).content.decode()
+    [part] = re.findall(r'<span class="part">([^<]*\ninnodb_io_capacity = 3000)\n', markup)
+    assert part.startswith("# "), "with its comment"
+    assert "\n\n" not in part
     assert "No run was disturbed" in text
     assert asked(text)["blocks"] == 5
     assert f"/studies/{study.pk}/" in text

@@ -82,7 +82,8 @@ def report_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
         "workloads": list(result.workloads.values()),
         "searched": _searched(result),
         "command": command_of(result),
-        "file": "\n".join(lines[:MAX_FILE_LINES]),
+        # A setting stays on the sheet of its comment.
+        "file_parts": "\n".join(lines[:MAX_FILE_LINES]).split("\n\n"),
         "file_of": shown.recommendation if shown and lines else None,
         "is_file_cut": len(lines) > MAX_FILE_LINES,
         "unsafe": [card.recommendation for card in cards if card.my_cnf is None],
