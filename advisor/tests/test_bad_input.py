@@ -38,6 +38,7 @@ from advisor.tests.bad_input.over_http import (
     page_cases,
 )
 from advisor.tests.harness import ROOT
+from benchmarks.jobs.versions import write_release
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
 from tuning.models import Study
 
@@ -129,11 +130,12 @@ def test_commands_refuse_and_store_nothing(
 
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -> None:
-    """Commands find no server by themselves, and start nothing."""
+    """Commands find a database of their version and no server by themselves, and start nothing."""
 
     def supervise(**_: bool) -> None:
         raise NotImplementedError("it starts Redis and a worker")
 
+    write_release()  # a test before may have emptied all tables
     settings.RUN_DIR = settings.INSTALLED_SERVERS_DIR = tmp_path
     settings.DEFAULT_DEVICE = tmp_path / "place"
     settings.MEASURING_LOCK = tmp_path / "measuring.lock"

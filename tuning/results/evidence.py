@@ -26,7 +26,6 @@ from tuning.scale_model.model import ScaleModel
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.data import Metric
 from tuning.statistics.ranking import Interval, Ranked
-from tuning.strategy.racing import FAULTS
 
 CONFIDENCE = 0.95
 
@@ -226,7 +225,7 @@ def _of_reduced(
         workload=str(recommendation.workload),
         ratio=recommendation.ratio_to_baseline,
         runs=len(ok),
-        failures=sum(run.outcome in FAULTS for run in runs),
+        failures=sum(not (run.counts or run.is_cut_short) for run in runs),
         blocks=len({run.block for run in ok}),
         tpmP=median(tpmP) if tpmP else None,
         p95_ms=median(p95_ms) if p95_ms else None,

@@ -321,3 +321,19 @@ def test_files_say_what_each_line_brings_and_can_have_all_of_them() -> None:
     own = {line["name"]: line["own_effect"] for line in document["lines"]}
     assert own["table_open_cache"] is None
     assert own["innodb_io_capacity"]["state"] == "matters"
+
+
+def test_runs_without_a_result_are_counted_of_a_reduced_config_too() -> None:
+    study = ended()
+    found = study.recommendations.get()
+    measured = study.slots.filter(purpose=SlotPurpose.REDUCED, candidate=found.candidate)
+
+    def text() -> str:
+        result = StudyResult(study)
+        file = result.export(result.recommendations[0], ExportRequest()).text
+        return " ".join(file.replace("#", "").split())
+
+    assert f"{measured.count()} OK runs" in text()
+    assert "without a result" not in text()
+    Run.objects.filter(slot=measured[0]).update(state=RunState.DISTURBED)
+    assert f"{measured.count() - 1} OK runs, 1 without a result" in text()
