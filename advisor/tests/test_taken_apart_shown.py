@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
+from django.db.models.functions import Now
 from django.test import Client
 from rich.console import Console
 
@@ -13,7 +14,7 @@ from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.tests.test_search_rows import step, to_the_end
 from tuning.tests.test_study_lifecycle import host_of_fakes, sent
-from tuning.tests.test_taken_apart import ended, measuring, started
+from tuning.tests.test_taken_apart import before, ended, measuring, started
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
@@ -21,6 +22,9 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("host_of_fakes", "sent"),
 ]
+
+
+LINES_CHART = "What each line of the winner contributes"
 
 
 def page(client: Client, study: Study) -> str:
@@ -33,6 +37,18 @@ def study() -> Study:
     return ended()
 
 
+def test_a_study_that_ended_before_its_winner_was_taken_apart_has_no_chart_of_lines(
+    admin_client: Client,
+) -> None:
+    study = before(SlotPurpose.APART)
+    assert LINES_CHART in page(admin_client, study)
+    study.slots.filter(purpose=SlotPurpose.APART).delete()
+    Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED, finished_at=Now())
+    shown = page(admin_client, study)
+    assert LINES_CHART not in shown
+    assert "Every run" in shown
+
+
 def test_every_way_to_show_a_study_says_which_lines_matter(
     study: Study, admin_client: Client
 ) -> None:
@@ -41,6 +57,7 @@ def test_every_way_to_show_a_study_says_which_lines_matter(
     assert "Which lines of fast matter" in shown
     assert "no measurable effect" in shown
     assert "Recommended for" in shown
+    assert LINES_CHART in shown
     assert "With all lines of fast" in shown
     assert "4 configs made to take a winner apart" in shown
     charts = client.get(f"/studies/{study.pk}/charts.json").json()["charts"]

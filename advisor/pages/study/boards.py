@@ -137,6 +137,11 @@ class BoardSection:
         return any(line.server_path_length is not None for line in self.judgement.ranked)
 
     @property
+    def has_lines(self) -> bool:
+        """Whether it was measured what any line of its winner contributes."""
+        return self.apart is not None and any(one.ratio is not None for one in self.apart.effects)
+
+    @property
     def front_text(self) -> str:
         """Who is on the Pareto front; "" for nobody."""
         text = few_names(self.board.pareto, MAX_NAMES + 1)
