@@ -37,10 +37,16 @@ def study() -> Study:
     return ended()
 
 
+@pytest.fixture
+def whole() -> Study:
+    """A study whose winner is to be taken apart; also to be asked for before any user."""
+    return before(SlotPurpose.APART)
+
+
 def test_a_study_that_ended_before_its_winner_was_taken_apart_has_no_chart_of_lines(
-    admin_client: Client,
+    whole: Study, admin_client: Client
 ) -> None:
-    study = before(SlotPurpose.APART)
+    study = whole
     assert LINES_CHART in page(admin_client, study)
     study.slots.filter(purpose=SlotPurpose.APART).delete()
     Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED, finished_at=Now())
