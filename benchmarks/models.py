@@ -396,6 +396,8 @@ class RunState(models.TextChoices):
 
 
 ACTIVE_RUN_STATES = (RunState.QUEUED, RunState.RUNNING)
+# Of runs that are not finished, or never were.
+UNDONE_RUN_STATES = (*ACTIVE_RUN_STATES, RunState.CANCELLED)
 
 
 class BinaryLog(models.TextChoices):

@@ -8,12 +8,11 @@ from pathlib import Path
 from django.conf import settings
 from django.db import transaction
 
-from benchmarks.errors import NotInspected
 from benchmarks.inventory.host import FoundDirectory, HostInventory
 from benchmarks.inventory.inspection import inspect_host, is_news, space_of
 from benchmarks.inventory.stored import (
     change_inventory,
-    inventory_of,
+    known_inventory,
     list_paths,
     listed_paths,
     store_inventory,
@@ -64,11 +63,10 @@ def refresh_space(host: Host) -> None:
     Reads two directory entries for each, and writes only what is worth it. A directory that is
     away keeps its figures until it is inspected.
     """
-    try:
-        known = inventory_of(host).directories
-    except NotInspected:
+    known = known_inventory(host)
+    if known is None:
         return
-    changed = [now for there in known if is_news(now := space_of(there), there)]
+    changed = [now for there in known.directories if is_news(now := space_of(there), there)]
     if changed:
         change_inventory(host, lambda found: _with(found, changed))
 

@@ -223,7 +223,7 @@ def _spread(interval: Interval | None) -> str:
 
 
 def sentence(text: str) -> str:
-    """The detail of a note as a sentence, with capital and full stop."""
+    """The text, such as the detail of a note, with capital and full stop."""
     return f"{text[:1].upper()}{text[1:]}."
 
 

@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.models import TextField
 from django.db.models.functions import Cast
 
-from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, RunState, Workload
+from benchmarks.models import ACTIVE_RUN_STATES, UNDONE_RUN_STATES, Device, Run, RunState, Workload
 from benchmarks.ready_query import ANY, ReadyQuery
 from benchmarks.telemetry.write_debt import WriteDebt
 from tuning.models import Candidate, Slot
@@ -64,7 +64,7 @@ class RunRow(NamedTuple):
     @property
     def is_done(self) -> bool:
         """Finished, and not because it was cancelled."""
-        return self.is_finished and self.state != RunState.CANCELLED
+        return self.state not in UNDONE_RUN_STATES
 
     @property
     def label(self) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from django.db.models import Case, When
 
-from benchmarks.models import ACTIVE_RUN_STATES, RunState
+from benchmarks.models import ACTIVE_RUN_STATES, UNDONE_RUN_STATES, RunState
 from tuning.models import Slot, SlotPurpose, Study
 from tuning.results.slot_rows import SlotRow
 from tuning.statistics.data import Metric, Observation
@@ -72,7 +72,7 @@ class SlotState(NamedTuple):
     @property
     def is_done(self) -> bool:
         """Finished, and not because it was cancelled."""
-        return self.is_finished and self.state != RunState.CANCELLED
+        return self.state not in UNDONE_RUN_STATES
 
     @property
     def wall_s(self) -> float | None:

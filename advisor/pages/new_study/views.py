@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -232,9 +234,16 @@ def _look_at_the_usual(form: NewStudyForm, answer: _Answer) -> None:
         host=names[0] if names else "",
         devices=form.devices_first_chosen,
     )
-    try:
+    with _saying_why_not(answer):
         answer.outlooks = [outlook(request)] if len(names) < 2 else group_outlook(request, names)
-    except (TuningError, BenchmarkError) as error:  # beside its field once something is typed
+
+
+@contextmanager
+def _saying_why_not(answer: _Answer) -> Iterator[None]:
+    """Before anything was typed: then what is wrong is said beside its field."""
+    try:
+        yield
+    except (TuningError, BenchmarkError) as error:
         answer.unknown = str(error).rstrip(".")
 
 
@@ -250,13 +259,8 @@ def _again_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpRes
     asked.setlist("host", initial["host"])
     form = NewStudyForm(templates=templates, hosts=chosen_hosts(asked), initial=initial)
     answer = _Answer(configs=files_of(study), again=study)
-    try:
+    with _saying_why_not(answer):
         answer.outlooks = [outlook(request_again(study))]
-    except (
-        TuningError,
-        BenchmarkError,
-    ) as error:  # beside its field as soon as something is typed
-        answer.unknown = str(error).rstrip(".")
     return _page(request, form, answer)
 
 

@@ -19,6 +19,7 @@ from advisor.wording.searches import best_so_far_text, tried_text
 from advisor.wording.words import devices_to_name
 from benchmarks.counted import counted
 from benchmarks.models import Run, RunState
+from tuning.export.words import sentence
 from tuning.models import StudyState
 from tuning.results.boards import Board, Row
 from tuning.results.searched import search_result
@@ -108,7 +109,7 @@ def _instead(result: StudyResult, boards: Sequence[Board]) -> list[str]:
     """What is known without a recommendation, in sentences."""
     study = result.study
     if study.state == StudyState.FAILED and study.reason:
-        why = f"{study.reason[:1].upper()}{study.reason[1:].rstrip('.')}."
+        why = sentence(study.reason.rstrip("."))
         return [why, *(board.all_failed for board in boards if board.all_failed)]
     if boards:
         return [board.for_advice.verdict.sentence for board in boards]

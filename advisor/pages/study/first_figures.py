@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from advisor.wording.formatting import duration
+from tuning.export.words import sentence
 from tuning.models import StudyState
 from tuning.results.study_result import StudyResult
 
@@ -28,10 +29,8 @@ def first_figures(result: StudyResult) -> str:
     there = "when that run has ended"
     if study.search is not None:
         there = "when the baseline and a config have been measured"
-    return (
-        f"{first[:1].upper()}{first[1:]}. "
-        f"The first figures, in a table and in charts, are on this page {there}."
-    )
+    figures = f"The first figures, in a table and in charts, are on this page {there}."
+    return f"{sentence(first)} {figures}"
 
 
 def _first_run(result: StudyResult) -> str:

@@ -35,7 +35,7 @@ from advisor.pages.study.context import (
 from advisor.pages.study.extend import ExtendForm
 from advisor.shared_results import PROGRESS, SharedResult, shared_result, study_to_show
 from advisor.wording.answers import named_answers
-from benchmarks.models import ACTIVE_RUN_STATES, RunState
+from benchmarks.models import UNDONE_RUN_STATES
 from tuning.errors import TuningError
 from tuning.models import Slot, Study
 from tuning.results.knob_importance import knob_importance
@@ -55,8 +55,6 @@ from tuning.studies.taking_apart import take_apart_study
 from tuning.studies.waiting import mark_waiting
 
 STUDIES_PER_PAGE = 25
-# Runs of these states are not finished, or never were.
-_NOT_DONE = (*ACTIVE_RUN_STATES, RunState.CANCELLED)
 
 
 @require_GET
@@ -71,7 +69,7 @@ def study_list(request: HttpRequest) -> HttpResponse:
     there = with_words(there, find, ["name", "template", "host__name"])
     studies = there.select_related("server", "host", "gate_verdict").annotate(
         runs_total=_count(Slot.objects.all()),
-        runs_done=_count(Slot.objects.exclude(run__state__in=_NOT_DONE)),
+        runs_done=_count(Slot.objects.exclude(run__state__in=UNDONE_RUN_STATES)),
     )
     page = Paginator(studies, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
     know(list(page), "devices", "workloads", "recommendations")
