@@ -70,7 +70,7 @@ def test_tests_keep_out_of_the_home_of_the_checkout() -> None:
 def test_tests_work_on_the_tables_of_the_migrations(request: pytest.FixtureRequest) -> None:
     applied = {name for app, name in MigrationRecorder(connection).applied_migrations()}
     written = {path.stem for path in ROOT.glob("*/migrations/0*.py")}
-    assert len(written) > 20
+    assert written
     assert written <= applied or request.config.getoption("nomigrations")
 
 

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import io
-import os
-import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
@@ -295,57 +290,3 @@ def test_an_administrator_makes_accounts_and_changes_roles(
     assert "AuthToken" not in index
     assert client.get("/admin/auth/group/").status_code == 200
     assert client.get("/admin/auth/user/").status_code == 200
-
-
-# --- databases of before -------------------------------------------------------------------------
-
-
-@pytest.mark.long
-def test_accounts_and_tokens_of_an_older_version_go_on_working(
-    migrated_database: Path, tmp_path: Path
-) -> None:
-    """A database without roles, in which each user had one token in plain text."""
-    home = tmp_path / "home"
-    (home / "private").mkdir(parents=True)
-    file = home / "private" / "db.sqlite3"
-    with sqlite3.connect(file) as new, sqlite3.connect(migrated_database) as made:
-        made.backup(new)
-        new.executescript("""
-            DROP TABLE access_account; DROP TABLE access_apitoken; DELETE FROM auth_group;
-            DELETE FROM django_migrations WHERE app = 'access';
-            CREATE TABLE authtoken_token (key varchar(40), created datetime, user_id integer);
-        """)
-        for pk, (name, staff) in enumerate((("root", 1), ("ci", 0)), 1):
-            new.execute(
-                "INSERT INTO auth_user (id, username, password, is_superuser, is_staff, is_active,"
-                " date_joined, first_name, last_name, email)"
-                " VALUES (?, ?, '!', ?, ?, 1, '2026-01-01', '', '', '')",
-                (pk, name, staff, staff),
-            )
-            row = (name * 10, "2026-01-01", pk)
-            new.execute("INSERT INTO authtoken_token VALUES (?, ?, ?)", row)
-    new.close()
-    made.close()
-    subprocess.run(
-        [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
-        cwd=django_settings.BASE_DIR,
-        env={k: v for k, v in os.environ.items() if k != "DATABASE_URL"}
-        | {"ADVISOR_HOME": str(home)},
-        check=True,
-    )
-    after = sqlite3.connect(file)
-    roles = after.execute(
-        "SELECT username, name FROM auth_user JOIN auth_user_groups g ON g.user_id = auth_user.id"
-        " JOIN auth_group ON auth_group.id = g.group_id ORDER BY username"
-    ).fetchall()
-    assert roles == [("ci", "operator"), ("root", "administrator")]
-    tokens = after.execute("SELECT user_id, scope, digest FROM access_apitoken ORDER BY user_id")
-    found = tokens.fetchall()
-    assert [row[:2] for row in found] == [(1, "admin"), (2, "run")]
-    names = after.execute("SELECT name FROM sqlite_master").fetchall()
-    after.close()
-    assert ("authtoken_token",) not in names
-    owner = factories.make_user("ci", Role.OPERATOR)
-    ApiToken.objects.create(user=owner, name="x", scope="run")
-    ApiToken.objects.update(digest=found[1][2])
-    assert asked("ci" * 10)[0] == 200

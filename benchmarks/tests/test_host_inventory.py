@@ -2,12 +2,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.apps import apps
 from pytest_django import Settings
 
 from benchmarks.errors import (
@@ -123,22 +121,6 @@ def test_what_somebody_names_on_the_host_is_listed_if_it_can_be_used(
     assert HostInventory.from_json(host.inventory) == found
     assert mariadb_binary.path in {one.path for one in found.servers}
     assert [one.path for one in found.directories] == [server_tmp / "device", server_tmp]
-
-
-@pytest.mark.django_db
-def test_what_was_measured_before_there_were_lists_may_still_be_used() -> None:
-    host = Host.objects.create(name="here")
-    host.servers.create(flavour="mysql", version="8.4.6", path="/opt/mysqld", digest="1")
-    host.servers.create(flavour="mysql", version="8.4.7", path="/opt/mysqld", digest="2")
-    host.devices.create(kind="nvme", data_dir="/srv/a", log_dir="/srv/b")
-    host.devices.create(kind="nvme", data_dir="/srv/gone", retired_at="2026-11-01T00:00Z")
-    step = import_module("benchmarks.migrations.0013_hosts_have_an_inventory")
-    step.list_what_was_measured(apps, None)
-    assert {(row.subject, row.path) for row in ListedPath.objects.all()} == {
-        ("server", "/opt/mysqld"),
-        ("device", "/srv/a"),
-        ("device", "/srv/b"),
-    }
 
 
 @pytest.mark.django_db

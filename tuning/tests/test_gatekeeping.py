@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from celery import current_app
-from django.apps import apps
 
 from benchmarks.errors import RunFailed
 from benchmarks.inventory import in_place
@@ -133,18 +131,6 @@ def test_values_and_rules_are_asked_when_the_study_is_made_and_never_again(
     after = candidate(study, "odd").checks
     assert after[:2] == before
     assert [check["stage"] for check in after[2:]] == ["server", "read_back"]
-
-
-def test_a_study_that_waits_while_the_program_is_replaced_shows_all_four_stages(
-    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = new_study(ONE)
-    stages = [set(check) for check in candidate(study, "one").checks]
-    study.candidates.update(checks=[])
-    import_module("tuning.migrations.0009_values_and_rules_are_asked_once").fill_in(apps, None)
-    assert [set(check) for check in candidate(study, "one").checks] == stages
-    prepared(study, monkeypatch, server())
-    assert [check["passed"] for check in candidate(study, "one").checks] == [True] * 4
 
 
 def test_a_refused_candidate_costs_no_run_and_the_others_continue(
