@@ -127,7 +127,6 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "django_htmx",
     "rest_framework",
-    "knox",
     "drf_spectacular",
     "drf_spectacular_sidecar",
 ]
@@ -227,11 +226,6 @@ PASSWORD_HASHERS = [
     # Of older versions; replaced at the next log-in.
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
-KNOX_TOKEN_MODEL = "access.ApiToken"  # noqa: S105  # a model's name
-# Its own table is not made: the model above takes its place.
-MIGRATION_MODULES = {"knox": None}
-# The prefix is for programs that look for secrets in what is published.
-REST_KNOX = {"TOKEN_TTL": None, "TOKEN_PREFIX": "oltp_"}
 # A study's form with its largest number of largest my.cnf files pasted into it.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 

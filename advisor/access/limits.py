@@ -61,7 +61,6 @@ LOGINS_OF_KNOWN = Limit(15, 60)
 PASSWORD_CHANGES = Limit(5, 60)
 #: Of an account: a long my.cnf costs some 70 ms of CPU time.
 CONFIG_CHECKS = Limit(60, 60)
-WRONG_TOKENS = Limit(30, 60)
 #: Of a token, where little is left of what the API may cost: `advisor.access.cpu_budget`.
 PASSES = Limit(1, 10)
 ALL = (
@@ -72,6 +71,5 @@ ALL = (
     LOGINS_OF_KNOWN,
     PASSWORD_CHANGES,
     CONFIG_CHECKS,
-    WRONG_TOKENS,
     PASSES,
 )

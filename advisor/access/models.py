@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
-from knox.models import AbstractAuthToken
 
 from advisor.access.roles import Role
 
@@ -25,35 +23,41 @@ class Scope(models.TextChoices):
 ROLES = {Scope.READ: Role.VIEWER, Scope.RUN: Role.OPERATOR, Scope.ADMIN: Role.ADMINISTRATOR}
 
 
-class ApiToken(AbstractAuthToken):
-    """A token of the API. It ends by hand, at its `expiry` or with the password of its user.
+class ApiToken(models.Model):
+    """A token of the API. It ends by hand, at `expires_at` or with the password of its user.
 
-    Only a SHA-512 digest of the token is stored, and its first characters, by which people tell
-    their tokens apart.
+    The secret itself is not stored. `digest` finds its row; by `prefix` people tell their tokens
+    apart. An expired token stays, so that a program is told that it has expired.
     """
 
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
+    )
     name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=16)
+    digest = models.CharField(max_length=64, unique=True)  # SHA-256, in hexadecimal digits
     scope = models.CharField(max_length=8, choices=Scope.choices)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["user", "name"], name="token_names_are_unique")
         ]
-        ordering: ClassVar = ["created"]
+        ordering: ClassVar = ["created_at"]
 
     def __str__(self) -> str:
         return self.name
 
     @property
     def role(self) -> Role:
-        """The role that it is limited to."""
+        """The role that the token is limited to."""
         return ROLES[Scope(self.scope)]
 
     @property
     def is_expired(self) -> bool:
-        expiry: datetime | None = self.expiry
-        return expiry is not None and expiry <= timezone.now()
+        return self.expires_at is not None and self.expires_at <= timezone.now()
 
 
 class Account(models.Model):

@@ -1,12 +1,14 @@
-"""Makes API tokens and ends them."""
+"""Make API tokens, and find the token of a request."""
 
 from __future__ import annotations
 
+import secrets
 from datetime import timedelta
-from typing import cast
+from hashlib import sha256
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from advisor.access.models import ROLES, ApiToken, Scope
 from advisor.access.roles import Role, role_of
@@ -16,6 +18,12 @@ from advisor.errors import AdvisorError
 MAX_TOKENS = 50
 MAX_DAYS = 3650
 MAX_TOKEN_NAME = 100
+#: Programs that look for secrets in published files find tokens by it.
+PREFIX = "oltp_"
+_SECRET_BYTES = 32
+_SHOWN_DIGITS = 10
+#: `last_used_at` is stored to the minute: not every request writes.
+_USE_KNOWN_TO = timedelta(minutes=1)
 
 
 class TokenRefused(AdvisorError):
@@ -24,6 +32,36 @@ class TokenRefused(AdvisorError):
     def __init__(self, code: str, message: str, field: str) -> None:
         super().__init__(code, message)
         self.field = field
+
+
+class InvalidToken(AdvisorError):
+    """A request's token is not accepted: invalid_token, token_expired or account_is_off."""
+
+
+def token_for(header: str) -> ApiToken | None:
+    """Return the token of an `Authorization` header, None where the header has none.
+
+    `token.user` is loaded. Raises InvalidToken.
+    """
+    scheme, _, secret = header.partition(" ")
+    if scheme.lower() != "token":
+        return None
+    rows = ApiToken.objects.select_related("user")
+    token = rows.filter(digest=_digest(secret.strip())).first()
+    if token is None:
+        raise InvalidToken("invalid_token", "The token is not valid.")
+    if token.is_expired:
+        raise InvalidToken("token_expired", "The token has expired.")
+    if not token.user.is_active:
+        raise InvalidToken("account_is_off", "The account of this token is switched off.")
+    now = timezone.now()
+    if token.last_used_at is None or token.last_used_at < now - _USE_KNOWN_TO:
+        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
+    return token
+
+
+def _digest(secret: str) -> str:
+    return sha256(secret.encode()).hexdigest()
 
 
 def allowed_scopes(user: User) -> list[Scope]:
@@ -37,7 +75,7 @@ def scope_of(role: Role) -> Scope:
 
 
 def create_token(user: User, name: str, scope: Scope, days: int | None = None) -> str:
-    """The new token, which is stored nowhere. It expires after `days`, None: never.
+    """Return a new token, whose text is stored nowhere. It expires after `days`, None: never.
 
     Raises TokenRefused.
     """
@@ -57,11 +95,22 @@ def create_token(user: User, name: str, scope: Scope, days: int | None = None) -
         )
     if ApiToken.objects.filter(user=user).count() >= MAX_TOKENS:
         raise TokenRefused("too_many", f"nobody has more than {MAX_TOKENS} tokens", "name")
-    expiry = None if days is None else timedelta(days=days)
+    secret = f"{PREFIX}{secrets.token_hex(_SECRET_BYTES)}"
+    now = timezone.now()
+    token = ApiToken(
+        user=user,
+        name=name,
+        prefix=secret[: len(PREFIX) + _SHOWN_DIGITS],
+        digest=_digest(secret),
+        scope=scope,
+        expires_at=None if days is None else now + timedelta(days=days),
+    )
     try:
         with transaction.atomic():
-            _, token = ApiToken.objects.create(user=user, expiry=expiry, name=name, scope=scope)
+            # A new token may have the name of one that has expired.
+            ApiToken.objects.filter(user=user, name=name, expires_at__lte=now).delete()
+            token.save()
     except IntegrityError as error:
         text = f"there is a token {name!r} already"
         raise TokenRefused("name_taken", text, "name") from error
-    return cast(str, token)
+    return secret

@@ -18,8 +18,6 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from advisor.access.models import ApiToken, Scope
-from advisor.access.tokens import create_token
 from advisor.tests import factories
 from advisor.upkeep import housekeeping
 from advisor.upkeep.housekeeping import is_due, keep_house, rotate_logs
@@ -161,7 +159,7 @@ def test_the_command_lists_deletes_and_prunes(
     assert "not_found: there is no dataset 'old'" in capsys.readouterr().err
 
 
-def test_old_series_sessions_and_tokens_go_and_figures_stay(
+def test_old_series_and_sessions_go_and_figures_stay(
     host: Host, settings: Settings, admin_client: Client, admin_user: User
 ) -> None:
     settings.SERIES_DAYS = 30
@@ -174,18 +172,13 @@ def test_old_series_sessions_and_tokens_go_and_figures_stay(
     Run.objects.filter(pk=young.pk).update(finished_at=timezone.now())
     Run.objects.filter(pk=old.pk).update(finished_at=timezone.now() - timedelta(days=31))
     Run.objects.exclude(pk__in=(old.pk, young.pk)).update(finished_at=timezone.now())
-    for name in ("for ever", "over"):
-        create_token(admin_user, name, Scope.READ)
-    ApiToken.objects.filter(name="over").update(expiry=timezone.now() - timedelta(hours=1))
     Session.objects.create(session_key="over", expire_date=timezone.now() - timedelta(days=1))
     done = list(keep_house(host))
     assert "runs that ended 30 days ago and lost their series: 1" in done
-    assert "expired tokens that were deleted: 1" in done
     assert not old.samples.exists()
     assert young.samples.exists()
     old.refresh_from_db()
     assert old.tpmP is not None
-    assert list(ApiToken.objects.values_list("name", flat=True)) == ["for ever"]
     assert not Session.objects.filter(session_key="over").exists()
     assert admin_client.get("/").status_code == 200
     assert list(keep_house(host)) == []

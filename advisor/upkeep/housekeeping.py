@@ -1,4 +1,4 @@
-"""What nobody needs any more goes: old series, sessions, tokens, logs and datasets."""
+"""What nobody needs any more goes: old series, sessions, logs and datasets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.models.functions import Now
 
-from advisor.access.models import ApiToken
 from advisor.api.models import IdempotencyKey
 from advisor.webhooks.sending import forget_old
 from benchmarks.errors import DatasetInUse
@@ -50,9 +49,6 @@ def keep_house(host: Host | None) -> Iterator[str]:
         yield f"runs that ended {settings.SERIES_DAYS} days ago and lost their series: {runs}"
     if for_all:
         call_command("clearsessions")
-        expired, _ = ApiToken.objects.filter(expiry__lte=Now()).delete()
-        if expired:
-            yield f"expired tokens that were deleted: {expired}"
         IdempotencyKey.objects.filter(created_at__lt=Now() - KEPT_KEYS).delete()
         forget_old()
     for log in rotate_logs(settings.LOG_DIR):

@@ -52,7 +52,7 @@ class Command(BaseCommand):
 
     def _list(self, options: dict[str, Any]) -> None:
         for token in ApiToken.objects.select_related("user").order_by("user__username", "name"):
-            ends = f"until {token.expiry:%Y-%m-%d}" if token.expiry else "no expiry"
+            ends = f"until {token.expires_at:%Y-%m-%d}" if token.expires_at else "no expiry"
             used = f"{token.last_used_at:%Y-%m-%d %H:%M %Z}" if token.last_used_at else "never"
             words = (token.user.get_username(), token.name, token.scope, ends, f"last used {used}")
             self.stdout.write("  ".join(words))

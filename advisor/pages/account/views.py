@@ -48,7 +48,7 @@ def token(request: HttpRequest) -> HttpResponse:
 def _own_token(user: User, named: str) -> ApiToken:
     """Raises Http404."""
     for token in ApiToken.objects.filter(user=user):
-        if token.pk == named:
+        if str(token.pk) == named:
             return token
     raise Http404("no such token")
 
