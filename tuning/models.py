@@ -163,6 +163,9 @@ class Study(JobRow):
         help_text="a proposal's runs, queued as soon as its new candidates have been tried",
     )
 
+    revision = models.PositiveIntegerField(
+        default=0, help_text="rises when what is shown of it changes: tuning.studies.revision"
+    )
     state = models.CharField(max_length=16, choices=StudyState, default=StudyState.QUEUED)
     reason_code = models.CharField(max_length=64, blank=True)
     reason = models.TextField(blank=True)

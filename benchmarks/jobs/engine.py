@@ -74,6 +74,7 @@ def store(
     further condition on the row.
     """
     with transaction.atomic():
+        kind.changes(row_id)
         request = _request(kind, row_id, claim, "ours")
         if request is None or not (only is None or kind.rows.filter(only, pk=row_id).exists()):
             return False
@@ -96,6 +97,7 @@ def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
     try:
         # If the row could not be read, the claim would be held by a process that does not work.
         with transaction.atomic():
+            kind.changes(row_id)
             return row.first(row_id) if claim.change(row_id) else None
     except IntegrityError:
         # The row of a dead process still says `running`; the sweep will correct that.

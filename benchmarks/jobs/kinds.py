@@ -115,6 +115,9 @@ class JobKind(ABC, Generic[RowT]):
         """The ending of a job whose worker died, went silent or lost its database."""
         return Ending({"state": "lost", "step": "", "reason": reason})
 
+    def changes(self, row_id: int) -> None:
+        """Note that a row of this kind is claimed or ends; called first in its transaction."""
+
     def store_details(self, row_id: int, details: list[Values]) -> None:
         """Write the rows that belong to an ending, in its transaction."""
 

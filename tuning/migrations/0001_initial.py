@@ -207,6 +207,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "revision",
+                    models.PositiveIntegerField(
+                        default=0,
+                        help_text="rises when what is shown of it changes: tuning.studies.revision",
+                    ),
+                ),
+                (
                     "runs_to_queue",
                     models.JSONField(
                         blank=True,

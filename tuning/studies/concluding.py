@@ -16,6 +16,7 @@ from tuning.errors import TuningError
 from tuning.models import Study, StudyAction
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER, Purpose
 from tuning.studies.actions import keep_action
+from tuning.studies.revision import bump
 from tuning.studies.scheduler import advance_host
 
 
@@ -30,6 +31,7 @@ def conclude_study(study: Study, *, by: str = "") -> None:
     with transaction.atomic():
         locked = Study.objects.select_for_update().get(pk=study.pk)
         _check(locked)
+        bump([study.pk])
         if not locked.is_concluding:
             locked.concluded_at, locked.extended_by = timezone.now(), 0
             locked.save(update_fields=["concluded_at", "extended_by"])

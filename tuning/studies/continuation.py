@@ -38,6 +38,7 @@ from tuning.strategy.protocol import (
 )
 from tuning.studies.forecast import Place, measurable, places
 from tuning.studies.host_resources import facts_of_host
+from tuning.studies.revision import bump
 from tuning.studies.rows import add_slots, candidate_row
 from tuning.studies.searching import plan_of
 from tuning.studies.strategy_history import history_of
@@ -102,6 +103,7 @@ def continue_study(study: Study, prepared: PreparedAnswer | None = None) -> tupl
     first. A `prepared` counts as long as the history is still the one that it is about. Raises
     TuningError, only_refused, for a strategy of whose candidates none gets through.
     """
+    bump([study.pk])
     if study.runs_to_queue and _queue_tried(study):
         return ()
     _read_places(study)

@@ -12,6 +12,7 @@ from tuning.results.recommendation import advised_on
 from tuning.results.study_result import StudyResult
 from tuning.studies.crash_forecast import has_crash_tests, load_seconds
 from tuning.studies.request import BadRequest, StudyRequest
+from tuning.studies.revision import bump
 
 
 def with_crash_tests(request: StudyRequest, *, searches: bool) -> bool:
@@ -106,6 +107,7 @@ def _replace(slot: CrashSlot, test: CrashTest, *, losses: int) -> None:
 
 
 def _queued(study: Study, board: Board, candidate: Candidate) -> CrashTest:
+    bump([study.pk])
     return CrashTest.objects.create(
         host=study.host,
         device=board.device,

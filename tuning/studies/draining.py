@@ -8,6 +8,7 @@ from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.studies.pause_columns import by_and_reason, when_by_and_why
 from tuning.studies.retired import check_is_ours
+from tuning.studies.revision import bump_host
 from tuning.studies.scheduler import advance_host
 
 
@@ -22,6 +23,7 @@ def drain_host(host: Host, *, by: str = "", reason: str = "") -> None:
     is_new = Host.objects.filter(pk=host.pk, drained_at=None).update(
         drained_at=Now(), drained_by=drained_by, drain_reason=drain_reason
     )
+    bump_host(host.pk)
     host.refresh_from_db()
     if not is_new:
         raise TuningError("already_drained", f"host {host} is already drained")
@@ -32,6 +34,7 @@ def undrain_host(host: Host) -> None:
     was_drained = Host.objects.filter(pk=host.pk, drained_at__isnull=False).update(
         drained_at=None, drained_by="", drain_reason=""
     )
+    bump_host(host.pk)
     host.refresh_from_db()
     if not was_drained:
         raise TuningError("not_drained", f"host {host} is not drained")

@@ -14,6 +14,7 @@ from benchmarks.jobs.runs import RunKind
 from tuning.models import Study
 from tuning.studies.early_stop import cut_rule_of
 from tuning.studies.preparation import PreparationKind
+from tuning.studies.revision import bump
 from tuning.studies.scheduler import advance_host
 from tuning.studies.tidying import HostInspectionKind
 
@@ -25,6 +26,9 @@ class StudyRunKind(RunKind):
         Exists(Study.objects.filter(slots__run=OuterRef("pk"), paused_at__isnull=False))
     )
 
+    def changes(self, row_id: int) -> None:
+        bump(Study.objects.filter(slots__run=row_id))
+
 
 class StudyCrashTestKind(CrashTestKind):
     """Crash tests of studies; none starts while its study is paused."""
@@ -32,6 +36,9 @@ class StudyCrashTestKind(CrashTestKind):
     waiting: ClassVar[Q] = CrashTestKind.waiting & ~Q(
         Exists(Study.objects.filter(crash_slots__test=OuterRef("pk"), paused_at__isnull=False))
     )
+
+    def changes(self, row_id: int) -> None:
+        bump(Study.objects.filter(crash_slots__test=row_id))
 
 
 KINDS: tuple[JobKind[Any], ...] = (

@@ -42,6 +42,7 @@ from tuning.studies.request import (
     sizes_of,
 )
 from tuning.studies.retired import check_not_retired
+from tuning.studies.revision import bump
 from tuning.studies.rows import (
     candidate_row,
     last_order,
@@ -178,6 +179,7 @@ def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
             extended_after=last_order(study),
             conclusions=F("conclusions") + 1,
             resumed_at=Now(),
+            revision=F("revision") + 1,
         )
         if not again:
             raise TuningError("not_finished", "only a finished study can be extended")
@@ -201,13 +203,15 @@ def cancel_study(study: Study, *, by: str = "") -> None:
     Raises TuningError, already_ended.
     """
     is_active = Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES).update(
-        stop_request=heartbeat.CANCELLED, paused_at=None
+        stop_request=heartbeat.CANCELLED, paused_at=None, revision=F("revision") + 1
     )
     if not is_active:
         raise TuningError("already_ended", "the study has ended")
     keep_action(study, StudyAction.Kind.CANCELLED, by=by)
-    cancel_jobs(Run.objects.filter(slot__study=study))
-    cancel_jobs(CrashTest.objects.filter(slot__study=study))
+    with transaction.atomic():
+        bump([study.pk])
+        cancel_jobs(Run.objects.filter(slot__study=study))
+        cancel_jobs(CrashTest.objects.filter(slot__study=study))
     close_what_was_cancelled(study.host_id)
     advance_host(study.host_id)
 

@@ -7,6 +7,7 @@ with its next study.
 
 from __future__ import annotations
 
+from django.db.models import F
 from django.db.models.functions import Now
 
 from benchmarks.jobs import heartbeat
@@ -25,7 +26,7 @@ def pause_study(study: Study, *, by: str = "", reason: str = "") -> None:
     """
     there = Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES, paused_at=None)
     there = there.exclude(stop_request=heartbeat.CANCELLED)
-    is_new = there.update(**pause_columns(by, reason))
+    is_new = there.update(**pause_columns(by, reason), revision=F("revision") + 1)
     study.refresh_from_db()
     if not is_new:
         if study.is_paused:
@@ -45,7 +46,13 @@ def resume_study(study: Study, *, by: str = "") -> None:
     there = Study.objects.filter(
         pk=study.pk, state__in=ACTIVE_STUDY_STATES, paused_at__isnull=False
     )
-    was_paused = there.update(paused_at=None, paused_by="", pause_reason="", resumed_at=Now())
+    was_paused = there.update(
+        paused_at=None,
+        paused_by="",
+        pause_reason="",
+        resumed_at=Now(),
+        revision=F("revision") + 1,
+    )
     study.refresh_from_db()
     if not was_paused:
         if study.is_finished:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
 from benchmarks.datasets.golden import ensure_dataset
@@ -24,6 +24,7 @@ from benchmarks.storage.layout import DeviceLayout
 from tuning.models import Study, StudyState
 from tuning.studies.datasets import note_datasets
 from tuning.studies.pause_columns import pause_columns
+from tuning.studies.revision import bump
 from tuning.studies.trials import NothingToCompare, try_candidates
 
 # Loading is this share of the preparation; the rest are the trial starts.
@@ -47,6 +48,9 @@ class PreparationKind(JobKind[Study]):
     def rows(self) -> QuerySet[Study]:
         return Study.objects.select_related("server")
 
+    def changes(self, row_id: int) -> None:
+        bump([row_id])
+
     def claimed(self) -> Values:
         """When it began; its state says already that it is prepared."""
         return {"started_at": Coalesce("started_at", Now())}
@@ -55,7 +59,7 @@ class PreparationKind(JobKind[Study]):
         study = job.row
 
         def report(text: str) -> None:
-            job.report(preparing_fraction=LOADING_SHARE, preparing_text=text[:200])
+            _report(job, LOADING_SHARE, text)
 
         binaries = {server.pk: unchanged_server(server) for server in servers_of(study)}
         for device in study.devices.order_by("pk"):
@@ -126,14 +130,15 @@ def _ended(state: StudyState, code: str, reason: str, log_tail: str = "") -> End
     return Ending({"state": state.value, **values})
 
 
+def _report(job: Job[Study], fraction: float, text: str) -> None:
+    job.report(preparing_fraction=fraction, preparing_text=text[:200], revision=F("revision") + 1)
+
+
 def _load_all(job: Job[Study], binary: ServerBinary) -> None:
     study = job.row
 
     def progress(step: LoadProgress) -> None:
-        job.report(
-            preparing_fraction=step.fraction * LOADING_SHARE,
-            preparing_text=f"loading the dataset: {step.phase}"[:200],
-        )
+        _report(job, step.fraction * LOADING_SHARE, f"loading the dataset: {step.phase}")
 
     # Emulated devices share the dataset of the real one below them.
     for directory in sorted(set(study.devices.values_list("data_dir", flat=True))):

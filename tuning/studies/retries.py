@@ -16,6 +16,7 @@ from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER
 from tuning.studies.forecast import Forecast
 from tuning.studies.pause_columns import pause_columns
+from tuning.studies.revision import bump
 from tuning.studies.slot_states import slot_states
 
 # A host on which this many runs were disturbed and none succeeded will not become quiet: every
@@ -111,6 +112,7 @@ def _pause(study: Study, reason: str) -> None:
     if not study.is_paused:
         for column, value in pause_columns("the advisor", reason).items():
             setattr(study, column, value)
+        bump([study.pk])
         study.save(update_fields=["paused_at", "paused_by", "pause_reason"])
 
 
@@ -119,6 +121,7 @@ def _retry(slot: Slot) -> None:
     # Takes the claim away, so that no late result is stored: only the new run may have one.
     ours = Run.objects.filter(pk=old.pk, state=old.state, slot=slot)
     with transaction.atomic():
+        bump([slot.study_id])
         if not ours.update(claimed_by=""):
             return
         slot.run = Run.objects.create(

@@ -16,6 +16,7 @@ from tuning.models import Candidate, DurabilityClass, Slot, SlotPurpose, Study
 from tuning.results.evidence import traits_of
 from tuning.strategy.protocol import PlannedRun
 from tuning.studies.request import Sizes
+from tuning.studies.revision import bump
 
 
 def server_row(host: Host, binary: ServerBinary) -> Server:
@@ -142,5 +143,6 @@ def add_slots(
         for order, planned in enumerate(missing, start=last_order(study) + 1)
         for candidate in [candidates[planned.candidate]]
     ]
+    bump([study.pk])
     Run.objects.bulk_create(slot.run for slot in slots)
     Slot.objects.bulk_create(slots)

@@ -51,6 +51,7 @@ from tuning.studies.load_hosts import has_load_host_away
 from tuning.studies.next_jobs import next_inspection, next_load, next_probe, seen_on
 from tuning.studies.preparation import PreparationKind
 from tuning.studies.retries import retry_interrupted
+from tuning.studies.revision import bump
 
 logger = logging.getLogger(__name__)
 
@@ -248,6 +249,7 @@ def _learn(study: Study, learn: Callable[[Study], None]) -> None:
     """What pages show of it that takes long: worked out before the next run, not beside it."""
     try:
         learn(study)
+        bump([study.pk])
     except AWAY:
         raise
     except Exception:
@@ -273,6 +275,7 @@ def _decide(study: Study, prepared: PreparedAnswer | None) -> _Turn:
     if study.state != StudyState.RUNNING and study.host.is_drained:
         return _Turn()
     if study.state == StudyState.QUEUED:
+        bump([study.pk])
         Study.objects.filter(pk=study.pk).update(state=StudyState.PREPARING)
     if study.state != StudyState.RUNNING:
         return _Turn(task=PREPARE, row_id=study.pk)
@@ -351,6 +354,7 @@ def end_study(
 ) -> bool:
     """Close the study and its queued runs; True if this call did it."""
     with transaction.atomic():
+        bump([study.pk])
         ended = Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES).update(
             state=state, reason_code=code, reason=reason, log_tail=log_tail, finished_at=Now()
         )

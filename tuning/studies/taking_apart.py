@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.db.models import F
 from django.db.models.functions import Now
 
 from tuning.errors import TuningError
@@ -36,6 +37,7 @@ def take_apart_study(study: Study, *, by: str = "") -> None:
             extended_by=0,
             extended_after=last_order(locked),
             resumed_at=Now(),
+            revision=F("revision") + 1,
         )
         keep_action(locked, StudyAction.Kind.TAKEN_APART, by=by)
         transaction.on_commit(lambda: advance_host(study.host_id))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import inf
 
 from django.conf import settings
+from django.db import transaction
 
 from benchmarks.datasets.pristine import ensure_pristine
 from benchmarks.emulation.device import emulated_device
@@ -29,6 +30,7 @@ from tuning.configs.effective.readback import effective_losses, signature
 from tuning.configs.gate.stages import Stage, StageResult, server_stages
 from tuning.errors import TuningError
 from tuning.models import Candidate, DurabilityClass, Study
+from tuning.studies.revision import bump
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +86,7 @@ def try_candidates(
         if duplicate is not candidate and not study.keeps_duplicates:
             candidate.merged_into = duplicate
         # At once, because after a crash a candidate with a signature counts as tried.
-        candidate.save(update_fields=["signature", "merged_into"])
+        _store(candidate, "signature", "merged_into")
     _check_what_is_left(study)
     if bad_pins:
         raise bad_pins
@@ -156,8 +158,7 @@ class _Gate:
             _refuse(candidate, unsafe, stages)
             return None
         candidate.durability = DurabilityClass(given)
-        candidate.save(update_fields=["durability"])
-        _keep(candidate, stages)
+        _keep(candidate, stages, "durability")
         return trial
 
     def try_pins(
@@ -238,15 +239,20 @@ def _refuse(candidate: Candidate, failure: RunFailed, stages: list[StageResult])
     """Store that the server refuses the candidate, which is then never measured."""
     logger.info("candidate %s is refused: %s", candidate, failure)
     candidate.refusal = str(failure)
-    candidate.save(update_fields=["refusal"])
-    _keep(candidate, stages)
+    _keep(candidate, stages, "refusal")
 
 
-def _keep(candidate: Candidate, stages: list[StageResult]) -> None:
-    """Append the server's stages to those that were passed when the study was created."""
+def _keep(candidate: Candidate, stages: list[StageResult], column: str) -> None:
+    """Append the server's stages to those passed at the study's creation; store `column` too."""
     passed = [check for check in candidate.checks if check["stage"] in (Stage.VALUES, Stage.RULES)]
     candidate.checks = passed + [stage.document() for stage in stages]
-    candidate.save(update_fields=["checks"])
+    _store(candidate, "checks", column)
+
+
+def _store(candidate: Candidate, *columns: str) -> None:
+    with transaction.atomic():
+        bump([candidate.study_id])
+        candidate.save(update_fields=columns)
 
 
 def _check_what_is_left(study: Study) -> None:

@@ -8,16 +8,17 @@ from __future__ import annotations
 from functools import cache
 
 from benchmarks.jobs.claimant import claimant
-from benchmarks.jobs.crash_tests import CrashTestKind, Kill
+from benchmarks.jobs.crash_tests import Kill
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.probes import Look, ProbeKind
-from benchmarks.jobs.runs import CutRuleFor, Measure, RunKind, never_cut
+from benchmarks.jobs.runs import CutRuleFor, Measure, never_cut
 from benchmarks.measurement.measure import measure as really_measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.models import Run, RunState
 from benchmarks.probe.run import probe_device
 from benchmarks.ready_query import ANY, ReadyQuery
 from tuning.models import Slot, Study
+from tuning.studies.jobs import StudyCrashTestKind, StudyRunKind
 from tuning.studies.preparation import PreparationKind
 
 
@@ -47,7 +48,7 @@ def purpose_of(plan: Plan) -> str:
 def execute_run(
     run_id: int, *, measure: Measure = really_measure, cut_rule: CutRuleFor = never_cut
 ) -> bool:
-    return execute(RunKind(measure, cut_rule), run_id)
+    return execute(StudyRunKind(measure, cut_rule), run_id)
 
 
 def execute_probe(probe_id: int, *, look: Look = probe_device) -> bool:
@@ -59,4 +60,4 @@ def prepare_study(study_id: int) -> bool:
 
 
 def execute_crash_test(test_id: int, kill: Kill) -> bool:
-    return execute(CrashTestKind(kill), test_id)
+    return execute(StudyCrashTestKind(kill), test_id)
