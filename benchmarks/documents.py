@@ -19,8 +19,3 @@ def _reader(form: Any) -> Any:
 def read_document(form: type[T], document: object) -> T:
     """Names that the class does not have are left out: a newer version's. Raises ValueError."""
     return cast("T", _reader(cast("Any", form)).validate_python(document))
-
-
-def read_text(form: type[T], text: str) -> T:
-    """The same of JSON that is not decoded yet, in half the time."""
-    return cast("T", _reader(cast("Any", form)).validate_json(text))

@@ -33,7 +33,6 @@ from benchmarks.jobs.heartbeat import (
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, RowT, Values
 from benchmarks.jobs.spool import Note
 from benchmarks.outcomes import Outcome
-from benchmarks.ready_query import ANY, ReadyObjects, ReadyQuery
 from benchmarks.servers.orphans import none_left_behind
 
 logger = logging.getLogger(__name__)
@@ -46,9 +45,6 @@ AWAY = (OperationalError, InterfaceError, InternalError)
 STORE_PATIENCE_S = 20.0
 _FIRST_WAIT_S = 0.25
 _MAX_WAIT_S = 8.0
-# By kind, and by what else they depend on.
-_QUESTIONS: dict[tuple[type, str], tuple[ReadyQuery, ReadyQuery, ReadyObjects[Any]]] = {}
-_REQUESTS: dict[tuple[type, str], ReadyQuery] = {}
 
 
 def execute(kind: JobKind[RowT], row_id: int) -> bool:
@@ -90,32 +86,19 @@ def store(
 
 
 def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
-    may_be_claimed, claim, row = _questions(kind)
+    waiting = kind.rows.filter(kind.waiting, pk=row_id)
     # Not part of the UPDATE: with other tables in it, two processes could claim the row.
-    if not may_be_claimed.rows(row_id):
+    if not waiting.filter(_host_takes(kind)).exists():
         return None
+    claim: Values = {**kind.claimed(), "claimed_by": claimant(), "heartbeat_at": Now()}
     try:
         # If the row could not be read, the claim would be held by a process that does not work.
         with transaction.atomic():
             kind.changes(row_id)
-            return row.first(row_id) if claim.change(row_id) else None
+            return kind.rows.get(pk=row_id) if waiting.update(**claim) else None
     except IntegrityError:
         # The row of a dead process still says `running`; the sweep will correct that.
         return None
-
-
-def _questions(kind: JobKind[RowT]) -> tuple[ReadyQuery, ReadyQuery, ReadyObjects[RowT]]:
-    """For a row that may be claimed, for its claim by this process, and for the row."""
-    key = type(kind), claimant()
-    if key not in _QUESTIONS:
-        waiting = kind.rows.filter(kind.waiting, pk=ANY)
-        values: Values = {**kind.claimed(), "claimed_by": claimant(), "heartbeat_at": Now()}
-        _QUESTIONS[key] = (
-            ReadyQuery.of(waiting.filter(_host_takes(kind)).order_by().values_list("pk")[:1]),
-            ReadyQuery.updating(waiting, **values),
-            ReadyObjects(kind.rows.filter(pk=ANY)),
-        )
-    return _QUESTIONS[key]
 
 
 def _request(
@@ -125,12 +108,8 @@ def _request(
 
     The row is locked until the end of the transaction.
     """
-    key = type(kind), when
-    if key not in _REQUESTS:
-        rows = kind.rows.filter(getattr(kind, when), pk=ANY).select_for_update()
-        _REQUESTS[key] = ReadyQuery.of(rows.order_by().values_list("claimed_by", "stop_request"))
-    found = dict(_REQUESTS[key].rows(row_id))
-    return found.get(claim)
+    rows = kind.rows.filter(getattr(kind, when), pk=row_id, claimed_by=claim)
+    return rows.select_for_update().values_list("stop_request", flat=True).first()
 
 
 def _host_takes(kind: JobKind[RowT]) -> Q:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
-from django.db.models import BooleanField, Exists, ExpressionWrapper, Q, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
 from benchmarks.jobs.claimant import home_lock, is_dead, is_seen_from_here, measuring_alone
 from benchmarks.jobs.engine import settle, store
@@ -16,7 +15,6 @@ from benchmarks.jobs.kinds import JobKind
 from benchmarks.jobs.leftovers import clear_leftovers
 from benchmarks.jobs.spool import clear_drafts, is_spooled, notes
 from benchmarks.models import Host, JobRow
-from benchmarks.ready_query import ANY, ReadyQuery
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +81,7 @@ class Sweeper:
             ExpressionWrapper(one, output_field=BooleanField()) for one in (quiet(), ahead())
         )
         lost = busy = False
-        for kind in self._running_kinds(host_id):
+        for kind in self._kinds.values():
             there = kind.running_on(host_id).select_related(None)
             # The rows are wide; of one that is lost the rest is read when it is asked for.
             there = there.only("claimed_by", "heartbeat_at")
@@ -97,21 +95,6 @@ class Sweeper:
                 busy |= not is_lost
         self._silent = silent
         return lost, busy
-
-    def _running_kinds(self, host_id: int) -> list[JobKind[Any]]:
-        """The kinds of which a job runs on the host: at most one or two."""
-        return [
-            kind
-            for is_running in self._is_running.rows(host_id)
-            for kind, is_there in zip(self._kinds.values(), is_running, strict=True)
-            if is_there
-        ]
-
-    @cached_property
-    def _is_running(self) -> ReadyQuery:
-        """Whether a job of each kind runs on a host."""
-        running = [Exists(kind.running_on(ANY)) for kind in self._kinds.values()]
-        return ReadyQuery.of(Host.objects.filter(pk=ANY).order_by().values_list(*running))
 
 
 def _why_lost(kind: JobKind[Any], row: JobRow, silent_sweeps: int, *, is_ahead: bool) -> str:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from operator import attrgetter
 from typing import NamedTuple
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import Exists, OuterRef
 
 from benchmarks.models import Config, Run
-from benchmarks.ready_query import ANY, ANYTHING, ReadyQuery
-from tuning.comparison.comparable_runs import RunGroup, RunSet, any_ok_runs
+from tuning.comparison.comparable_runs import RunGroup, RunSet, ok_runs
 from tuning.models import DurabilityClass, Recommendation, StudyState
 from tuning.strategy.racing import FAULTS
 
@@ -104,31 +102,24 @@ def config_names(groups: Iterable[RunGroup]) -> dict[ConfigKey, str]:
 def recommended_configs(run_set: RunSet) -> Mapping[CellKey, set[ConfigKey]]:
     """The D0 configs that finished studies recommend on the basis of runs of the run_set."""
     found: dict[CellKey, set[ConfigKey]] = defaultdict(set)
-    advised = _advised().rows(*run_set.asked_for, run_set.device_ids)
-    for device, connections, config, with_data in advised:
-        found[device, connections].add(ConfigKey(config, with_data))
-    return found
-
-
-@cache
-def _advised() -> ReadyQuery:
-    there = any_ok_runs(with_slots=True).filter(
+    there = ok_runs(run_set).filter(
         slot__study=OuterRef("study"),
         slot__candidate=OuterRef("candidate"),
         device=OuterRef("device"),
         workload=OuterRef("workload"),
     )
-    # A run of each is looked for: for EXISTS PostgreSQL would read all runs of the run set.
-    advised = Recommendation.objects.annotate(run=Subquery(there.values("pk")[:1])).filter(
-        run__isnull=False,
-        device__in=[ANYTHING[4]],
+    advised = Recommendation.objects.filter(
+        Exists(there),
+        device__in=run_set.device_ids,
         study__state=StudyState.FINISHED,
         durability=DurabilityClass.D0,
         candidate__durability=DurabilityClass.D0,
     )
     of_the_config = "candidate__config_id", "candidate__logs_with_data"
-    columns = advised.values_list("device_id", "workload__connections", *of_the_config)
-    return ReadyQuery.of(columns.order_by())
+    rows = advised.values_list("device_id", "workload__connections", *of_the_config)
+    for device, connections, config, with_data in rows:
+        found[device, connections].add(ConfigKey(config, with_data))
+    return found
 
 
 def failed_configs(run_set: RunSet) -> Mapping[CellKey, set[ConfigKey]]:
@@ -137,23 +128,18 @@ def failed_configs(run_set: RunSet) -> Mapping[CellKey, set[ConfigKey]]:
     One that was measured again, because the disk was full, is not.
     """
     found: dict[CellKey, set[ConfigKey]] = defaultdict(set)
-    failed = _failed().rows([host.pk for host in run_set.hosts])
-    for device, connections, config, with_data, digest, *load in failed:
-        if digest in run_set.digests and load == [run_set.driver, run_set.warehouses]:
-            found[device, connections].add(ConfigKey(config, with_data))
-    return found
-
-
-@cache
-def _failed() -> ReadyQuery:
-    # Asked for by nothing but host and state, which have an index: there are few.
-    faults = Run.objects.filter(host__in=[ANY], state__in=FAULTS, retries=None)
-    return ReadyQuery.of(
-        faults.values_list(
-            *("device_id", "workload__connections", "config_id", "logs_with_data"),
-            *("server__digest", "workload__driver", "workload__warehouses"),
-        )
+    failed = Run.objects.filter(
+        host__in=run_set.hosts,
+        state__in=FAULTS,
+        retries=None,
+        server__digest__in=run_set.digests,
+        workload__driver=run_set.driver,
+        workload__warehouses=run_set.warehouses,
     )
+    columns = "device_id", "workload__connections", "config_id", "logs_with_data"
+    for device, connections, config, with_data in failed.values_list(*columns):
+        found[device, connections].add(ConfigKey(config, with_data))
+    return found
 
 
 def best_among(

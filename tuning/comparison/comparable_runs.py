@@ -14,17 +14,14 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any
 
-from django.db.models import Count, F, Max, Min, Q, QuerySet
+from django.db.models import Count, F, Max, Min, QuerySet
 from django.db.models.fields.json import KT
 
 from benchmarks.counted import counted
 from benchmarks.measurement.fingerprint import OF_THE_HOST, comparable_facts
 from benchmarks.models import Host, Run, RunState, Server, Workload
-from benchmarks.ready_query import ANYTHING, ReadyQuery, in_the_text
-from tuning.models import Candidate, Slot, SlotPurpose
+from tuning.models import SlotPurpose
 
 # Prefixes of the parts of a run's fingerprint that are about its devices and their limits.
 OF_THE_DEVICE = ("data_", "log_", "emulation")
@@ -88,29 +85,14 @@ class RunSet:
     newest_run: int
     groups: Sequence[RunGroup] = field(repr=False)
 
-    @property
-    def asked_for(self) -> tuple[Collection[int] | Collection[str], ...]:
-        """What `any_ok_runs` is to be given for its runs."""
-        return (
-            [host.pk for host in self.hosts],
-            {group.server.pk for group in self.groups},
-            {group.workload.pk for group in self.groups},
-            {group.comparability_key for group in self.groups},
-        )
 
-
-def any_ok_runs(*, with_slots: bool = False) -> QuerySet[Run]:
-    """The successful runs of any run set, without those that were replaced by a newer run.
-
-    `with_slots`: joined with them, for who asks for few of them, by what slots have.
-    """
-    host, server, workload, key = ANYTHING[:4]
-    runs = _with_slots() if with_slots else _of_blocks_and_pairs()
-    return runs.filter(
-        host__in=[host],
-        server__in=[server],
-        workload__in=[workload],
-        comparability_key__in=[str(key)],
+def ok_runs(run_set: RunSet) -> QuerySet[Run]:
+    """The successful runs of the run set, without those that were replaced by a newer run."""
+    return _comparable().filter(
+        host__in=run_set.hosts,
+        server__in={group.server.pk for group in run_set.groups},
+        workload__in={group.workload.pk for group in run_set.groups},
+        comparability_key__in={group.comparability_key for group in run_set.groups},
     )
 
 
@@ -134,14 +116,14 @@ def run_sets() -> list[RunSet]:
 
 def _groups() -> list[RunGroup]:
     """All runs that can be compared on their host, those that began first before others."""
-    counted = [*_ALIKE, "count", "oldest", "newest"]
-    rows = [dict(zip(counted, row, strict=True)) for row in _every_run().rows()]
-    configs = {row["config_id"] for row in rows}
-    called = _called(configs)
-    rows = [row | called[row["config_id"]] for row in rows if row["config_id"] in called]
-    if several := configs - called.keys():
-        named = {name: F(f"slot__candidate__{name}") for name in ("name", "durability")}
-        rows += _counted(_of_blocks_and_pairs().filter(config__in=several), **named)
+    rows = list(
+        _comparable()
+        .order_by()
+        .values(
+            *_ALIKE, name=F("slot__candidate__name"), durability=F("slot__candidate__durability")
+        )
+        .annotate(count=Count("pk"), oldest=Min("pk"), newest=Max("pk"))
+    )
     servers = Server.objects.in_bulk({row["server_id"] for row in rows})
     workloads = Workload.objects.in_bulk({row["workload_id"] for row in rows})
     Workload.objects.fetch_load_hosts(workloads.values())
@@ -154,28 +136,6 @@ def _groups() -> list[RunGroup]:
         for row in rows
     ]
     return sorted(found, key=lambda group: group.oldest)
-
-
-def _counted(runs: QuerySet[Run], **named: F) -> QuerySet[Run, dict[str, Any]]:
-    counted = {"count": Count("pk"), "oldest": Min("pk"), "newest": Max("pk")}
-    return runs.order_by().values(*_ALIKE, **named).annotate(**counted)
-
-
-@cache
-def _every_run() -> ReadyQuery:
-    return ReadyQuery.of(_counted(_of_blocks_and_pairs()))
-
-
-def _called(configs: Collection[int]) -> dict[int, dict[str, str]]:
-    """Name and durability class of the configs that have the same ones in all studies.
-
-    Candidates are far fewer than their runs, each of which would be looked up otherwise.
-    """
-    found: dict[int, list[dict[str, str]]] = defaultdict(list)
-    rows = Candidate.objects.filter(config__in=configs).order_by()
-    for config, name, durability in rows.values_list("config", "name", "durability").distinct():
-        found[config].append({"name": name, "durability": durability})
-    return {config: called[0] for config, called in found.items() if len(called) == 1}
 
 
 def _load(workload: Workload) -> tuple[str, int, int, int]:
@@ -267,24 +227,13 @@ def hosts_text(run_set: RunSet) -> str:
     return " and ".join(names) if len(names) < 3 else f"{len(names)} hosts"
 
 
-def _of_blocks_and_pairs() -> QuerySet[Run]:
+def _comparable() -> QuerySet[Run]:
     """Successful runs that were not replaced by a newer run, without those of a screening.
 
-    Pairs that were longer than the blocks of their study are not comparable with these. Runs of
-    blocks, nearly all of years, are joined with no slot: the index of the other ones is looked at.
+    Pairs that were longer than the blocks of their study are not comparable with these.
     """
-    others = Slot.objects.order_by().exclude(purpose=in_the_text(SlotPurpose.BLOCK))
-    left_out = Q(purpose__in=map(in_the_text, _LEFT_OUT)) | ~Q(workload=F("run__workload"))
-    return _with_figures().exclude(pk__in=others.filter(left_out).values("run"))
-
-
-def _with_slots() -> QuerySet[Run]:
-    left_out = map(in_the_text, _LEFT_OUT)
-    return _with_figures().filter(workload=F("slot__workload")).exclude(slot__purpose__in=left_out)
-
-
-def _with_figures() -> QuerySet[Run]:
-    return Run.objects.filter(state=in_the_text(RunState.OK), tpmP__gt=0)
+    figures = Run.objects.filter(state=RunState.OK, tpmP__gt=0, workload=F("slot__workload"))
+    return figures.exclude(slot__purpose__in=_LEFT_OUT)
 
 
 def _text(run_set: RunSet) -> str:

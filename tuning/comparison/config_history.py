@@ -6,15 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from statistics import median
 from typing import NamedTuple
 
 from django.db.models import Max, Q, QuerySet
 
 from benchmarks.models import Config, Device, RunState, Workload
-from benchmarks.ready_query import ANY, ANYTHING, ReadyQuery, in_the_text
-from tuning.models import RANKED_PURPOSES, Slot, SlotPurpose, Study
+from tuning.models import RANKED_PURPOSES, Slot, Study
 from tuning.results.baseline_runs import line_token
 from tuning.statistics.analysis import Interval
 from tuning.statistics.side_by_side import ratio_of
@@ -58,7 +56,7 @@ def config_history(config: Config) -> list[ConfigResult]:
     """Newest first, at most MAX_RESULTS; in five queries whatever the number of runs."""
     newest = (
         _measured()
-        .filter(candidate__config=in_the_text(config.pk))
+        .filter(candidate__config=config)
         .values_list("study", "device", "workload")
         .annotate(last=Max("run__finished_at"))
         .order_by("-study_id", "device", "workload")[:MAX_RESULTS]
@@ -69,7 +67,10 @@ def config_history(config: Config) -> list[ConfigResult]:
     studies = {study for study, _, _ in ended}
     rows: dict[_Key, list[_Row]] = defaultdict(list)
     baseline: dict[_Key, list[_Row]] = defaultdict(list)
-    for row in map(_Row._make, _with_baselines().rows(config.pk, studies)):
+    with_baselines = _measured().filter(
+        Q(candidate__config=config) | Q(candidate__is_baseline=True), study__in=studies
+    )
+    for row in map(_Row._make, with_baselines.values_list(*_COLUMNS)):
         key = row.study, row.device, row.workload
         if row.config == config.pk and key in ended:
             rows[key].append(row)
@@ -86,14 +87,6 @@ def config_history(config: Config) -> list[ConfigResult]:
         for key, last in ended.items()
         if key in rows
     ]
-
-
-@cache
-def _with_baselines() -> ReadyQuery:
-    """A thousand rows, of which Django would look at each figure."""
-    shown = Q(candidate__config=ANY) | Q(candidate__is_baseline=True)
-    studies = {"study__in": [ANYTHING[1]], "candidate__study__in": [ANYTHING[1]]}
-    return ReadyQuery.of(_measured().filter(shown, **studies).values_list(*_COLUMNS))
 
 
 class _Row(NamedTuple):
@@ -124,9 +117,7 @@ _SHOWN = "name", "host__name", "server__flavour"
 
 def _measured() -> QuerySet[Slot]:
     return Slot.objects.filter(
-        run__state=in_the_text(RunState.OK),
-        run__tpmP__gt=0,
-        purpose__in=[in_the_text(SlotPurpose(one)) for one in RANKED_PURPOSES],
+        run__state=RunState.OK, run__tpmP__gt=0, purpose__in=RANKED_PURPOSES
     )
 
 

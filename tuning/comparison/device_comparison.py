@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import repeat
 from statistics import median
 from typing import Any
 
 from benchmarks.models import Device, Host
-from benchmarks.ready_query import ANYTHING, ReadyQuery
 from tuning.comparison.choice import (
     CellKey,
     ConfigChoice,
@@ -30,7 +28,7 @@ from tuning.comparison.choice import (
     failed_configs,
     recommended_configs,
 )
-from tuning.comparison.comparable_runs import RunGroup, RunSet, any_ok_runs
+from tuning.comparison.comparable_runs import RunGroup, RunSet, ok_runs
 from tuning.models import DurabilityClass
 from tuning.statistics.ratios import Ratio, Spread, ladder, ratio, spread
 
@@ -219,9 +217,13 @@ def read_figures(
     setups = {group.device_id: group.comparability_key for group in groups}
     numbers = {group.workload.pk: group.workload.connections for group in groups}
     rows: dict[tuple[CellKey, tuple[int, bool]], list[Sequence[Any]]] = defaultdict(list)
-    asked_for = *run_set.asked_for, setups.keys(), {group.config_id for group in groups}
-    # Thousands of rows, of which Django would look at each figure.
-    for device, workload, setup, config, has_logs, *figures in _figures(names).rows(*asked_for):
+    of_the_run = "device_id", "workload_id", "comparability_key", "config_id", "logs_with_data"
+    runs = ok_runs(run_set).filter(
+        device__in=setups, config__in={group.config_id for group in groups}
+    )
+    for device, workload, setup, config, has_logs, *figures in runs.values_list(
+        *of_the_run, *names
+    ):
         if setups[device] == setup and workload in numbers:
             rows[(device, numbers[workload]), (config, has_logs)].append(figures)
     found: dict[CellKey, dict[ConfigKey, Columns]] = {
@@ -233,15 +235,6 @@ def read_figures(
         for at, keys in asked.items()
     }
     return {at: columns for at, columns in found.items() if columns}
-
-
-@cache
-def _figures(names: tuple[str, ...]) -> ReadyQuery:
-    """Of the runs of a run set on these devices with these configs."""
-    of_the_run = "device_id", "workload_id", "comparability_key", "config_id", "logs_with_data"
-    device, config = ANYTHING[-2:]
-    there = any_ok_runs().filter(device__in=[device], config__in=[config])
-    return ReadyQuery.of(there.values_list(*of_the_run, *names))
 
 
 def _of_one_setup(groups: Iterable[RunGroup]) -> list[RunGroup]:

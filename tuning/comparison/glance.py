@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from django.db.models import Func, IntegerField, Q, QuerySet, Subquery
 
 from benchmarks.models import Device, Host, Run, RunState
-from benchmarks.ready_query import ReadyQuery
 from tuning.models import Recommendation, Slot, Study, StudyState
 from tuning.strategy.racing import FAULTS
 
@@ -18,11 +16,10 @@ def comparison_glance() -> tuple[Any, ...]:
 
     Runs that have ended never change.
     """
-    return tuple(row for query in _queries() for row in query.rows())
+    return tuple(row for query in _queries() for row in query)
 
 
-@cache
-def _queries() -> tuple[ReadyQuery, ReadyQuery]:
+def _queries() -> tuple[QuerySet[Any, Any], ...]:
     # One that is to be measured again counts no longer.
     faults = Run.objects.filter(host__in=Host.objects.all(), state__in=FAULTS, retries=None)
     # In one query, as columns that are the same for each host; without a host there are no runs.
@@ -37,10 +34,7 @@ def _queries() -> tuple[ReadyQuery, ReadyQuery]:
     devices = Device.objects.order_by("pk").values_list(
         *("pk", "kind", "model", "data_dir", "log_dir", "emulation_label")
     )
-    return (
-        ReadyQuery.of(hosts.values_list("pk", "name", "is_ours", *counted)),
-        ReadyQuery.of(devices),
-    )
+    return hosts.values_list("pk", "name", "is_ours", *counted), devices
 
 
 def _rows(found: QuerySet[Any], moment: str = "pk") -> tuple[Subquery, Subquery]:

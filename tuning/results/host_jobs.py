@@ -6,10 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cache
 from typing import Any
 
-from django.db.models import Exists, F, QuerySet
+from django.db.models import QuerySet
 
 from benchmarks.models import (
     CrashTest,
@@ -20,7 +19,6 @@ from benchmarks.models import (
     Run,
     RunState,
 )
-from benchmarks.ready_query import ANY, ReadyObjects, ReadyQuery
 from benchmarks.telemetry.live import LiveSecond
 from tuning.models import Study, StudyState
 from tuning.results.live_run import current_tpmP
@@ -83,80 +81,31 @@ def current_jobs(of: Collection[int] | None = None, *, newest: int | None = None
     the newest studies.
     """
     rows: Hosts = _IN_USE if of is None else of
-    measured = _measured_in_use(newest).all() if of is None else _measured().all(of)
-    found = {run.host_id: _measuring(run) for run in measured}
-    # Mostly none of the others goes on anywhere: one short query instead of four.
-    for goes_on in _others().rows():
-        for kind, is_there in zip(_OTHERS, goes_on, strict=True):
-            if is_there:
-                found |= kind(rows)
+    found = _measuring(rows, newest)
+    for kind in (_recovering, _probing, _driving, _preparing):
+        found |= kind(rows)
     return found
 
 
-@cache
-def _others() -> ReadyQuery:
-    """Whether any host has a job of each of _OTHERS; no row without a host."""
-    anywhere = Host.objects.order_by()
-    return ReadyQuery.of(
-        anywhere.values_list(
-            Exists(_crash_tests(anywhere)),
-            Exists(_probes(anywhere)),
-            Exists(_driven(anywhere)),
-            Exists(_prepared(anywhere)),
-        )[:1]
-    )
-
-
-def _crash_tests(rows: Hosts) -> QuerySet[CrashTest]:
-    return CrashTest.objects.filter(host__in=rows, state=JobState.RUNNING)
-
-
-def _probes(rows: Hosts) -> QuerySet[Probe]:
-    return Probe.objects.filter(device__host__in=rows, state=JobState.RUNNING)
-
-
-def _driven(rows: Hosts) -> QuerySet[LoadJob]:
-    return LoadJob.objects.filter(host__in=rows, state=JobState.RUNNING)
-
-
-def _prepared(rows: Hosts) -> QuerySet[Study]:
-    preparing = Study.objects.filter(host__in=rows, state=StudyState.PREPARING)
-    return preparing.exclude(claimed_by="")
-
-
-@cache
-def _measured() -> ReadyObjects[Run]:
-    return _with_words(Run.objects.filter(host__in=[ANY], state=RunState.RUNNING))
-
-
-@cache
-def _measured_in_use(newest: int | None) -> ReadyObjects[Run]:
-    return _with_words(measured_runs().order_by("-slot__study_id", "host_id")[:newest])
-
-
-def _with_words(runs: QuerySet[Run]) -> ReadyObjects[Run]:
-    words = {
-        "block": F("slot__block"),
-        "config_name": F("slot__candidate__name"),
-        "study": F("slot__study"),
-        "study_name": F("slot__study__name"),
+def _measuring(rows: Hosts, newest: int | None) -> Jobs:
+    """Those of the newest studies first."""
+    measured = Run.objects.filter(host__in=rows, state=RunState.RUNNING)
+    return {
+        run["host"]: CurrentJob(
+            HostState.MEASURING,
+            f"{run['slot__candidate__name']}, block {run['slot__block']}",
+            run["step"] or "starting",
+            run["started_at"],
+            run["slot__study"],
+            run["slot__study__name"] or "",
+            run["device"],
+            run["live"] or (),
+        )
+        for run in measured.order_by("-slot__study_id", "host_id").values(
+            *("host", "step", "started_at", "device", "live", "slot__block"),
+            *("slot__candidate__name", "slot__study", "slot__study__name"),
+        )[:newest]
     }
-    return ReadyObjects(
-        runs.annotate(**words).only("host", "step", "started_at", "device", "live")
-    )
-
-
-def _measuring(run: Any) -> CurrentJob:
-    return CurrentJob(
-        HostState.MEASURING,
-        f"{run.config_name}, block {run.block}",
-        run.step or "starting",
-        run.started_at,
-        run.study,
-        run.study_name or "",
-        run.device_id,
-        run.live or (),
-    )
 
 
 def _recovering(rows: Hosts) -> Jobs:
@@ -170,7 +119,7 @@ def _recovering(rows: Hosts) -> Jobs:
             test["slot__study__name"] or "",
             test["device"],
         )
-        for test in _crash_tests(rows).values(
+        for test in CrashTest.objects.filter(host__in=rows, state=JobState.RUNNING).values(
             *("host", "step", "started_at", "device"),
             *("slot__candidate__name", "slot__study", "slot__study__name"),
         )
@@ -186,7 +135,7 @@ def _probing(rows: Hosts) -> Jobs:
             probe["started_at"],
             device=probe["device"],
         )
-        for probe in _probes(rows).values(
+        for probe in Probe.objects.filter(device__host__in=rows, state=JobState.RUNNING).values(
             "device", "device__host", "device__data_dir", "fraction", "started_at"
         )
     }
@@ -202,7 +151,7 @@ def _driving(rows: Hosts) -> Jobs:
             load["run__slot__study"],
             load["run__slot__study__name"] or "",
         )
-        for load in _driven(rows).values(
+        for load in LoadJob.objects.filter(host__in=rows, state=JobState.RUNNING).values(
             *("host", "step", "started_at", "run__host__name", "crash_test__host__name"),
             *("run__slot__study", "run__slot__study__name"),
         )
@@ -210,6 +159,7 @@ def _driving(rows: Hosts) -> Jobs:
 
 
 def _preparing(rows: Hosts) -> Jobs:
+    preparing = Study.objects.filter(host__in=rows, state=StudyState.PREPARING)
     return {
         study["host"]: CurrentJob(
             HostState.PREPARING,
@@ -219,11 +169,7 @@ def _preparing(rows: Hosts) -> Jobs:
             study["pk"],
             study["name"],
         )
-        for study in _prepared(rows).values(
+        for study in preparing.exclude(claimed_by="").values(
             "pk", "name", "host", "preparing_text", "preparing_fraction", "started_at"
         )
     }
-
-
-# In the order in which one replaces the other, if a host has two for a moment.
-_OTHERS = _recovering, _probing, _driving, _preparing

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 
 from django.db.models import Max, QuerySet
 
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
-from benchmarks.ready_query import ANY, ReadyObjects
 from tuning.models import DurabilityClass, Recommendation, StudyState
 
 # What is said of an answer; of all columns it would take twice as long.
@@ -122,14 +120,11 @@ def newest_answers(newest: Mapping[int, int]) -> dict[int, list[Recommendation]]
     plan it than to read the rows.
     """
     found: dict[int, list[Recommendation]] = defaultdict(list)
-    for answer in _d0_answers().all(set(newest.values())) if newest else ():
+    answers = Recommendation.objects.filter(
+        study__in=set(newest.values()), durability=DurabilityClass.D0
+    )
+    shown = answers.select_related("candidate", "study__host", "workload").only(*_SAID)
+    for answer in shown.order_by("workload__connections"):
         if newest.get(answer.device_id) == answer.study_id:
             found[answer.device_id].append(answer)
     return found
-
-
-@cache
-def _d0_answers() -> ReadyObjects[Recommendation]:
-    answers = Recommendation.objects.filter(study__in=[ANY], durability=DurabilityClass.D0)
-    shown = answers.select_related("candidate", "study__host", "workload").only(*_SAID)
-    return ReadyObjects(shown.order_by("workload__connections"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -22,7 +21,6 @@ from benchmarks.models import (
     JobState,
     Probe,
 )
-from benchmarks.ready_query import ANY, ReadyObjects, ReadyQuery
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.results.host_jobs import CurrentJob, HostState, current_jobs
 from tuning.results.known_devices import KnownDevice, known_devices
@@ -100,10 +98,8 @@ def host_problems(most: int) -> tuple[list[tuple[Host, HostProblem]], int]:
 
     Reads the inventories of these only, however many hosts there are.
     """
-    troubled = [pk for (pk,) in _troubled().rows()]
-    if not troubled:
-        return [], 0
-    shown = _hosts().all(troubled[:most])
+    troubled = list(_troubled())
+    shown = list(hosts().filter(pk__in=troubled[:most]))
     silent = _silent(shown)
     problems = [
         (host, problem)
@@ -113,14 +109,8 @@ def host_problems(most: int) -> tuple[list[tuple[Host, HostProblem]], int]:
     return problems, len(troubled) - len(troubled[:most])
 
 
-@cache
-def _hosts() -> ReadyObjects[Host]:
-    return ReadyObjects(hosts().filter(pk__in=[ANY]))
-
-
-@cache
-def _troubled() -> ReadyQuery:
-    """Hosts in use with problems, by name."""
+def _troubled() -> QuerySet[Host, int]:
+    """Ids of hosts in use with problems, by name."""
     fine = Host.objects.filter(
         seen(),
         idle_reason="",
@@ -129,7 +119,7 @@ def _troubled() -> ReadyQuery:
         inventory__refused_directories=[],
     )
     troubled = hosts().filter(retired_at=None).exclude(pk__in=fine.values("pk"))
-    return ReadyQuery.of(troubled.values_list("pk"))
+    return troubled.values_list("pk", flat=True)
 
 
 def _problems(
@@ -191,12 +181,8 @@ def known_hosts(rows: Iterable[Host]) -> list[KnownHost]:
 
 
 def _silent(rows: list[Host]) -> set[int]:
-    return {pk for (pk,) in _silent_ones().rows([host.pk for host in rows])}
-
-
-@cache
-def _silent_ones() -> ReadyQuery:
-    return ReadyQuery.of(silent_hosts().filter(pk__in=[ANY]).values_list("pk"))
+    among = silent_hosts().filter(pk__in=[host.pk for host in rows])
+    return set(among.values_list("pk", flat=True))
 
 
 def _unfinished(rows: list[Host]) -> tuple[Mapping[int, list[Study]], Mapping[int, list[Study]]]:

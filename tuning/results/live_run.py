@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from functools import cache
 
 from benchmarks.models import Run, RunState
-from benchmarks.ready_query import ANY, ReadyQuery
 from benchmarks.telemetry.live import LiveSecond
 
 # Of so many seconds the current figure is the mean: a single one jumps.
@@ -36,17 +33,13 @@ class LiveRun:
 
 def live_run(study_id: int) -> LiveRun | None:
     """None while nothing is driven."""
-    for run, candidate, warmup_s, measure_s, live in _driven().rows(study_id):
-        if seconds := [LiveSecond.from_json(one) for one in json.loads(live)]:
+    columns = "pk", "slot__candidate__name", "workload__warmup_s", "workload__measure_s", "live"
+    driven = Run.objects.filter(slot__study=study_id, state=RunState.RUNNING, live__isnull=False)
+    for run, candidate, warmup_s, measure_s, live in driven.values_list(*columns):
+        if live:
+            seconds = [LiveSecond.from_json(one) for one in live]
             return LiveRun(run, candidate, warmup_s, measure_s, seconds)
     return None
-
-
-@cache
-def _driven() -> ReadyQuery:
-    driven = Run.objects.filter(slot__study=ANY, state=RunState.RUNNING, live__isnull=False)
-    times = "workload__warmup_s", "workload__measure_s"
-    return ReadyQuery.of(driven.values_list("pk", "slot__candidate__name", *times, "live"))
 
 
 def current_tpmP(seconds: list[LiveSecond]) -> float | None:

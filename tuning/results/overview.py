@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
 from operator import attrgetter
 
-from django.db.models import Count, F, Max, Q, QuerySet, Value
+from django.db.models import Count, F, Max, Q
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from benchmarks.models import ACTIVE_RUN_STATES, Host, Run, RunState
-from benchmarks.ready_query import ANY, ReadyObjects, ReadyQuery, in_the_text
 from tuning.models import ACTIVE_STUDY_STATES, Recommendation, Slot, Study, StudyState
 from tuning.results.host_jobs import CurrentJob, HostState, current_jobs, measured_runs
 from tuning.results.known_devices import answers_at_d0, newest_answers
@@ -133,7 +131,7 @@ def overview() -> Overview:
     problems, hosts_left = host_problems(_MAX_TROUBLED_HOSTS)
     ended, failed = _ended()
     return Overview(
-        hosts=_in_use().rows()[0][0],
+        hosts=Host.objects.filter(retired_at=None).count(),
         counts=counts,
         answers=answers,
         answers_left=answers_left,
@@ -155,58 +153,34 @@ def running_jobs() -> RunningJobs:
         busy += max(measured_runs().count() - _MAX_JOBS, 0)
     newest = sorted(jobs, key=lambda host: (jobs[host].study or 0, host), reverse=True)
     studies = {job.study for job in jobs.values() if job.study is not None}
-    done = dict(_done().rows(studies)) if studies else {}
+    ended = Slot.objects.filter(study__in=studies).exclude(run__state__in=ACTIVE_RUN_STATES)
+    done = dict(ended.order_by().values_list("study").annotate(Count("pk")))
+    there = hosts().filter(retired_at=None, pk__in=newest[:_MAX_JOBS])
     running = [
         # A load host drives a run that is counted where it is measured.
         RunningJob(host, job := jobs[host.pk], done.get(job.study or 0, 0))
-        for host in (_named().all(newest[:_MAX_JOBS]) if jobs else ())
+        for host in there.only("name")
     ]
     drive_last = sorted(running, key=lambda one: one.job.state is HostState.DRIVING)
     return RunningJobs(drive_last, busy - len(running))
 
 
-@cache
-def _in_use() -> ReadyQuery:
-    """How many hosts are."""
-    hosts_in_use = Host.objects.filter(retired_at=None).values(by=Value(1))
-    return ReadyQuery.of(hosts_in_use.values_list(Count("pk")))
-
-
-@cache
-def _named() -> ReadyObjects[Host]:
-    return ReadyObjects(hosts().filter(retired_at=None, pk__in=[ANY]).only("name"))
-
-
-@cache
-def _done() -> ReadyQuery:
-    """How many runs of each study have ended."""
-    ended = Slot.objects.filter(study__in=[ANY]).exclude(run__state__in=ACTIVE_RUN_STATES)
-    return ReadyQuery.of(ended.order_by().values_list("study").annotate(Count("pk")))
-
-
 def study_counts() -> StudyCounts:
     """Of all hosts; asked for by each open home page every few seconds."""
-    [found] = _counted().rows()
-    return StudyCounts(*found)
-
-
-@cache
-def _counted() -> ReadyQuery:
     active = Q(state__in=ACTIVE_STUDY_STATES)
-    # By a constant, that is of all rows at once: the columns are those of StudyCounts.
-    by_nothing = Study.objects.order_by().values(by=Value(1))
-    return ReadyQuery.of(
-        by_nothing.annotate(
-            all=Count("pk"),
-            active=Count("pk", filter=active),
-            queued=Count("pk", filter=Q(state=StudyState.QUEUED, paused_at=None)),
-            paused=Count("pk", filter=active & Q(paused_at__isnull=False)),
-        ).values_list("all", "active", "queued", "paused")
+    found = Study.objects.aggregate(
+        all=Count("pk"),
+        active=Count("pk", filter=active),
+        queued=Count("pk", filter=Q(state=StudyState.QUEUED, paused_at=None)),
+        paused=Count("pk", filter=active & Q(paused_at__isnull=False)),
     )
+    return StudyCounts(**found)
 
 
 def _answers() -> tuple[list[Answer], int]:
-    newest = _answered().rows()
+    in_use = answers_at_d0().filter(device__retired_at=None, device__host__retired_at=None)
+    by_device = in_use.order_by().values_list("device")
+    newest = list(by_device.annotate(Max("study"), at=Max("created_at")).order_by("-at", "device"))
     shown = {device: study for device, study, _ in newest[:_MAX_ANSWERS]}
     answers = [
         Answer(found[0].study.host, found[0], len(found) - 1)
@@ -216,18 +190,12 @@ def _answers() -> tuple[list[Answer], int]:
     return newest_first, len(newest) - len(shown)
 
 
-@cache
-def _answered() -> ReadyQuery:
-    """The devices in use that have an answer, each with its newest study; newest first."""
-    in_use = answers_at_d0().filter(device__retired_at=None, device__host__retired_at=None)
-    newest = in_use.order_by().values_list("device").annotate(Max("study"), at=Max("created_at"))
-    return ReadyQuery.of(newest.order_by("-at", "device"))
-
-
 def _ended() -> tuple[list[Study], list[Study]]:
     """The studies that ended last, with their answers, and those that failed lately."""
     since = timezone.now() - _FAILED_WITHIN
-    newest = _ended_last().all()
+    rows = Study.objects.filter(finished_at__isnull=False).exclude(state__in=ACTIVE_STUDY_STATES)
+    shown = rows.select_related("host", "gate_verdict").only(*_SHOWN)
+    newest = list(shown.order_by("-finished_at", "-pk")[:_MAX_SEEN])
     failed = [
         study
         for study in newest
@@ -238,20 +206,13 @@ def _ended() -> tuple[list[Study], list[Study]]:
     return ended, failed[:_MAX_FAILED]
 
 
-@cache
-def _ended_last() -> ReadyObjects[Study]:
-    rows = Study.objects.filter(finished_at__isnull=False).exclude(state__in=ACTIVE_STUDY_STATES)
-    shown = rows.select_related("host", "gate_verdict").only(*_SHOWN)
-    return ReadyObjects(shown.order_by("-finished_at", "-pk")[:_MAX_SEEN])
-
-
 def _troubled() -> list[TroubledStudy]:
-    if not _trouble().rows():  # mostly; to ask whose it was takes ten times as long
-        return []
     # A run that was measured again has left its slot to the one that came after it.
     where = [f"{'retries__' * back}slot__study" for back in range(4)]
     counted = (
-        _troubled_runs()
+        Run.objects.filter(
+            host__retired_at=None, state__in=_TROUBLE, finished_at__gte=Now() - _TROUBLE_WITHIN
+        )
         .order_by()
         .annotate(of=Coalesce(*where[1:], F(where[0])))
         .exclude(of=None)
@@ -264,15 +225,3 @@ def _troubled() -> list[TroubledStudy]:
     newest = sorted(states, reverse=True)[:_MAX_TROUBLED]
     names = dict(Study.objects.filter(pk__in=newest).values_list("pk", "name"))
     return [TroubledStudy(pk, names[pk], states[pk].most_common()) for pk in newest]
-
-
-def _troubled_runs() -> QuerySet[Run]:
-    in_use = hosts().filter(retired_at=None)
-    lately = Now() - _TROUBLE_WITHIN
-    states = [in_the_text(state) for state in _TROUBLE]
-    return Run.objects.filter(host__in=in_use, state__in=states, finished_at__gte=lately)
-
-
-@cache
-def _trouble() -> ReadyQuery:
-    return ReadyQuery.of(_troubled_runs().order_by().values_list("pk")[:1])

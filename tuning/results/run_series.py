@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TypeVar
 
-from benchmarks.documents import read_text
 from benchmarks.drivers.latency import LatencyHistogram
 from benchmarks.models import Run, RunState, Sample
-from benchmarks.ready_query import ANY, ReadyQuery
 from tuning.results.boards import Board
 from tuning.results.slot_rows import RunRow, SlotRow
 
@@ -36,36 +33,22 @@ class Seconds:
 
 def latencies_of(runs: Iterable[int]) -> dict[int, LatencyHistogram]:
     """By primary key; runs from before they were stored are left out."""
-    if not (wanted := list(runs)):
-        return {}  # such as those of a study in which every run failed
-    rows = _latencies().rows(wanted)
-    return {pk: read_text(LatencyHistogram, text) for pk, text in rows if text != "null"}
-
-
-@cache
-def _latencies() -> ReadyQuery:
-    # Of hundreds of runs, some hundred counts each.
-    stored = Run.objects.filter(pk__in=[ANY], latency__isnull=False)
-    return ReadyQuery.of(stored.values_list("pk", "latency"))
+    stored = Run.objects.filter(pk__in=list(runs)).values_list("pk", "latency")
+    return {pk: LatencyHistogram.from_json(found) for pk, found in stored if found is not None}
 
 
 def seconds_of(runs: Iterable[int]) -> dict[int, Seconds]:
     """By primary key; runs whose series was deleted are left out."""
     found: dict[int, Seconds] = defaultdict(Seconds)
-    for run, second, new_orders, p95_ms, user, system in _seconds().rows(list(runs)):
+    columns = "run", "second", "new_orders", "p95_ms", "cpu_user_pct", "cpu_sys_pct"
+    stored = Sample.objects.filter(run__in=list(runs)).order_by("run_id", "second")
+    for run, second, new_orders, p95_ms, user, system in stored.values_list(*columns):
         one = found[run]
         one.second.append(second)
         one.new_orders.append(new_orders)
         one.p95_ms.append(p95_ms)
         one.cpu_busy_pct.append(None if user is None or system is None else user + system)
     return dict(found)
-
-
-@cache
-def _seconds() -> ReadyQuery:
-    columns = "run", "second", "new_orders", "p95_ms", "cpu_user_pct", "cpu_sys_pct"
-    there = Sample.objects.filter(run__in=[ANY]).order_by("run_id", "second")
-    return ReadyQuery.of(there.values_list(*columns))
 
 
 def has_seconds(slots: Sequence[SlotRow]) -> bool:

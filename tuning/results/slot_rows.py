@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from functools import cache
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db import connection
 from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from benchmarks.models import ACTIVE_RUN_STATES, UNDONE_RUN_STATES, Device, Run, RunState, Workload
-from benchmarks.ready_query import ANY, ReadyQuery
 from benchmarks.telemetry.write_debt import WriteDebt
 from tuning.models import Candidate, Slot
 
@@ -122,31 +119,15 @@ def _columns(run: str = "") -> list[str | Cast]:
 
 _RUN = _columns("run__")
 _OWN = 1 + len(_SLOT)  # the first is the study
-_TIMES = [_OWN + RunRow._fields.index(one) for one in ("started_at", "finished_at")]
 
 
 def slot_columns(studies: Iterable[int]) -> dict[int, list[Columns]]:
     """What `slot_rows` needs of each study, by its primary key, in one query."""
     found: dict[int, list[Columns]] = {pk: [] for pk in studies}
-    rows = _slots().rows(list(found))
-    for row in rows if connection.vendor == "postgresql" else map(_in_utc, rows):
+    slots = Slot.objects.filter(study__in=list(found)).order_by("order")
+    for row in slots.values_list("study_id", *_SLOT, *_RUN):
         found[row[0]].append(row)
     return found
-
-
-def _in_utc(row: Columns) -> Columns:
-    """With what the times are, said or not."""
-    columns = list(row)
-    for at in _TIMES:
-        if columns[at] is not None:
-            columns[at] = columns[at].replace(tzinfo=UTC)
-    return columns
-
-
-@cache
-def _slots() -> ReadyQuery:
-    slots = Slot.objects.filter(study__in=[ANY]).order_by("order")
-    return ReadyQuery.of(slots.values_list("study_id", *_SLOT, *_RUN))
 
 
 def slot_rows(

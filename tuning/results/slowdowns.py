@@ -7,22 +7,23 @@ ends, and once a day.
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import cache
 from math import exp
 
 from django.db.models import Avg, Max, QuerySet
 from django.db.models.functions import Ln, Now
 from django.utils import timezone
 
-from benchmarks.models import Device, Host
-from benchmarks.ready_query import ReadyObjects
+from benchmarks.models import Host
 from tuning.models import Slot, Slowdown, Study
 from tuning.results.baseline_runs import line_token, of_newest_studies, runs_of_baselines
 from tuning.statistics.change_points import levels
 
 #: For so long a change is news.
 LATELY = timedelta(days=30)
-_LONG = ("identity", "log_identity", "host__inventory", "host__datasets")
+_LONG = (
+    *("device__identity", "device__log_identity"),
+    *("device__host__inventory", "device__host__datasets"),
+)
 _LINE = ("device", "candidate__config", "workload", "run__server__flavour")
 
 
@@ -51,17 +52,13 @@ def _learn(measured: QuerySet[Slot]) -> None:
 
 def slowdowns() -> list[Slowdown]:
     """Those of the last 30 days on devices in use, newest first: one for each device at most."""
-    newest = {one.device_id: one for one in _lately().all()}
-    devices = Device.objects.filter(retired_at=None, host__retired_at=None).select_related("host")
-    there = devices.defer(*_LONG).in_bulk(newest) if newest else {}
-    for pk, device in there.items():
-        newest[pk].device = device
-    return sorted((newest[pk] for pk in there), key=lambda one: one.since, reverse=True)
-
-
-@cache
-def _lately() -> ReadyObjects[Slowdown]:
-    return ReadyObjects(Slowdown.objects.filter(since__gte=Now() - LATELY).order_by("since"))
+    lately = Slowdown.objects.filter(
+        since__gte=Now() - LATELY, device__retired_at=None, device__host__retired_at=None
+    )
+    newest: dict[int, Slowdown] = {}
+    for one in lately.select_related("device__host").defer(*_LONG).order_by("-since"):
+        newest.setdefault(one.device_id, one)
+    return list(newest.values())
 
 
 def _last_fall(runs: QuerySet[Slot]) -> dict[str, object] | None:

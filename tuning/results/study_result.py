@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from django.db.models import QuerySet
 
 from benchmarks.models import Device, Run, RunState, Workload
-from benchmarks.ready_query import ANY, ReadyObjects
 from tuning.errors import UnknownTemplate
 from tuning.export.facts import ExportFacts
 from tuning.export.formats import Exported, ExportRequest, export
@@ -48,17 +47,12 @@ _ROWS: Mapping[str, QuerySet[Any]] = {
 }
 
 
-@cache
-def _rows(kind: str) -> ReadyObjects[Any]:
-    return ReadyObjects(_ROWS[kind].filter(study__in=[ANY]))
-
-
 def results_of(studies: Sequence[Study]) -> list[StudyResult]:
     """The results of several studies, read in as many queries as those of one."""
     slots = slot_columns(study.pk for study in studies)
     read = {pk: {kind: list[Any]() for kind in _ROWS} | {"slots": slots[pk]} for pk in slots}
     for kind in _ROWS if read else ():
-        for row in _rows(kind).all(list(read)):
+        for row in _ROWS[kind].filter(study__in=list(read)):
             read[row.study_id][kind].append(row)
     return [StudyResult(study, read[study.pk]) for study in studies]
 
@@ -213,7 +207,7 @@ class StudyResult:
     def _read(self, kind: str) -> list[Any]:
         rows = self._given.get(kind)
         if rows is None:
-            rows = _rows(kind).all(self.study.pk)
+            rows = list(_ROWS[kind].filter(study=self.study))
         for row in rows:
             row.study = self.study
         return rows

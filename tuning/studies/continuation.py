@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 from django.db.models import Max, prefetch_related_objects
 
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.models import ACTIVE_JOB_STATES, RunState
-from benchmarks.ready_query import ANY, ReadyQuery
+from benchmarks.models import ACTIVE_JOB_STATES, ACTIVE_RUN_STATES
 from tuning.catalogue.knob import Durability
 from tuning.configs.proposed import plan_proposed
 from tuning.errors import TuningError
-from tuning.models import Candidate, Elimination, Slot, SlotPurpose, Study, StudyState
+from tuning.models import Candidate, Elimination, SlotPurpose, Study, StudyState
 from tuning.results.evidence import traits_of
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.gate import GatePlan
@@ -77,7 +75,7 @@ def think_ahead(study: Study) -> PreparedAnswer | None:
         return None
     if study.is_paused or study.stop_request:
         return None
-    if _unfinished().rows(study.pk):
+    if study.slots.filter(run__state__in=ACTIVE_RUN_STATES).exists():
         return None
     # Asked every few seconds: it would take CPU time from the server whose recovery is timed.
     if study.crash_slots.filter(test__state__in=ACTIVE_JOB_STATES).exists():
@@ -86,13 +84,6 @@ def think_ahead(study: Study) -> PreparedAnswer | None:
     place = places(study)[0]  # a search has one
     history = history_of(study, place)
     return PreparedAnswer(history, strategy_of(study).propose(history))
-
-
-@cache
-def _unfinished() -> ReadyQuery:
-    """A run of a study that is queued or measured."""
-    slots = Slot.objects.filter(study=ANY, run__state__in=(RunState.QUEUED, RunState.RUNNING))
-    return ReadyQuery.of(slots.order_by().values_list("pk")[:1])
 
 
 def continue_study(study: Study, prepared: PreparedAnswer | None = None) -> tuple[Done, ...]:

@@ -9,15 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cache
 from typing import NamedTuple
 
 from benchmarks.counted import counted
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Run, RunState, Workload
-from benchmarks.ready_query import ANY, ReadyObjects, ReadyQuery
 from tuning.models import (
     CrashSlot,
-    Elimination,
     SlotPurpose,
     Study,
     StudyAction,
@@ -112,10 +109,7 @@ def study_events(
         *_of_runs(slots, newest_runs, names),
         *_eliminations(study, slots, names),
         *_crash_tests(study),
-        *(
-            Event(one.at, EventKind(one.kind), _action_text(one))
-            for one in _actions().all(study.pk)
-        ),
+        *(Event(one.at, EventKind(one.kind), _action_text(one)) for one in study.actions.all()),
     ]
     # Of one instant that which was written first comes first in time.
     in_time = sorted(enumerate(found), key=lambda one: (one[1].at, one[0]))
@@ -214,20 +208,10 @@ def _ending(run: _Facts) -> str:
     return f"{label}: {run.reason}".rstrip(".") if run.reason else label
 
 
-@cache
-def _actions() -> ReadyObjects[StudyAction]:
-    return ReadyObjects(StudyAction.objects.filter(study=ANY))
-
-
-@cache
-def _left_the_race() -> ReadyQuery:
-    columns = "candidate__name", "device", "workload", "after_block", "reason"
-    return ReadyQuery.of(Elimination.objects.filter(study=ANY).values_list(*columns))
-
-
 def _eliminations(study: Study, slots: Iterable[SlotState], names: _Names) -> Iterable[Event]:
     """A candidate leaves when the last run of its last block has ended."""
-    rows = _left_the_race().rows(study.pk)
+    columns = "candidate__name", "device", "workload", "after_block", "reason"
+    rows = study.eliminations.values_list(*columns)
     if not rows:
         return
     ends: dict[tuple[int, int, int], datetime] = {}

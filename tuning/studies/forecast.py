@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from math import floor
 from statistics import median
 
 from django.db.models import QuerySet
 
 from benchmarks.models import Device, RunState, Workload
-from benchmarks.ready_query import ANY, ReadyQuery
 from tuning.configs.gate.stages import Stage
-from tuning.models import VARIANT_PURPOSES, Candidate, Elimination, SlotPurpose, Study
+from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
 from tuning.statistics.confirmation import MIN_PAIRS, most_pairs
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.protocol import Budget, PairTime
@@ -62,19 +61,6 @@ def measurable(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Those that passed the gate and are measured themselves, the baseline first."""
     found = (one for one in candidates if not one.refusal and one.merged_into_id is None)
     return sorted(found, key=lambda candidate: not candidate.is_baseline)
-
-
-@cache
-def _compared() -> ReadyQuery:
-    there = Candidate.objects.filter(study=ANY, refusal="", merged_into=None, taken_from=None)
-    return ReadyQuery.of(there.order_by().values_list("durability", "is_baseline"))
-
-
-@cache
-def _gone() -> ReadyQuery:
-    """The places of the candidates that left the race."""
-    left = Elimination.objects.filter(study=ANY)
-    return ReadyQuery.of(left.order_by().values_list("device_id", "workload_id"))
 
 
 class Forecast:
@@ -150,7 +136,7 @@ class Forecast:
         if self.study.search is not None:
             left = self._left_of_search()
         else:
-            gone = Counter(_gone().rows(self.study.pk))
+            gone = Counter(self.study.eliminations.values_list("device_id", "workload_id"))
             left = {place.number: self._candidates - gone[place.key] for place in self.places}
         # The baseline runs twice.
         return {number: count + 1 if count > 1 else 0 for number, count in left.items()}
@@ -288,7 +274,8 @@ class Forecast:
     @cached_property
     def _compared(self) -> list[tuple[str, bool]]:
         """Of each candidate that can be measured, no variant: its class, and is it the baseline"""
-        return [(durability, is_it) for durability, is_it in _compared().rows(self.study.pk)]
+        there = self.study.candidates.filter(refusal="", merged_into=None, taken_from=None)
+        return list(there.values_list("durability", "is_baseline"))
 
     @cached_property
     def _before_s(self) -> float:

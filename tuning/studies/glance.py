@@ -9,13 +9,11 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 from django.db.models import Aggregate, Count, Max, OuterRef, QuerySet, Subquery
 
 from benchmarks.models import ACTIVE_RUN_STATES, CrashTest, JobState, RunState
-from benchmarks.ready_query import ANY, ReadyQuery
 from tuning.models import (
     ACTIVE_STUDY_STATES,
     Candidate,
@@ -78,14 +76,14 @@ class Look(NamedTuple):
 
 def look_at(study_id: int) -> Look:
     """A glance and what else it has seen, in as many queries."""
-    study, states = (query.rows(study_id) for query in _progress_queries())
+    study, states = map(list, _progress_queries(study_id))
     word = _words(study, states).get(study_id, "")
     return Look(f"{word}.{_tick()}", states)
 
 
 def group_glances(group_id: int) -> dict[int, str]:
     """The same of each study of a group, by its primary key, in as many queries as of one."""
-    words = _words(*(query.rows(group_id) for query in _progress_queries("group")))
+    words = _words(*_progress_queries(group_id, "group"))
     return {study_id: f"{word}.{_tick()}" for study_id, word in words.items()}
 
 
@@ -95,7 +93,7 @@ def _tick() -> int:
 
 def progress_word(study_id: int) -> str:
     """A word that differs whenever the study's progress does, whatever time it is."""
-    return _words(*(query.rows(study_id) for query in _progress_queries())).get(study_id, "")
+    return _words(*_progress_queries(study_id)).get(study_id, "")
 
 
 def final_word(study_id: int) -> str | None:
@@ -104,11 +102,16 @@ def final_word(study_id: int) -> str | None:
     None while it goes on. A study that has ended can be extended or taken apart; its host renamed,
     its devices corrected.
     """
-    study, states = _final_queries()
-    rows = study.rows(study_id)
+    names = "state", "created_at", "finished_at", "conclusions", "name", "group_id", "host__name"
+    devices = "pk", "kind", "kind_correction", "retired_at", "emulation_label", "model"
+    columns = *names, *(f"devices__{name}" for name in devices), "workloads__load_hosts__name"
+    places = Study.objects.filter(pk=study_id).order_by(
+        "devices__pk", "workloads__pk", "workloads__load_hosts__pk"
+    )
+    rows = list(places.values_list(*columns, _of_rows(Recommendation, Max("pk"))))
     if not rows or rows[0][0] in ACTIVE_STUDY_STATES:
         return None
-    return _digest([rows, states.rows(study_id)])
+    return _digest([rows, list(_states(study_id))])
 
 
 def results_glance(study_id: int, seen: Look | None = None) -> str:
@@ -116,67 +119,48 @@ def results_glance(study_id: int, seen: Look | None = None) -> str:
 
     `seen`: a look just before, which saves one of two queries.
     """
-    study, states = _results_queries()
     # Without the step of the current run.
-    runs = states.rows(study_id) if seen is None else [row[:-1] for row in seen.states]
-    return _words(study.rows(study_id), runs).get(study_id, "")
+    runs = _states(study_id) if seen is None else [row[:-1] for row in seen.states]
+    return _words(_results_of(study_id), runs).get(study_id, "")
 
 
 def group_results_glances(group_id: int) -> dict[int, str]:
     """The same of each study of a group, in as many queries as of one."""
-    return _words(*(query.rows(group_id) for query in _results_queries("group")))
+    return _words(_results_of(group_id, "group"), _states(group_id, of="group"))
 
 
-@cache
-def _progress_queries(of: str = "pk") -> tuple[ReadyQuery, ...]:
+def _progress_queries(pk: int, of: str = "pk") -> tuple[QuerySet[Any, Any], ...]:
     """The first column is the primary key of a study; `of` is "pk" or "group"."""
     tests = CrashTest.objects.filter(slot__study=OuterRef("pk"), state=JobState.RUNNING)
     return (
-        ReadyQuery.of(
-            _studies(of).values_list(
-                "pk",
-                *_STUDY,
-                _of(tests, "state", Max("pk")),
-                _of(tests, "state", Max("step")),
-                _of_rows(Recommendation, Max("pk")),
-            )
+        Study.objects.filter(**{of: pk})
+        .order_by("pk")
+        .values_list(
+            "pk",
+            *_STUDY,
+            _of(tests, "state", Max("pk")),
+            _of(tests, "state", Max("step")),
+            _of_rows(Recommendation, Max("pk")),
         ),
-        ReadyQuery.of(_states(Max("run__step"), of=of)),
+        _states(pk, Max("run__step"), of=of),
     )
 
 
-@cache
-def _results_queries(of: str = "pk") -> tuple[ReadyQuery, ...]:
+def _results_of(pk: int, of: str = "pk") -> QuerySet[Any, Any]:
     return (
-        ReadyQuery.of(
-            _studies(of).values_list(
-                "pk",
-                *_RESULTS,
-                _of_rows(Candidate, Count("pk")),
-                _of_rows(Candidate, Max("pk")),
-                _of_rows(Elimination, Count("pk")),
-                _of_rows(CrashSlot, Count("pk")),
-                _of_rows(CrashSlot, Max("test__finished_at")),
-                _of_rows(Recommendation, Max("pk")),
-            )
-        ),
-        ReadyQuery.of(_states(of=of)),
+        Study.objects.filter(**{of: pk})
+        .order_by("pk")
+        .values_list(
+            "pk",
+            *_RESULTS,
+            _of_rows(Candidate, Count("pk")),
+            _of_rows(Candidate, Max("pk")),
+            _of_rows(Elimination, Count("pk")),
+            _of_rows(CrashSlot, Count("pk")),
+            _of_rows(CrashSlot, Max("test__finished_at")),
+            _of_rows(Recommendation, Max("pk")),
+        )
     )
-
-
-@cache
-def _final_queries() -> tuple[ReadyQuery, ReadyQuery]:
-    """The study, whose state comes first, with each of its devices and workloads; its runs."""
-    names = "state", "created_at", "finished_at", "conclusions", "name", "group_id", "host__name"
-    devices = "pk", "kind", "kind_correction", "retired_at", "emulation_label", "model"
-    columns = *names, *(f"devices__{name}" for name in devices), "workloads__load_hosts__name"
-    places = _studies().order_by("devices__pk", "workloads__pk", "workloads__load_hosts__pk")
-    newest = _of_rows(Recommendation, Max("pk"))
-    return ReadyQuery.of(places.values_list(*columns, newest)), ReadyQuery.of(_states())
-
-
-def _studies(of: str = "pk") -> QuerySet[Study]:
-    return Study.objects.order_by("pk").filter(**{of: ANY})
 
 
 def _of_rows(
@@ -194,9 +178,9 @@ def _of(rows: QuerySet[Any, Any], same: str, what: Aggregate) -> Subquery:
     return Subquery(rows.order_by().values(same).annotate(found=what).values("found"))
 
 
-def _states(*more: Max, of: str = "pk") -> QuerySet[Any, Any]:
+def _states(pk: int, *more: Max, of: str = "pk") -> QuerySet[Any, Any]:
     """Of the newest runs in each state: how many, the last of them and when that ended."""
-    slots = Slot.objects.filter(**{f"study__{of}": ANY}).values_list("study_id", "run__state")
+    slots = Slot.objects.filter(**{f"study__{of}": pk}).values_list("study_id", "run__state")
     facts = Count("pk"), Max("run_id"), Max("run__finished_at"), *more
     return slots.order_by("study_id", "run__state").annotate(*facts)
 

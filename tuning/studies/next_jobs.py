@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import NamedTuple, TypeVar
 
 from django.db.models import Case, Exists, Q, QuerySet, When
@@ -20,7 +19,6 @@ from benchmarks.models import (
     Run,
     RunState,
 )
-from benchmarks.ready_query import ANY, ReadyQuery, in_the_text
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 
 RowT = TypeVar("RowT", bound=JobRow)
@@ -38,22 +36,17 @@ class Seen(NamedTuple):
 
 
 def seen_on(host_id: int) -> Seen:
-    """In one query: nearly always a run is measured, and there is nothing else."""
-    return next((Seen(*row) for row in _seen().rows(host_id)), Seen(*[False] * 4))
-
-
-@cache
-def _seen() -> ReadyQuery:
-    measured = Run.objects.filter(host=ANY, state=in_the_text(RunState.RUNNING))
-    active = map(in_the_text, ACTIVE_STUDY_STATES)
-    cancelled = Study.objects.filter(host=ANY, state__in=active)
-    asked = (
-        *(_active(Inspection), _active(LoadJob)),
-        measured.filter(slot__study__state=StudyState.RUNNING),
-        cancelled.filter(stop_request=CANCELLED),
+    """In one query."""
+    jobs = {"host": host_id, "state__in": ACTIVE_JOB_STATES}
+    measured = Run.objects.filter(host=host_id, state=RunState.RUNNING)
+    active = Study.objects.filter(host=host_id, state__in=ACTIVE_STUDY_STATES)
+    host = Host.objects.filter(pk=host_id).values_list(
+        Exists(Inspection.objects.filter(**jobs)),
+        Exists(LoadJob.objects.filter(**jobs)),
+        Exists(measured.filter(slot__study__state=StudyState.RUNNING)),
+        Exists(active.filter(stop_request=CANCELLED)),
     )
-    columns = map(Exists, asked)  # those of Seen
-    return ReadyQuery.of(Host.objects.filter(pk=ANY).order_by().values_list(*columns))
+    return Seen(*(host.first() or [False] * 4))
 
 
 def next_inspection(host_id: int) -> Inspection | None:
@@ -73,20 +66,8 @@ def next_load(host_id: int) -> LoadJob | None:
 
 def next_probe(host_id: int) -> Probe | None:
     """The probe under way, else the oldest that waits and may begin."""
-    if not _probes().rows(host_id):
-        return None
     there = Probe.objects.filter(device__host_id=host_id).select_related("device__host")
     return _next(there, Q(device__host__drained_at=None))
-
-
-@cache
-def _probes() -> ReadyQuery:
-    """Nearly always there is none, and to ask for the first takes ten times as long."""
-    return ReadyQuery.of(_active(Probe, "device__host").order_by().values_list("pk")[:1])
-
-
-def _active(model: type[JobRow], host: str = "host") -> QuerySet[JobRow]:
-    return model._default_manager.filter(**{host: ANY, "state__in": ACTIVE_JOB_STATES})
 
 
 def _next(rows: QuerySet[RowT], may_begin: Q) -> RowT | None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
-from typing import Any
 
 from django.db.models.functions import Now
 
 from benchmarks.models import CrashTest, RunState
-from benchmarks.ready_query import ANY, ReadyObjects
 from tuning.models import VARIANT_PURPOSES, SlotPurpose, Study, StudyState
 from tuning.statistics.aim import Aim
 from tuning.studies.absence import absence_text
@@ -148,15 +145,8 @@ def _blocks(study: Study, slots: Sequence[SlotState]) -> int:
 
 
 def _now(study: Study) -> datetime:
-    """By the database's clock, which also wrote when things began; `study` may come with it."""
-    row: Any = study if hasattr(study, "now") else _clock().first(study.pk)
-    found: datetime = row.now
-    return found
-
-
-@cache
-def _clock() -> ReadyObjects[Study]:
-    return ReadyObjects(Study.objects.only("pk").filter(pk=ANY).annotate(now=Now()))
+    """By the database's clock, which also wrote when things began."""
+    return Study.objects.filter(pk=study.pk).values_list(Now(), flat=True).get()
 
 
 def _spent_s(study: Study, since: datetime | None, most: float) -> float:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from django.conf import settings
 from django.db import transaction
 
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.models import LoadJob, Run, RunState
 from benchmarks.outcomes import Outcome
-from benchmarks.ready_query import ANY, ReadyQuery
 from tuning.models import Slot, Study
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER
@@ -37,8 +34,6 @@ def retry_interrupted(study: Study) -> None:
     bounds = retry_bounds()
     if study.stop_request == CANCELLED:
         return
-    if not _interrupted().rows(study.pk):  # as at nearly every step; the rows are wide
-        return
     interrupted = study.slots.filter(run__state__in=bounds, order__gt=study.extended_after)
     if study.concluded_at is not None:
         interrupted = interrupted.exclude(purpose__in=NOT_FOR_AN_ANSWER)
@@ -53,13 +48,6 @@ def retry_interrupted(study: Study) -> None:
         _retry(slot)
         if state == RunState.DISK_FULL:
             _pause(study, reason)
-
-
-@cache
-def _interrupted() -> ReadyQuery:
-    """Any of them, also what stays as it is."""
-    slots = Slot.objects.filter(study=ANY, run__state__in=retry_bounds())
-    return ReadyQuery.of(slots.order_by().values_list("pk")[:1])
 
 
 def retry_bounds() -> dict[RunState, int | None]:

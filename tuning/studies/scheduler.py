@@ -11,12 +11,11 @@ import logging
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cache
 
 from celery import current_app
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
 
@@ -31,7 +30,6 @@ from benchmarks.jobs.loads import LoadKind
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
 from benchmarks.models import CrashTest, Host, JobState, Run, RunState
-from benchmarks.ready_query import ANY, ReadyObjects, ReadyQuery
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
 from tuning.results.gates import store_verdict
@@ -84,8 +82,7 @@ def advance_host(host_id: int) -> None:
     """
     seen = seen_on(host_id)
     inspects = seen.inspection and _send_inspection(host_id)
-    # For a run that is measured all waits but what a user cancelled, as at nearly every call: to
-    # find the next study takes ten times as long.
+    # While a run is measured, everything waits except studies that a user cancelled.
     if (inspects or seen.measured) and not seen.cancelled:
         return
     is_busy = inspects or (seen.load and _send_load(host_id))
@@ -155,37 +152,22 @@ def _next_study(host_id: int) -> Study | None:
 
     A paused study only until its current job is done, and likewise one whose load host is away.
     """
-    first = _first_in_turn().first(host_id)
-    if first is None or (first.paused_at is None and not first.load_key):  # type: ignore[attr-defined]
-        return first  # as nearly always: to ask for one that may go on takes five times as long
     running = Run.objects.filter(slot__study=OuterRef("pk"), state=RunState.RUNNING)
     crashing = CrashTest.objects.filter(slot__study=OuterRef("pk"), state=JobState.RUNNING)
     is_loading = Q(state=StudyState.PREPARING) & ~Q(claimed_by="")
     return (
-        _in_turn(host_id)
+        Study.objects.filter(host_id=host_id, state__in=ACTIVE_STUDY_STATES)
         .filter(
             Q(paused_at=None) & (~Q(has_load_host_away()) | Q(stop_request=heartbeat.CANCELLED))
             | is_loading
             | Exists(running)
             | Exists(crashing)
         )
-        .first()
-    )
-
-
-def _in_turn(host_id: int) -> QuerySet[Study]:
-    return (
-        Study.objects.filter(host_id=host_id, state__in=ACTIVE_STUDY_STATES)
         .select_related("host")
         .defer("host__inventory")  # long, and read only where a search proposes something
         .order_by(*in_turn())
+        .first()
     )
-
-
-@cache
-def _first_in_turn() -> ReadyObjects[Study]:
-    # The same hosts drive all workloads of a study.
-    return ReadyObjects(_in_turn(ANY).annotate(load_key=F("workloads__load_key"))[:1])
 
 
 def _take_turn(study: Study) -> _Turn:
@@ -205,7 +187,7 @@ def _take_turn(study: Study) -> _Turn:
             if prepared is not None:
                 _learn(study, lambda known: learn_knobs(StudyResult(known)))
             with transaction.atomic():
-                locked = _locked().first(study.pk)
+                locked = Study.objects.select_for_update().filter(pk=study.pk).first()
                 if locked is None:  # not ours to decide: docs/host-role.sql
                     return _Turn()
                 locked.host = study.host
@@ -222,12 +204,6 @@ def _take_turn(study: Study) -> _Turn:
         logger.exception("study %s: internal error", study.pk)
         text = f"{type(bug).__name__}: {bug}"
         return _Turn(end_study(study, StudyState.FAILED, "internal_error", text))
-
-
-@cache
-def _locked() -> ReadyObjects[Study]:
-    """A study's row, which nobody else changes before the end of the transaction."""
-    return ReadyObjects(Study.objects.select_for_update().filter(pk=ANY))
 
 
 def _thought(study: Study) -> PreparedAnswer | None:
@@ -301,14 +277,7 @@ def _decide(study: Study, prepared: PreparedAnswer | None) -> _Turn:
 
 def is_under_way(study: Study) -> bool:
     """Whether a job of the study is running right now; a pause waits for it."""
-    return _is_tried_or_killed(study) or bool(_running().rows(study.pk))
-
-
-@cache
-def _running() -> ReadyQuery:
-    """The run of a study that is measured now."""
-    running = Run.objects.filter(slot__study=ANY, state=RunState.RUNNING)
-    return ReadyQuery.of(running.order_by().values_list("pk")[:1])
+    return _is_tried_or_killed(study) or study.slots.filter(run__state=RunState.RUNNING).exists()
 
 
 def _is_tried_or_killed(study: Study) -> bool:
@@ -323,18 +292,12 @@ def _is_tried_or_killed(study: Study) -> bool:
 
 def _next_slot(study: Study) -> Slot | None:
     """The first in order. Retries come last in their block, when the disturbance may be over."""
-    slot = _first_queued().first(study.pk)
-    if slot is None or slot.retry_of is None:  # type: ignore[attr-defined]
-        return slot
     queued = study.slots.filter(run__state=RunState.QUEUED).order_by("order")
+    slot = queued.select_related("run").first()
+    if slot is None or slot.run.retry_of_id is None:
+        return slot
     beside = queued.filter(block=slot.block, device=slot.device_id, workload=slot.workload_id)
     return beside.filter(run__retry_of=None).first() or slot
-
-
-@cache
-def _first_queued() -> ReadyObjects[Slot]:
-    queued = Slot.objects.filter(study=ANY, run__state=RunState.QUEUED).order_by("order")
-    return ReadyObjects(queued.annotate(retry_of=F("run__retry_of"))[:1])
 
 
 def _conclude(study: Study, ends: Iterable[Done]) -> bool:

@@ -674,7 +674,6 @@ def test_whoever_decides_first_takes_the_studys_row(
         return execute(sql.removesuffix(" FOR UPDATE"), *others)
 
     monkeypatch.setattr(connection.features, "has_select_for_update", True)
-    monkeypatch.setattr(dispatch, "_locked", dispatch._locked.__wrapped__)  # not made before
     with connection.execute_wrapper(hear):
         advance_host(study.host_id)
     first = asked[asked.index("BEGIN IMMEDIATE") + 1]

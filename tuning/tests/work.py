@@ -5,8 +5,6 @@ Most of what these tests cost is reading rows: what is only looked at is read al
 
 from __future__ import annotations
 
-from functools import cache
-
 from benchmarks.jobs.claimant import claimant
 from benchmarks.jobs.crash_tests import Kill
 from benchmarks.jobs.engine import execute
@@ -16,7 +14,6 @@ from benchmarks.measurement.measure import measure as really_measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.models import Run, RunState
 from benchmarks.probe.run import probe_device
-from benchmarks.ready_query import ANY, ReadyQuery
 from tuning.models import Slot, Study
 from tuning.studies.jobs import StudyCrashTestKind, StudyRunKind
 from tuning.studies.preparation import PreparationKind
@@ -30,13 +27,8 @@ def dead_claim() -> str:
 
 def next_run(study: Study) -> int | None:
     """The key of the run that the study measures next; None if none is queued."""
-    return next((pk for (pk,) in _next_queued().rows(study.pk)), None)
-
-
-@cache
-def _next_queued() -> ReadyQuery:
-    queued = Run.objects.filter(slot__study=ANY, state=RunState.QUEUED).order_by("slot__order")
-    return ReadyQuery.of(queued.values_list("pk")[:1])
+    queued = Run.objects.filter(slot__study=study, state=RunState.QUEUED).order_by("slot__order")
+    return queued.values_list("pk", flat=True).first()
 
 
 def purpose_of(plan: Plan) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -25,7 +24,6 @@ from advisor.charts.figure import Figure
 from benchmarks.counted import counted, plural
 from benchmarks.datafiles import STRICT, read_data_file
 from benchmarks.models import Sample
-from benchmarks.ready_query import ANY, ReadyQuery
 from tuning.comparison.device_comparison import DeviceComparison
 from tuning.comparison.io_capacity import KNOB, io_capacity_sweep
 from tuning.published import loader as published
@@ -146,23 +144,17 @@ def _samples(comparison: DeviceComparison, connections: int | None) -> Samples:
     if not runs:
         return {}
     found: dict[int, list[list[float | None]]] = defaultdict(list)
-    for run, *figures in _seconds().rows(runs):
+    iops = {
+        f"{what}_iops": F(f"data_{what}_iops") + Coalesce(f"log_{what}_iops", 0.0)
+        for what in ("read", "write")
+    }
+    seconds = Sample.objects.filter(run__in=runs, second__gte=0).order_by("run_id", "second")
+    for run, *figures in seconds.annotate(**iops).values_list("run_id", *_OF_A_SECOND):
         found[run].append(figures)
     return {
         run: dict(zip(_OF_A_SECOND, zip(*rows, strict=True), strict=True))
         for run, rows in found.items()
     }
-
-
-@cache
-def _seconds() -> ReadyQuery:
-    # A thousand and more, of which Django would look at each figure.
-    seconds = Sample.objects.filter(run__in=[ANY], second__gte=0).order_by("run_id", "second")
-    iops = {
-        f"{what}_iops": F(f"data_{what}_iops") + Coalesce(f"log_{what}_iops", 0.0)
-        for what in ("read", "write")
-    }
-    return ReadyQuery.of(seconds.annotate(**iops).values_list("run_id", *_OF_A_SECOND))
 
 
 def _over_seconds(

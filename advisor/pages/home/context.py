@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from django.db.models import Q
@@ -15,7 +14,6 @@ from advisor.wording.history import change_text, day
 from advisor.wording.hosts import STATE_WORDS, TONES
 from advisor.wording.words import certainty
 from benchmarks.models import Device
-from benchmarks.ready_query import ANY, ANYTHING, ReadyObjects
 from tuning.comparison.device_comparison import device_names
 from tuning.models import Recommendation, Slowdown, Study
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
@@ -106,21 +104,15 @@ def answer_cards(answers: Sequence[Answer]) -> list[AnswerCard]:
     of_host: dict[int, list[Device]] = defaultdict(list)
     there = {one.host.pk for one in answers}
     named = {one.found.device_id for one in answers}
-    for device in _devices().all(there, named):
+    # Devices in use on these hosts; a device that was retired since its answer is named too.
+    devices = Device.objects.filter(Q(retired_at=None) | Q(pk__in=named), host__in=there)
+    for device in devices.defer("identity", "log_identity"):
         of_host[device.host_id].append(device)
     names = {host: device_names(devices) for host, devices in of_host.items()}
     return [
         AnswerCard(one, names[one.host.pk][one.found.device_id], certainty(one.found))
         for one in answers
     ]
-
-
-@cache
-def _devices() -> ReadyObjects[Device]:
-    """Those in use on these hosts; one retired since its answer was read is named too."""
-    named = Q(retired_at=None) | Q(pk__in=[ANYTHING[1]])
-    there = Device.objects.filter(named, host__in=[ANY])
-    return ReadyObjects(there.defer("identity", "log_identity"))
 
 
 def _running(stamp: str, jobs: RunningJobs) -> dict[str, Any]:
