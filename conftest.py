@@ -43,7 +43,6 @@ from django.test import TransactionTestCase
 from filelock import FileLock
 
 from advisor.access.roles import make_groups
-from advisor.processes.garbage import collect_seldom
 from advisor.tests.harness import without_services
 from advisor.tests.original import original
 from advisor.tests.seen_lines import SEEN, watch
@@ -136,7 +135,6 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
             SEEN.update(watch(modules))
     gc.enable()
     gc.freeze()  # spares a tenth of the time of all tests; to look for garbage first takes 0.5 s
-    collect_seldom()  # a fiftieth
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

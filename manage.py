@@ -10,11 +10,8 @@ import django
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line, load_command_class
 
-from advisor.processes.garbage import collect_seldom
-
 
 def main() -> None:
-    collect_seldom()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "advisor.settings")
     try:
         if sys.argv[1:] == ["--version"] or sys.argv[1:2] == ["version"]:

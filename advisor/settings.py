@@ -173,6 +173,12 @@ FORM_RENDERER = "advisor.pages.widgets.PlainRenderer"
 DATABASES: dict[str, dict[str, Any]] = {
     "default": read_database("DATABASE_URL", f"sqlite:///{PRIVATE_DIR / 'db.sqlite3'}")
 }
+# What DATABASE_URL says goes first. A connection is kept for the next request of its thread.
+DATABASES["default"] = {
+    "CONN_MAX_AGE": 600,
+    "CONN_HEALTH_CHECKS": True,
+    **DATABASES["default"],
+}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # The web process reads while the worker writes: WAL, and writers queue instead of failing.
     DATABASES["default"]["OPTIONS"] = {
@@ -181,21 +187,10 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "timeout": 30,
     }
 else:
-    # What DATABASE_URL says goes first. A new connection costs both sides more than all that a
-    # sweep asks for.
-    DATABASES["default"] = {
-        "CONN_MAX_AGE": 600,
-        "CONN_HEALTH_CHECKS": True,
-        **DATABASES["default"],
-    }
     # A cable may be pulled: neither side waits for the other for the hours that TCP allows, nor
     # does the server hold a vanished host's locks. No query takes long enough for compiling it to
-    # pay, nor does any need more than six tables brought into the best order: to look for that
-    # among eight took ten times as long as what was asked for. What is asked for again and again,
-    # as by each heartbeat and sweep, the server prepares: it planned longer than it answered.
+    # pay.
     DATABASES["default"]["OPTIONS"] = {
-        "server_side_binding": True,
-        "prepare_threshold": 5,
         "connect_timeout": 5,
         "tcp_user_timeout": 10_000,
         "keepalives_idle": 5,
@@ -203,13 +198,10 @@ else:
         "keepalives_count": 3,
         "options": (
             "-c tcp_user_timeout=10000 -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 "
-            "-c tcp_keepalives_count=3 -c idle_in_transaction_session_timeout=60000 "
-            "-c jit=off -c join_collapse_limit=6"
+            "-c tcp_keepalives_count=3 -c idle_in_transaction_session_timeout=60000 -c jit=off"
         ),
         **DATABASES["default"].get("OPTIONS", {}),
     }
-# What the web server's requests share, with seconds that one waits for a free connection.
-POSTGRES_POOL = {"min_size": 1, "max_size": 8, "timeout": 10.0}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_PASSWORD_VALIDATORS = [

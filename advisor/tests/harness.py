@@ -167,8 +167,6 @@ def wait_for(what: Callable[[], Any], seconds: float = 60, text: str = "") -> An
 
 # What Python is to run first in a process of its own.
 SET_UP = """
-from advisor.processes.garbage import collect_seldom
-collect_seldom()
 import django
 django.setup()
 """

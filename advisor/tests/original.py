@@ -99,10 +99,8 @@ def _ask(path: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--":
-        from advisor.processes.frames import with_room
-
         os.chdir(sys.argv[4])
-        with_room(_serve)(
+        _serve(
             socket.socket(fileno=int(sys.argv[2])),
             is_covered=sys.argv[3] == "1",
             tests=sys.argv[5:],

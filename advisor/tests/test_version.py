@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import re
 import sys
 import tomllib
@@ -18,7 +16,6 @@ from django.urls import reverse
 from packaging.version import Version
 
 import manage
-from advisor.processes.garbage import preload
 from advisor.version import version
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,31 +55,6 @@ def test_the_commands_own_help_and_errors_are_shown(
     shown = capsys.readouterr()
     assert "Print the version" in shown.out
     assert "unrecognized arguments: --unknown" in shown.err
-
-
-def test_no_command_looks_for_garbage_in_what_it_imports(monkeypatch: pytest.MonkeyPatch) -> None:
-    thresholds: list[int] = []
-    at_the_end: list[object] = []
-    monkeypatch.setattr(gc, "set_threshold", thresholds.append)
-    monkeypatch.setattr(atexit, "register", at_the_end.append)
-    monkeypatch.setattr(sys, "argv", ["manage.py", "version", "--help"])
-    with pytest.raises(SystemExit):
-        manage.main()
-    assert min(thresholds) > 10_000
-    assert gc.freeze in at_the_end
-
-
-def test_a_page_waits_for_a_look_at_few_objects_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    thresholds: list[int] = []
-    kept: list[bool] = []
-    monkeypatch.setattr(gc, "collect", lambda: 0)
-    monkeypatch.setattr(gc, "freeze", lambda: kept.append(True))
-    monkeypatch.setattr(gc, "set_threshold", lambda *found: thresholds.extend(found))
-    preload()
-    newest, _, oldest = thresholds
-    assert kept
-    assert newest < 10_000
-    assert oldest > 10
 
 
 def test_no_command_imports_the_pages_to_check_their_addresses() -> None:

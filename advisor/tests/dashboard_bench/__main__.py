@@ -105,15 +105,11 @@ def _in_a_process(name: str, environment: dict[str, str]) -> int:
 def _measure(asked: argparse.Namespace) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "advisor.settings")
     import django
-    from django.conf import settings
 
-    if "sqlite" in settings.DATABASES["default"]["ENGINE"]:  # as the web server has it
-        settings.DATABASES["default"]["ENGINE"] = "advisor.processes.kept_sqlite"
     django.setup()
     from django.core.management import call_command
     from django.db import connection
 
-    from advisor.processes.garbage import collect_seldom, preload
     from advisor.tests.dashboard_bench import pages, rows
 
     call_command("migrate", verbosity=0)
@@ -124,8 +120,6 @@ def _measure(asked: argparse.Namespace) -> int:
     print(f"{'':42}{'first views, ms':>25}{'later views, ms':>25}")
     of_views = f"{'median':>9}{'p95':>8}{'CPU':>8}"
     print(f"{'page':34}{'queries':>8}{of_views}{of_views}{'kB':>8}")
-    collect_seldom()  # both as the web server does
-    preload()
     missed: dict[str, list[str]] = {}
     seen = 0
     cpu_ms = {}

@@ -11,25 +11,20 @@ input ends; then OUTPUT says what was measured.
 
 from __future__ import annotations
 
-from gevent import get_hub, monkey
+import base64
+import json
+import os
+import random
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
-# Hundreds of threads of Python would wait for each other more than for the database.
-monkey.patch_all()
-
-import base64  # noqa: E402
-import json  # noqa: E402
-import os  # noqa: E402
-import random  # noqa: E402
-import sys  # noqa: E402
-import threading  # noqa: E402
-import time  # noqa: E402
-from collections.abc import Iterator  # noqa: E402
-from contextlib import contextmanager, suppress  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
-from unittest.mock import patch  # noqa: E402
-
-import django  # noqa: E402
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "advisor.settings")
 django.setup()
@@ -83,7 +78,7 @@ class Hosts:
         for thread in threads:
             thread.start()
         print("ready", flush=True)
-        get_hub().threadpool.apply(sys.stdin.read)
+        sys.stdin.read()
         self._ended.set()
         for thread in threads:
             thread.join()

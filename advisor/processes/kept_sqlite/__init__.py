@@ -1,1 +1,0 @@
-"""A database backend of Django: SQLite with connections that outlive a request."""
