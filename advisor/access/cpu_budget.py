@@ -129,7 +129,7 @@ def is_measured_here() -> bool:
 def _refused(wait: int) -> HttpResponse:
     text = (
         "A run is measured on this host, and what the API may use of the processor meanwhile is "
-        f"used up. Ask again in {wait} s, and less often, or wait with ?wait=60."
+        f"used up. Ask again in {wait} s, and less often."
     )
     body = error_body(CODE, text)
     return JsonResponse(body, status=429, headers={"Retry-After": str(wait)})

@@ -24,7 +24,6 @@ from advisor.api.serializers.hosts import (
     HostSerializer,
     InspectionRequestSerializer,
     InspectionSerializer,
-    RenameRequestSerializer,
     RetireRequestSerializer,
 )
 from advisor.api.serializers.shown import all_shown, shown
@@ -33,7 +32,6 @@ from benchmarks.models import Host, Inspection
 from tuning.results.known_hosts import hosts, known_hosts
 from tuning.studies.draining import drain_host, undrain_host
 from tuning.studies.inspecting import inspect_again, inspect_device, inspect_server
-from tuning.studies.renaming import rename_host
 from tuning.studies.retiring import retire_host, unretire_host
 
 NO_HOST = error_response("There is no such host.")
@@ -79,7 +77,7 @@ DrainView = _changes.view(
     drain_host,
     "drain_host",
     "Drain a host: it finishes its current job and takes nothing more",
-    "`invalid_request`, `already_drained`, `from_elsewhere`.",
+    "`invalid_request`, `already_drained`.",
     DrainRequestSerializer,
 )
 UndrainView = _changes.view(
@@ -100,15 +98,7 @@ UnretireView = _changes.view(
     unretire_host,
     "unretire_host",
     "Let a retired host take work again",
-    "`not_retired`, `from_elsewhere`.",
-    says_who=False,
-)
-RenameView = _changes.view(
-    rename_host,
-    "rename_host",
-    "Give a host whose worker is stopped another name; its history stays",
-    "`invalid_request`, `bad_host_name`, `host_name_taken`, `worker_lives`, `from_elsewhere`.",
-    RenameRequestSerializer,
+    "`not_retired`.",
     says_who=False,
 )
 

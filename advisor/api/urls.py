@@ -7,7 +7,6 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.api import (
-    bundle_views,
     comparison_views,
     config_comparison_views,
     config_views,
@@ -55,8 +54,6 @@ urlpatterns = [
     ),
     _at("studies/<id:pk>/recommendation/export/", recommendation_views.ExportView, "api-export"),
     _at("studies/<id:pk>/recommendation/my.cnf", recommendation_views.MyCnfView, "api-my-cnf"),
-    _at("studies/<id:pk>/bundle/", bundle_views.BundleView, "api-bundle"),
-    _at("bundles/", bundle_views.BundleListView, "api-bundle-list"),
     _at("study-groups/", group_views.StudyGroupListView, "api-group-list"),
     _at("study-groups/<id:pk>/", group_views.StudyGroupDetailView, "api-group-detail"),
     _at("study-groups/<id:pk>/pause/", group_views.PauseGroupView, "api-group-pause"),
@@ -67,7 +64,6 @@ urlpatterns = [
     _at("gates/<id:pk>/history/", gate_views.GateHistoryView, "api-gate-history"),
     _at("gates/<id:pk>/junit.xml", gate_views.GateJunitView, "api-gate-junit"),
     _at("gates/<id:pk>/summary.md", gate_views.GateMarkdownView, "api-gate-markdown"),
-    _at("gates/<id:pk>/badge.svg", gate_views.GateBadgeView, "api-gate-badge"),
     _at("studies/<id:pk>/events/", views.EventListView, "api-events"),
     _at(
         "config-comparison/", config_comparison_views.ConfigComparisonView, "api-config-comparison"
@@ -88,7 +84,6 @@ urlpatterns = [
     _at("hosts/<id:pk>/undrain/", host_views.UndrainView, "api-host-undrain"),
     _at("hosts/<id:pk>/retire/", host_views.RetireView, "api-host-retire"),
     _at("hosts/<id:pk>/unretire/", host_views.UnretireView, "api-host-unretire"),
-    _at("hosts/<id:pk>/rename/", host_views.RenameView, "api-host-rename"),
     _at("device-comparison/", comparison_views.DeviceComparisonView, "api-device-comparison"),
     _at("devices/", device_views.DeviceListView, "api-device-list"),
     _at("devices/<id:pk>/", device_views.DeviceDetailView, "api-device-detail"),

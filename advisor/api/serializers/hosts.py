@@ -208,11 +208,3 @@ class DrainRequestSerializer(StrictSerializer):
 
 class RetireRequestSerializer(DrainRequestSerializer):
     """A request to retire a host."""
-
-
-class RenameRequestSerializer(StrictSerializer):
-    """A request to give a host another name."""
-
-    name = serializers.CharField(
-        max_length=200, help_text="Letters, digits, '.', '-' and '_'; of no other host."
-    )
