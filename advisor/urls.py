@@ -5,6 +5,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
+from advisor.api.api import api
 from advisor.monitoring import health
 from advisor.monitoring.metrics import MetricsView
 
@@ -13,6 +14,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("metrics", MetricsView.as_view(), name="metrics"),
+    path("api/v1/", api.urls),
     path("api/v1/", include("advisor.api.urls")),
     # One log-in for all: with the same limits.
     path(

@@ -17,7 +17,7 @@ from advisor.access.tokens import InvalidToken, token_for
 
 
 class TokenAuthentication(authentication.BaseAuthentication):
-    """Read `Authorization: Token ...`."""
+    """Read `Authorization: Bearer ...`."""
 
     def authenticate(self, request: Request) -> tuple[Any, ApiToken] | None:
         """Raises AuthenticationFailed."""
@@ -28,7 +28,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
         return None if token is None else (token.user, token)
 
     def authenticate_header(self, request: Request) -> str:
-        return "Token"
+        return "Bearer"
 
 
 class SessionAuthentication(authentication.SessionAuthentication):
@@ -50,7 +50,7 @@ class TokenScheme(schemes.TokenScheme):  # type: ignore[no-untyped-call]
     priority = 0
 
     def get_security_definition(self, auto_schema: Any) -> Any:
-        return build_bearer_security_scheme_object("Authorization", "Token")
+        return build_bearer_security_scheme_object("Authorization", "Bearer")
 
 
 class SessionScheme(schemes.SessionScheme):  # type: ignore[no-untyped-call]

@@ -33,11 +33,11 @@ LOOK_S = 2.0
 NEVER_REFUSED = frozenset(
     (
         *("api-cancel", "api-pause", "api-conclude", "api-probe-cancel"),
-        *("api-group-cancel", "api-group-pause", "api-host-drain"),
+        *("api-group-cancel", "api-group-pause", "api:host-drain"),
     )
 )
 CODE = "cpu_budget_spent"
-_TOKEN = "token "  # noqa: S105  # how such a header begins
+_TOKEN = "bearer "  # noqa: S105  # how such a header begins
 
 
 class CpuBudget:
@@ -129,7 +129,7 @@ def is_measured_here() -> bool:
 def _refused(wait: int) -> HttpResponse:
     text = (
         "A run is measured on this host, and what the API may use of the processor meanwhile is "
-        f"used up. Ask again in {wait} s, and less often."
+        f"used up. Ask again in {wait} s, and less often, or wait with ?wait=60."
     )
     body = error_body(CODE, text)
     return JsonResponse(body, status=429, headers={"Retry-After": str(wait)})

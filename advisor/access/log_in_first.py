@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponseRedirect
 from django.shortcuts import resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from advisor.access.rules import is_api_operation
 from advisor.access.sizes import MAX_OF_KNOWN, size_of
 
 #: Long forms. The views of these fill them in again (`advisor.pages.account.typed`).
@@ -26,6 +27,13 @@ class LogInFirst(LoginRequiredMiddleware):
     limits for that page. From a button the log-in leads back to the button's page, because its own
     address has none.
     """
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, arguments: Any) -> Any:
+        """Leave the API's operations to their own checks."""
+        match = request.resolver_match
+        if match is not None and is_api_operation(match.view_name):
+            return None
+        return super().process_view(request, view, args, arguments)
 
     def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponseRedirect:
         answer = super().handle_no_permission(request, view_func)

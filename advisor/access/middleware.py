@@ -9,14 +9,16 @@ from django.http import (
     HttpRequest,
     HttpResponse,
     HttpResponseNotAllowed,
+    JsonResponse,
     UnreadablePostError,
 )
 from django.shortcuts import redirect, render
 
 from advisor.access.callers import Refused, caller_of, check
 from advisor.access.passwords import MUST_CHANGE
-from advisor.access.rules import rule_for, rules_of
+from advisor.access.rules import Rules, is_api_operation, rule_for, rules_of
 from advisor.access.sizes import check_size
+from advisor.responses import error_body
 
 # What an account can do before it has a password of its own.
 WITH_ANY_PASSWORD = ("account-password", "login", "logout")
@@ -25,7 +27,7 @@ WITH_ANY_PASSWORD = ("account-password", "login", "logout")
 class AccessMiddleware:
     """After log-in is required, before the CSRF check, which reads forms.
 
-    The views of the API have a permission class for the same rules, because tokens are read
+    The API's own checks hold the same rules (`advisor.access.api_auth`), because tokens are read
     there.
     """
 
@@ -48,6 +50,8 @@ class AccessMiddleware:
         match = request.resolver_match
         if match is None or hasattr(view, "cls"):
             return None
+        if is_api_operation(match.view_name):
+            return _check_method(request, rules_of(match.view_name))
         rule = rule_for(match.view_name, request.method or "")
         if rule is None:
             return HttpResponseNotAllowed(rules_of(match.view_name))
@@ -60,6 +64,14 @@ class AccessMiddleware:
             return render(request, "403.html", {"exception": refused}, status=403)
         check_size(request, rule)
         return None
+
+
+def _check_method(request: HttpRequest, rules: Rules) -> HttpResponse | None:
+    if request.method in rules:
+        return None
+    text = f"{request.method} is not possible here."
+    body = error_body("method_not_allowed", text)
+    return JsonResponse(body, status=405, headers={"Allow": ", ".join(rules)})
 
 
 def _too_slow() -> HttpResponse:

@@ -79,6 +79,7 @@ PAGES: dict[str, Rules] = {
     "host-undrain": {"POST": ADMINISTER},
     "host-retire": {"POST": ADMINISTER},
     "host-unretire": {"POST": ADMINISTER},
+    "host-rename": {"POST": ADMINISTER},
     # Reads what was measured; nothing is stored or started.
     "study-export": {"GET": READ, "POST": READ},
     "config-check": {"GET": READ, "POST": READ},
@@ -111,25 +112,27 @@ _OWN_GROUP: Rules = {"POST": OWN_GROUP}
 API: dict[str, Rules] = {
     **_shown(("api-study-detail", "api-ranking", "api-results", "api-runs")),
     **_shown(("api-recommendation", "api-my-cnf", "api-templates", "api-probe-detail")),
-    **_shown(("api-emulation-profiles", "api-schema", "api-docs")),
+    **_shown(("api-emulation-profiles", "api-schema")),
     **_shown(("api-run-list", "api-run-detail", "api-run-series", "api-run-log")),
     **_shown(("api-server-list", "api-config", "api-recommendation-list")),
-    **_shown(("api-published", "api-version")),
+    **_shown(("api-published", "api-version", "api-bundle")),
     **_shown(("api-events", "api-config-comparison")),
     # Reads only, like the check.
     "api-config-translate": {"POST": READ},
     "api-config-diff": {"POST": READ},
     "api-proposals": {"POST": OPERATE},
-    **_shown(("api-host-list", "api-host-detail")),
-    "api-host-inspect": {"POST": OPERATE},
-    "api-inspection-detail": SHOWN,
-    "api-host-datasets": {"GET": OPERATE},
-    "api-dataset-delete": {"POST": ADMINISTER},
-    "api-dataset-prune": {"POST": ADMINISTER},
-    "api-host-drain": {"POST": ADMINISTER},
-    "api-host-undrain": {"POST": ADMINISTER},
-    "api-host-retire": {"POST": ADMINISTER},
-    "api-host-unretire": {"POST": ADMINISTER},
+    "api-bundle-list": {"POST": ADMINISTER},
+    **_shown(("api:api-root", "api:openapi-json", "api:openapi-view")),
+    **_shown(("api:host-list", "api:host-detail")),
+    "api:host-inspect": {"POST": OPERATE},
+    "api:inspection-detail": SHOWN,
+    "api:host-datasets": {"GET": OPERATE},
+    "api:dataset-delete": {"POST": ADMINISTER},
+    "api:dataset-prune": {"POST": ADMINISTER},
+    "api:host-drain": {"POST": ADMINISTER},
+    "api:host-undrain": {"POST": ADMINISTER},
+    "api:host-retire": {"POST": ADMINISTER},
+    "api:host-unretire": {"POST": ADMINISTER},
     "api-export": {"POST": READ},
     "api-config-check": {"POST": READ},
     "api-study-list": {"GET": READ, "POST": OPERATE},
@@ -139,7 +142,7 @@ API: dict[str, Rules] = {
     "api-group-resume": _OWN_GROUP,
     "api-group-cancel": _OWN_GROUP,
     "api-gate-list": {"GET": READ, "POST": OPERATE},
-    **_shown(("api-gate-detail", "api-gate-junit", "api-gate-markdown")),
+    **_shown(("api-gate-detail", "api-gate-junit", "api-gate-markdown", "api-gate-badge")),
     "api-gate-history": SHOWN,
     "api-search-space": {"POST": OPERATE},
     "api-extend": _OWN_STUDY,
@@ -170,6 +173,11 @@ MONITORING: dict[str, Rules] = {
 # Django's own pages for accounts and groups.
 ADMIN: Rules = {"GET": ADMINISTER, "POST": ADMINISTER}
 RULES: dict[str, Rules] = {**PAGES, **API, **MONITORING}
+
+
+def is_api_operation(view_name: str) -> bool:
+    """Whether tokens are read there; the API's description is a page."""
+    return view_name.startswith("api:") and not view_name.startswith(("api:api-", "api:openapi-"))
 
 
 def rules_of(view_name: str) -> Rules:

@@ -44,7 +44,7 @@ def token_for(header: str) -> ApiToken | None:
     `token.user` is loaded. Raises InvalidToken.
     """
     scheme, _, secret = header.partition(" ")
-    if scheme.lower() != "token":
+    if scheme.lower() != "bearer":
         return None
     rows = ApiToken.objects.select_related("user")
     token = rows.filter(digest=_digest(secret.strip())).first()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from advisor.api.schemas.hosts import Host
 from advisor.api.serializers.configs import CandidateSerializer
-from advisor.api.serializers.hosts import HostSerializer
 from advisor.api.serializers.rankings import ranking_of
 from advisor.api.serializers.recommendations import recommendation_of
 from advisor.api.serializers.results import results_of
@@ -37,7 +37,7 @@ def study_document(result: StudyResult) -> dict[str, Any]:
 
 def hosts_document(known: Iterable[KnownHost]) -> list[Any]:
     """All hosts as in the API's list of them."""
-    return [shown(HostSerializer, one) for one in known]
+    return [Host.from_orm(one).model_dump(mode="json") for one in known]
 
 
 def studies_document(studies: Iterable[Study]) -> list[Any]:

@@ -1,33 +1,25 @@
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.urls import URLPattern, path, re_path
 from django.views import View
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularAPIView
 
 from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.api import (
+    bundle_views,
     comparison_views,
     config_comparison_views,
     config_views,
-    dataset_views,
     device_views,
     gate_views,
     group_views,
     history_views,
-    host_views,
     listed_views,
     recommendation_views,
     run_views,
     template_views,
     views,
     webhook_views,
-)
-
-# For browsers, so a visitor without a session is sent to the login page; the split view has its
-# script in a separate file, as the content security policy requires.
-docs = login_required(
-    SpectacularSwaggerSplitView.as_view(url_name="api-schema", template_name="api/docs.html")
 )
 
 
@@ -54,6 +46,8 @@ urlpatterns = [
     ),
     _at("studies/<id:pk>/recommendation/export/", recommendation_views.ExportView, "api-export"),
     _at("studies/<id:pk>/recommendation/my.cnf", recommendation_views.MyCnfView, "api-my-cnf"),
+    _at("studies/<id:pk>/bundle/", bundle_views.BundleView, "api-bundle"),
+    _at("bundles/", bundle_views.BundleListView, "api-bundle-list"),
     _at("study-groups/", group_views.StudyGroupListView, "api-group-list"),
     _at("study-groups/<id:pk>/", group_views.StudyGroupDetailView, "api-group-detail"),
     _at("study-groups/<id:pk>/pause/", group_views.PauseGroupView, "api-group-pause"),
@@ -64,6 +58,7 @@ urlpatterns = [
     _at("gates/<id:pk>/history/", gate_views.GateHistoryView, "api-gate-history"),
     _at("gates/<id:pk>/junit.xml", gate_views.GateJunitView, "api-gate-junit"),
     _at("gates/<id:pk>/summary.md", gate_views.GateMarkdownView, "api-gate-markdown"),
+    _at("gates/<id:pk>/badge.svg", gate_views.GateBadgeView, "api-gate-badge"),
     _at("studies/<id:pk>/events/", views.EventListView, "api-events"),
     _at(
         "config-comparison/", config_comparison_views.ConfigComparisonView, "api-config-comparison"
@@ -73,17 +68,6 @@ urlpatterns = [
     _at("proposals/", config_views.ProposalsView, "api-proposals"),
     _at("search-space/", views.SearchSpaceView, "api-search-space"),
     _at("templates/", template_views.TemplateListView, "api-templates"),
-    _at("hosts/", host_views.HostListView, "api-host-list"),
-    _at("hosts/<id:pk>/", host_views.HostDetailView, "api-host-detail"),
-    _at("hosts/<id:pk>/inspect/", host_views.InspectView, "api-host-inspect"),
-    _at("hosts/<id:pk>/datasets/", dataset_views.DatasetListView, "api-host-datasets"),
-    _at("hosts/<id:pk>/datasets/delete/", dataset_views.DeleteDatasetView, "api-dataset-delete"),
-    _at("hosts/<id:pk>/datasets/prune/", dataset_views.PruneDatasetsView, "api-dataset-prune"),
-    _at("inspections/<id:pk>/", host_views.InspectionDetailView, "api-inspection-detail"),
-    _at("hosts/<id:pk>/drain/", host_views.DrainView, "api-host-drain"),
-    _at("hosts/<id:pk>/undrain/", host_views.UndrainView, "api-host-undrain"),
-    _at("hosts/<id:pk>/retire/", host_views.RetireView, "api-host-retire"),
-    _at("hosts/<id:pk>/unretire/", host_views.UnretireView, "api-host-unretire"),
     _at("device-comparison/", comparison_views.DeviceComparisonView, "api-device-comparison"),
     _at("devices/", device_views.DeviceListView, "api-device-list"),
     _at("devices/<id:pk>/", device_views.DeviceDetailView, "api-device-detail"),
@@ -109,6 +93,5 @@ urlpatterns = [
     _at("webhooks/<id:pk>/deliveries/", webhook_views.DeliveryListView, "api-webhook-deliveries"),
     _at("version/", listed_views.VersionView, "api-version"),
     _at("schema/", SpectacularAPIView, "api-schema"),
-    path("docs/", docs, name="api-docs"),
     re_path(r"^(?P<rest>.*)$", views.UnknownAddressView.as_view(), name="api-unknown"),
 ]

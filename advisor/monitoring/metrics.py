@@ -22,7 +22,7 @@ from tuning.models import ACTIVE_STUDY_STATES, Study
 
 
 class MetricsView(APIView):
-    """For every token; Prometheus sends it as `Authorization: Token ...`."""
+    """For every token; Prometheus sends it as `Authorization: Bearer ...`."""
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:

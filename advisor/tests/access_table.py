@@ -31,10 +31,10 @@ class Address:
 
     @property
     def is_of_the_api(self) -> bool:
+        from advisor.access.rules import is_api_operation
+
         # Its reference is a page for people.
-        return self.name == "metrics" or (
-            self.route.startswith("api/") and self.name != "api-docs"
-        )
+        return self.name.startswith(("metrics", "api-")) or is_api_operation(self.name)
 
 
 def addresses() -> list[Address]:
@@ -101,7 +101,7 @@ def table() -> str:
 def _readable(address: Address) -> str:
     if address.name == "api-unknown":
         return "api/v1/..."
-    return re.sub(r"<\w+:(\w+)>", lambda found: _shown(found[1]), address.route)
+    return re.sub(r"[<{]\w+:(\w+)[>}]", lambda found: _shown(found[1]), address.route)
 
 
 def _shown(argument: str) -> str:

@@ -80,7 +80,7 @@ def _empty() -> list[Shot]:
         *(Shot(f"empty-{name}", reverse(name)) for name in names),
         Shot("login", reverse("login"), user=""),
         Shot("login-refused", reverse("login"), _refused_login, user=""),
-        Shot("api", reverse("api-docs"), _swagger),
+        Shot("api", reverse("api:openapi-view"), _swagger),
         Shot("admin", reverse("admin:index")),
         Shot("admin-user", reverse("admin:auth_user_add")),
     ]

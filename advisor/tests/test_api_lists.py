@@ -33,7 +33,7 @@ ONE = ["server-default"]
 @pytest.fixture
 def api() -> Client:
     token = create_token(factories.make_user("ci", Role.VIEWER), "ci", Scope.READ)
-    return Client(headers={"Authorization": f"Token {token}"})
+    return Client(headers={"Authorization": f"Bearer {token}"})
 
 
 def ids(api: Client, address: str) -> list[int]:
@@ -304,7 +304,7 @@ def test_a_file_is_translated_and_two_are_compared(api: Client) -> None:
 def test_what_the_schools_advise_here(document: dict[str, Any], tmp_path: Any) -> None:
     this_host(directories=[tmp_path])
     token = create_token(factories.make_user("op", Role.OPERATOR), "op", Scope.RUN)
-    api = Client(headers={"Authorization": f"Token {token}"})
+    api = Client(headers={"Authorization": f"Bearer {token}"})
     answer = api.post(f"{V1}proposals/", {}, content_type="application/json")
     assert answer.status_code == 200, answer.content
     for one in answer.json():

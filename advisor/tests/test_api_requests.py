@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,18 +13,21 @@ from django.conf import settings
 from django.db import transaction
 from django.test import Client
 from django.utils import timezone
+from rest_framework.exceptions import ValidationError
 
 from advisor.access.models import Scope
 from advisor.access.roles import Role
 from advisor.access.tokens import create_token
+from advisor.api.errors import ApiError
 from advisor.api.models import IdempotencyKey
+from advisor.api.waiting import MAX_WAITING_OF_ACCOUNT, Waiting
 from advisor.tests import factories
 from advisor.tests.test_api import error
 from advisor.upkeep import housekeeping
-from benchmarks.models import Device, Host, Probe
+from benchmarks.models import Device, Host, Probe, RunState
 from benchmarks.tests.made_up_host import made_up_host, this_host, with_inventory
 from tuning.errors import TuningError
-from tuning.models import Study, StudyState
+from tuning.models import Slot, Study, StudyState
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +37,7 @@ KEY = {"Idempotency-Key": "build-4711"}
 
 def client_of(name: str, role: Role = Role.OPERATOR, scope: Scope = Scope.RUN) -> Client:
     token = create_token(factories.make_user(name, role), name, scope)
-    return Client(headers={"Authorization": f"Token {token}"})
+    return Client(headers={"Authorization": f"Bearer {token}"})
 
 
 @pytest.fixture
@@ -119,7 +123,7 @@ def test_a_key_that_is_none_is_refused(api: Client, creation: Creation, key: str
     assert not Study.objects.exists()
 
 
-def test_probes_and_inspections_have_keys_as_well(api: Client) -> None:
+def test_probes_have_keys_as_well(api: Client) -> None:
     device = factories.found_device()
     address = f"/api/v1/devices/{device.pk}/probes/"
     first, second = (post(api, {"seconds": 30}, address) for _ in range(2))
@@ -130,15 +134,10 @@ def test_probes_and_inspections_have_keys_as_well(api: Client) -> None:
     assert error(refused, 409)["code"] == "probe_running"
     assert refused["Retry-After"] == "10"
     assert Probe.objects.count() == 1
-    inspect = f"/api/v1/hosts/{device.host_id}/inspect/"
-    assert error(post(api, {}, inspect), 422)["code"] == "idempotency_key_reused"
     # The same words to another address are another request.
     other = factories.make_device(host=device.host, data_dir="/srv/other")
     elsewhere = post(api, {"seconds": 30}, f"/api/v1/devices/{other.pk}/probes/")
     assert error(elsewhere, 422)["code"] == "idempotency_key_reused"
-    key = {"Idempotency-Key": "look"}
-    looks = {post(api, {}, inspect, **key)["Location"] for _ in range(2)}
-    assert len(looks) == 1
 
 
 def test_the_key_is_kept_by_whatever_really_makes_the_row(api: Client, tmp_path: Path) -> None:
@@ -204,6 +203,124 @@ def test_what_still_changes_has_no_tag(api: Client) -> None:
     assert api.get(f"{STUDIES}4711/", headers=everything).status_code == 404
 
 
+# --- patience ------------------------------------------------------------------------------------
+
+
+class Clock:
+    """Time that passes only while somebody sleeps; `then` says what happens in which second."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.then: dict[int, Callable[[], object]] = {}
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.then.pop(round(self.now - 100), lambda: None)()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    waiting = Waiting(clock=lambda: found.now, sleep=found.sleep)
+    monkeypatch.setattr("advisor.api.waiting.WAITING", waiting)
+    return found
+
+
+def test_a_long_poll_is_answered_when_the_study_ends(api: Client, clock: Clock) -> None:
+    study = factories.make_study(state=StudyState.RUNNING)
+    address = f"{STUDIES}{study.pk}/"
+    rows = Study.objects.filter(pk=study.pk)
+    clock.then[3] = lambda: rows.update(preparing_fraction=0.5)
+    clock.then[7] = lambda: rows.update(state=StudyState.FINISHED)
+    assert api.get(address, {"wait": 5}).json()["state"] == "running"
+    assert clock.now == 105
+    assert api.get(address, {"wait": 60}).json()["state"] == "finished"
+    assert clock.now == 107  # the second in which it ended
+    api.get(address, {"wait": 60})
+    api.get(address, {"wait": 60, "version": api.get(address).json()["version"]})
+    assert clock.now == 107  # whoever has ended is not waited for
+
+
+def test_a_long_poll_is_answered_when_what_one_knows_differs(api: Client, clock: Clock) -> None:
+    study = factories.make_study(state=StudyState.RUNNING)
+    address = f"{STUDIES}{study.pk}/"
+    known = api.get(address).json()["version"]
+    run = Slot.objects.filter(study=study).order_by("order")[0].run
+    clock.then[4] = lambda: type(run).objects.filter(pk=run.pk).update(state=RunState.RUNNING)
+    changed = api.get(address, {"wait": 60, "version": known}).json()
+    assert (clock.now, changed["version"] != known) == (104, True)
+    # What was seen of it a moment ago does not answer the next one at once.
+    type(run).objects.filter(pk=run.pk).update(state=RunState.OK)
+    newest = api.get(address).json()["version"]
+    assert newest != changed["version"]
+    api.get(address, {"wait": 5, "version": newest})
+    assert clock.now == 109
+    assert api.get(address, {"wait": 60, "version": known}).status_code == 200
+    assert clock.now == 109
+
+
+def test_a_new_study_is_waited_for_although_others_were_just_looked_at(
+    api: Client, clock: Clock
+) -> None:
+    first = factories.make_study(state=StudyState.RUNNING)
+    api.get(f"{STUDIES}{first.pk}/", {"wait": 1})
+    second = factories.make_study(state=StudyState.QUEUED)
+    api.get(f"{STUDIES}{second.pk}/", {"wait": 5})
+    assert clock.now == 106
+
+
+@pytest.mark.parametrize("seconds", ["-1", "61", "x", "", "1" * 5000])
+def test_nobody_waits_for_ever(api: Client, clock: Clock, seconds: str) -> None:
+    study = factories.make_study(state=StudyState.RUNNING)
+    found = error(api.get(f"{STUDIES}{study.pk}/", {"wait": seconds}), 400)
+    assert set(found["details"]) == {"wait"}
+    assert clock.now == 100
+
+
+def waiter(pk: int, wait: int) -> Any:
+    return SimpleNamespace(user=SimpleNamespace(pk=pk), query_params={"wait": wait})
+
+
+def test_those_who_wait_are_limited_in_number_and_share_a_look() -> None:
+    clock, looks = Clock(), []
+    waiting = Waiting(clock=lambda: clock.now, sleep=clock.sleep)
+
+    def never() -> bool:
+        waiting.look("here", lambda: looks.append(clock.now))
+        return False
+
+    # As many as may wait: each one's first sleep begins the next.
+    depth = 0
+
+    def sleep(seconds: float) -> None:
+        nonlocal depth
+        if depth < MAX_WAITING_OF_ACCOUNT - 1:
+            depth += 1
+            waiting.wait(waiter(1, 60), never)
+        elif depth == MAX_WAITING_OF_ACCOUNT - 1:
+            depth += 1
+            with pytest.raises(ApiError) as found:
+                waiting.wait(waiter(1, 60), never)
+            assert (found.value.status_code, found.value.wait) == (429, 5)
+            waiting.wait(waiter(2, 1), never)  # another account is not shut out
+        clock.sleep(seconds)
+
+    waiting._sleep = sleep
+    waiting.wait(waiter(1, 60), never)
+    assert depth == MAX_WAITING_OF_ACCOUNT
+    assert len(looks) == len(set(looks))  # never twice in the same second
+    with pytest.raises(ValidationError):
+        waiting.wait(waiter(1, 99), never)
+
+
+def test_a_server_that_is_to_stop_keeps_nobody() -> None:
+    clock = Clock()
+    waiting = Waiting(clock=lambda: clock.now, sleep=clock.sleep)
+    waiting.stays_open = lambda: clock.now < 102
+    waiting.wait(waiter(1, 60), lambda: False)
+    assert clock.now == 102
+
+
 # --- page by page --------------------------------------------------------------------------------
 
 
@@ -218,8 +335,6 @@ def test_cursors_miss_and_repeat_nothing_that_was_there(api: Client) -> None:
     assert seen == old[::-1]
     assert page["previous"]
     assert page["count"] == 7
-    names = api.get("/api/v1/hosts/?cursor=&page_size=1").json()
-    assert [one["name"] for one in names["results"]] == ["db-host-1"]
 
 
 def test_pages_that_cannot_be_are_refused(api: Client) -> None:

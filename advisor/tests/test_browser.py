@@ -374,7 +374,7 @@ def test_the_other_pages_fit_into_every_window(visitor: Visitor, settings: Any) 
         ):
             visitor.open(reverse(name))
             assert set(visitor.overflow().values()) == {0}, name
-        visitor.open(reverse("api-docs"))
+        visitor.open(reverse("api:openapi-view"))
         expect(visitor.page.locator(".opblock")).to_have_count(operations)
         assert set(visitor.overflow().values()) == {0}
 

@@ -113,7 +113,7 @@ def test_prometheus_reads_the_figures_with_a_token(client: Client) -> None:
     factories.make_host("db-host-2")
     assert client.get("/metrics").status_code == 401
     token = create_token(factories.make_user("prometheus", Role.VIEWER), "p", Scope.READ)
-    answer = client.get("/metrics", headers={"Authorization": f"Token {token}"})
+    answer = client.get("/metrics", headers={"Authorization": f"Bearer {token}"})
     assert answer["Content-Type"].startswith("text/plain; version=0.0.4")
     found = {
         (sample.name, *sample.labels.values()): sample.value

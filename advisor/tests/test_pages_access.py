@@ -51,7 +51,7 @@ def pages(study: Study) -> dict[str, str]:
         "probe-charts": reverse("probe-charts", args=[device.pk, probe.pk]),
         "account-token": reverse("account-token"),
         "account-password": reverse("account-password"),
-        "api-docs": reverse("api-docs"),
+        "api:openapi-view": reverse("api:openapi-view"),
     }
 
 

@@ -32,7 +32,7 @@ STUDIES = "/api/v1/studies/"
 
 def asked(token: str, path: str = STUDIES, method: str = "get") -> tuple[int, str]:
     """Status and message of a request with this token and no session."""
-    client = Client(headers={"Authorization": f"Token {token}"})
+    client = Client(headers={"Authorization": f"Bearer {token}"})
     answer = getattr(client, method)(path, content_type="application/json")
     return answer.status_code, answer.json().get("error", {}).get("message", "")
 
@@ -145,7 +145,7 @@ def test_tokens_end_with_the_password_and_rest_while_the_account_is_off() -> Non
 
 def test_what_is_no_token_is_refused_whatever_its_bytes() -> None:
     for text in ("oltp_", "é", "0" * 4000, "\x80\xff"):
-        answer = Client().get(STUDIES, headers={"Authorization": f"Token {text}"})
+        answer = Client().get(STUDIES, headers={"Authorization": f"Bearer {text}"})
         assert answer.status_code == 401
 
 

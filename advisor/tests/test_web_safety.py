@@ -344,7 +344,7 @@ def test_the_web_server_gives_way_believes_no_header_and_answers_beside_who_wait
         locker.execute("BEGIN IMMEDIATE")
         waiting = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
         call = (
-            "GET /api/v1/hosts/ HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Token known\r\n\r\n"
+            "GET /api/v1/hosts/ HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer known\r\n\r\n"
         )
         waiting.sendall(call.encode())
         assert ask(port)[0] == 200

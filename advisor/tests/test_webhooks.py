@@ -42,6 +42,7 @@ from advisor.webhooks.destinations import Destinations, UrlRefused, parse_destin
 from advisor.webhooks.hooks import create_webhook
 from advisor.webhooks.models import Delivery, Event, Webhook
 from advisor.webhooks.sending import GAPS, PATIENCE, forget_old, send_all
+from benchmarks.models import Host
 from benchmarks.servers.reach import make_certificate
 from tuning.models import GateVerdict, Study, StudyState
 from tuning.results.gates import GateOutcome
@@ -235,6 +236,9 @@ def test_each_webhook_hears_of_what_concerns_it(
     make(boss, everybody.url, of_everybody=True)
     ended(name="of ci")
     ended("ann", name="of ann")
+    elsewhere = ended(None, name="imported")
+    Host.objects.filter(pk=elsewhere.host_id).update(name="theirs", imported={"host": "x"})
+    Study.objects.exclude(pk=elsewhere.pk).update(host=factories.make_host("ours"))
     while send_all():
         pass
     assert [one["data"]["name"] for one in own.messages] == ["of ci"]

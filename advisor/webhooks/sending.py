@@ -90,7 +90,7 @@ def _delivery(hook: Webhook, one: _Ended) -> Delivery:
 
 def _ended() -> list[_Ended]:
     rows = Study.objects.exclude(state__in=ACTIVE_STUDY_STATES).filter(
-        finished_at__gte=Now() - LOOK_BACK
+        finished_at__gte=Now() - LOOK_BACK, host__imported__isnull=True
     )
     columns = rows.values_list("pk", "finished_at", "created_by", "gate")
     return [

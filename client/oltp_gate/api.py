@@ -11,7 +11,9 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-_TIMEOUT_S = 30  # of one request
+WAIT_S = 55
+# Of one request; longer than the advisor holds one that waits.
+_TIMEOUT_S = 90
 # Statuses after which the same request may succeed.
 _LATER = {408, 409, 429, 500, 502, 503, 504}
 _MAX_PAUSE_S = 30.0
@@ -51,9 +53,10 @@ class Api:
         """The new gate. Sent again after a broken connection it creates no second one."""
         return self._json("POST", "gates/", body, {"Idempotency-Key": uuid.uuid4().hex})
 
-    def gate(self, pk: int) -> dict[str, Any]:
-        """The gate as it is now."""
-        return self._json("GET", f"gates/{pk}/")
+    def gate(self, pk: int, *, version: str = "") -> dict[str, Any]:
+        """The gate; with `version` when it differs from that, or after WAIT_S."""
+        wait = f"?wait={WAIT_S}&version={version}" if version else ""
+        return self._json("GET", f"gates/{pk}/{wait}")
 
     def cancel(self, pk: int) -> None:
         """Stop measuring it."""
@@ -90,7 +93,7 @@ class Api:
             self._base + path,
             data,
             {
-                "Authorization": f"Token {self._token}",
+                "Authorization": f"Bearer {self._token}",
                 "Content-Type": "application/json",
                 **(headers or {}),
             },

@@ -98,8 +98,9 @@ def ok_runs(run_set: RunSet) -> QuerySet[Run]:
 
 def run_sets() -> list[RunSet]:
     """All run sets, newest first."""
-    there = Host.objects.only("name").in_bulk()
-    groups = _groups()
+    # Nothing that was measured on another installation.
+    there = Host.objects.filter(imported__isnull=True).only("name").in_bulk()
+    groups = [group for group in _groups() if group.host_id in there]
     facts = _facts_by_key(groups)
     together = defaultdict(list)
     for group in groups:

@@ -7,6 +7,7 @@ from django.db.models.functions import Now
 from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.studies.pause_columns import by_and_reason, when_by_and_why
+from tuning.studies.retired import check_is_ours
 from tuning.studies.revision import bump_host
 from tuning.studies.scheduler import advance_host
 
@@ -14,9 +15,10 @@ from tuning.studies.scheduler import advance_host
 def drain_host(host: Host, *, by: str = "", reason: str = "") -> None:
     """Start nothing more on the host until it is undrained.
 
-    The current run, load or probe is finished first. `by` is the user. Raises TuningError,
-    already_drained.
+    The current run, load or probe is finished first. `by` is the user. Raises TuningError:
+    already_drained, from_elsewhere.
     """
+    check_is_ours(host)
     drained_by, drain_reason = by_and_reason(by, reason)
     is_new = Host.objects.filter(pk=host.pk, drained_at=None).update(
         drained_at=Now(), drained_by=drained_by, drain_reason=drain_reason

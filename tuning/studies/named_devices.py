@@ -27,7 +27,7 @@ from tuning.scale_model.sizes import size_text
 from tuning.studies.hosts import host_for
 from tuning.studies.load_hosts import load_hosts_of
 from tuning.studies.request import BadRequest
-from tuning.studies.retired import check_not_retired
+from tuning.studies.retired import check_is_ours, check_not_retired
 from tuning.study_templates.loader import USUAL_TEMPLATE, load_template
 
 MB = 1_000_000
@@ -108,8 +108,10 @@ def register_device(request: DeviceRequest, host: str = "") -> Device:
 def set_kind(device: Device, kind: DeviceKind | None) -> None:
     """Take the user's word for what the device is; None takes it back.
 
-    Raises DeviceUnusable for one that is emulated.
+    Raises TuningError, from_elsewhere, for a device that came with a bundle, and DeviceUnusable
+    for one that is emulated.
     """
+    check_is_ours(device.host)
     correct_kind(device, kind)
 
 

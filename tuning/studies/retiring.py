@@ -12,7 +12,7 @@ from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.studies.absence import close_what_was_cancelled, stop_study
 from tuning.studies.load_hosts import driven_by
 from tuning.studies.pause_columns import by_and_reason
-from tuning.studies.retired import retire_text
+from tuning.studies.retired import check_is_ours, retire_text
 from tuning.studies.scheduler import advance_host
 
 
@@ -40,7 +40,8 @@ def retire_host(host: Host, *, by: str = "", reason: str = "") -> None:
 
 
 def unretire_host(host: Host) -> None:
-    """Let the host take work again. Raises TuningError, not_retired."""
+    """Let the host take work again. Raises TuningError: not_retired, from_elsewhere."""
+    check_is_ours(host)
     was_retired = Host.objects.filter(pk=host.pk, retired_at__isnull=False).update(
         retired_at=None, retired_by="", retire_reason=""
     )

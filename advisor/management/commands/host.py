@@ -12,11 +12,11 @@ from rich.console import Console
 from advisor.management.refusals import by_and_reason, check_may_change, ends_when_refused
 from advisor.processes.database import prepare_database
 from advisor.terminal.tables import print_hosts
-from benchmarks.jobs.presence import rename_host
 from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.results.known_hosts import hosts, known_hosts
 from tuning.studies.draining import drain_host, undrain_host
+from tuning.studies.renaming import rename_host
 from tuning.studies.retiring import retire_host, unretire_host
 
 

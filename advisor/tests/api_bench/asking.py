@@ -32,7 +32,7 @@ def ask(
     """Raises OSError where nobody answers."""
     begin = time.perf_counter()
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT_S)
-    ours = {"Authorization": f"Token {token}", "Content-Type": "application/json"}
+    ours = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     try:
         connection.request(method, path, body, ours | dict(headers or {}))
         found = connection.getresponse()

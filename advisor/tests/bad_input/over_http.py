@@ -37,7 +37,8 @@ def api_cases(client: Client, study: Study, place: Path, dice: random.Random) ->
             wrong = dice.sample(wrong, min(_OF_THE_SAME, len(wrong)))
         known |= set(fields)
         for field, value in wrong:
-            yield _api(client, method, where, good | {field: value}, field)
+            places = [field, "Cannot parse"] if "\0" in str(value) else [field]
+            yield _api(client, method, where, good | {field: value}, *places)
         unknown = "".join(dice.choices("abcdefgh_", k=12))
         yield _api(client, method, where, good | {unknown: 1}, unknown)
     for where, method, body, names in _known_to_services(study, place):
@@ -49,7 +50,7 @@ def query_cases(client: Client, study: Study) -> Iterator[Case]:
     """Parameters of addresses that make no sense."""
     for where, name, text in _queries(study):
         send = partial(_asked, client, "get", where, {name: text})
-        yield Case(f"GET {where}?{name}={text[:30]!r}", (name, "cursor", "page"), send)
+        yield Case(f"GET {where}?{name}={text[:30]!r}", (name, "NUL"), send)
 
 
 def _api(client: Client, method: str, where: str, body: Any, *names: str) -> Case:
@@ -120,16 +121,21 @@ def described_bodies() -> Iterator[tuple[str, str]]:
     for path, methods in committed()["paths"].items():
         for method, one in methods.items():
             if "application/json" in one.get("requestBody", {}).get("content", {}):
-                yield path, method
+                yield path.replace("{pk}", "{id}"), method
 
 
 def _schema_of(where: str, method: str) -> dict[str, Any]:
     path = re.sub(r"/\d+/", "/{id}/", where)
-    body = committed()["paths"][path][method]["requestBody"]["content"]["application/json"]
+    paths = committed()["paths"]
+    described = paths.get(path) or paths[path.replace("{id}", "{pk}")]
+    body = described[method]["requestBody"]["content"]["application/json"]
     return _resolved(body["schema"])
 
 
 def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
+    for one in schema.get("anyOf", []):
+        if one.get("type") != "null":
+            return _resolved(one)
     for one in [schema, *schema.get("allOf", []), *schema.get("oneOf", [])]:
         if "$ref" in one:
             name = one["$ref"].rpartition("/")[2]
@@ -270,7 +276,6 @@ def _queries(study: Study) -> Iterator[tuple[str, str, str]]:
         for name, texts in {
             "page": ("0", "-1", "x", "9" * 25, "1.5", "\0"),
             "page_size": ("0", "-5", "x", "100000", "9" * 25),
-            "cursor": ("nonsense", "\0", "=" * 500),
         }.items():
             for text in texts:
                 yield _V1 + list_of, name, text
@@ -287,6 +292,8 @@ def _queries(study: Study) -> Iterator[tuple[str, str, str]]:
         for text in ("9" * 19, "9" * 30, "-1", "1\0"):
             yield _V1 + list_of, name, text
     one = f"{_V1}studies/{study.pk}/"
+    for text in ("-1", "x", "1e9", "61"):
+        yield one, "wait", text
     for name in ("device", "connections", "durability", "lines", "acknowledge", "as_measured"):
         yield f"{one}recommendation/my.cnf", name, "nonesuch"
 
@@ -371,6 +378,8 @@ def page_cases(client: Client, study: Study, place: Path, dice: random.Random) -
     one = f"/hosts/{study.host.pk}/"
     yield _button(client, f"{one}undrain/", {}, "not undrained")
     yield _button(client, f"{one}unretire/", {}, "not taken back")
+    for name in ("", "a b", drawn * 50, "../x", "a\0b"):
+        yield _button(client, f"{one}rename/", {"name": name}, "is no name for a host")
     yield from text_cases(client, study)
     for missing in (
         f"/studies/{number}/pause/",

@@ -178,7 +178,7 @@ class Fleet:
         timeout: float = 30,
     ) -> Any:
         """The JSON that the API answers; with a body it is posted."""
-        headers = {"Authorization": f"Token {self.token}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         method = "GET" if body is None else "POST"
         source = source or self.centre
         with closing(source.http(self.centre.address, WEB_PORT, timeout)) as connection:

@@ -215,7 +215,7 @@ class Visitor:
         self._place = place
         self._headers = {
             "Cookie": f"sessionid={session}",
-            "Authorization": f"Token {place.token}",
+            "Authorization": f"Bearer {place.token}",
         }
         self._pause_s = 1 / per_second
         self._ended = threading.Event()

@@ -1,0 +1,61 @@
+"""Who calls the API, and whether the rules let them: decided before the body is read."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpRequest
+from ninja.errors import AuthorizationError
+from ninja.security import HttpBearer
+from ninja.security import SessionAuth as NinjaSessionAuth
+
+from advisor.access.callers import Refused, caller_of, check
+from advisor.access.models import ApiToken
+from advisor.access.passwords import MUST_CHANGE
+from advisor.access.rules import rule_for
+from advisor.access.sizes import check_size
+from advisor.access.tokens import token_for
+
+
+class TokenAuth(HttpBearer):
+    """Accept `Authorization: Bearer <token>`."""
+
+    def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
+        """Raises AuthorizationError, InvalidToken, RequestDataTooBig."""
+        found = token_for(request.headers["Authorization"])
+        if found is not None:
+            request.user = found.user
+            # `caller_of` reads it; ninja itself sets it after this method only.
+            request.auth = found  # type: ignore[attr-defined]
+            check_access(request)
+        return found
+
+
+class SessionAuth(NinjaSessionAuth):
+    """Accept the session of a browser, with its CSRF token."""
+
+    def __call__(self, request: HttpRequest) -> AbstractBaseUser | None:
+        """Raises AuthorizationError, RequestDataTooBig."""
+        if not request.user.is_authenticated:
+            return None
+        if MUST_CHANGE in request.session:
+            raise AuthorizationError(message="Choose a password of your own first, on the pages.")
+        # The CSRF check may read a form, so the rules come first.
+        check_access(request)
+        user: AbstractBaseUser | None = super().__call__(request)
+        return user
+
+
+def check_access(request: HttpRequest) -> None:
+    """Hold the request against the rule of its address and method.
+
+    Raises AuthorizationError, RequestDataTooBig.
+    """
+    match = request.resolver_match
+    rule = rule_for(match.view_name, request.method or "") if match else None
+    if match is None or rule is None:
+        raise AuthorizationError(message="This address is for nobody.")
+    try:
+        check(caller_of(request), rule, match.kwargs)
+    except Refused as refused:
+        raise AuthorizationError(message=str(refused)) from refused
+    check_size(request, rule)
