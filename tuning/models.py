@@ -570,6 +570,18 @@ class Recommendation(models.Model):
         return f"{self.candidate.name} for {self.device}"
 
 
+class StoredDocument(models.Model):
+    """The result document of a study at one revision; made again from the rows at any time."""
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="stored_document")
+    revision = models.PositiveIntegerField()
+    schema_version = models.PositiveSmallIntegerField()
+    content = models.TextField(help_text="JSON: tuning.results.document.StudyDocument")
+
+    def __str__(self) -> str:
+        return f"document of {self.study} at revision {self.revision}"
+
+
 class GateVerdict(models.Model):
     """How a gate ended: `result` has its limits, intervals and pairs as they were then."""
 

@@ -24,7 +24,7 @@ from tuning.results.all_failed import all_failed_text
 from tuning.results.confirmations import FreshPairs, Pair, judge_pairs, pairs_of
 from tuning.results.crash_recovery import not_recovered
 from tuning.results.slot_rows import RunRow, SlotRow
-from tuning.statistics.aim import Aim
+from tuning.statistics.aim import Aim, figure_text, limit_text
 from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.pareto import pareto_front
 from tuning.statistics.ranking import Judgement, Metric, Observation, Ranked, judge_by
@@ -405,3 +405,12 @@ def observation_of(slot: SlotRow) -> Observation:
         replicate=slot.replicate,
         started_at=run.started_at.timestamp() if run.started_at else None,
     )
+
+
+def missed_text(board: Board, name: str) -> str:
+    """Return the limits that a candidate misses, as `p95 <= 50 ms: 61.2 ms`; "" for none."""
+    missed = [
+        f"{limit_text(metric, board.aim.keep[metric])}: {figure_text(metric, value)}"
+        for metric, value in board.missed.get(name, {}).items()
+    ]
+    return ", ".join([*missed, *filter(None, [board.not_recovered.get(name)])])

@@ -10,7 +10,7 @@ from tuning.errors import TuningError
 from tuning.models import Candidate, Recommendation, Study
 from tuning.results.apart import Reduced, TakenApart
 from tuning.results.apart_texts import apart_sentences
-from tuning.results.boards import Board
+from tuning.results.boards import Board, missed_text
 from tuning.results.crash_recovery import recovery_sentences
 from tuning.results.searched import search_result
 from tuning.results.short_run_limits import limit_sentences
@@ -22,7 +22,7 @@ from tuning.results.write_debt import (
     debt_sentence,
     debtors_of,
 )
-from tuning.statistics.aim import figure_text, limit_text, metric_name
+from tuning.statistics.aim import metric_name
 from tuning.statistics.analysis import Standing
 from tuning.statistics.confirmation import Confirmation, ConfirmationState
 from tuning.statistics.data import Metric
@@ -270,19 +270,10 @@ def _about_limits(board: Board, advised: Candidate) -> list[str]:
     """Which candidates miss a limit that the user set, and whether the recommended one does."""
     texts = []
     if names := board.over_limits:
-        misses = "; ".join(f"{name} ({_missed(board, name)})" for name in names)
+        misses = "; ".join(f"{name} ({missed_text(board, name)})" for name in names)
         texts.append(f"Not considered because of missed limits: {misses}.")
     if board.baseline.name in (*board.missed, *board.not_recovered):
         none = ", and no config in the study meets the limits" if advised.is_baseline else ""
-        text = f"{board.baseline.name} itself misses {_missed(board, board.baseline.name)}"
+        text = f"{board.baseline.name} itself misses {missed_text(board, board.baseline.name)}"
         texts.append(f"{text}{none}.")
     return texts
-
-
-def _missed(board: Board, name: str) -> str:
-    """As `p95 <= 50 ms: 61.2 ms`."""
-    missed = [
-        f"{limit_text(metric, board.aim.keep[metric])}: {figure_text(metric, value)}"
-        for metric, value in board.missed.get(name, {}).items()
-    ]
-    return ", ".join([*missed, *filter(None, [board.not_recovered.get(name)])])

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from benchmarks.models import Device, Run, RunState, Workload
-from tuning.errors import UnknownTemplate
+from tuning.errors import TuningError, UnknownTemplate
 from tuning.export.facts import ExportFacts
 from tuning.export.formats import Exported, ExportRequest, export
 from tuning.models import (
@@ -21,6 +21,7 @@ from tuning.models import (
     Recommendation,
     SlotPurpose,
     Study,
+    StudyState,
 )
 from tuning.results.apart import Dismantling, TakenApart, kept_by
 from tuning.results.boards import Board, boards_of, screened_runs
@@ -30,6 +31,7 @@ from tuning.results.findings import claim_boards
 from tuning.results.run_list import RunLine, run_history
 from tuning.results.slot_rows import SlotRow, slot_columns, slot_rows
 from tuning.statistics.aim import Aim
+from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.data import Observation
 from tuning.strategy.racing import conclusion_alpha
 from tuning.study_templates.evaluation import Finding, evaluate_all
@@ -165,6 +167,29 @@ class StudyResult:
     def taken_apart(self, key: BoardKey) -> TakenApart | None:
         """What the lines of a board's winner contribute; None if it is not taken apart."""
         return self._apart.get(key)
+
+    @property
+    def can_be_taken_apart(self) -> bool:
+        """Whether taking the study's winner apart would measure anything."""
+        is_over = self.study.state == StudyState.FINISHED
+        return is_over and self.why_not_taken_apart() is None
+
+    def why_not_taken_apart(self) -> TuningError | None:
+        """Why nothing of the study's winner is left to be taken apart; None if something is."""
+        states = {one.confirmation for one in self.recommendations}
+        if self.study.concluded_at is not None or ConfirmationState.CONFIRMED not in states:
+            return TuningError(
+                "nothing_confirmed",
+                "only a winner that was confirmed can be taken apart, in a study that was not "
+                "concluded early",
+            )
+        found = (
+            self.taken_apart(board.key) or self.dismantling.taken_apart(board)
+            for board in self.boards
+        )
+        if any(apart.is_left for apart in found if apart is not None):
+            return None
+        return TuningError("nothing_left", "nothing is left of the winner to be tested")
 
     def screened_at(self, device: Device, workload: Workload) -> list[Observation]:
         """The ended runs of a search on one device with one workload."""

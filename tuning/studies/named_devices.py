@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from django.db import transaction
+
 from benchmarks.datasets.rules import estimated_bytes
 from benchmarks.emulation.profile import MAX_MEMORY_BYTES, MIN_MEMORY_BYTES
 from benchmarks.errors import DeviceUnusable, about
@@ -28,6 +30,7 @@ from tuning.studies.hosts import host_for
 from tuning.studies.load_hosts import load_hosts_of
 from tuning.studies.request import BadRequest
 from tuning.studies.retired import check_is_ours, check_not_retired
+from tuning.studies.revision import bump
 from tuning.study_templates.loader import USUAL_TEMPLATE, load_template
 
 MB = 1_000_000
@@ -112,7 +115,9 @@ def set_kind(device: Device, kind: DeviceKind | None) -> None:
     for one that is emulated.
     """
     check_is_ours(device.host)
-    correct_kind(device, kind)
+    with transaction.atomic():
+        bump(Study.objects.filter(devices=device))
+        correct_kind(device, kind)
 
 
 def check_none_retired(study: Study) -> None:

@@ -9,7 +9,6 @@ from django.db.models.functions import Now
 from tuning.errors import TuningError
 from tuning.models import Study, StudyAction, StudyState
 from tuning.results.study_result import StudyResult
-from tuning.statistics.confirmation import ConfirmationState
 from tuning.studies.actions import keep_action
 from tuning.studies.named_devices import check_none_retired
 from tuning.studies.rows import last_order
@@ -28,7 +27,8 @@ def take_apart_study(study: Study, *, by: str = "") -> None:
         locked = Study.objects.select_for_update().get(pk=study.pk)
         if locked.state != StudyState.FINISHED:
             raise TuningError("not_finished", "only the winner of a finished study is taken apart")
-        _check(StudyResult(locked))
+        if why_not := StudyResult(locked).why_not_taken_apart():
+            raise why_not
         Study.objects.filter(pk=study.pk).update(
             state=StudyState.RUNNING,
             finished_at=None,
@@ -42,32 +42,3 @@ def take_apart_study(study: Study, *, by: str = "") -> None:
         keep_action(locked, StudyAction.Kind.TAKEN_APART, by=by)
         transaction.on_commit(lambda: advance_host(study.host_id))
     study.refresh_from_db()
-
-
-def can_be_taken_apart(result: StudyResult) -> bool:
-    """Whether `take_apart_study` would measure anything."""
-    if result.study.state != StudyState.FINISHED:
-        return False
-    try:
-        _check(result)
-    except TuningError:
-        return False
-    return True
-
-
-def _check(result: StudyResult) -> None:
-    """Raise TuningError where there is no winner to take apart, or nothing left of it to test."""
-    study = result.study
-    states = {one.confirmation for one in result.recommendations}
-    if study.concluded_at is not None or ConfirmationState.CONFIRMED not in states:
-        raise TuningError(
-            "nothing_confirmed",
-            "only a winner that was confirmed can be taken apart, in a study that was not "
-            "concluded early",
-        )
-    found = (
-        result.taken_apart(board.key) or result.dismantling.taken_apart(board)
-        for board in result.boards
-    )
-    if not any(apart.is_left for apart in found if apart is not None):
-        raise TuningError("nothing_left", "nothing is left of the winner to be tested")

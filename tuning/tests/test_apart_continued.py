@@ -28,7 +28,7 @@ from tuning.studies.forecast import Forecast, places
 from tuning.studies.request import SearchRequest
 from tuning.studies.scheduler import advance_host
 from tuning.studies.slot_states import slot_states
-from tuning.studies.taking_apart import can_be_taken_apart, take_apart_study
+from tuning.studies.taking_apart import take_apart_study
 from tuning.tests.kept import kept
 from tuning.tests.test_concluding import until
 from tuning.tests.test_search_rows import step, to_the_end
@@ -82,7 +82,7 @@ def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
         "because the time did not suffice: table_open_cache. "
         f"manage.py study take-apart {study.pk} takes it further apart."
     ) in first.verdict
-    assert can_be_taken_apart(StudyResult(study))
+    assert StudyResult(study).can_be_taken_apart
     take_apart_study(study)
     study = to_the_end(study, QUIET)
     found = study.recommendations.get()
@@ -92,7 +92,7 @@ def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
     assert "take-apart" not in found.verdict
     rounds = study.slots.filter(purpose=SlotPurpose.REDUCED)
     assert rounds.count() == 2 * 5 * 3
-    assert not can_be_taken_apart(StudyResult(study))
+    assert not StudyResult(study).can_be_taken_apart
     with pytest.raises(TuningError) as refused:
         take_apart_study(study)
     assert refused.value.code == "nothing_left"
@@ -194,7 +194,7 @@ def test_lines_of_which_one_suffices_are_kept_and_it_is_said_why() -> None:
         "effective values as server-default."
     ) in found.verdict
     assert "time did not suffice" not in found.verdict
-    assert not can_be_taken_apart(StudyResult(study))
+    assert not StudyResult(study).can_be_taken_apart
 
 
 def waiting_for_crash_tests() -> Study:

@@ -11,6 +11,8 @@ from django.utils import timezone
 
 from benchmarks.models import Run, RunState
 from tuning.models import Study, StudyState
+from tuning.results.build import build
+from tuning.results.study_result import StudyResult
 from tuning.studies.concluding import conclude_study
 from tuning.studies.draining import drain_host, undrain_host
 from tuning.studies.lifecycle import cancel_study, create_study, extend_study
@@ -35,7 +37,7 @@ _UNSHOWN = {"revision", "heartbeat_at", "live", "step", "claimed_by"}
 
 
 def shown(study: Study) -> list[Any]:
-    """The rows that results are made of, without what only a running job changes."""
+    """The document, and the rows it is made of without what only a running job changes."""
     runs = Run.objects.filter(slot__study=study)
     rows: list[Any] = [
         Study.objects.filter(pk=study.pk).values()[0],
@@ -46,7 +48,10 @@ def shown(study: Study) -> list[Any]:
         *study.eliminations.order_by("pk").values(),
         *study.recommendations.order_by("pk").values(),
     ]
-    return [{key: value for key, value in row.items() if key not in _UNSHOWN} for row in rows]
+    document = build(StudyResult(study)).model_copy(update={"revision": 0})
+    return [document] + [
+        {key: value for key, value in row.items() if key not in _UNSHOWN} for row in rows
+    ]
 
 
 @contextmanager

@@ -14,10 +14,12 @@ from advisor.processes.database import prepare_database
 from advisor.terminal.tables import print_hosts
 from benchmarks.models import Host
 from tuning.errors import TuningError
+from tuning.models import Study
 from tuning.results.known_hosts import hosts, known_hosts
 from tuning.studies.draining import drain_host, undrain_host
 from tuning.studies.renaming import rename_host
 from tuning.studies.retiring import retire_host, unretire_host
+from tuning.studies.revision import bump
 
 
 class Command(BaseCommand):
@@ -78,6 +80,8 @@ def _act(host: Host, options: dict[str, Any]) -> str:
             return "is drained: its current job is finished first, its queue waits"
         case "rename":
             rename_host(host, options["new_name"])
+            # Workloads are named after the hosts that drive them.
+            bump(Study.objects.filter(workloads__load_hosts=host))
             return f"is {host} now: start its worker with ADVISOR_HOST_NAME={host}"
         case "retire":
             retire_host(host, **by_and_reason(options))

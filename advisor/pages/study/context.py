@@ -44,7 +44,6 @@ from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.scheduler import is_under_way
 from tuning.studies.slot_states import SlotState, slot_states, states_now, states_of
-from tuning.studies.taking_apart import can_be_taken_apart
 
 # With more lines in all, of several rankings only the first is open, also in a wide window.
 MAX_OPEN_ROWS = 40
@@ -207,7 +206,7 @@ def _results(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
         ),
         "candidates": shown,
         "shows_device": bool(devices_to_name(result.devices.values())),
-        "may_take_apart": can_be_taken_apart(result),
+        "may_take_apart": result.can_be_taken_apart,
         "apart_runs": MAX_APART_RUNS,
         # What a search tried in vain is no news: its table counts them. Nor is a variant.
         "refused": [view for view in shown if view.candidate.refusal and not view.is_made],

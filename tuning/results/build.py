@@ -1,0 +1,495 @@
+"""Makes the result document of a study from its rows.
+
+Each figure that is shown is computed here, or in the modules of this package that only this one
+calls, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from math import isfinite
+
+from benchmarks.models import Device, RunState, Workload
+from tuning.models import Candidate
+from tuning.models import Recommendation as RecommendationRow
+from tuning.results import document as doc
+from tuning.results.apart import Reduced, TakenApart
+from tuning.results.apart_texts import apart_sentences, effect_text
+from tuning.results.boards import Board, missed_text
+from tuning.results.build_search import search_of
+from tuning.results.confirmations import FreshPairs
+from tuning.results.crash_recovery import recovery_sentence
+from tuning.results.gates import gate_document
+from tuning.results.prices import price_of
+from tuning.results.proportion import proportion_text
+from tuning.results.run_list import RunLine
+from tuning.results.study_result import BoardKey, StudyResult, board_key_of
+from tuning.results.write_debt import debt_sentence, debtors_of
+from tuning.statistics.analysis import Interval
+from tuning.statistics.confirmation import Confirmation
+from tuning.statistics.data import Metric
+from tuning.statistics.drift import Drift
+from tuning.statistics.ranking import Judgement, Ranked
+from tuning.study_templates.claims import Claim
+
+CONFIDENCE = 0.95
+
+
+def build(result: StudyResult) -> doc.StudyDocument:
+    """Return the document of a study as its rows are now."""
+    study, template = result.study, result.template
+    stored = {board_key_of(one): one for one in result.recommendations}
+    numbers: dict[Claim, int] = {}
+    for finding in result.findings:
+        numbers.setdefault(finding.claim, len(numbers) + 1)
+    return doc.StudyDocument(
+        schema_version=doc.SCHEMA_VERSION,
+        revision=study.revision,
+        study=_study(result),
+        devices=tuple(map(_device, result.devices.values())),
+        workloads=tuple(map(_workload, result.workloads.values())),
+        candidates=_candidates(result),
+        runs=tuple(map(_run, result.history)),
+        boards=_boards(result, stored),
+        search=search_of(result),
+        gate=gate_document(result) if study.gate is not None else None,
+        quality=_quality(result),
+        repeats=template.repeats if template else "",
+        claims=tuple(_claim(number, one) for one, number in numbers.items()),
+        findings=tuple(
+            doc.Finding(
+                claim=numbers[one.claim],
+                kind=one.kind.value,
+                sentence=one.sentence,
+                estimate=estimate(one.ratio, one.interval),
+                device_id=one.device_id,
+                device_kind=one.device_kind,
+                connections=one.connections,
+            )
+            for one in result.findings
+        ),
+        can_be_taken_apart=result.can_be_taken_apart,
+    )
+
+
+def estimate(ratio: float | None, interval: Interval | None) -> doc.Estimate | None:
+    """Return the ratio with its interval; None without a ratio."""
+    if ratio is None:
+        return None
+    if interval is None:
+        return doc.Estimate(ratio=ratio)
+    return doc.Estimate(
+        ratio=ratio,
+        low=interval.low,
+        high=finite(interval.high),
+        confidence=interval.confidence,
+    )
+
+
+def finite(value: float | None) -> float | None:
+    """Return the figure; None for infinity, which JSON does not have."""
+    return value if value is not None and isfinite(value) else None
+
+
+def _study(result: StudyResult) -> doc.StudyFacts:
+    study = result.study
+    places = [(d, w) for d in result.devices.values() for w in result.workloads.values()]
+    texts = (proportion_text(study, device, workload) for device, workload in places)
+    return doc.StudyFacts(
+        id=study.pk,
+        name=study.name,
+        template=study.template,
+        host_id=study.host_id,
+        server=str(study.server),
+        state=study.state,
+        is_finished=study.is_finished,
+        is_paused=study.is_paused,
+        is_concluded=study.concluded_at is not None,
+        reason_code=study.reason_code,
+        reason=study.reason,
+        created_at=study.created_at,
+        started_at=study.started_at,
+        finished_at=study.finished_at,
+        durability=study.durability,
+        blocks=study.blocks,
+        conclusions=study.conclusions,
+        races=study.races,
+        confirms=study.confirms,
+        takes_apart=study.takes_apart,
+        searches=study.search is not None,
+        is_gate=study.gate is not None,
+        objective=result.aim.objective,
+        limits=tuple(result.aim.limits),
+        scale_model=study.scale_model,
+        proportions=tuple(dict.fromkeys(text for text in texts if text)),
+    )
+
+
+def _device(device: Device) -> doc.DeviceFacts:
+    return doc.DeviceFacts(
+        id=device.pk,
+        name=str(device),
+        kind=device.kind,
+        what=device.what,
+        data_dir=device.data_dir,
+        log_dir=device.log_dir,
+        model=device.model,
+        block_device=device.block_device,
+        file_system=device.file_system,
+        emulation_label=device.emulation_label,
+        emulation_text=device.profile.text() if device.profile else "",
+        is_throttled=device.is_throttled,
+        memory_limit_bytes=device.memory_limit_bytes,
+    )
+
+
+def _workload(workload: Workload) -> doc.WorkloadFacts:
+    return doc.WorkloadFacts(
+        id=workload.pk,
+        name=str(workload),
+        driver=workload.driver,
+        warehouses=workload.warehouses,
+        connections=workload.connections,
+        warmup_s=workload.warmup_s,
+        measure_s=workload.measure_s,
+    )
+
+
+def _candidates(result: StudyResult) -> tuple[doc.CandidateFacts, ...]:
+    there = list(result.candidates.values())
+    baseline: Mapping[str, str] = next((one.config.knobs for one in there if one.is_baseline), {})
+    return tuple(_candidate(one, baseline) for one in there)
+
+
+def _candidate(one: Candidate, baseline: Mapping[str, str]) -> doc.CandidateFacts:
+    knobs = one.config.knobs
+    logs = [check["log_tail"] for check in one.checks if check.get("log_tail")]
+    return doc.CandidateFacts(
+        id=one.pk,
+        name=one.name,
+        position=one.position,
+        is_baseline=one.is_baseline,
+        durability=one.durability,
+        config_id=one.config_id,
+        config_hash=one.config.hash,
+        knobs=knobs,
+        source=one.source,
+        refusal=one.refusal,
+        refusal_log="\n".join(logs) if one.refusal else "",
+        found_by_search=one.found_by_search,
+        taken_from_id=one.taken_from_id,
+        without=tuple(one.without),
+        merged_into_id=one.merged_into_id,
+        changes=sum(knobs.get(name) != baseline.get(name) for name in {*knobs, *baseline}),
+        notes=tuple(one.notes),
+        lines=tuple(one.lines),
+        checks=tuple({**check, "log_tail": ""} for check in one.checks),
+    )
+
+
+def _run(line: RunLine) -> doc.RunFacts:
+    slot, run = line.slot, line.run
+    return doc.RunFacts(
+        id=run.pk,
+        order=slot.order,
+        block=slot.block,
+        purpose=slot.purpose,
+        replicate=slot.replicate,
+        candidate_id=slot.candidate_id,
+        device_id=slot.device_id,
+        workload_id=slot.workload_id,
+        state=run.state,
+        step=run.step if run.is_finished else "",
+        reason=run.reason,
+        is_finished=run.is_finished,
+        started_at=run.started_at,
+        finished_at=run.finished_at,
+        replaced_by=line.again.pk if line.again else None,
+        figures=doc.Figures(
+            throughput=run.tpmP,
+            p95_ms=run.p95_ms,
+            p99_ms=run.p99_ms,
+            max_ms=run.max_ms,
+            server_path_length=run.server_path_length,
+            host_path_length=run.host_path_length,
+        ),
+        throughput_at_most=run.tpmP_at_most,
+        cpu_user_pct=run.cpu_user_pct,
+        cpu_sys_pct=run.cpu_sys_pct,
+        bytes_written_per_transaction=run.bytes_written_per_new_order,
+        measured_s=run.measured_seconds,
+        trend_pct=run.trend_pct,
+        still_warming=run.still_warming,
+        debt_grew=run.debt_grew,
+        write_debt=json.loads(run.write_debt) if run.write_debt else None,
+        disturbances=tuple(map(dict, run.disturbed_by)),
+    )
+
+
+def _boards(
+    result: StudyResult, stored: Mapping[BoardKey, RecommendationRow]
+) -> tuple[doc.Board, ...]:
+    void = Counter(
+        (line.slot.candidate_id, line.slot.device_id, line.slot.workload_id)
+        for line in result.history
+        if line.run.state == RunState.DISTURBED
+    )
+    return tuple(
+        _board(board, void, result.taken_apart(board.key), stored.get(board.key))
+        for board in result.boards
+    )
+
+
+def _board(
+    board: Board,
+    void: Mapping[tuple[int, int, int], int],
+    apart: TakenApart | None,
+    stored: RecommendationRow | None,
+) -> doc.Board:
+    ids = {name: candidate.pk for name, candidate in board.candidates.items()}
+    rankings = {metric: _ranking(one, metric, ids) for metric, one in board.judgements.items()}
+    return doc.Board(
+        device_id=board.device.pk,
+        workload_id=board.workload.pk,
+        durability=str(board.durability),
+        baseline_id=board.baseline.pk,
+        rows=_rows(board, void),
+        rankings=rankings,
+        advice=_ranking(board.for_advice, board.aim.objective, ids),
+        has_figures=board.has_figures,
+        is_raced=bool(board.slots),
+        blocks_begun=len({slot.block for slot in board.slots if slot.run.is_done}),
+        excluded_runs=board.excluded_runs,
+        pareto=tuple(ids[name] for name in board.pareto),
+        failed=tuple(ids[name] for name in board.failed),
+        confirmations=tuple(map(_confirmation, board.fresh_pairs)),
+        debtors=tuple(
+            doc.Debtor(
+                candidate_id=one.candidate.pk,
+                marked=one.marked,
+                runs=one.runs,
+                put_off=one.put_off,
+                seconds_to_settle=finite(one.seconds_to_settle),
+                is_settled=one.is_settled,
+            )
+            for one in debtors_of(board)
+        ),
+        debt_sentence=debt_sentence(debtors_of(board)),
+        crash_tests=tuple(
+            doc.CrashTest(
+                candidate_id=ids[name],
+                state=test.state,
+                reason=test.reason,
+                seconds=tuple(test.seconds),
+                kills=tuple(test.kills),
+                sentence=recovery_sentence(name, test),
+            )
+            for name, test in board.crash_tests.items()
+            if name in ids
+        ),
+        ablation=_ablation(apart) if apart else None,
+        recommendation=_recommendation(stored) if stored else None,
+    )
+
+
+def _rows(board: Board, void: Mapping[tuple[int, int, int], int]) -> tuple[doc.BoardRow, ...]:
+    ok = [slot for slot in board.slots if slot.run.state == RunState.OK]
+    warming = Counter(slot.candidate_id for slot in ok if slot.run.still_warming)
+    owing = {one.candidate.pk: one.marked for one in debtors_of(board)}
+    found = []
+    for row in board.rows:
+        pk, line, left = row.candidate.pk, row.ranked, row.left
+        price = price_of([slot.run for slot in ok if slot.candidate_id == pk])
+        found.append(
+            doc.BoardRow(
+                candidate_id=pk,
+                outcome=str(line.outcome),
+                figures=_figures(line),
+                runs=line.runs,
+                failures=line.failures,
+                cut_short=line.cut_short,
+                disturbed=void.get((pk, board.device.pk, board.workload.pk), 0),
+                warming=warming[pk],
+                owing=owing.get(pk, 0),
+                left=doc.Elimination(after_block=left.after_block, reason=left.reason)
+                if left
+                else None,
+                missed=missed_text(board, row.candidate.name),
+                user_megacycles=price.user_megacycles,
+                sys_megacycles=price.sys_megacycles,
+                written_kb=price.written_kb,
+            )
+        )
+    return tuple(found)
+
+
+def _figures(line: Ranked) -> doc.Figures:
+    return doc.Figures(
+        throughput=line.tpmP,
+        p95_ms=line.p95_ms,
+        p99_ms=line.p99_ms,
+        max_ms=line.max_ms,
+        server_path_length=line.server_path_length,
+        host_path_length=line.host_path_length,
+    )
+
+
+def _ranking(found: Judgement, metric: Metric, ids: Mapping[str, int]) -> doc.Ranking:
+    analysis = found.analysis
+    return doc.Ranking(
+        metric=metric,
+        standings=tuple(
+            doc.Standing(
+                candidate_id=ids[line.candidate],
+                rank=line.rank,
+                estimate=estimate(line.ratio_to_baseline, line.interval),
+                blocks=line.blocks,
+                tied_with=tuple(ids[name] for name in line.tied_with),
+                better=line.better,
+                worse=line.worse,
+                at_most=finite(line.at_most),
+            )
+            for line in found.ranked
+        ),
+        verdict=doc.Verdict(
+            kind=found.verdict.kind.value,
+            candidate_id=ids[found.verdict.candidate],
+            sentence=found.verdict.sentence,
+        ),
+        winner_id=ids[analysis.winner] if analysis.winner else None,
+        noise_floor=finite(analysis.floor),
+        run_noise=finite(analysis.run_noise),
+        same=finite(analysis.same),
+        blocks=analysis.blocks,
+        drift=_drift(found.drift),
+    )
+
+
+def _drift(found: Drift | None) -> doc.Drift | None:
+    if found is None:
+        return None
+    return doc.Drift(
+        change=found.change,
+        minutes=found.minutes,
+        p=found.p,
+        runs=found.runs,
+        is_named=found.is_named,
+    )
+
+
+def _confirmation(one: FreshPairs) -> doc.Confirmation:
+    found = one.found
+    return doc.Confirmation(
+        candidate_id=one.candidate.pk,
+        pairs=tuple(
+            doc.Pair(
+                block=pair.block,
+                winner=pair.winner,
+                baseline=pair.baseline,
+                is_finished=pair.is_finished,
+            )
+            for pair in one.pairs
+        ),
+        pairs_done=one.done,
+        state=found.state.value if found else "measuring",
+        whole_pairs=found.pairs if found else 0,
+        estimate=_confirmed(found),
+        sentence=found.sentence if found else "",
+    )
+
+
+def _ablation(apart: TakenApart) -> doc.Ablation:
+    return doc.Ablation(
+        whole_id=apart.whole.pk,
+        metric=apart.metric,
+        margin=apart.margin,
+        effects=tuple(
+            doc.LinesEffect(
+                names=one.names,
+                state=one.state.value,
+                estimate=estimate(one.ratio, one.interval),
+                blocks=one.blocks,
+                reason=one.reason,
+                text=effect_text(one, apart),
+                is_left_out=one.is_left_out,
+            )
+            for one in apart.effects
+        ),
+        reduced=_reduced(apart.reduced) if apart.reduced else None,
+        is_over=apart.is_over,
+        is_concluded=apart.is_concluded,
+        is_left=apart.is_left,
+        no_use=apart.no_use,
+        sentences=tuple(apart_sentences(apart)),
+    )
+
+
+def _reduced(reduced: Reduced) -> doc.Reduced:
+    found = reduced.found
+    return doc.Reduced(
+        candidate_id=reduced.candidate.pk,
+        rounds=reduced.rounds,
+        rounds_done=reduced.done,
+        state=found.state.value if found else "measuring",
+        to_baseline=_confirmed(found.to_baseline if found else None),
+        to_whole=_confirmed(found.to_whole if found else None),
+        throughput=_confirmed(reduced.throughput),
+        is_advice=reduced.is_advice,
+    )
+
+
+def _confirmed(found: Confirmation | None) -> doc.Estimate | None:
+    return estimate(found.ratio, found.interval) if found else None
+
+
+def _recommendation(row: RecommendationRow) -> doc.Recommendation:
+    decided = None
+    if row.objective_ratio is not None:
+        decided = _stored_estimate(row.objective_ratio, row.objective_low, row.objective_high)
+    return doc.Recommendation(
+        id=row.pk,
+        candidate_id=row.candidate_id,
+        whole_id=row.whole_id,
+        kind=row.kind,
+        effect=_stored_estimate(row.ratio_to_baseline, row.low, row.high),
+        selected_ratio=row.selected_ratio,
+        objective=Metric(row.objective),
+        objective_effect=decided,
+        noise_floor=row.noise_floor,
+        confirmation=row.confirmation,
+        sentence=row.verdict,
+    )
+
+
+def _stored_estimate(ratio: float, low: float | None, high: float | None) -> doc.Estimate:
+    if low is None or high is None:
+        return doc.Estimate(ratio=ratio)
+    return doc.Estimate(ratio=ratio, low=low, high=finite(high), confidence=CONFIDENCE)
+
+
+def _quality(result: StudyResult) -> doc.Quality:
+    found = result.data_quality
+    return doc.Quality(
+        disturbed=found.disturbed,
+        without_figure=found.without_figure,
+        still_warming=found.still_warming,
+        kinds=found.kinds,
+        unwatched=found.unwatched,
+        stolen_pct=found.stolen_pct,
+        sentence=found.sentences(),
+    )
+
+
+def _claim(number: int, claim: Claim) -> doc.Claim:
+    low, high = claim.statement.claimed
+    return doc.Claim(
+        number=number,
+        says=claim.says,
+        source=claim.source,
+        published=claim.published,
+        device_kinds=tuple(str(one) for one in claim.devices),
+        claimed_low=low,
+        claimed_high=high,
+    )

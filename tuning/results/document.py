@@ -1,0 +1,618 @@
+"""The result document of a study: all that is shown of it, as one versioned document.
+
+`tuning.results.build` makes it from rows. Pages, charts, API, terminal, exports and comparisons
+are functions of it. Figures are numbers in the units of their names; ratios are relative to the
+baseline; None is "no figure". Things are named by their primary keys. Series, variables that a
+server read back, and logs of runs stay outside.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from tuning.statistics.data import Metric
+
+#: Rises with every change of the classes below, and of what is computed for them.
+SCHEMA_VERSION = 1
+
+
+class Part(BaseModel):
+    """A part of the document."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Estimate(Part):
+    """A ratio with its interval.
+
+    low, high: None where they are unknown; of a known interval `high` is None if it has no bound.
+    confidence: of the interval, 0 to 1; None without an interval.
+    """
+
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+    confidence: float | None = None
+
+    @property
+    def has_interval(self) -> bool:
+        return self.low is not None
+
+
+class Figures(Part):
+    """Throughput in New-Orders per minute, times of New-Orders, CPU cycles per New-Order."""
+
+    throughput: float | None = None
+    p95_ms: float | None = None
+    p99_ms: float | None = None
+    max_ms: float | None = None
+    server_path_length: float | None = None
+    host_path_length: float | None = None
+
+    def of(self, metric: Metric) -> float | None:
+        """The figure of a metric by which candidates are ranked."""
+        return {
+            Metric.TPMP: self.throughput,
+            Metric.P95: self.p95_ms,
+            Metric.SERVER_PATH_LENGTH: self.server_path_length,
+        }[metric]
+
+
+class StudyFacts(Part):
+    """What was asked for, and how far it is. `wanted_metric`: what decides, its objective."""
+
+    id: int
+    name: str
+    template: str
+    host_id: int
+    server: str
+    state: str
+    is_finished: bool
+    is_paused: bool
+    is_concluded: bool
+    reason_code: str
+    reason: str
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    durability: str
+    blocks: int
+    conclusions: int
+    races: bool
+    confirms: bool
+    takes_apart: bool
+    searches: bool
+    is_gate: bool
+    objective: Metric
+    limits: tuple[str, ...]
+    scale_model: dict[str, Any] | None
+    proportions: tuple[str, ...]
+
+
+class DeviceFacts(Part):
+    """A device of the study; emulation_label: "" for a real one."""
+
+    id: int
+    name: str
+    kind: str
+    what: str
+    data_dir: str
+    log_dir: str
+    model: str
+    block_device: str
+    file_system: str
+    emulation_label: str
+    emulation_text: str
+    is_throttled: bool
+    memory_limit_bytes: int | None
+
+
+class WorkloadFacts(Part):
+    id: int
+    name: str
+    driver: str
+    warehouses: int
+    connections: int
+    warmup_s: int
+    measure_s: int
+
+
+class CandidateFacts(Part):
+    """A config of the study.
+
+    changes: how many variables it sets otherwise than the baseline. notes, lines, checks: what
+    translation and the config check said, as in `tuning.models.Candidate`. refusal_log: the log of
+    the server that refused it.
+    """
+
+    id: int
+    name: str
+    position: int
+    is_baseline: bool
+    durability: str
+    config_id: int
+    config_hash: str
+    knobs: dict[str, str]
+    source: str
+    refusal: str
+    refusal_log: str
+    found_by_search: bool
+    taken_from_id: int | None
+    without: tuple[str, ...]
+    merged_into_id: int | None
+    changes: int
+    notes: tuple[dict[str, Any], ...]
+    lines: tuple[dict[str, Any], ...]
+    checks: tuple[dict[str, Any], ...]
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the advisor made it while the study went on."""
+        return self.found_by_search or self.taken_from_id is not None
+
+
+class RunFacts(Part):
+    """A run. replaced_by: the run by which it was measured again.
+
+    write_debt: `benchmarks.telemetry.write_debt.WriteDebt`. disturbances: why it is void.
+    """
+
+    id: int
+    order: int
+    block: int
+    purpose: str
+    replicate: int
+    candidate_id: int
+    device_id: int
+    workload_id: int
+    state: str
+    step: str
+    reason: str
+    is_finished: bool
+    started_at: datetime | None
+    finished_at: datetime | None
+    replaced_by: int | None
+    figures: Figures
+    throughput_at_most: float | None
+    cpu_user_pct: float | None
+    cpu_sys_pct: float | None
+    bytes_written_per_transaction: float | None
+    measured_s: float | None
+    trend_pct: float | None
+    still_warming: bool
+    debt_grew: bool
+    write_debt: dict[str, Any] | None
+    disturbances: tuple[dict[str, Any], ...]
+
+    @property
+    def is_ok(self) -> bool:
+        return self.state == "ok"
+
+
+class Verdict(Part):
+    """candidate_id: the config to use: the winner, the best of a tie, or the baseline."""
+
+    kind: str
+    candidate_id: int
+    sentence: str
+
+
+class Drift(Part):
+    """The trend of the baseline; change: over the whole study, as a fraction."""
+
+    change: float
+    minutes: float
+    p: float
+    runs: int
+    is_named: bool
+
+
+class Standing(Part):
+    """A candidate in the ranking by one metric; fields as in `tuning.statistics.ranking.Ranked`.
+
+    at_most: an upper bound, of a candidate that was cut short and has no estimate.
+    """
+
+    candidate_id: int
+    rank: int | None
+    estimate: Estimate | None
+    blocks: int
+    tied_with: tuple[int, ...]
+    better: bool
+    worse: bool
+    at_most: float | None
+
+
+class Ranking(Part):
+    """A board by one metric, best first. Shares: noise_floor, run_noise (0.04 is 4 %).
+
+    same: the replicates of the baseline divided by its first runs.
+    """
+
+    metric: Metric
+    standings: tuple[Standing, ...]
+    verdict: Verdict
+    winner_id: int | None
+    noise_floor: float | None
+    run_noise: float | None
+    same: float | None
+    blocks: int
+    drift: Drift | None
+
+    def standing(self, candidate_id: int) -> Standing | None:
+        """The place of a candidate; None if it is not in this ranking."""
+        return next((one for one in self.standings if one.candidate_id == candidate_id), None)
+
+
+class Elimination(Part):
+    """Why a candidate left the race."""
+
+    after_block: int
+    reason: str
+
+
+class BoardRow(Part):
+    """A candidate's line on a board, whatever it is ranked by: medians over its runs.
+
+    disturbed, warming, owing count its void runs, those whose throughput had a trend, and those
+    that postponed writes. missed: the limits that it misses, in words. user_megacycles,
+    sys_megacycles, written_kb: what a New-Order costs on the whole host.
+    """
+
+    candidate_id: int
+    outcome: str
+    figures: Figures
+    runs: int
+    failures: int
+    cut_short: int
+    disturbed: int
+    warming: int
+    owing: int
+    left: Elimination | None
+    missed: str
+    user_megacycles: float | None
+    sys_megacycles: float | None
+    written_kb: float | None
+
+
+class Pair(Part):
+    """A fresh pair; throughputs."""
+
+    block: int
+    winner: float | None
+    baseline: float | None
+    is_finished: bool
+
+
+class Confirmation(Part):
+    """The fresh pairs of a winner. state: "measuring" before all are measured.
+
+    estimate is of the objective, whole_pairs how many have both figures.
+    """
+
+    candidate_id: int
+    pairs: tuple[Pair, ...]
+    pairs_done: int
+    state: str
+    whole_pairs: int
+    estimate: Estimate | None
+    sentence: str
+
+
+class Debtor(Part):
+    """A candidate whose runs postponed writes; fields as in `tuning.results.write_debt`."""
+
+    candidate_id: int
+    marked: int
+    runs: int
+    put_off: float
+    seconds_to_settle: float | None
+    is_settled: bool
+
+
+class CrashTest(Part):
+    """A crash test that has ended; kills as in `benchmarks.models.CrashTest`."""
+
+    candidate_id: int
+    state: str
+    reason: str
+    seconds: tuple[float, ...]
+    kills: tuple[dict[str, Any], ...]
+    sentence: str
+
+
+class LinesEffect(Part):
+    """What some lines contribute together; estimate: with them divided by without."""
+
+    names: tuple[str, ...]
+    state: str
+    estimate: Estimate | None
+    blocks: int
+    reason: str
+    text: str
+    is_left_out: bool
+
+
+class Reduced(Part):
+    """The winner without the lines that contribute nothing, from its own rounds."""
+
+    candidate_id: int
+    rounds: int
+    rounds_done: int
+    state: str
+    to_baseline: Estimate | None
+    to_whole: Estimate | None
+    throughput: Estimate | None
+    is_advice: bool
+
+
+class Ablation(Part):
+    """What taking a winner apart found; fields as in `tuning.results.apart.TakenApart`.
+
+    margin: what may be lost at most, as a log.
+    """
+
+    whole_id: int
+    metric: Metric
+    margin: float
+    effects: tuple[LinesEffect, ...]
+    reduced: Reduced | None
+    is_over: bool
+    is_concluded: bool
+    is_left: bool
+    no_use: str
+    sentences: tuple[str, ...]
+
+
+class Recommendation(Part):
+    """The stored answer. effect: on throughput; objective_effect: where another metric decided.
+
+    whole_id: the winner of which the candidate is what remains. certainty: a phrase.
+    """
+
+    id: int
+    candidate_id: int
+    whole_id: int | None
+    kind: str
+    effect: Estimate
+    selected_ratio: float | None
+    objective: Metric
+    objective_effect: Estimate | None
+    noise_floor: float | None
+    confirmation: str
+    sentence: str
+
+
+class Board(Part):
+    """The ranking of one durability class on one device with one workload.
+
+    rows: best first by throughput. rankings: by each metric, of all candidates. advice: by the
+    objective, of those that can be recommended. pareto: whom no other beats by all metrics.
+    blocks_begun: those of which a run has ended. is_raced: whether it has blocks at all.
+    """
+
+    device_id: int
+    workload_id: int
+    durability: str
+    baseline_id: int
+    rows: tuple[BoardRow, ...]
+    rankings: dict[Metric, Ranking]
+    advice: Ranking
+    has_figures: bool
+    is_raced: bool
+    blocks_begun: int
+    excluded_runs: int
+    pareto: tuple[int, ...]
+    failed: tuple[int, ...]
+    confirmations: tuple[Confirmation, ...]
+    debtors: tuple[Debtor, ...]
+    debt_sentence: str
+    crash_tests: tuple[CrashTest, ...]
+    ablation: Ablation | None
+    recommendation: Recommendation | None
+
+    @property
+    def key(self) -> str:
+        """Its name in pages and addresses."""
+        return f"board-{self.device_id}-{self.workload_id}-{self.durability}"
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.device_id, self.workload_id
+
+    def row(self, candidate_id: int) -> BoardRow | None:
+        """The line of a candidate; None if it is not on the board."""
+        return next((one for one in self.rows if one.candidate_id == candidate_id), None)
+
+
+class ShortRun(Part):
+    """A screening run that says something of its config; ratios to the baseline of its round."""
+
+    number: int
+    round: int
+    candidate_id: int
+    run_id: int
+    state: str
+    ratio: float | None
+    ratios: dict[Metric, float]
+
+
+class TriedConfig(Part):
+    """A config that a search has measured; ratios are means over its short runs."""
+
+    candidate_id: int
+    runs: int
+    last_run_id: int
+    last_state: str
+    ratio: float | None
+    ratios: dict[Metric, float]
+    is_finalist: bool
+
+
+class BestSoFar(Part):
+    number: int
+    candidate_id: int
+    ratio: float
+
+
+class KnobEffect(Part):
+    """As `tuning.strategy.search.importance.KnobEffect`."""
+
+    name: str
+    runs: int
+    values: int
+    share: float | None
+    worst: str
+    best: str
+    estimate: Estimate
+
+
+class Importance(Part):
+    runs: int
+    configs: int
+    knobs: tuple[KnobEffect, ...]
+    together: float
+
+
+class EarlierStudies(Part):
+    """Earlier studies from which a search began, and how much of them it used."""
+
+    studies: tuple[int, ...]
+    configs: int
+    runs: int
+
+
+class Search(Part):
+    """A search so far. space: `tuning.strategy.search.space.Space`.
+
+    fronts: by the metric that throughput is weighed against, whom no other beats in both. noise:
+    standard deviation of the ratio of one run. baseline_missed: limits that the baseline missed
+    in an earlier study.
+    """
+
+    metric: Metric
+    space: dict[str, Any]
+    runs: tuple[ShortRun, ...]
+    tried: tuple[TriedConfig, ...]
+    best: tuple[BestSoFar, ...]
+    fronts: dict[Metric, tuple[int, ...]]
+    noise: float | None
+    refused: int
+    duplicates: int
+    importance: Importance | None
+    began_with: EarlierStudies | None
+    baseline_missed_in: int
+    baseline_missed: tuple[str, ...]
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether any config can be compared with the baseline."""
+        return any(one.ratio is not None for one in self.runs)
+
+
+class Finding(Part):
+    """What the study says of a claim of its template's source; estimate: first config to second.
+
+    claimed_low, claimed_high: the claimed range of the ratio; None: no bound.
+    """
+
+    claim: int
+    kind: str
+    sentence: str
+    estimate: Estimate | None
+    device_id: int | None
+    device_kind: str | None
+    connections: int | None
+
+
+class Claim(Part):
+    """A claim of the source; number: from 1."""
+
+    number: int
+    says: str
+    source: str
+    published: str
+    device_kinds: tuple[str, ...]
+    claimed_low: float | None
+    claimed_high: float | None
+
+
+class Quality(Part):
+    """As `tuning.results.data_quality.DataQuality`."""
+
+    disturbed: int
+    without_figure: int
+    still_warming: int
+    kinds: dict[str, int]
+    unwatched: tuple[str, ...]
+    stolen_pct: tuple[float, ...]
+    sentence: str
+
+
+class StudyDocument(Part):
+    """A study at one revision.
+
+    runs: every run in the order of the study. repeats: the figure that the template repeats. gate:
+    how a gate stands, as `tuning.results.gates.GateOutcome.document`; None for another study.
+    """
+
+    schema_version: int
+    revision: int
+    study: StudyFacts
+    devices: tuple[DeviceFacts, ...]
+    workloads: tuple[WorkloadFacts, ...]
+    candidates: tuple[CandidateFacts, ...]
+    runs: tuple[RunFacts, ...]
+    boards: tuple[Board, ...]
+    search: Search | None
+    gate: dict[str, Any] | None
+    quality: Quality
+    repeats: str
+    claims: tuple[Claim, ...]
+    findings: tuple[Finding, ...]
+    can_be_taken_apart: bool
+
+    @cached_property
+    def candidate(self) -> dict[int, CandidateFacts]:
+        """By primary key."""
+        return {one.id: one for one in self.candidates}
+
+    @cached_property
+    def device(self) -> dict[int, DeviceFacts]:
+        """By primary key."""
+        return {one.id: one for one in self.devices}
+
+    @cached_property
+    def workload(self) -> dict[int, WorkloadFacts]:
+        """By primary key."""
+        return {one.id: one for one in self.workloads}
+
+    @property
+    def recommendations(self) -> tuple[tuple[Board, Recommendation], ...]:
+        """The stored answers with their boards, in the order of the boards."""
+        return tuple(
+            (board, board.recommendation)
+            for board in self.boards
+            if board.recommendation is not None
+        )
+
+    def board_runs(self, board: Board, *purposes: str) -> tuple[RunFacts, ...]:
+        """The newest runs of the board's slots for these purposes, in the order of the study."""
+        ranked = {row.candidate_id for row in board.rows}
+        return tuple(
+            run
+            for run in self.runs
+            if run.replaced_by is None
+            and run.purpose in purposes
+            and run.candidate_id in ranked
+            and (run.device_id, run.workload_id) == board.place
+        )
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The document that was stored as this JSON."""
+        return cls.model_validate_json(text)

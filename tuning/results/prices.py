@@ -1,0 +1,42 @@
+"""What a New-Order costs with a config: CPU cycles of the host and bytes written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from tuning.results.slot_rows import RunRow
+
+
+@dataclass(frozen=True)
+class Price:
+    """Medians: 10^6 cycles of the whole host and kB written per New-Order; None is unknown."""
+
+    user_megacycles: float | None
+    sys_megacycles: float | None
+    written_kb: float | None
+
+
+def price_of(runs: Sequence[RunRow]) -> Price:
+    """Return the medians over these runs."""
+    halves = [half for run in runs if (half := _halves(run)) is not None]
+    written = [
+        run.bytes_written_per_new_order / 1e3
+        for run in runs
+        if run.bytes_written_per_new_order is not None
+    ]
+    return Price(
+        median(user for user, _ in halves) if halves else None,
+        median(system for _, system in halves) if halves else None,
+        median(written) if written else None,
+    )
+
+
+def _halves(run: RunRow) -> tuple[float, float] | None:
+    """Split the host's path length as its CPU time is split into user and system code."""
+    whole, user, system = run.host_path_length, run.cpu_user_pct, run.cpu_sys_pct
+    if whole is None or user is None or system is None or user + system <= 0:
+        return None
+    share = user / (user + system)
+    return whole / 1e6 * share, whole / 1e6 * (1 - share)
