@@ -1,6 +1,7 @@
 # make run     set up, start everything on http://127.0.0.1:8000, measure the disk below
 # make test    set up, lint, types and every test, the ones on real servers included
 # make test-fast   the tests that need no server and no browser, in a minute
+# make coverage    every test but those that need the host alone, with the lines they reach
 # make setup   what both call first; see scripts/setup
 # make bench-statistics   thousands of simulated studies: is the ranking to be trusted? (minutes)
 # make bench-search   searches replayed on recorded surfaces: how good is ours? (half an hour)
@@ -17,13 +18,9 @@
 
 PYTHON_BIN := .venv/bin
 SHELL_SCRIPTS := scripts/setup scripts/install-server scripts/common.bash .ci/run
-# Processes that run tests: much of the time more than half of them wait for servers.
+# Processes that run tests. More than half of the time most of them wait for servers.
 WORKERS ?= 6
-TOGETHER = --dist loadscope --no-loadscope-reorder -n
-# What failed beside other tests is tried once more without them, because real servers are slow
-# on a host that is busy with something else. What fails twice has failed. Only after failures
-# (status 1): when pytest was interrupted or broke down, most tests may not have run.
-AGAIN = $(PYTHON_BIN)/pytest --last-failed --last-failed-no-failures none --cov --cov-append
+PYTEST = $(PYTHON_BIN)/pytest -rs --dist loadscope
 
 # Tests write gigabytes, and some are about disks: not into memory, which /tmp is on Debian 13.
 ifeq ($(shell stat -f -c %T /tmp),tmpfs)
@@ -33,7 +30,7 @@ endif
 # Tests start the advisor's commands many times, which must not compile all of it each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run setup test setup-tests test-fast check lint type migrations collect pytest \
+.PHONY: help run setup test setup-tests test-fast coverage lint type migrations pytest \
     bench-api bench-dashboard bench-footprint bench-input bench-memory bench-statistics bench-search \
     bench-scale bench-fleet bench-load-host bench-faults screenshots format lock clean
 
@@ -46,19 +43,22 @@ run: setup
 setup:
 	@scripts/setup
 
-# All that `check` does; of it the types, which take a minute, beside the rest.
 test: setup-tests
-	@$(MAKE) --no-print-directory --jobs=3 lint migrations type pytest
+	@$(MAKE) --no-print-directory --jobs=4 --keep-going lint migrations type pytest
 
 setup-tests:
 	@scripts/setup --tests
 
-test-fast:
-	$(PYTHON_BIN)/pytest $(TOGETHER) 3 --no-migrations -o tmp_path_retention_policy=failed \
-	    -m "not server and not browser and not slow and not alone and not long"
+# The tests marked `alone` measure this host: they run after all others, one at a time.
+pytest:
+	$(PYTEST) -n $(WORKERS) -m "not alone"
+	$(PYTEST) -n 0 -m alone
 
-check:
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync type collect lint migrations
+test-fast:
+	$(PYTEST) -n 3 -m "not server and not browser and not slow and not alone and not long"
+
+coverage: setup-tests
+	$(PYTEST) -n $(WORKERS) -m "not alone" --cov
 
 lint:
 	$(PYTHON_BIN)/ruff check --quiet .
@@ -68,21 +68,11 @@ lint:
 	$(PYTHON_BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec docker/docker-compose.yml
 	@if [ -x $(PYTHON_BIN)/hadolint ]; then set -x; $(PYTHON_BIN)/hadolint docker/Dockerfile; fi
 
-# As mypy's own command, but for looking for garbage, which takes a twentieth of the time.
 type:
-	nice $(PYTHON_BIN)/python -c 'import gc; gc.enable = gc.disable; \
-	    from mypy.__main__ import console_entry as check; check()'
+	$(PYTHON_BIN)/mypy
 
 migrations:
 	$(PYTHON_BIN)/python manage.py makemigrations --check --dry-run
-
-# Every test can be imported.
-collect:
-	@found=$$($(PYTHON_BIN)/pytest -qq --collect-only) || { echo "$$found"; exit 1; }
-
-# No test is run when lint has found something.
-pytest: lint migrations
-	$(PYTHON_BIN)/pytest $(TOGETHER) $(WORKERS) --cov || { [ $$? = 1 ] && $(AGAIN); }
 
 # The promises of docs/statistics.md on simulated studies; fails when one is not kept.
 bench-statistics:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -9,24 +10,16 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.hashers import reset_hashers
-from django.contrib.auth.models import User
 from django.core.cache import cache
-from django.template import Context, Engine, Template
-from django.test import Client
-from django.test.signals import template_rendered
-from django.utils.crypto import get_random_string
-from django.utils.safestring import SafeString
 from filelock import FileLock
 
 from advisor import shared_results
 from advisor.access import limits
-from advisor.access.sessions import SessionStore
 from advisor.charts.figure import Figure
 from advisor.tests import postgres
 from advisor.tests.drawn import drawn
-from advisor.tests.harness import Home
+from advisor.tests.harness import Home, without_services
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.layout import FOLDER
 
@@ -56,22 +49,6 @@ def nothing_kept(quick_requests: None) -> None:
     shared_results.forget()
 
 
-@pytest.fixture
-def admin_client(admin_user: User) -> Client:
-    """As pytest-django's, which logs in with nine statements and their preparation: 4 ms."""
-    session = SessionStore(get_random_string(32)).create_model_instance(
-        {
-            SESSION_KEY: str(admin_user.pk),
-            BACKEND_SESSION_KEY: settings.AUTHENTICATION_BACKENDS[0],
-            HASH_SESSION_KEY: admin_user.get_session_auth_hash(),
-        }
-    )
-    session.save(force_insert=True)
-    client = Client()
-    client.cookies[settings.SESSION_COOKIE_NAME] = session.session_key
-    return client
-
-
 @pytest.fixture(scope="session", autouse=True)
 def charts_are_checked() -> Iterator[None]:
     """Every chart that a test makes has only what Plotly knows."""
@@ -90,20 +67,21 @@ def charts_are_checked() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
-def only_pages_are_noted(django_test_environment: None) -> Iterator[None]:
-    """Django's test client keeps a copy of the context of each of the hundreds of templates that
-    a page includes, which takes a sixth of the page's time: that of the page suffices.
-    """
-
-    def render(template: Template, context: Context) -> SafeString:
-        if context.template is template and template.engine is Engine.get_default():
-            template_rendered.send(sender=template, template=template, context=context)
-        return template.nodelist.render(context)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Template, "_render", render)
-        yield
+@pytest.fixture(scope="session")
+def migrated_database(shared_tmp: Path) -> Path:
+    """A database as `migrate` makes it in an empty home. Copy it."""
+    home = shared_tmp / "migrated-home"
+    made, ready = home / "private" / "db.sqlite3", shared_tmp / "migrated.sqlite3"
+    with FileLock(f"{ready}.lock"):
+        if not ready.exists():
+            subprocess.run(
+                [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
+                cwd=settings.BASE_DIR,
+                env=without_services() | {"ADVISOR_HOME": str(home)},
+                check=True,
+            )
+            made.rename(ready)
+    return ready
 
 
 @pytest.fixture(scope="session")

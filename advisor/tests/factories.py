@@ -6,7 +6,6 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -14,7 +13,6 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from advisor.access.roles import Role, set_role
-from advisor.tests.kept_rows import kept_rows
 from advisor.tests.probes import identity, probe_result
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.models import (
@@ -109,10 +107,6 @@ FINGERPRINT = {
 
 
 PAPER = "Accelerating OLTP on NVMe (2016), table 6"
-
-
-# Those of pictures for the documents are others.
-_kept = partial(kept_rows, among=lambda: (CANDIDATES, BEGIN))
 
 
 def make_host(name: str = "db-host-1") -> Host:
@@ -222,7 +216,6 @@ def make_workload(**values: Any) -> Workload:
     return Workload.objects.row_of(**(defaults | values))
 
 
-@_kept
 def make_study(
     *,
     state: StudyState = StudyState.QUEUED,
@@ -535,7 +528,6 @@ def _end_badly(run: Run, state: RunState = RunState.NO_START) -> dict[str, Any]:
     return _set(run, values)
 
 
-@_kept
 def measured_study(
     *, fails: Sequence[str] = (), samples: bool = False, recommended: bool = True, **values: Any
 ) -> Study:
@@ -568,7 +560,6 @@ UNSAFE = {
 }
 
 
-@_kept
 def unsafe_study(**values: Any) -> Study:
     """A finished study whose last two candidates are of D1 and D2, with all recommendations."""
     study = make_study(
@@ -646,7 +637,6 @@ def study_on_two_devices(*, blocks: int = 2, **values: Any) -> Study:
     return study
 
 
-@_kept
 def raced_study(*, blocks: int = 5, most: int = 400, **values: Any) -> Study:
     """A study that raced and confirmed its winner, with the text of the real services.
 

@@ -31,7 +31,7 @@ from playwright.sync_api import (
 from pytest_django.live_server_helper import LiveServer
 
 from advisor.access.roles import Role, set_role
-from advisor.tests import claimed, cpu_report, factories, probes
+from advisor.tests import claimed, factories, probes
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
 from advisor.tests.harness import find_browser
 from advisor.tests.test_api_contract import committed
@@ -161,9 +161,7 @@ class AtTheEnd:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        before = cpu_report.used_s()
         in_browser(self._stop)
-        cpu_report.add(session.config, {"the browser": cpu_report.used_s() - before})
 
 
 @cache

@@ -105,11 +105,9 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, str]]:
 
 
 @pytest.fixture
-def host_of_fakes(
-    monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path, memory_tmp: Path
-) -> None:
+def host_of_fakes(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> None:
     """No server and no dataset: what finds and loads them is replaced."""
-    settings.RUN_DIR = memory_tmp
+    settings.RUN_DIR = tmp_path
     settings.DEFAULT_DEVICE = tmp_path / "device"
     this_host(servers=[BINARY], driver=FakeDriver.name, directories=[settings.DEFAULT_DEVICE])
     monkeypatch.setattr(room, "estimated_directory_bytes", lambda _: 1)
