@@ -93,6 +93,10 @@ class Study(JobRow):
         help_text="minutes of the whole study, after which no block and no second attempt begins "
         "and nothing is taken apart; empty: no limit",
     )
+    apart_without_end = models.BooleanField(
+        default=False,
+        help_text="a user had its winner taken apart after it ended: `minutes` do not limit that",
+    )
     conclusions = models.PositiveSmallIntegerField(
         default=1, help_text="number of conclusions: one more with every extension"
     )

@@ -15,7 +15,7 @@ from advisor.api.schemas import hosts as schemas
 from benchmarks import models
 from benchmarks.inventory.device_lookup import DeviceRequest
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
-from tuning.studies import draining, retiring
+from tuning.studies import host_state
 from tuning.studies.datasets import Kept, noted_datasets
 from tuning.studies.inspecting import inspect_again, inspect_device, inspect_server
 from tuning.studies.tidying import ask_to_delete, ask_to_prune
@@ -48,14 +48,14 @@ def get_host(request: HttpRequest, pk: int) -> KnownHost:
 def drain_host(request: HttpRequest, pk: int, body: schemas.ReasonBody | None = None) -> KnownHost:
     """Let a host finish its current job and take nothing more."""
     reason = body.reason if body else ""
-    draining.drain_host(_host(pk), reason=reason, by=request.user.get_username())
+    host_state.drain_host(_host(pk), reason=reason, by=request.user.get_username())
     return _known(pk)
 
 
 @router.post("hosts/{int:pk}/undrain/", response=schemas.HostDetail, url_name="host-undrain")
 def undrain_host(request: HttpRequest, pk: int) -> KnownHost:
     """Let a drained host take work again."""
-    draining.undrain_host(_host(pk))
+    host_state.undrain_host(_host(pk))
     return _known(pk)
 
 
@@ -65,14 +65,14 @@ def retire_host(
 ) -> KnownHost:
     """Retire a host: its studies end, nothing begins there, its history stays."""
     reason = body.reason if body else ""
-    retiring.retire_host(_host(pk), reason=reason, by=request.user.get_username())
+    host_state.retire_host(_host(pk), reason=reason, by=request.user.get_username())
     return _known(pk)
 
 
 @router.post("hosts/{int:pk}/unretire/", response=schemas.HostDetail, url_name="host-unretire")
 def unretire_host(request: HttpRequest, pk: int) -> KnownHost:
     """Let a retired host take work again."""
-    retiring.unretire_host(_host(pk))
+    host_state.unretire_host(_host(pk))
     return _known(pk)
 
 

@@ -25,7 +25,7 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.tests.made_up_host import MYSQL, made_up_host, this_host
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
-from tuning.studies.draining import drain_host
+from tuning.studies.host_state import drain_host
 from tuning.studies.inspecting import (
     MAX_WAITING,
     inspect_again,

@@ -34,9 +34,13 @@ class Dynamic(StrEnum):
 
 @dataclass(frozen=True, config=STRICT)
 class Computed:
-    """A default that the server computes at start; `rule` describes how."""
+    """A default that the server computes at start.
+
+    `rule` describes how, for people; `of` are the variables that it is computed from.
+    """
 
     rule: Text
+    of: tuple[str, ...] = ()
 
 
 Default = str | Computed | None
@@ -59,9 +63,11 @@ def _default(written: object) -> Default:
             return f"{written:g}"
         case {"auto": str(rule), **others} if rule and not others:
             return Computed(rule)
+        case {"auto": str(rule), "of": list(names), **others} if rule and not others:
+            return Computed(rule, tuple(names))
         case int() | str():
             return f"{written}".strip()
-    raise ValueError("a default must be text, a number, null (unset) or {auto: rule}")
+    raise ValueError("a default must be text, a number, null (unset) or {auto: rule, of: [names]}")
 
 
 def _releases(written: object) -> tuple[Version, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
@@ -249,7 +248,4 @@ def _follows_others(knob: Knob | None, facts: ExportFacts) -> bool:
     default = knob.default(facts.server) if knob else None
     if knob is None or not isinstance(default, Computed):
         return False
-    words = set(re.findall(r"[a-z_]+", default.rule))
-    if words & {"pool", "chunk_size"}:
-        words |= {"innodb_buffer_pool_size", "innodb_buffer_pool_chunk_size"}
-    return bool(words & (facts.knobs.keys() | facts.baseline_knobs.keys()) - {knob.name})
+    return not (facts.knobs.keys() | facts.baseline_knobs.keys()).isdisjoint(default.of)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from django.db.models.functions import Now
+
 from benchmarks.counted import WERE, counted
 from benchmarks.models import RunState
 from tuning.errors import TuningError
@@ -193,6 +195,7 @@ def _store(
             "noise_floor": noise_floor,
             "confirmation": advice.confirmation.state if advice.confirmation else "",
             "verdict": verdict,
+            "created_at": Now(),
         },
     )
 

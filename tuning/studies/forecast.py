@@ -184,7 +184,8 @@ class Forecast:
         begun. Pairs may take twice their time, if need be beyond the end: with too few of them
         nothing is recommended.
         """
-        if not self.study.has_end:
+        is_variant = purpose in VARIANT_PURPOSES
+        if not self.study.has_end or (is_variant and self.study.apart_without_end):
             return True
         here, run_s = self.slots(place), self._run_s(place)
         end_s = self._share_s(self.study.minutes or 0)
@@ -238,7 +239,7 @@ class Forecast:
         # Since its last conclusion: what was added may have made another config the winner.
         spent = sum(slot.purpose in VARIANT_PURPOSES for slot in self._added(here))
         left = max(self._classes * MAX_APART_RUNS - spent, 0)
-        if self.study.minutes is None:
+        if self.study.minutes is None or self.study.apart_without_end:
             return Budget(runs_left=left)
         run_s, count = self._run_s(place), len(self.places)
         share = self._share_s(self.study.minutes)

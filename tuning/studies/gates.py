@@ -20,10 +20,10 @@ from tuning.studies.arrangement import Arrangement, arrange
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S
 from tuning.studies.gate_configs import both_sides
 from tuning.studies.gate_request import GateRequest, check_request
+from tuning.studies.host_checks import check_not_retired, hold_in_use
 from tuning.studies.hosts import host_for
 from tuning.studies.lifecycle import check_redo
 from tuning.studies.request import BadRequest, sizes_of
-from tuning.studies.retired import check_not_retired
 from tuning.studies.room import check_second_dataset
 from tuning.studies.rows import candidate_row, server_row, workload_row
 from tuning.studies.scheduler import advance_host
@@ -85,6 +85,7 @@ def _plan_gate(request: GateRequest, user: Any) -> Callable[[], Study]:
         check_redo([planned], side.situation.target, side.situation.host, free=ours.room)
 
     def store() -> Study:
+        hold_in_use(host)
         study = Study.objects.create(
             name=request.name,
             template=GATE,

@@ -15,8 +15,8 @@ from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.presence import is_silent
 from benchmarks.models import Host, Inspection, JobState
 from tuning.errors import TuningError
+from tuning.studies.host_checks import hold_in_use
 from tuning.studies.request import BadRequest
-from tuning.studies.retired import check_not_retired
 from tuning.studies.scheduler import advance_host, is_measuring
 
 MAX_WAITING = 20
@@ -100,8 +100,8 @@ def queue_inspection(host: Host, user: Any, **values: Any) -> Inspection:
 
     Raises TuningError: host_retired, host_busy.
     """
-    check_not_retired(host)
     with transaction.atomic():
+        hold_in_use(host)
         there = Inspection.objects.filter(host=host)
         there.filter(finished_at__lt=Now() - _KEPT).delete()
         if there.filter(state=JobState.QUEUED).count() >= MAX_WAITING:

@@ -30,6 +30,7 @@ from tuning.studies.actions import keep_action
 from tuning.studies.arrangement import arrange
 from tuning.studies.crash_tests import with_crash_tests
 from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S, Forecast
+from tuning.studies.host_checks import check_not_retired, hold_in_use
 from tuning.studies.hosts import host_for
 from tuning.studies.modelling import file_fit, fitted
 from tuning.studies.named_devices import check_none_retired
@@ -41,7 +42,6 @@ from tuning.studies.request import (
     origin_of,
     sizes_of,
 )
-from tuning.studies.retired import check_not_retired
 from tuning.studies.revision import bump
 from tuning.studies.rows import (
     candidate_row,
@@ -124,6 +124,7 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
     )
 
     def store() -> Study:
+        hold_in_use(host)
         study = Study.objects.create(
             name=request.name or template.title,
             template=template.name,

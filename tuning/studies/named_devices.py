@@ -26,10 +26,10 @@ from tuning.errors import TuningError
 from tuning.models import Study
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
+from tuning.studies.host_checks import check_is_ours, check_not_retired
 from tuning.studies.hosts import host_for
 from tuning.studies.load_hosts import load_hosts_of
 from tuning.studies.request import BadRequest
-from tuning.studies.retired import check_is_ours, check_not_retired
 from tuning.studies.revision import bump
 from tuning.study_templates.loader import USUAL_TEMPLATE, load_template
 

@@ -11,8 +11,8 @@ from benchmarks.models import Device, Probe
 from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
 from tuning.errors import TuningError
 from tuning.studies.absence import close_what_was_cancelled
+from tuning.studies.host_checks import hold_in_use
 from tuning.studies.request import BadRequest
-from tuning.studies.retired import check_not_retired
 from tuning.studies.scheduler import advance_host
 
 
@@ -26,9 +26,9 @@ def start_probe(device: Device, seconds: float = USUAL_S, user: Any = None) -> P
         raise BadRequest(f"seconds must be between {MIN_S:.0f} and {MAX_S:.0f}", field="seconds")
     if device.retired_at is not None:
         raise TuningError("device_retired", f"{device}: another device is in its place now")
-    check_not_retired(device.host)
     try:
         with transaction.atomic():
+            hold_in_use(device.host)
             probe = Probe.objects.create(device=device, seconds=seconds, created_by=user)
             transaction.on_commit(lambda: advance_host(device.host_id))
     except IntegrityError:

@@ -14,8 +14,8 @@ from tuning.statistics.aim import Aim
 from tuning.studies.absence import absence_text
 from tuning.studies.apart_progress import apart_text
 from tuning.studies.crash_tests import running_crash_test
-from tuning.studies.draining import drain_text
 from tuning.studies.forecast import Forecast, expected_s
+from tuning.studies.host_checks import drain_text
 from tuning.studies.leader import Leader, leader_of
 from tuning.studies.load_hosts import waiting_text
 from tuning.studies.pausing import pause_text

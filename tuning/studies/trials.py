@@ -27,7 +27,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.readback import effective_losses, signature
-from tuning.configs.gate.stages import Stage, StageResult, server_stages
+from tuning.configs.gate.stages import Stage, StageResult, refused_stages, started_stages
 from tuning.errors import TuningError
 from tuning.models import Candidate, DurabilityClass, Study
 from tuning.studies.revision import bump
@@ -148,9 +148,12 @@ class _Gate:
         except RunFailed as failure:
             if self._is_no_fault_of(knobs, failure):
                 raise
-            _refuse(candidate, failure, self._stages(candidate, failure))
+            stages = refused_stages(candidate.name, knobs, failure, _line_of(candidate))
+            _refuse(candidate, failure, stages)
             return None
-        stages = self._stages(candidate, trial)
+        stages = started_stages(
+            knobs, trial.variables, self.target, log_tail=trial.log_tail, seconds=trial.seconds
+        )
         lost = effective_losses(trial.variables, self.target)
         given = max((found for found, _ in lost.values()), default=Durability.D0)
         if given > Durability(self._study.durability) and not candidate.is_baseline:
@@ -206,14 +209,14 @@ class _Gate:
     def _redo_bytes(self, knobs: Mapping[str, str]) -> int:
         return Expected(knobs, self.target, self._cpus).redo() or 0
 
-    def _stages(self, candidate: Candidate, trial: Trial | RunFailed) -> list[StageResult]:
-        line_of = {
-            name: line["line"]
-            for line in candidate.lines
-            for name in (line["name"], *(name for name, _ in line["became"]))
-        }
-        knobs = candidate.config.knobs
-        return server_stages(candidate.name, knobs, self.target, trial, line_of)
+
+def _line_of(candidate: Candidate) -> dict[str, int]:
+    """By variable the line of the file that set it."""
+    return {
+        name: line["line"]
+        for line in candidate.lines
+        for name in (line["name"], *(name for name, _ in line["became"]))
+    }
 
 
 def _too_unsafe(

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -16,16 +17,18 @@ from tuning.errors import TuningError
 from tuning.models import Study, StudyState
 from tuning.studies import absence
 from tuning.studies.absence import AbsenceWatch
+from tuning.studies.host_state import retire_host, unretire_host
+from tuning.studies.inspecting import inspect_again
 from tuning.studies.jobs import KINDS, StudyRunKind
-from tuning.studies.lifecycle import cancel_study, extend_study
+from tuning.studies.lifecycle import cancel_study, extend_study, plan_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.progress import study_progress
 from tuning.studies.recovery import recover_host
-from tuning.studies.retiring import retire_host, unretire_host
+from tuning.studies.request import StudyRequest
 from tuning.tests.test_job_storing import measured
 from tuning.tests.test_pausing import Sent, later, study, under_way
-from tuning.tests.test_study_lifecycle import begin, host_of_fakes, sent
+from tuning.tests.test_study_lifecycle import MINE, begin, host_of_fakes, sent
 from tuning.tests.work import execute_run
 
 __all__ = ["host_of_fakes", "later", "sent", "study"]
@@ -166,6 +169,21 @@ def test_a_retired_host_ends_its_studies_and_takes_none_until_it_is_back(
         extend_study(Study.objects.get(pk=later.pk), 1)
     unretire_host(host)
     assert start_probe(study.devices.get()).state == JobState.QUEUED
+
+
+@pytest.mark.usefixtures("host_of_fakes", "sent")
+def test_nothing_is_stored_for_a_host_that_was_retired_while_it_was_planned() -> None:
+    store = plan_study(StudyRequest(template="compare", configs=[MINE], blocks=1))
+    host = Host.objects.get()
+    Host.objects.update(worker_seen_at=Now())
+    inspection = inspect_again(host)
+    retire_host(host)
+    inspection.refresh_from_db()
+    assert inspection.state == JobState.CANCELLED
+    with pytest.raises(TuningError) as refused, transaction.atomic():
+        store()
+    assert refused.value.code == "host_retired"
+    assert not Study.objects.exists()
 
 
 @pytest.mark.parametrize("why", ["idle", "retired"])

@@ -98,6 +98,27 @@ def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
     assert refused.value.code == "nothing_left"
 
 
+def test_a_study_that_is_taken_apart_later_keeps_its_minutes_and_its_answer_gets_a_new_date() -> (
+    None
+):
+    study = started(blocks=6, warmup_s=10, measure_s=10)
+    Study.objects.filter(pk=study.pk).update(minutes=6, races=False)
+    study = to_the_end(study, QUIET)
+    blocks = study.slots.filter(purpose=SlotPurpose.BLOCK).count()
+    incomplete = "Its 6 minutes did not suffice for all: 2 of 6 blocks were measured"
+    first = study.recommendations.get()
+    assert incomplete in first.verdict
+    assert SlotPurpose.APART not in purposes(study)
+    take_apart_study(study)
+    study = to_the_end(study, QUIET)
+    again = study.recommendations.get()
+    assert (study.minutes, study.has_end) == (6, True)
+    assert incomplete in again.verdict
+    assert SlotPurpose.APART in purposes(study)
+    assert study.slots.filter(purpose=SlotPurpose.BLOCK).count() == blocks
+    assert again.created_at > first.created_at
+
+
 def test_a_search_tests_the_lines_of_its_winner_with_the_time_that_is_left() -> None:
     """With the strategy of the product, from its first round on. No round of a config without the
     lines that contribute nothing fits any more.

@@ -226,6 +226,19 @@ def check_is_consistent(entry: Knob) -> None:
         assert all(rule.values | rule.not_values <= spellings for rule in entry.durability)
 
 
+def test_computed_defaults_name_variables_of_the_catalogue() -> None:
+    knobs = load_catalogue().knobs
+    named = {
+        name
+        for target in TARGETS.values()
+        for entry in knobs.values()
+        if entry.exists_in(target) and isinstance(default := entry.default(target), Computed)
+        for name in default.of
+    }
+    assert "innodb_io_capacity" in named
+    assert named <= knobs.keys()
+
+
 def test_every_default_is_d0_except_where_the_server_itself_gives_less() -> None:
     below = {
         (text.split()[0], entry.name)

@@ -8,7 +8,8 @@ from benchmarks.jobs.engine import execute
 from benchmarks.models import Host, JobState, Probe, RunState
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
-from tuning.studies.draining import drain_host, drain_text, undrain_host
+from tuning.studies.host_checks import drain_text
+from tuning.studies.host_state import drain_host, undrain_host
 from tuning.studies.jobs import StudyRunKind
 from tuning.studies.lifecycle import cancel_study
 from tuning.studies.pausing import pause_study

@@ -25,7 +25,7 @@ from tuning.configs.files.cnf import server_group
 from tuning.configs.gate.check import import_cnf
 from tuning.configs.gate.remarks import remarks
 from tuning.configs.gate.rules import broken_rules
-from tuning.configs.gate.stages import server_stages, static_stages
+from tuning.configs.gate.stages import refused_stages, started_stages, static_stages
 from tuning.configs.translation.origin import ANY_VERSION
 
 pytestmark = [pytest.mark.server]
@@ -183,7 +183,13 @@ def test_a_translated_file_starts_and_reads_back_as_translated(server: Server) -
     assert differences(report.knobs, trial.variables, server.target) == []
     check_pool(server, report.knobs, trial.variables)
     check_redo(server, report.knobs, trial.variables)
-    asked = server_stages("old.cnf", report.knobs, server.target, trial, {})
+    asked = started_stages(
+        report.knobs,
+        trial.variables,
+        server.target,
+        log_tail=trial.log_tail,
+        seconds=trial.seconds,
+    )
     assert all(stage.passed for stage in (*static_stages(report), *asked))
 
 
@@ -191,7 +197,7 @@ def test_the_servers_refusal_names_the_line(server: Server) -> None:
     with pytest.raises(RunFailed) as refused:
         server.attempt({"back_log": "lots"})
     knobs, error = {"back_log": "99"}, refused.value
-    [stage, _] = server_stages("mine", knobs, server.target, error, {"back_log": 3})
+    [stage, _] = refused_stages("mine", knobs, error, {"back_log": 3})
     assert (stage.problems[0].name, stage.problems[0].line) == ("back_log", 3)
     assert stage.outcome == refused.value.code
 

@@ -42,13 +42,12 @@ from tuning.errors import TuningError
 from tuning.models import Study, StudyState
 from tuning.results.data_quality import NAMES
 from tuning.studies.again import request_again
-from tuning.studies.draining import drain_host
+from tuning.studies.host_state import drain_host, retire_host
 from tuning.studies.jobs import StudyRunKind
 from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pausing import resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.request import BadRequest
-from tuning.studies.retiring import retire_host
 from tuning.studies.scheduler import EXECUTE, LOAD, advance_host
 from tuning.tests.test_pausing import Sent, asked, under_way
 from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, sent

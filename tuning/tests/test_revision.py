@@ -14,7 +14,7 @@ from tuning.models import Study, StudyState
 from tuning.results.build import build
 from tuning.results.study_result import StudyResult
 from tuning.studies.concluding import conclude_study
-from tuning.studies.draining import drain_host, undrain_host
+from tuning.studies.host_state import drain_host, undrain_host
 from tuning.studies.lifecycle import cancel_study, create_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.request import StudyRequest

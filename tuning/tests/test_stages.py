@@ -12,7 +12,13 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.readback import Difference, signature
 from tuning.configs.gate.check import import_cnf
 from tuning.configs.gate.report import ImportReport
-from tuning.configs.gate.stages import Stage, StageResult, server_stages, static_stages
+from tuning.configs.gate.stages import (
+    Stage,
+    StageResult,
+    refused_stages,
+    started_stages,
+    static_stages,
+)
 
 MYSQL = ServerTraits(Flavour.MYSQL, (8, 4, 13))
 MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
@@ -29,7 +35,11 @@ def trial(**variables: str) -> Trial:
 def asked(report: ImportReport, end: Trial | RunFailed) -> list[StageResult]:
     """The server's two stages, for what a file came to."""
     line_of = {line.name: line.line for line in report.lines}
-    return server_stages(report.source, report.knobs, MYSQL, end, line_of)
+    if isinstance(end, RunFailed):
+        return refused_stages(report.source, report.knobs, end, line_of)
+    return started_stages(
+        report.knobs, end.variables, MYSQL, log_tail=end.log_tail, seconds=end.seconds
+    )
 
 
 def outcome(report: ImportReport, end: Trial | RunFailed | None) -> list[tuple[bool, bool]]:

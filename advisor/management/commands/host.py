@@ -16,9 +16,13 @@ from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.models import Study
 from tuning.results.known_hosts import hosts, known_hosts
-from tuning.studies.draining import drain_host, undrain_host
-from tuning.studies.renaming import rename_host
-from tuning.studies.retiring import retire_host, unretire_host
+from tuning.studies.host_state import (
+    drain_host,
+    rename_host,
+    retire_host,
+    undrain_host,
+    unretire_host,
+)
 from tuning.studies.revision import bump
 
 

@@ -12,8 +12,7 @@ from benchmarks.models import Device
 from tuning.comparison.device_comparison import device_names
 from tuning.models import Recommendation
 from tuning.results.known_hosts import HostProblem, KnownHost
-from tuning.studies.draining import drain_text
-from tuning.studies.retired import retire_text
+from tuning.studies.host_checks import drain_text, retire_text
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,13 @@ from advisor.pages.finding import MIN_FILTERED, text_asked, with_words
 from advisor.pages.fleet.context import host_view, summary
 from benchmarks.models import Host
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
-from tuning.studies.draining import drain_host, undrain_host
-from tuning.studies.renaming import rename_host
-from tuning.studies.retiring import retire_host, unretire_host
+from tuning.studies.host_state import (
+    drain_host,
+    rename_host,
+    retire_host,
+    undrain_host,
+    unretire_host,
+)
 from tuning.studies.waiting import mark_waiting
 
 HOSTS_PER_PAGE = 24

@@ -17,7 +17,7 @@ from advisor.pages.study.device_matrix import device_matrices
 from advisor.shared_results import PROGRESS, shared_results
 from tuning.models import Study, StudyGroup
 from tuning.results.study_result import StudyResult
-from tuning.studies.draining import drain_text
+from tuning.studies.host_checks import drain_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.slot_states import SlotState, slot_states, slot_states_of, states_of
 

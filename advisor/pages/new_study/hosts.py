@@ -22,7 +22,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.errors import TuningError
 from tuning.results.known_hosts import hosts
 from tuning.studies.absence import silence_text
-from tuning.studies.draining import drain_text
+from tuning.studies.host_checks import drain_text
 from tuning.studies.hosts import host_for
 
 #: The fields by which long lists are shortened.

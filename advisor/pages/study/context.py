@@ -38,8 +38,8 @@ from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
-from tuning.studies.draining import drain_text
 from tuning.studies.glance import Look, look_at
+from tuning.studies.host_checks import drain_text
 from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.scheduler import is_under_way

@@ -13,7 +13,6 @@ from enum import StrEnum
 from typing import Any
 
 from benchmarks.errors import RunFailed
-from benchmarks.servers.trial import Trial
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.readback import Difference, differences
 from tuning.configs.gate.report import ImportReport
@@ -65,28 +64,34 @@ def static_stages(report: ImportReport) -> tuple[StageResult, ...]:
     )
 
 
-def server_stages(
-    source: str,
-    knobs: Mapping[str, str],
-    target: ServerTraits,
-    trial: Trial | RunFailed,
-    line_of: Mapping[str, int],
+def refused_stages(
+    source: str, knobs: Mapping[str, str], failure: RunFailed, line_of: Mapping[str, int]
 ) -> list[StageResult]:
-    """The results of a trial start; `trial` is what `try_config` gave or raised.
+    """The results of a trial start that failed.
 
     `line_of` has the lines of the file that the knobs are from, if there is one.
     """
-    if isinstance(trial, RunFailed):
-        server = StageResult(
-            Stage.SERVER,
-            problems=(_start_problem(source, knobs, trial, line_of),),
-            log_tail=trial.log_tail,
-            outcome=trial.code,
-        )
-        return [server, StageResult(Stage.READ_BACK, reached=False)]
-    found = differences(knobs, trial.variables, target)
+    server = StageResult(
+        Stage.SERVER,
+        problems=(_start_problem(source, knobs, failure, line_of),),
+        log_tail=failure.log_tail,
+        outcome=failure.code,
+    )
+    return [server, StageResult(Stage.READ_BACK, reached=False)]
+
+
+def started_stages(
+    knobs: Mapping[str, str],
+    variables: Mapping[str, str],
+    target: ServerTraits,
+    *,
+    log_tail: str,
+    seconds: float,
+) -> list[StageResult]:
+    """The results of a trial start after which the server read these variables back."""
+    found = differences(knobs, variables, target)
     return [
-        StageResult(Stage.SERVER, log_tail=trial.log_tail, seconds=trial.seconds),
+        StageResult(Stage.SERVER, log_tail=log_tail, seconds=seconds),
         StageResult(Stage.READ_BACK, differences=tuple(found)),
     ]
 

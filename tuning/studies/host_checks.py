@@ -1,4 +1,4 @@
-"""Whether a host is retired, that is out of use, and what is refused then."""
+"""Whether a host is drained or retired, and what is refused then."""
 
 from __future__ import annotations
 
@@ -12,6 +12,15 @@ def check_not_retired(host: Host) -> None:
     check_is_ours(host)
     if host.is_retired:
         raise TuningError("host_retired", retire_text(host), field="host")
+
+
+def hold_in_use(host: Host) -> None:
+    """Keep the host from being retired until the end of this transaction.
+
+    Whoever stores a study, probe or inspection calls this in the same transaction: a host that
+    retires afterwards finds the row and ends it. Raises TuningError like `check_not_retired`.
+    """
+    check_not_retired(Host.objects.select_for_update(no_key=True).get(pk=host.pk))
 
 
 def check_is_ours(host: Host) -> None:
@@ -28,3 +37,11 @@ def retire_text(host: Host) -> str:
         return ""
     on = when_by_and_why(host.retired_at, host.retired_by, host.retire_reason)
     return f"host {host} was retired on {on}"
+
+
+def drain_text(host: Host) -> str:
+    """When, by whom and why the host was drained, in one line without a full stop."""
+    if host.drained_at is None:
+        return ""
+    since = when_by_and_why(host.drained_at, host.drained_by, host.drain_reason)
+    return f"host {host} is drained since {since}"

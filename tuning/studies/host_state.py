@@ -1,25 +1,65 @@
-"""Retires a host that is out of use, and takes it back. Its history stays."""
+"""The states of a host that a user sets: drained for maintenance, retired, renamed."""
 
 from __future__ import annotations
 
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from benchmarks.jobs import presence
 from benchmarks.jobs.cancelling import cancel_jobs
-from benchmarks.models import Host, Probe
+from benchmarks.models import Host, Inspection, Probe
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.studies.absence import close_what_was_cancelled, stop_study
+from tuning.studies.host_checks import check_is_ours, retire_text
 from tuning.studies.load_hosts import driven_by
 from tuning.studies.pause_columns import by_and_reason
-from tuning.studies.retired import check_is_ours, retire_text
+from tuning.studies.revision import bump_host
 from tuning.studies.scheduler import advance_host
+
+
+def rename_host(host: Host, name: str) -> None:
+    """Give the host another name; its history stays with it.
+
+    Raises TuningError, from_elsewhere, and what `presence.rename_host` raises.
+    """
+    check_is_ours(host)
+    presence.rename_host(host, name)
+
+
+def drain_host(host: Host, *, by: str = "", reason: str = "") -> None:
+    """Start nothing more on the host until it is undrained; its queue waits.
+
+    The current run, load or probe is finished first. `by` is the user. Raises TuningError:
+    already_drained, from_elsewhere.
+    """
+    check_is_ours(host)
+    drained_by, drain_reason = by_and_reason(by, reason)
+    is_new = Host.objects.filter(pk=host.pk, drained_at=None).update(
+        drained_at=Now(), drained_by=drained_by, drain_reason=drain_reason
+    )
+    bump_host(host.pk)
+    host.refresh_from_db()
+    if not is_new:
+        raise TuningError("already_drained", f"host {host} is already drained")
+
+
+def undrain_host(host: Host) -> None:
+    """Let the host take work again, at once. Raises TuningError, not_drained."""
+    was_drained = Host.objects.filter(pk=host.pk, drained_at__isnull=False).update(
+        drained_at=None, drained_by="", drain_reason=""
+    )
+    bump_host(host.pk)
+    host.refresh_from_db()
+    if not was_drained:
+        raise TuningError("not_drained", f"host {host} is not drained")
+    advance_host(host.pk)
 
 
 def retire_host(host: Host, *, by: str = "", reason: str = "") -> None:
     """End all that runs or waits on the host or for it to drive, and begin nothing there any more.
 
-    Raises TuningError, already_retired. `by` is the user.
+    `by` is the user. The host's history stays. Raises TuningError, already_retired.
     """
     retired_by, retire_reason = by_and_reason(by, reason)
     is_new = Host.objects.filter(pk=host.pk, retired_at=None).update(
@@ -34,6 +74,7 @@ def retire_host(host: Host, *, by: str = "", reason: str = "") -> None:
     for study in there:
         stop_study(study, StudyState.CANCELLED, "host_retired", why)
     cancel_jobs(Probe.objects.filter(device__host=host), why)
+    cancel_jobs(Inspection.objects.filter(host=host), why)
     close_what_was_cancelled()
     for other in {study.host_id for study in there} - {host.pk}:
         advance_host(other)
