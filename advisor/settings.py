@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +97,6 @@ FOREIGN_CPU_LIMIT_PCT = read_limit("ADVISOR_FOREIGN_CPU_LIMIT_PCT", 10.0)
 FOREIGN_IO_LIMIT_PCT = read_limit("ADVISOR_FOREIGN_IO_LIMIT_PCT", 10.0)
 STALL_LIMIT_PCT = read_limit("ADVISOR_STALL_LIMIT_PCT", 2.0)
 SWAP_LIMIT_MB_S = read_limit("ADVISOR_SWAP_LIMIT_MB_S", 1.0)
-# What the web server may use of one processor while a run is measured beside it, before the API
-# refuses programs; 0 switches that off.
-API_CPU_LIMIT_PCT = read_limit("ADVISOR_API_CPU_LIMIT_PCT", 3.0)
 # A server of this host that a load host drives: the address and port on which it is offered
 # (port 0: any that is free), and whether the driver must use TLS.
 LOAD_ADDRESS = read_address("ADVISOR_LOAD_ADDRESS")
@@ -127,6 +125,7 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "django_htmx",
     "ninja",
+    "axes",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -137,17 +136,17 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "advisor.processes.versions.VersionGuard",
-    "advisor.access.cpu_budget.CpuBudgetMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "advisor.access.log_in_first.LogInFirst",
+    "advisor.access.middleware.LogInFirst",
     "advisor.access.middleware.AccessMiddleware",
     # It reads forms: after those that refuse a request without reading it.
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "advisor.urls"
 WSGI_APPLICATION = "advisor.wsgi.application"
@@ -222,7 +221,22 @@ PASSWORD_HASHERS = [
 # A study's form with its largest number of largest my.cnf files pasted into it.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
-SESSION_ENGINE = "advisor.access.sessions"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+# Wrong passwords count for one account from one address: strangers lock nobody out.
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=5)
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_DISABLE_ACCESS_LOG = True
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False  # else each command says that it has begun
+AXES_CLIENT_IP_CALLABLE = "advisor.access.proxies.network_of"
+AXES_LOCKOUT_TEMPLATE = "429.html"
+
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
@@ -334,9 +348,7 @@ CELERY_TASK_PUBLISH_RETRY = False
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"sparingly": {"()": "advisor.access.log_sparingly.LogSparingly"}},
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "loggers": {"django.request": {"filters": ["sparingly"]}},
     "root": {"handlers": ["console"], "level": read_log_level("ADVISOR_LOG_LEVEL", "INFO")},
 }

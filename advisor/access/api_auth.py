@@ -12,7 +12,6 @@ from advisor.access.callers import Refused, caller_of, check
 from advisor.access.models import ApiToken
 from advisor.access.passwords import MUST_CHANGE
 from advisor.access.rules import rule_for
-from advisor.access.sizes import check_size
 from advisor.access.tokens import token_for
 
 
@@ -20,7 +19,7 @@ class TokenAuth(HttpBearer):
     """Accept `Authorization: Bearer <token>`."""
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
-        """Raises AuthorizationError, InvalidToken, RequestDataTooBig."""
+        """Raises AuthorizationError, InvalidToken."""
         found = token_for(request.headers["Authorization"])
         if found is not None:
             request.user = found.user
@@ -34,7 +33,7 @@ class SessionAuth(NinjaSessionAuth):
     """Accept the session of a browser, with its CSRF token."""
 
     def __call__(self, request: HttpRequest) -> AbstractBaseUser | None:
-        """Raises AuthorizationError, RequestDataTooBig."""
+        """Raises AuthorizationError."""
         if not request.user.is_authenticated:
             return None
         if MUST_CHANGE in request.session:
@@ -48,7 +47,7 @@ class SessionAuth(NinjaSessionAuth):
 def check_access(request: HttpRequest) -> None:
     """Hold the request against the rule of its address and method.
 
-    Raises AuthorizationError, RequestDataTooBig.
+    Raises AuthorizationError.
     """
     match = request.resolver_match
     rule = rule_for(match.view_name, request.method or "") if match else None
@@ -58,4 +57,3 @@ def check_access(request: HttpRequest) -> None:
         check(caller_of(request), rule, match.kwargs)
     except Refused as refused:
         raise AuthorizationError(message=str(refused)) from refused
-    check_size(request, rule)

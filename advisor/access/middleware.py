@@ -5,23 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.core.exceptions import RequestDataTooBig
 from django.http import (
     HttpRequest,
     HttpResponse,
     HttpResponseNotAllowed,
+    HttpResponseRedirect,
     JsonResponse,
-    UnreadablePostError,
 )
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
 from advisor.access.callers import Refused, caller_of, check
 from advisor.access.passwords import MUST_CHANGE
 from advisor.access.rules import Rules, is_api_operation, rule_for, rules_of
-from advisor.access.sizes import check_size
 from advisor.responses import error_body
 
-# What an account can do before it has a password of its own.
+#: What an account can do before it has a password of its own.
 WITH_ANY_PASSWORD = ("account-password", "login", "logout")
+
+
+class LogInFirst(LoginRequiredMiddleware):
+    """Sends whoever is not logged in to the log-in page.
+
+    The log-in leads back to the address, unless a browser cannot read that: a button has none.
+    """
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, arguments: Any) -> Any:
+        """Leave the API's operations to their own checks."""
+        match = request.resolver_match
+        if match is not None and is_api_operation(match.view_name):
+            return None
+        return super().process_view(request, view, args, arguments)
+
+    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponseRedirect:
+        match = request.resolver_match
+        if match is not None and "GET" not in rules_of(match.view_name):
+            return HttpResponseRedirect(reverse("login"))
+        return super().handle_no_permission(request, view_func)
 
 
 class AccessMiddleware:
@@ -35,18 +58,12 @@ class AccessMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        answer = self._get_response(request)
-        is_cut = getattr(request.META["wsgi.input"], "was_too_slow", False)
-        # Whatever the view made of half a body.
-        return _too_slow() if is_cut and answer.status_code != 408 else answer
-
-    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Also where the client went away: nothing is wrong with the program."""
-        return _too_slow() if isinstance(error, UnreadablePostError) else None
+        return self._get_response(request)
 
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, arguments: dict[str, Any]
     ) -> HttpResponse | None:
+        _check_size(request)
         match = request.resolver_match
         if match is None or hasattr(view, "cls"):
             return None
@@ -62,7 +79,6 @@ class AccessMiddleware:
         except Refused as refused:
             # Not Django's own view for this: it looks for a CSRF token, which reads the form.
             return render(request, "403.html", {"exception": refused}, status=403)
-        check_size(request, rule)
         return None
 
 
@@ -74,6 +90,11 @@ def _check_method(request: HttpRequest, rules: Rules) -> HttpResponse | None:
     return JsonResponse(body, status=405, headers={"Allow": ", ".join(rules)})
 
 
-def _too_slow() -> HttpResponse:
-    text = "The request took too long to arrive."
-    return HttpResponse(text, status=408, content_type="text/plain; charset=utf-8")
+def _check_size(request: HttpRequest) -> None:
+    """Refuse a large body by its head: Django's own limit leaves files out.
+
+    Raises RequestDataTooBig.
+    """
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if length.isdecimal() and int(length) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+        raise RequestDataTooBig("the body is too large")

@@ -11,13 +11,12 @@ from rest_framework.request import Request
 from advisor.access.callers import Refused, caller_of, check
 from advisor.access.passwords import MUST_CHANGE
 from advisor.access.rules import rule_for
-from advisor.access.sizes import check_size
 
 
 class RolePermission(BasePermission):
     """DEFAULT_PERMISSION_CLASSES. Called before the body is read.
 
-    Raises PermissionDenied with the reason, MethodNotAllowed, RequestDataTooBig.
+    Raises PermissionDenied with the reason, MethodNotAllowed.
     """
 
     def has_permission(self, request: Request, view: Any) -> bool:
@@ -33,5 +32,4 @@ class RolePermission(BasePermission):
             check(caller_of(request), rule, view.kwargs)
         except Refused as refused:
             raise PermissionDenied(str(refused)) from refused
-        check_size(request._request, rule)
         return True

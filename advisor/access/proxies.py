@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-
-from advisor.access.addresses import parse
 
 FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST")
 # Of other servers and programs: read by nothing here, and not left for a library to find.
@@ -19,6 +19,9 @@ OTHERS = (
     "HTTP_X_FORWARDED_PROTOCOL",
     "HTTP_X_REAL_IP",
 )
+
+IPV6_PREFIX = 64
+_WITH_PORT = re.compile(r"(?:\[(?P<six>[^\]]+)\](?::\d+)?|(?P<four>[\d.]+):\d+)")
 
 
 class ProxyMiddleware:
@@ -58,6 +61,29 @@ def is_listed(text: str) -> bool:
     """Whether the address is of a proxy in ADVISOR_PROXY."""
     address = parse(text)
     return address is not None and any(address in network for network in settings.PROXIES)
+
+
+def network_of(request: HttpRequest) -> str:
+    """Return the address that wrong log-ins are counted for: of IPv6 the network of a /64.
+
+    Whoever has an IPv6 address has all of its network. django-axes calls this.
+    """
+    address = parse(request.META.get("REMOTE_ADDR", ""))
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, IPV6_PREFIX), strict=False).network_address)
+    return str(address or "")
+
+
+def parse(text: str) -> IPv4Address | IPv6Address | None:
+    """The address without its port, an IPv4 address also if IPv6 carries it; None if invalid."""
+    if match := _WITH_PORT.fullmatch(text):
+        text = match["six"] or match["four"]
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
 
 
 def _values(header: Any) -> list[str]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from django.contrib.auth.models import Group, User
 from django.db.models import TextChoices
-
-from benchmarks.ready_query import ANY, ReadyQuery
 
 
 class Role(TextChoices):
@@ -36,15 +33,9 @@ def stored_role(user: Any) -> Role:
     if user.is_superuser:
         return Role.ADMINISTRATOR
     if not hasattr(user, "_role"):
-        names = {name for (name,) in _groups().rows(user.pk)}
+        names = set(user.groups.values_list("name", flat=True))
         user._role = next((role for role in reversed(_ORDER) if role in names), Role.VIEWER)
     return Role(user._role)
-
-
-@cache
-def _groups() -> ReadyQuery:
-    """The names of an account's groups: asked for by each request."""
-    return ReadyQuery.of(Group.objects.filter(user=ANY).order_by().values_list("name"))
 
 
 def set_role(user: User, role: Role) -> None:

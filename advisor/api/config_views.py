@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.access.limits import CONFIG_CHECKS
 from advisor.api.errors import refusals
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.config_comparisons import DiffSerializer, ProposalSerializer
@@ -31,9 +29,7 @@ from tuning.studies.proposing import proposals_here
 
 
 def _checked(request: Request, values: dict[str, Any], text: str) -> CheckedText:
-    """Raises ApiError; Throttled for an account that checks very often."""
-    if wait := CONFIG_CHECKS.take(f"{request.user.pk}"):
-        raise Throttled(wait)
+    """Raises ApiError."""
     with refusals({"server": "target"}):
         return check_text(
             text.encode(),

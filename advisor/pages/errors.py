@@ -15,9 +15,13 @@ from advisor.responses import error_body, too_large
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """A request that Django itself refuses, outside of a view."""
+    is_large = isinstance(exception, RequestDataTooBig)
     if request.path.startswith("/api/"):
-        return JsonResponse(error_body("bad_request", "The request is invalid."), status=400)
-    reason = too_large() if isinstance(exception, RequestDataTooBig) else ""
+        body = error_body("bad_request", "The request is invalid.")
+        if is_large:
+            body = error_body("request_too_large", too_large())
+        return JsonResponse(body, status=400)
+    reason = too_large() if is_large else ""
     return HttpResponse(render_to_string("400.html", {"reason": reason}), status=400)
 
 

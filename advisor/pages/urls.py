@@ -6,7 +6,6 @@ from django.urls import path
 from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.pages.account import views as account
 from advisor.pages.account import webhooks
-from advisor.pages.account.login import LoginView
 from advisor.pages.check import views as check
 from advisor.pages.compare import views as compare
 from advisor.pages.comparison import views as comparison
@@ -113,6 +112,12 @@ urlpatterns = [
     path("account/password/", account.PasswordChangeView.as_view(), name="account-password"),
     path("account/webhooks/", webhooks.webhooks, name="account-webhooks"),
     path("account/webhooks/<id:pk>/", webhooks.change, name="webhook-change"),
-    path("login/", LoginView.as_view(), name="login"),
+    path(
+        "login/",
+        auth.LoginView.as_view(
+            template_name="account/login.html", redirect_authenticated_user=True
+        ),
+        name="login",
+    ),
     path("logout/", auth.LogoutView.as_view(), name="logout"),
 ]

@@ -15,7 +15,6 @@ from django.core.cache import cache
 from filelock import FileLock
 
 from advisor import shared_results
-from advisor.access import limits
 from advisor.charts.figure import Figure
 from advisor.tests import postgres
 from advisor.tests.drawn import drawn
@@ -34,8 +33,6 @@ def quick_requests() -> Iterator[None]:
         hasher = "django.contrib.auth.hashers.MD5PasswordHasher"
         patch.setattr(settings, "PASSWORD_HASHERS", [hasher])
         patch.setattr(settings, "WHITENOISE_AUTOREFRESH", True, raising=False)
-        # Tests take all they can get of the processor.
-        patch.setattr(settings, "API_CPU_LIMIT_PCT", 0.0)
         reset_hashers(setting="PASSWORD_HASHERS")
         yield
     reset_hashers(setting="PASSWORD_HASHERS")
@@ -43,8 +40,6 @@ def quick_requests() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def nothing_kept(quick_requests: None) -> None:
-    for limit in limits.ALL:
-        limit.clear()
     cache.clear()  # where requests to the API are counted
     shared_results.forget()
 

@@ -18,7 +18,6 @@ from django.core.cache import cache
 from django.core.wsgi import get_wsgi_application
 from pytest_django import Settings
 
-from advisor.access import limits
 from advisor.access.models import Scope
 from advisor.access.roles import Role
 from advisor.access.tokens import create_token, scope_of
@@ -159,8 +158,6 @@ def statuses(token: str, examples: int) -> dict[str, set[int]]:
 
 
 def status_of(case: Any, headers: dict[str, str] | None) -> int:
-    for limit in limits.ALL:
-        limit.clear()
     cache.clear()
     answer = case.call(headers=headers)
     case.validate_response(answer, headers=headers)

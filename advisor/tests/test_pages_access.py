@@ -165,7 +165,8 @@ def test_a_database_that_cannot_be_used_for_the_moment_is_no_bug(
     client = Client(raise_request_exception=False)
     client.force_login(admin_user)
     # The one fails in a view, the others before any view, with the session.
-    for name in ("advisor.pages.study.views._charts", "advisor.access.sessions.SessionStore.load"):
+    session = "django.contrib.sessions.backends.db.SessionStore.load"
+    for name in ("advisor.pages.study.views._charts", session):
         for cause, status in causes:
 
             def fail(*_: object, cause: Exception = cause) -> None:

@@ -11,9 +11,6 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from advisor.access.limits import CONFIG_CHECKS
-from advisor.access.roles import Role
-from advisor.tests import factories
 from benchmarks.models import Config
 from benchmarks.tests.made_up_host import this_host
 from tuning.models import Study
@@ -34,36 +31,6 @@ def server_here() -> None:
 def post(client: Client, text: str = OLD, **fields: Any) -> tuple[int, str]:
     answer = client.post(ADDRESS, BLANK | {"config_text": text} | fields)
     return answer.status_code, html.unescape(answer.content.decode())
-
-
-@pytest.mark.long
-def test_an_account_checks_so_many_files_a_minute(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On pages and through the API together; others go on."""
-    viewer, operator = (factories.make_user(role, role) for role in (Role.VIEWER, Role.OPERATOR))
-    now = [0.0]
-    monkeypatch.setattr(CONFIG_CHECKS, "_clock", lambda: now[0])
-    monkeypatch.setattr(CONFIG_CHECKS, "_number", 6)
-    client.force_login(viewer)
-    for _ in range(3):
-        assert post(client)[0] == 200
-        body = {"text": OLD, "target": "mysql 8.4"}
-        assert client.post("/api/v1/configs/check/", body, "application/json").status_code == 200
-    answer = client.post(ADDRESS, BLANK | {"config_text": OLD})
-    assert (answer.status_code, answer["Retry-After"]) == (429, "60")
-    assert "Too many checks in a minute" in answer.content.decode()
-    assert OLD in html.unescape(answer.content.decode()), "the text stays in the form"
-    refused = client.post("/api/v1/configs/check/", body, "application/json")
-    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "throttled")
-    now[0] = 60.0
-    assert post(client)[0] == 200
-    client.force_login(operator)
-    form = {"action": "check", "template": "compare", "driver": "auto"}
-    files = {"config_name": ["a", "b", "c"], "config_text": [OLD] * 3}
-    for _ in range(2):
-        assert "Too many checks" not in client.post("/studies/new/", form | files).content.decode()
-    assert "Too many checks" in client.post("/studies/new/", form | files).content.decode()
 
 
 def rows(page: str) -> list[list[str]]:

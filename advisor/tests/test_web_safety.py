@@ -1,4 +1,4 @@
-"""Log-ins are limited, bodies have a size and a time, and proxies are believed if listed."""
+"""Log-ins are limited, bodies have a size, and proxies are believed if listed."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ import pytest
 from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.test import Client, override_settings
+from django.test import Client, RequestFactory, override_settings
 from django.urls import reverse
 from pytest_django import Settings
 
-from advisor.access.addresses import network_of
-from advisor.access.limits import MAX_KEYS, Limit
+from advisor.access.proxies import network_of
 from advisor.access.roles import Role
 from advisor.tests import factories
 from advisor.tests.harness import wait_for
@@ -57,98 +56,61 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def tried(client: Client, name: str, password: str, **more: Any) -> int:
     answer = client.post(LOGIN, {"username": name, "password": password}, **more)
-    if answer.status_code == 429:
-        assert int(answer["Retry-After"]) > 0
-        assert "Too many attempts" in answer.content.decode()
     return int(answer.status_code)
 
 
 # --- log-in --------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
 def test_a_burst_of_wrong_log_ins_hashes_hardly_anything(hashed: list[str]) -> None:
     User.objects.create_user("dba", password=RIGHT)
     hashed.clear()
     client = Client()
-    assert [tried(client, "dba", f"{n}") for n in range(200)] == [200] * 5 + [429] * 195
+    assert [tried(client, "dba", f"{n}") for n in range(20)] == [200] * 4 + [429] * 16
     assert hashed == list("01234")
-    # Other accounts, other addresses: all strangers together have a limit, too.
-    for n in range(50):
-        tried(client, f"user{n}", "wrong", REMOTE_ADDR=f"10.1.0.{n}")
-    assert len(hashed) == 15
 
 
-def test_strangers_cannot_lock_out_a_browser_that_has_logged_in_before() -> None:
+def test_strangers_lock_nobody_out() -> None:
     User.objects.create_user("dba", password=RIGHT)
-    known, stranger = Client(), Client()
-    assert tried(known, "dba", RIGHT, REMOTE_ADDR="10.0.0.1") == 302
-    known.post(reverse("logout"))
     for n in range(30):
-        tried(stranger, "dba", "wrong", REMOTE_ADDR=f"10.1.0.{n}")
-    assert tried(Client(), "dba", RIGHT, REMOTE_ADDR="10.0.0.2") == 429
-    assert tried(known, "dba", RIGHT, REMOTE_ADDR="10.0.0.1") == 302
-    # A limit holds for it as well.
-    known.post(reverse("logout"))
-    statuses = [tried(known, "dba", "wrong") for _ in range(6)]
-    assert statuses == [200] * 5 + [429]
-
-
-def test_right_passwords_are_not_hashed_without_limit_either(hashed: list[str]) -> None:
-    User.objects.create_user("dba", password=RIGHT)
-    hashed.clear()
-    client = Client()
-    found = []
-    for _ in range(30):
-        found.append(tried(client, "dba", RIGHT))
-        client.post(reverse("logout"))
-    assert found == [302] * 16 + [429] * 14
-    assert len(hashed) == 16
+        tried(Client(), "dba", "wrong", REMOTE_ADDR=f"10.1.0.{n % 3}")
+    assert tried(Client(), "dba", RIGHT, REMOTE_ADDR="10.1.0.1") == 429
+    assert tried(Client(), "dba", RIGHT, REMOTE_ADDR="10.0.0.2") == 302
 
 
 def test_other_spellings_of_a_name_count_as_the_same_account(hashed: list[str]) -> None:
     """The form strips names and normalizes them."""
-    names = ["dba", " dba", "dba  ", "\uff44ba", "d\uff42a", "db\uff41", "\tdba", "DBA"]
-    for n, name in enumerate(names):
-        tried(Client(), name, "wrong", REMOTE_ADDR=f"10.1.0.{n}")
+    for name in ["dba", " dba", "dba  ", "\uff44ba", "d\uff42a", "db\uff41", "\tdba"]:
+        tried(Client(), name, "wrong")
     assert len(hashed) == 5
 
 
 def test_a_right_password_ends_the_count_of_wrong_ones() -> None:
     User.objects.create_user("dba", password=RIGHT)
-    client = Client()
     for _ in range(2):
+        client = Client()
         assert [tried(client, "dba", "wrong") for _ in range(4)] == [200] * 4
         assert tried(client, "dba", RIGHT) == 302
-        client = Client()
 
 
-def test_changing_a_password_is_limited_as_well(client: Client, hashed: list[str]) -> None:
-    client.force_login(factories.make_user("dba", Role.VIEWER))
-    fields = {"old_password": "x", "new_password1": RIGHT, "new_password2": RIGHT}
-    found = [client.post(reverse("account-password"), fields).status_code for _ in range(7)]
-    assert found == [200] * 5 + [429] * 2
+@pytest.mark.parametrize(
+    ("peer", "counted"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("2001:db8::ffff", "2001:db8::"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),  # a socket for both protocols sees IPv4 like this
+        ("[2001:db8::1]:443", "2001:db8::"),
+        ("no address", ""),
+    ],
+)
+def test_log_ins_are_counted_by_network(rf: RequestFactory, peer: str, counted: str) -> None:
+    assert network_of(rf.post(LOGIN, REMOTE_ADDR=peer)) == counted
 
 
-def test_a_limit_counts_by_key_within_its_time_and_forgets_old_keys() -> None:
-    now = [0.0]
-    limit = Limit(2, 60, clock=lambda: now[0])
-    for now[0] in (0.0, 10.0):
-        assert limit.wait("a") == 0
-        limit.note("a")
-    assert (limit.wait("a"), limit.wait("b")) == (50, 0)
-    now[0] = 60.0
-    assert limit.wait("a") == 0
-    for n in range(MAX_KEYS):
-        limit.note(f"{n}")
-    assert len(limit._tries) == MAX_KEYS
-    one, other = network_of("2001:db8::1"), network_of("2001:db8::ffff")
-    assert one == other != network_of("2001:db8:0:1::1")
-    assert network_of("10.0.0.1") != network_of("10.0.0.2")
-    # A socket for both protocols sees IPv4 like this.
-    assert network_of("::ffff:10.0.0.1") == network_of("10.0.0.1:4711") == "10.0.0.1"
-    assert network_of("[2001:db8::1]:443") == "2001:db8::/64"
-    assert network_of("no address") == "no address"
+def test_the_log_in_leads_back_only_to_what_a_browser_can_read(client: Client) -> None:
+    pause = reverse("study-pause", args=[1])
+    assert client.post(pause)["Location"] == LOGIN
+    assert client.post("/studies/new/")["Location"] == f"{LOGIN}?next=/studies/new/"
 
 
 # --- the API -------------------------------------------------------------------------------------
@@ -174,8 +136,8 @@ def test_a_body_that_is_too_large_is_refused_by_its_head(client: Client) -> None
         readline = read
 
     client.force_login(factories.make_user("dba", Role.OPERATOR))
-    for path, size in (("/studies/new/", 9_000_000), (LOGIN, 20_000), ("/api/v1/studies/", 1e7)):
-        head: dict[str, Any] = {"CONTENT_LENGTH": f"{size:.0f}", "wsgi.input": Untouchable()}
+    for path in ("/studies/new/", LOGIN, "/api/v1/studies/"):
+        head: dict[str, Any] = {"CONTENT_LENGTH": "9000000", "wsgi.input": Untouchable()}
         kind = "application/json" if "api" in path else "multipart/form-data; boundary=x"
         answer = client.generic("POST", path, CONTENT_TYPE=kind, **head)
         assert answer.status_code == 400, path

@@ -14,12 +14,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from advisor.access.forms import TokenForm
-from advisor.access.limits import PASSWORD_CHANGES
 from advisor.access.models import ApiToken
 from advisor.access.passwords import MUST_CHANGE
 from advisor.access.roles import role_of
 from advisor.access.tokens import TokenRefused, create_token
-from advisor.pages.account.login import too_many
 
 
 @never_cache
@@ -65,11 +63,6 @@ def _created(form: TokenForm, user: User) -> str | None:
 class PasswordChangeView(auth.PasswordChangeView):
     template_name = "account/password.html"
     success_url = reverse_lazy("account-token")
-
-    def post(self, request: HttpRequest, *args: Any, **values: Any) -> HttpResponse:
-        if wait := PASSWORD_CHANGES.take(f"{request.user.pk}"):
-            return too_many(wait)
-        return super().post(request, *args, **values)
 
     def form_valid(self, form: Any) -> HttpResponse:
         self.request.session.pop(MUST_CHANGE, None)

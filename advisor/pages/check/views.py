@@ -8,14 +8,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from advisor.access.limits import CONFIG_CHECKS
-from advisor.pages.account.typed import take
 from advisor.pages.check.forms import CheckForm
 from advisor.pages.configs.report import check_view
 from advisor.pages.configs.texts import (
     ConfigText,
     pasted_configs,
-    too_many_checks,
     uploaded_configs,
 )
 from advisor.responses import download
@@ -36,11 +33,7 @@ NOT_ACCEPTED = "You must accept this to get the file."
 def check_config(request: HttpRequest) -> HttpResponse:
     """The empty form; on POST the result, or the resulting my.cnf as a file."""
     if request.method == "GET":
-        typed = take(request)
-        if typed is None:
-            return _page(request, CheckForm())
-        texts, _ = pasted_configs([NAME], [typed.get("config_text", "")])
-        return _page(request, CheckForm(initial=typed.dict()), texts[0] if texts else None)
+        return _page(request, CheckForm())
     action = request.POST.get("action", "")
     posted = request.POST.copy()
     if action == TRANSLATED:
@@ -49,10 +42,6 @@ def check_config(request: HttpRequest) -> HttpResponse:
     config, errors = _given(request)
     if not form.is_valid() or errors or config is None:
         return _page(request, form, config, errors, status=400)
-    if wait := CONFIG_CHECKS.take(f"{request.user.pk}"):
-        answer = _page(request, form, config, [too_many_checks(wait)], status=429)
-        answer["Retry-After"] = f"{wait}"
-        return answer
     try:
         checked = _check(form, config)
     except (TuningError, BenchmarkError) as error:

@@ -14,10 +14,6 @@ from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 TOO_LARGE = f"larger than {MAX_CONFIG_BYTES // 1024} KiB; this is not a my.cnf."
 
 
-def too_many_checks(wait_s: int) -> str:
-    return f"Too many checks in a minute: nothing was checked. Try again in {wait_s} s."
-
-
 @dataclass(frozen=True)
 class ConfigText:
     """A my.cnf as given; it is shown again, so that errors can be corrected in the form."""

@@ -15,14 +15,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from advisor.access.callers import caller_of
-from advisor.access.limits import CONFIG_CHECKS
 from advisor.ids import read_id
-from advisor.pages.account.typed import take
 from advisor.pages.configs.report import CheckView, check_view
 from advisor.pages.configs.texts import (
     ConfigText,
     pasted_configs,
-    too_many_checks,
     uploaded_configs,
 )
 from advisor.pages.fleet.typed_paths import FIELDS, PathAnswer, answers_about
@@ -102,8 +99,6 @@ def study_new(request: HttpRequest) -> HttpResponse:
     """The empty form; on POST the new study's page, or the form with its errors."""
     templates = [load_template(name) for name in template_names()]
     if request.method == "GET":
-        if (typed := take(request)) is not None:
-            return _filled_in(request, templates, typed)
         return _empty_page(request, templates)
     action = request.POST.get("action", "")
     hosts = chosen_hosts(request.POST)
@@ -138,17 +133,6 @@ def study_new(request: HttpRequest) -> HttpResponse:
     # htmx takes the result out of the page, and ignores a response with an error status.
     is_fine = answer.only_checked and (form.is_valid() or request.htmx)  # type: ignore[attr-defined]
     return _page(request, form, answer, status=200 if is_fine else 400)
-
-
-def _filled_in(
-    request: HttpRequest, templates: list[StudyTemplate], typed: QueryDict
-) -> HttpResponse:
-    """The form as it was typed before the session ended; nothing is started."""
-    form = NewStudyForm(typed, templates=templates, hosts=chosen_hosts(typed))
-    answer = _Answer()
-    _read_configs(request, typed, answer)
-    _look_ahead(form, answer)
-    return _page(request, form, answer, asked=typed)
 
 
 def _typed(request: HttpRequest, form: NewStudyForm) -> dict[str, list[PathAnswer]]:
@@ -303,10 +287,6 @@ def _read_configs(request: HttpRequest, posted: QueryDict, answer: _Answer) -> N
         answer.config_errors.append(f"A study can have at most {MAX_CONFIGS} configs.")
     elif answer.only_checked and not answer.configs:
         answer.config_errors.append("Nothing to check: choose a file or paste a my.cnf first.")
-    elif answer.only_checked and (
-        wait := CONFIG_CHECKS.take(f"{request.user.pk}", len(answer.configs))
-    ):
-        answer.config_errors.append(too_many_checks(wait))
 
 
 def _check(form: NewStudyForm, template: StudyTemplate, answer: _Answer) -> None:

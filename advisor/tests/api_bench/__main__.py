@@ -32,7 +32,7 @@ from advisor.tests.api_bench.asking import at
 from advisor.tests.api_bench.reads import Load, alone, bursts, load
 from advisor.tests.api_bench.report import Promises, say
 from advisor.tests.api_bench.scene import Scene, fill, settle_in, web_server
-from advisor.tests.api_bench.writes import beside_a_run, create, waiting
+from advisor.tests.api_bench.writes import create, waiting
 from benchmarks.servers.startup import free_port
 
 MAX_READ_MS: Final = 100.0
@@ -71,7 +71,6 @@ def _measure(scene: Scene, options: argparse.Namespace) -> Promises:
     bursts(scene, clients).show(f"{clients} clients at the same moment, five times (no promise)")
     load(scene, clients, 0, seconds / 2).show(f"{clients} clients without a pause (no promise)")
 
-    beside_a_run(scene, options.creators, options.beside_s, promises)
     create(scene, options.creations, options.creators, promises)
     return promises
 

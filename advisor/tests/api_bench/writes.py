@@ -10,13 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from advisor.tests.api_bench.asking import ask, at
-from advisor.tests.api_bench.reads import KINDS, Load, load, path_of
+from advisor.tests.api_bench.reads import Load, load
 from advisor.tests.api_bench.report import Promises, say
 from advisor.tests.api_bench.scene import Scene
 
-_RETRY_S: Final = 10.0
-# Of the budget: refusing costs a little as well, and so does what it does by itself.
-_TOLERATED: Final = 1.5
 _REPEATED: Final = 10
 
 
@@ -44,50 +41,6 @@ def waiting(
         kept=good == still == waiters,
     )
     return seen
-
-
-def beside_a_run(scene: Scene, clients: int, seconds: float, promises: Promises) -> None:
-    """What the web server takes while a run is measured on its host, by a row."""
-    from django.conf import settings
-
-    from advisor.tests import factories
-    from benchmarks.models import Run, RunState
-    from tuning.models import Study, StudyState
-
-    study = factories.make_study(state=StudyState.RUNNING)
-    run = Run.objects.filter(slot__study=study)[:1].get()
-    Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
-    statuses: list[int] = []
-    begin = time.monotonic()
-
-    def client(number: int) -> None:
-        while time.monotonic() - begin < seconds:
-            kind = KINDS[len(statuses) % len(KINDS)]
-            path = path_of(kind, 1 + len(statuses) % scene.studies)
-            answer = ask(scene.port, scene.tokens[number % len(scene.tokens)], path)
-            statuses.append(answer.status)
-            if answer.status == 429:
-                time.sleep(_RETRY_S)
-
-    threads = [threading.Thread(target=client, args=(one,)) for one in range(clients)]
-    for thread in threads:
-        thread.start()
-    # What may be used at once is used up by then.
-    time.sleep(seconds / 2)
-    before, middle = scene.cpu_s(), time.monotonic()
-    time.sleep(seconds / 2 - 1)
-    share = (scene.cpu_s() - before) / (time.monotonic() - middle) * 100
-    for thread in threads:
-        thread.join()
-    Run.objects.filter(pk=run.pk).update(state=RunState.CANCELLED)
-    Study.objects.filter(pk=study.pk).update(state=StudyState.CANCELLED)
-    budget = settings.API_CPU_LIMIT_PCT
-    promises.note(
-        f"{clients} clients without a pause while a run is measured: {statuses.count(200)} "
-        f"answers, {statuses.count(429)} refusals in {seconds:.0f} s; in the second half the web "
-        f"server takes {share:.1f} % of one processor, budget {budget:g} %",
-        kept=share <= budget * _TOLERATED and set(statuses) <= {200, 429},
-    )
 
 
 def create(scene: Scene, creations: int, clients: int, promises: Promises) -> None:
