@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tuning.statistics.analysis import analyse
 from tuning.statistics.tests.helpers import ok
 from tuning.statistics.verdict import VerdictKind, conclude
-from tuning.tests.simulation.__main__ import BEGIN, written
-from tuning.tests.simulation.__main__ import STUDIES as STUDIES_OF_THE_COMMAND
-from tuning.tests.simulation.criteria import CANDIDATES, Table
+from tuning.tests.simulation.criteria import CANDIDATES
 from tuning.tests.simulation.gates import LOSS, USUAL, ends
 from tuning.tests.simulation.methods import CHOSEN
-from tuning.tests.simulation.noise import RECORDED, Scenario, residuals, scenarios
+from tuning.tests.simulation.noise import RECORDED, Scenario, scenarios
 from tuning.tests.simulation.simulate import (
-    best_of_means,
     coverage,
     draw,
-    fixed_threshold,
-    outcome,
     race,
     winners,
 )
-from tuning.tests.tables import END, with_tables
 
 pytestmark = pytest.mark.long
 
@@ -79,29 +71,6 @@ def test_a_gate_errs_as_seldom_as_it_says_however_often_it_looks(name: str) -> N
         assert worse.pairs <= 17
 
 
-def test_what_peers_do_names_winners_where_there_are_none() -> None:
-    y = draw(BY_NAME["5 %"], STUDIES, SAME, 10)
-    assert outcome(best_of_means(y), SAME).wrong > 0.8
-    assert outcome(fixed_threshold(y), SAME).wrong > 0.4
-
-
-def test_outcomes_of_known_picks() -> None:
-    found = outcome(np.array([0, 1, 2, 2]), [0.25, -0.5])
-    assert (found.wrong, found.harm) == (0.5, 0.5)
-    assert found.regret == pytest.approx((0.25 + 0 + 0.75 + 0.75) / 4 / 1.25)
-
-
-def test_methods_that_do_not_hold_are_seen_not_to() -> None:
-    found = coverage(draw(BY_NAME["5 %"], STUDIES, SAME, 3), SAME)
-    assert found["bootstrap"].share < 0.90
-
-
-def test_recorded_runs_are_there_and_noisy() -> None:
-    assert len(residuals()) >= 15
-    assert 0.01 < residuals().std() < 1
-    assert residuals().mean() == pytest.approx(0, abs=1e-9)
-
-
 def test_the_recorded_study_of_six_names_for_one_config_shows_no_difference() -> None:
     runs = json.loads(RECORDED.read_text())["studies"][1]["runs"]
     found = analyse(
@@ -110,32 +79,3 @@ def test_the_recorded_study_of_six_names_for_one_config_shows_no_difference() ->
     assert len(found.standings) == 6
     assert {standing.rank for standing in found.standings} == {1}
     assert conclude(found).kind is VerdictKind.NO_DIFFERENCE
-
-
-def test_a_missed_promise_is_reported() -> None:
-    table = Table("Title", "Note.", ["a", "b"], [["1", "2"]])
-    table.check(True, "kept")
-    table.check(False, "not kept")
-    assert table.missed == ["not kept"]
-    shown = written(table)
-    assert shown == "**Title.** Note.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n"
-    page = with_tables(f"before\n{BEGIN}\nold\n{END}\nafter\n", BEGIN, [shown])
-    assert page == f"before\n{BEGIN}\n\n{shown}\n{END}\nafter\n"
-    with pytest.raises(ValueError, match="no place for the tables"):
-        with_tables("a page", BEGIN, [shown])
-
-
-def test_the_document_has_the_figures_of_every_promise() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "statistics.md").read_text()
-    figures = page.partition(BEGIN)[2].partition(END)[0]
-    for title in (
-        "False winners",
-        "Power",
-        "Intervals",
-        "Racing",
-        "Confirmation",
-        "Peers",
-        "Gate",
-    ):
-        assert f"**{title}.**" in figures
-    assert f"{STUDIES_OF_THE_COMMAND} simulated studies per line." in figures
