@@ -22,13 +22,10 @@ from advisor.terminal import follow as terminal
 from advisor.terminal.follow import Leaves
 from advisor.tests import factories
 from advisor.tests.test_pages_studies import running_study
-from benchmarks.inventory.stored import inventory_of, store_inventory
 from benchmarks.models import Host, Run, RunState
-from benchmarks.tests.made_up_host import made_up_host
 from tuning.models import Study, StudyState
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
-from tuning.studies.request import StudyRequest
 
 pytestmark = pytest.mark.django_db
 
@@ -347,30 +344,6 @@ def test_serve_shows_what_this_host_works_on(
         serve._serve(Console(file=shown, width=200), Processes())  # type: ignore[arg-type]
     assert followed == [first.pk, second.pk, first.pk, second.pk, first.pk]
     assert shown.getvalue().count("ended without a ranking") == 1
-
-
-def test_serve_starts_the_first_study_when_the_worker_has_said_what_the_host_has(
-    monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
-    """A new worker reports first and looks at its host then."""
-    host = Host.objects.create(name="new-host")
-    settings.HOST_NAME = host.name
-
-    class Requested(Exception):
-        pass
-
-    class Processes:
-        def check(self) -> None:
-            store_inventory(host, made_up_host(name=host.name))
-
-    def create_study(request: StudyRequest) -> Study:
-        inventory_of(Host.objects.get(name=request.host))
-        raise Requested
-
-    monkeypatch.setattr(serve, "create_study", create_study)
-    monkeypatch.setattr(serve, "WATCH_SECONDS", 0.0)
-    with pytest.raises(Requested):
-        serve._serve(Console(file=StringIO()), Processes())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

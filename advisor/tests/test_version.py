@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from django.core.checks import Tags
-from django.core.management import call_command, get_commands, load_command_class
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from packaging.version import Version
@@ -55,15 +54,6 @@ def test_the_commands_own_help_and_errors_are_shown(
     shown = capsys.readouterr()
     assert "Print the version" in shown.out
     assert "unrecognized arguments: --unknown" in shown.err
-
-
-def test_no_command_imports_the_pages_to_check_their_addresses() -> None:
-    ours = [name for name, app in get_commands().items() if app == "advisor"]
-    assert {"advise", "migrate", "serve", "worker"} <= set(ours)
-    for name in ours:
-        checks = load_command_class("advisor", name).requires_system_checks
-        assert checks != "__all__", name
-        assert Tags.urls not in checks, name
 
 
 @pytest.mark.parametrize(("commit", "said"), [("0123456789ab", " 0123456789ab"), ("", "")])

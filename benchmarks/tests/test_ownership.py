@@ -293,13 +293,20 @@ class TestReading:
                 pass
 
     def test_making_files_cold_passes_over_what_is_no_file(
-        self, tmp_path: Path, secret: Path
+        self, tmp_path: Path, secret: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        dropped = []
+        monkeypatch.setattr(
+            os,
+            "posix_fadvise",
+            lambda file, *_: dropped.append(os.readlink(f"/proc/self/fd/{file}")),
+        )
         (tmp_path / "data/inner").mkdir(parents=True)
         pipe(tmp_path / "data/inner/pipe", secret)  # to open it would wait for a writer
         link(tmp_path / "data/link", Path("/"))
         (tmp_path / "data/inner/file").write_bytes(b"x")
         forget_cached(tmp_path / "data")
+        assert dropped == [str(tmp_path / "data/inner/file")]
 
 
 @pytest.mark.parametrize("plant", PLANTS)

@@ -218,18 +218,6 @@ def test_every_default_is_d0_except_where_the_server_itself_gives_less() -> None
         ("innodb_undo_tablespaces", ["mysql 8.4.13", "mariadb 10.11.7"], ["mysql 9.7.4"]),
         ("innodb_redo_log_capacity", ["mysql 8.0.46"], ["mysql 8.0.19", "mariadb 11.8.9"]),
         ("innodb_doublewrite_files", ["percona 8.0.36"], ["mysql 8.0.19", "mysql 5.7.42"]),
-        ("query_cache_size", ["mysql 5.7.42", "mariadb 11.8.9"], ["mysql 8.0.19"]),
-        ("innodb_change_buffer_max_size", ["mariadb 10.11.19"], ["mariadb 11.8.9"]),
-        ("innodb_buffer_pool_instances", ["percona 8.4.5"], ["mariadb 10.6.7"]),
-        ("innodb_buffer_pool_size_max", ["mariadb 10.11.19"], ["mariadb 10.11.7"]),
-        ("innodb_log_write_ahead_size", ["mariadb 11.8.9"], ["mariadb 10.11.7"]),
-        ("innodb_data_file_buffering", ["mariadb 11.8.9"], ["mariadb 10.11.19"]),
-        ("innodb_snapshot_isolation", ["mariadb 10.11.19"], ["mariadb 10.11.7"]),
-        ("log_timestamps", ["mysql 9.7.4"], ["mariadb 10.11.19"]),
-        ("innodb_empty_free_list_algorithm", ["percona 8.4.5"], ["mysql 8.4.13"]),
-        ("innodb_track_changed_pages", ["percona 5.7.44"], ["percona 8.0.36", "percona 8.4.5"]),
-        ("thread_pool_size", ["percona 8.0.36", "mariadb 10.6.7"], ["mysql 9.7.4"]),
-        ("binlog_commit_wait_usec", ["mariadb 10.6.7"], ["mysql 8.0.46"]),
     ],
 )
 def test_which_server_has_a_variable(name: str, has_it: list[str], lacks_it: list[str]) -> None:
@@ -243,34 +231,10 @@ def test_which_server_has_a_variable(name: str, has_it: list[str], lacks_it: lis
         ("innodb_io_capacity", "mysql 8.4.13", "10000"),
         ("innodb_io_capacity", "mariadb 11.8.9", "200"),
         ("innodb_change_buffering", "mysql 8.4.13", "none"),
-        ("innodb_change_buffering", "mysql 9.7.4", "all"),
-        ("innodb_change_buffer_max_size", "mysql 9.7.4", "5"),
-        ("innodb_adaptive_hash_index", "mysql 8.0.46", "ON"),
-        ("innodb_adaptive_hash_index", "mysql 8.4.13", "OFF"),
-        ("innodb_log_buffer_size", "mysql 8.4.13", "67108864"),
-        ("innodb_redo_log_capacity", "mysql 9.7.4", "104857600"),
-        ("innodb_flush_method", "mariadb 10.11.19", "O_DIRECT"),
-        ("innodb_flush_method", "mysql 5.7.42", "fsync"),
-        ("innodb_checksum_algorithm", "mariadb 10.11.19", "full_crc32"),
-        ("innodb_purge_batch_size", "mariadb 10.11.7", "1000"),
-        ("innodb_purge_batch_size", "mariadb 10.11.19", "127"),
-        ("innodb_empty_free_list_algorithm", "percona 5.7.44", "backoff"),
-        ("innodb_empty_free_list_algorithm", "percona 8.0.36", "legacy"),
-        ("back_log", "mysql 9.7.4", "10000"),
-        ("gtid_mode", "mysql 8.4.13", "OFF"),
-        ("gtid_mode", "mysql 9.7.4", "ON"),
-        ("sync_binlog", "mariadb 11.8.9", "0"),
-        ("explicit_defaults_for_timestamp", "mariadb 10.6.7", "OFF"),
-        ("innodb_max_dirty_pages_pct", "mysql 5.7.42", "75"),
     ],
 )
 def test_defaults_that_differ_between_servers(name: str, server: str, default: str) -> None:
     assert knob(name).default(TARGETS[server]) == default
-
-
-def test_what_the_server_works_out_is_said_in_words() -> None:
-    assert isinstance(knob("innodb_flush_method").default(TARGETS["mysql 8.4.13"]), Computed)
-    assert isinstance(knob("innodb_io_capacity_max").default(TARGETS["mysql 8.4.13"]), Computed)
 
 
 def test_mariadb_alone_takes_3_for_flush_log_at_trx_commit() -> None:

@@ -16,20 +16,6 @@ from tuning.errors import UnknownTemplate
 from tuning.study_templates.loader import HERE, StudyTemplate, load_template, template_names
 
 
-def test_quick_is_what_the_docs_say() -> None:
-    quick = load_template("quick")
-    assert (quick.name, quick.warehouses, quick.connections) == ("quick", 10, (8,))
-    assert (quick.warmup_s, quick.measure_s, quick.blocks) == (5, 12, 3)
-    assert quick.baseline == "server-default"
-    assert quick.presets == (
-        "server-default",
-        "whitepaper-1",
-        "whitepaper-2",
-        "whitepaper-3",
-        "whitepaper-a",
-    )
-
-
 def test_the_noise_floor_is_one_config_under_six_names() -> None:
     template = load_template("noise-floor")
     assert (template.copies_of_baseline, template.races, template.confirms) == (5, False, True)
