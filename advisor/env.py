@@ -19,7 +19,6 @@ from zoneinfo import ZoneInfo
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from advisor.webhooks.destinations import Destinations, parse_destinations
 from benchmarks.host_names import HOST_NAME
 from benchmarks.storage.reserve import Reserve, parse_reserve
 
@@ -211,12 +210,18 @@ def read_broker(name: str, default: str) -> str:
     return urlunsplit(parts._replace(query=urlencode(verified | dict(parse_qsl(parts.query)))))
 
 
-def read_destinations(name: str) -> Destinations:
-    """Hosts and addresses, separated by commas."""
-    try:
-        return parse_destinations(read_list(name, ""))
-    except ValueError as error:
-        raise _invalid(name, f"{error}") from error
+def read_notify_urls(name: str, key_name: str) -> list[str]:
+    """URLs that are told what has ended; the variable `key_name` has the key that signs."""
+    urls = read_list(name, "")
+    for url in urls:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise _invalid(name, "expected URLs such as https://ci.example.org/hook")
+        if parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+            raise _invalid(name, "expected https: only this machine is notified without TLS")
+    if urls and not read_text(key_name, ""):
+        raise ImproperlyConfigured(f"{name} needs {key_name}: the key that signs what is sent")
+    return urls
 
 
 def private_dir(path: Path) -> Path:

@@ -21,13 +21,13 @@ from advisor.env import (
     read_bind,
     read_broker,
     read_database,
-    read_destinations,
     read_host_name,
     read_limit,
     read_list,
     read_lock,
     read_log_level,
     read_networks,
+    read_notify_urls,
     read_origins,
     read_path,
     read_paths,
@@ -59,8 +59,9 @@ ALLOWED_HOSTS = read_list("ADVISOR_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 # Whom to believe about the scheme, host and address of requests that they forward.
 PROXIES = read_networks("ADVISOR_PROXY")
 CSRF_TRUSTED_ORIGINS = read_origins("ADVISOR_TRUSTED_ORIGINS")
-# The only hosts that are notified of ended studies and gates.
-WEBHOOK_HOSTS = read_destinations("ADVISOR_WEBHOOK_HOSTS")
+# Who is notified of ended studies and gates, and the key that signs the messages.
+NOTIFY_URLS = read_notify_urls("ADVISOR_NOTIFY_URL", "ADVISOR_NOTIFY_KEY")
+NOTIFY_KEY = read_text("ADVISOR_NOTIFY_KEY", "")
 
 # --- measuring -------------------------------------------------------------------------------
 HOST_NAME = read_host_name("ADVISOR_HOST_NAME", socket.gethostname())
@@ -112,7 +113,6 @@ INSTALLED_APPS = [
     "advisor",
     "advisor.access",
     "advisor.api",
-    "advisor.webhooks",
     "tuning",
     "benchmarks",
     "advisor.access.apps.AccountsAdminConfig",

@@ -117,6 +117,9 @@ class Study(JobRow):
     extended_after = models.PositiveIntegerField(
         default=0, help_text="the order of its last slot when it was last concluded and went on"
     )
+    notified_at = models.DateTimeField(
+        null=True, blank=True, help_text="when other programs were told of its end; null: never"
+    )
     concluded_at = models.DateTimeField(
         null=True,
         blank=True,

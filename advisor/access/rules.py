@@ -45,7 +45,6 @@ ADMINISTER = Rule(Role.ADMINISTRATOR)
 OWN_STUDY = Rule(Role.OPERATOR, Owned("tuning.Study", "pk"))
 OWN_GROUP = Rule(Role.OPERATOR, Owned("tuning.StudyGroup", "pk"))
 OWN_PROBE = Rule(Role.OPERATOR, Owned("benchmarks.Probe", "probe"))
-OWN_WEBHOOK = Rule(Role.OPERATOR, Owned("webhooks.Webhook", "pk"))
 
 Rules = Mapping[str, Rule]
 SHOWN: Rules = {"GET": READ}
@@ -103,9 +102,6 @@ PAGES: dict[str, Rules] = {
     # One's own account only.
     "account-token": {"GET": READ, "POST": READ},
     "account-password": {"GET": READ, "POST": READ},
-    # One's own; an administrator has all of them there.
-    "account-webhooks": {"GET": OPERATE, "POST": OPERATE},
-    "webhook-change": {"POST": OWN_WEBHOOK},
 }
 _OWN_STUDY: Rules = {"POST": OWN_STUDY}
 _OWN_GROUP: Rules = {"POST": OWN_GROUP}
@@ -157,10 +153,6 @@ API: dict[str, Rules] = {
     "api-device-detail": {"GET": READ, "PATCH": ADMINISTER},
     "api-probe-list": {"GET": READ, "POST": OPERATE},
     "api-probe-cancel": {"POST": Rule(Role.OPERATOR, Owned("benchmarks.Probe", "pk"))},
-    "api-webhook-list": {"GET": OPERATE, "POST": OPERATE},
-    "api-webhook-detail": {"GET": OWN_WEBHOOK, "PATCH": OWN_WEBHOOK, "DELETE": OWN_WEBHOOK},
-    "api-webhook-test": {"POST": OWN_WEBHOOK},
-    "api-webhook-deliveries": {"GET": OWN_WEBHOOK},
     # Answers 404 by every method.
     "api-unknown": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), ANYBODY),
 }

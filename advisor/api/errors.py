@@ -15,7 +15,6 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from advisor.responses import error_body, too_large
-from advisor.webhooks.hooks import WebhookRefused
 from benchmarks.errors import BenchmarkError
 from tuning.errors import InvalidConfig, TuningError
 
@@ -47,7 +46,7 @@ class ApiError(exceptions.APIException):
 
 
 def refusal(
-    error: TuningError | BenchmarkError | WebhookRefused, names: Mapping[str, str] | None = None
+    error: TuningError | BenchmarkError, names: Mapping[str, str] | None = None
 ) -> ApiError:
     """A refusal of a service as an error of the request (400, or 409: try again later).
 
@@ -88,7 +87,7 @@ def refusals(names: Mapping[str, str]) -> Iterator[None]:
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
     """Django REST framework's EXCEPTION_HANDLER; None leaves a bug to Django (status 500)."""
-    if isinstance(error, TuningError | BenchmarkError | WebhookRefused):
+    if isinstance(error, TuningError | BenchmarkError):
         error = refusal(error)
     if isinstance(error, UnreadablePostError):
         error = ApiError(408, "request_too_slow", "The request took too long to arrive.")

@@ -19,7 +19,6 @@ from advisor.api import (
     run_views,
     template_views,
     views,
-    webhook_views,
 )
 
 
@@ -87,10 +86,6 @@ urlpatterns = [
     _at("configs/<hash:digest>/", listed_views.ConfigView, "api-config"),
     _at("recommendations/", listed_views.RecommendationListView, "api-recommendation-list"),
     _at("published-figures/", listed_views.PublishedView, "api-published"),
-    _at("webhooks/", webhook_views.WebhookListView, "api-webhook-list"),
-    _at("webhooks/<id:pk>/", webhook_views.WebhookDetailView, "api-webhook-detail"),
-    _at("webhooks/<id:pk>/test/", webhook_views.WebhookTestView, "api-webhook-test"),
-    _at("webhooks/<id:pk>/deliveries/", webhook_views.DeliveryListView, "api-webhook-deliveries"),
     _at("version/", listed_views.VersionView, "api-version"),
     _at("schema/", SpectacularAPIView, "api-schema"),
     re_path(r"^(?P<rest>.*)$", views.UnknownAddressView.as_view(), name="api-unknown"),

@@ -5,7 +5,6 @@ from django.urls import path
 
 from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.pages.account import views as account
-from advisor.pages.account import webhooks
 from advisor.pages.check import views as check
 from advisor.pages.compare import views as compare
 from advisor.pages.comparison import views as comparison
@@ -110,8 +109,6 @@ urlpatterns = [
     ),
     path("account/token/", account.token, name="account-token"),
     path("account/password/", account.PasswordChangeView.as_view(), name="account-password"),
-    path("account/webhooks/", webhooks.webhooks, name="account-webhooks"),
-    path("account/webhooks/<id:pk>/", webhooks.change, name="webhook-change"),
     path(
         "login/",
         auth.LoginView.as_view(

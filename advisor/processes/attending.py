@@ -1,7 +1,7 @@
 """What the web process does besides answering, in threads of their own.
 
 It looks after hosts whose worker is gone, and whether the database is of this code's version. It
-also sends what webhooks are to receive: a webhook that does not answer holds up nothing else.
+also tells other programs what has ended: one that does not answer holds up nothing else.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Final
 from django.conf import settings
 from django.db import Error, connections
 
+from advisor.notify import tell_ends
 from advisor.processes import versions
-from advisor.webhooks.sending import send_all
 from tuning.studies.absence import LOOK_SECONDS, AbsenceWatch
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two looks at what has ended and what is to be sent.
+#: Seconds between two looks at what has ended.
 SEND_SECONDS: Final = 5.0
 
 
@@ -33,8 +33,8 @@ def attend() -> None:
         attendant.look()
 
     _begin("attendant", look, LOOK_SECONDS, "hosts without a worker are not looked after")
-    if settings.WEBHOOK_HOSTS:
-        _begin("webhooks", send_all, SEND_SECONDS, "no webhook is sent anything")
+    if settings.NOTIFY_URLS:
+        _begin("notify", tell_ends, SEND_SECONDS, "nobody is notified of what has ended")
 
 
 def _begin(name: str, look: Callable[[], object], pause_s: float, failed: str) -> None:

@@ -18,8 +18,6 @@ from django.test import Client
 from pytest_django import Settings
 
 from advisor.tests import factories
-from advisor.webhooks.destinations import parse_destinations
-from advisor.webhooks.sending import note_ends
 from benchmarks.models import Device, Host, Probe, Run, RunState, Sample
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import (
@@ -68,7 +66,6 @@ class World:
 def make_world(admin: User, settings: Settings) -> World:
     """As it is before the first request."""
     settings.HOST_NAME = "db1"
-    settings.WEBHOOK_HOSTS = parse_destinations(["ci.example.org"])
     hosts = (_host("db1"), _host("db2"))
     device = factories.make_device(host=hosts[0], data_dir="/srv/old")
     probe = factories.probed(device)
@@ -230,17 +227,6 @@ CALLS = (
     Call("undrain_host", lambda world: world.hosts[1].pk),
     Call("retire_host", lambda world: world.hosts[1].pk, {"reason": "sold"}),
     Call("unretire_host", lambda world: world.hosts[1].pk),
-    Call(
-        "create_webhook",
-        body={"url": "https://ci.example.org/hooks/advisor", "events": ["gate.ended"]},
-        keeps="webhook",
-    ),
-    Call("list_webhooks"),
-    Call("get_webhook", _made("webhook")),
-    Call("change_webhook", _made("webhook"), {"active": True}),
-    Call("test_webhook", _made("webhook"), before=lambda world: note_ends()),
-    Call("list_deliveries", _made("webhook")),
-    Call("delete_webhook", _made("webhook")),
 )
 
 

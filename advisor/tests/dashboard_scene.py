@@ -16,7 +16,6 @@ from advisor.tests import factories
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
 from advisor.tests.history_rows import NEW_KERNEL, WEEK, slower, weekly
 from advisor.tests.search_study import searching_study
-from advisor.webhooks.models import Delivery, Event, Webhook
 from benchmarks.datasets.shelf import Shelved
 from benchmarks.inventory.host import Refused
 from benchmarks.models import Device, Host, JobState, Probe, Run, Sample
@@ -75,7 +74,6 @@ def fill(*, in_full: bool = True, with_user: bool = True) -> Scene:
     )
     for slot in running.slots.select_related("run__slot__candidate", "run__workload")[:7]:
         factories.finish(slot.run)
-    _told(raced)
     _recommended(factories.unsafe_study(name="Faster, and less safe"))
     searching_study(17)
     for place in (HDD, SATA, NVME):
@@ -209,20 +207,6 @@ def _gate(name: str, candidate: str, pairs: int, state: StudyState) -> Study:
     return study
 
 
-def _told(study: Study) -> None:
-    """A webhook and messages in each state."""
-    hook = Webhook.objects.create(
-        url="https://ci.example.org/hooks/advisor",
-        events=Event.values,
-        sealed_secret="",
-        site="http://advisor/",
-        created_by=factories.make_user("owner-of-a-webhook", Role.OPERATOR),
-    )
-    for place, state in enumerate(Delivery.State):
-        message = {"message_id": f"msg_{place}", "ended_at": timezone.now(), "state": state}
-        hook.deliveries.create(event="study.ended", study=study, **message)
-
-
 def pages() -> dict[str, str]:
     """Every page with something to show, by a name for its picture."""
     named = {
@@ -238,7 +222,6 @@ def pages() -> dict[str, str]:
             "check": "config-check",
             "account": "account-token",
             "password": "account-password",
-            "webhooks": "account-webhooks",
         }.items()
     }
     first = Study.objects.earliest("pk")

@@ -74,7 +74,7 @@ def _empty() -> list[Shot]:
     """Before anything was measured."""
     names = [
         *("home", "study-list", "study-new", "gate-list", "device-list", "host-list"),
-        *("compare", "device-comparison", "config-check", "account-token", "account-webhooks"),
+        *("compare", "device-comparison", "config-check", "account-token"),
     ]
     return [
         *(Shot(f"empty-{name}", reverse(name)) for name in names),
@@ -128,8 +128,6 @@ def _typed() -> list[Shot]:
         Shot("new-study-filled", f"{new}?question=mine", _own_file),
         Shot("new-study-refused", f"{new}?question=mine", _refused_file),
         Shot("devices-error", reverse("device-list"), _wrong_device),
-        Shot("webhook-new", reverse("account-webhooks"), _new_webhook),
-        Shot("webhook-error", reverse("account-webhooks"), _wrong_webhook),
         Shot("token-new", reverse("account-token"), _new_token),
         Shot("password-error", reverse("account-password"), _wrong_password),
         Shot("compare-differs", _different()),
@@ -235,16 +233,6 @@ def _refused_file(page: Page) -> None:
 def _wrong_device(page: Page) -> None:
     page.get_by_label("Data directory").fill("here")
     _pressed(page, "Add device")
-
-
-def _new_webhook(page: Page) -> None:
-    page.get_by_label("URL").fill("https://ci.example.org/another")
-    _pressed(page, "Create webhook")
-
-
-def _wrong_webhook(page: Page) -> None:
-    page.get_by_label("URL").fill("https://elsewhere.example.org/")
-    _pressed(page, "Create webhook")
 
 
 def _new_token(page: Page) -> None:

@@ -1,4 +1,4 @@
-"""What webhooks are sent to in tests: a server on this host that keeps what it gets."""
+"""What messages are sent to in tests: a server on this host that keeps what it gets."""
 
 from __future__ import annotations
 

@@ -50,7 +50,6 @@ def main() -> None:
         os.environ["ADVISOR_HOME"] = str(home)
         os.environ["DJANGO_SETTINGS_MODULE"] = "advisor.settings"
         os.environ["ADVISOR_HOST_NAME"] = "db-host-1"
-        os.environ["ADVISOR_WEBHOOK_HOSTS"] = "ci.example.org"
         # Rows are stored between two pictures, in a thread in which the browser has its loop.
         os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
         manage = [sys.executable, str(ROOT / "manage.py")]

@@ -36,7 +36,6 @@ from advisor.tests.access_table import (
     table,
     written_table,
 )
-from advisor.webhooks.models import Webhook
 from benchmarks.models import JobState, Probe
 from tuning.models import Study, StudyGroup
 
@@ -87,7 +86,7 @@ def only_the_gate(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
 
 
 class World:
-    """A study, a probe and a webhook of the operator, and the same of somebody else."""
+    """A study, a probe and a group of the operator, and the same of somebody else."""
 
     def __init__(self) -> None:
         self.users = {role.value: factories.make_user(role.value, role) for role in Role}
@@ -104,12 +103,6 @@ class World:
             )
             for whose, user in (("own", operator), ("other", somebody))
         }
-        self.hooks = {
-            whose: Webhook.objects.create(
-                url="https://x", events=[], sealed_secret="", site="", created_by=user
-            )
-            for whose, user in (("own", operator), ("other", somebody))
-        }
         self.groups = {
             whose: StudyGroup.objects.create(name=whose, created_by=user)
             for whose, user in (("own", operator), ("other", somebody))
@@ -120,12 +113,10 @@ class World:
         route = address.route.removesuffix("...")
         route = route.replace("probes/<id:probe>", f"probes/{probe}")
         group = self.groups[whose].pk
-        hook = self.hooks[whose].pk
         for before, pk in (
             ("studies", study),
             ("probes", probe),
             ("groups", group),
-            ("webhooks", hook),
         ):
             route = route.replace(f"{before}/<id:pk>", f"{before}/{pk}")
         # The views are not called: the others need not be there.

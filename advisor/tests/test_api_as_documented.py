@@ -22,8 +22,6 @@ from advisor.access.models import Scope
 from advisor.access.roles import Role
 from advisor.access.tokens import create_token, scope_of
 from advisor.tests import factories
-from advisor.webhooks.destinations import parse_destinations
-from advisor.webhooks.models import Webhook
 from benchmarks.models import JobState, Probe
 
 if TYPE_CHECKING:
@@ -59,15 +57,6 @@ def world(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     device = study.devices.get()
     factories.probed(device)
     Probe.objects.create(device=device, seconds=50, state=JobState.QUEUED)
-    settings.WEBHOOK_HOSTS = parse_destinations(["ci.example.org"])
-    hook = Webhook.objects.create(
-        url="https://ci.example.org/",
-        events=["study.ended"],
-        sealed_secret="",
-        site="http://testserver/",
-        created_by=factories.make_user("somebody", Role.OPERATOR),
-    )
-    hook.deliveries.create(event="webhook.test", message_id="msg_1")
 
 
 @lru_cache

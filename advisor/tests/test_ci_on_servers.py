@@ -16,7 +16,7 @@ import pytest
 from advisor.tests.harness import Home, wait_for
 from advisor.tests.receiver import Receiver, receiving
 from advisor.tests.test_ci_client import GUIDE, programs
-from advisor.tests.test_webhooks import is_genuine
+from advisor.tests.test_notify import is_genuine
 from benchmarks.servers.startup import free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -46,10 +46,10 @@ def test_the_script_leads_from_a_new_installation_to_a_verdict_and_a_recommended
 
 
 def run_the_script(home: Home, tmp_path: Path, receiver: Receiver) -> None:
-    """While a webhook listens for what ends."""
+    """While a program listens for what ends."""
     port = free_port()
     place = {"ADVISOR_SERVERS": str(home.server.path), "ADVISOR_DEVICE": str(home.device)}
-    listed = {"ADVISOR_WEBHOOK_HOSTS": receiver.place}
+    listed = {"ADVISOR_NOTIFY_URL": receiver.url, "ADVISOR_NOTIFY_KEY": "a key"}
     # A run without work because the host stood still is measured again, as anywhere else.
     stalls = {"ADVISOR_STALL_LIMIT_PCT": "100"}
     home.start("serve", "--no-first-study", ADVISOR_PORT=str(port), **place, **listed, **stalls)
@@ -58,12 +58,6 @@ def run_the_script(home: Home, tmp_path: Path, receiver: Receiver) -> None:
     made = home.run("token", "create", "--role", "operator", "pipeline", "--days", "1")
     token = re.search(r"oltp_\w+", made.stdout)
     assert token, made.stderr
-    secret = tmp_path / "secret"
-    words = ("--user", "pipeline", "--secret-file", str(secret))
-    made = home.run(
-        *("webhook", "add", receiver.url, *words), ADVISOR_WEBHOOK_HOSTS=receiver.place
-    )
-    assert made.returncode == 0, made.stderr
     (tmp_path / "my.cnf").write_text("[mysqld]\ninnodb_io_capacity = 4000\n")
     environment = home.environment(ADVISOR_URL=url, ADVISOR_TOKEN=token[0], **SIZES)
     environment["PATH"] = f"{programs(tmp_path)}:{environment['PATH']}"
@@ -91,11 +85,11 @@ def run_the_script(home: Home, tmp_path: Path, receiver: Receiver) -> None:
         blocks = [block for block, _ in database.execute(measured)]
     assert studies == [("production",), ("release",)]
     assert sorted(blocks) == [1, 1, 2, 2]  # of two configs
-    wait_for(lambda: len(receiver.got) > 1, 60, "the webhook has not heard of both ends")
+    wait_for(lambda: len(receiver.got) > 1, 60, "it was not told of both ends")
     of_study, of_gate = receiver.messages
-    assert (of_study["type"], of_study["data"]["state"]) == ("study.ended", "finished")
-    assert (of_gate["type"], of_gate["data"]["verdict"]) == ("gate.ended", verdict)
-    assert all(is_genuine()(secret.read_text().strip(), *one) for one in receiver.got)
+    assert (of_study["event"], of_study["state"]) == ("study.ended", "finished")
+    assert (of_gate["event"], of_gate["verdict"]) == ("gate.ended", verdict)
+    assert all(is_genuine("a key", *one) for one in receiver.got)
 
 
 def is_ready(url: str) -> bool:

@@ -19,7 +19,6 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from advisor.api.models import IdempotencyKey
-from advisor.webhooks.sending import forget_old
 from benchmarks.errors import DatasetInUse
 from benchmarks.models import ACTIVE_RUN_STATES, Host, Run, Sample
 from tuning.results.slowdowns import learn_lately
@@ -50,7 +49,6 @@ def keep_house(host: Host | None) -> Iterator[str]:
     if for_all:
         call_command("clearsessions")
         IdempotencyKey.objects.filter(created_at__lt=Now() - KEPT_KEYS).delete()
-        forget_old()
     for log in rotate_logs(settings.LOG_DIR):
         yield f"{log} begins anew"
     if host is not None:

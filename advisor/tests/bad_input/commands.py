@@ -30,7 +30,6 @@ _NEEDED = {
     "server": ["list"],
     "study": ["resume", "4711"],
     "token": ["list"],
-    "webhook": ["list"],
 }
 _FOLDER = Path(manage.__file__).parent / "advisor" / "management" / "commands"
 OURS = sorted(path.stem for path in _FOLDER.glob("[a-z]*.py"))
@@ -86,9 +85,6 @@ def command_cases(study: Study, place: Path, dice: random.Random) -> Iterator[Ca
         (("token", "create", "--role", "viewer", "x" * 500), "name"),
         (("token", "create", "--role", "viewer", "a\nb"), "name"),
         (("token", "revoke", drawn), drawn),
-        (("webhook", "add", "https://example.org/", "--user", drawn), drawn),
-        (("webhook", "test", drawn), drawn),
-        (("webhook", "remove", "4711"), "4711"),
         (("dataset", "delete", drawn), drawn),
         (("dataset", "delete", "../../etc"), "../../etc"),
         (("dataset", "prune", "--days", "-1"), "days"),

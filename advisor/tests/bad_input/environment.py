@@ -46,7 +46,7 @@ def bad_settings(dice: random.Random) -> dict[str, tuple[str, ...]]:
         **dict.fromkeys(_COUNTS, (drawn, "-1", "1.5", "0x10", "9" * 30)),
         "ADVISOR_DEBUG": (drawn, "2"),
         "ADVISOR_FIRST_STUDY": (drawn, "-1"),
-        "ADVISOR_WEBHOOK_HOSTS": ("ftp://x", f"https://{drawn}/path", "10.0.0.0/33", "x:99999"),
+        "ADVISOR_NOTIFY_URL": ("ftp://x", f"http://{drawn}/", drawn, "https://ci.example.org"),
         "ADVISOR_HTTPS": (drawn,),
         "ADVISOR_LOAD_TLS": (drawn, "no way"),
         "ADVISOR_PROXY": (drawn, "10.0.0.0/99", "10.0.0.1/8", "1.2.3", "::/999", "localhost"),

@@ -90,7 +90,6 @@ def bodies(study: Study, place: Path) -> Iterator[tuple[str, str, dict[str, Any]
     yield f"{_V1}gates/", "post", gate
     yield f"{_V1}configs/translate/", "post", {"text": text, "target": "mysql 8.4"}
     yield f"{_V1}configs/diff/", "post", {"left": text, "right": text, "target": "mysql 8.4"}
-    yield f"{_V1}webhooks/", "post", {"url": "https://ci.example.org/"}
     yield f"{of_host}datasets/delete/", "post", {"name": "mysql-9.7.4-1w"}
     yield f"{of_study}extend/", "post", {"blocks": 2}
     yield f"{of_study}pause/", "post", {"reason": ""}

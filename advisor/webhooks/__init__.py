@@ -1,1 +1,0 @@
-"""Notifies programs that a study or a gate has ended: signed requests, to listed hosts only."""
