@@ -48,12 +48,6 @@ class Host(models.Model):
     inventory = models.JSONField(
         default=dict, blank=True, help_text="benchmarks.inventory.host.HostInventory"
     )
-    imported = models.JSONField(
-        null=True,
-        blank=True,
-        help_text="of a host elsewhere, what its bundle says: tuning.bundles; null: of this "
-        "installation",
-    )
     inspected_at = models.DateTimeField(
         null=True, blank=True, help_text="when the inventory was made; null: never"
     )

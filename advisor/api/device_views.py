@@ -107,9 +107,7 @@ class DeviceDetailView(APIView):
         request=KindRequestSerializer,
         responses={
             200: DeviceSerializer,
-            400: error_response(
-                "`invalid_request`; `device_unusable` if the device is emulated; `from_elsewhere`."
-            ),
+            400: error_response("`invalid_request`; `device_unusable` if the device is emulated."),
             404: NO_DEVICE,
         },
     )

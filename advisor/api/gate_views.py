@@ -28,7 +28,6 @@ from advisor.api.serializers.gates import (
     GateStateSerializer,
 )
 from advisor.api.serializers.shown import shown
-from advisor.api.waiting import VERSION, WAIT, wait_for_study
 from tuning.export.gate_files import GATE_FILES
 from tuning.results.gate_facts import gate_facts, gates
 from tuning.results.gate_history import gate_history
@@ -86,17 +85,12 @@ class GateListView(APIView):
 class GateDetailView(APIView):
     @extend_schema(
         operation_id="get_gate",
-        summary="One gate with its figures; at once, or when something has happened",
-        parameters=[WAIT, VERSION, IF_NONE_MATCH],
-        responses={
-            200: GateStateSerializer,
-            400: error_response("`invalid_request`."),
-            404: NO_GATE,
-        },
+        summary="One gate with its figures",
+        parameters=[IF_NONE_MATCH],
+        responses={200: GateStateSerializer, 404: NO_GATE},
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
         get_object_or_404(gates().select_related(None).only("pk"), pk=pk)
-        wait_for_study(request, pk)
         return unless_known(request, final_word(pk), lambda: Response(_state(request, pk)))
 
 
@@ -143,9 +137,3 @@ class GateMarkdownView(APIView):
     @_documented("markdown", "The verdict as a summary in Markdown")
     def get(self, request: Request, pk: int) -> HttpResponse:
         return _file("markdown", request, pk)
-
-
-class GateBadgeView(APIView):
-    @_documented("badge", "The verdict as a badge")
-    def get(self, request: Request, pk: int) -> HttpResponse:
-        return _file("badge", request, pk)

@@ -128,7 +128,7 @@ def without_bulk(host: str, *candidates: str) -> list[str]:
 
     They are thousands of characters of JSON, which would be read for each row.
     """
-    of_hosts, bulky = ("inventory", "datasets", "imported"), ("notes", "lines", "checks")
+    of_hosts, bulky = ("inventory", "datasets"), ("notes", "lines", "checks")
     return [
         *(f"{host}__{name}" for name in of_hosts),
         *(f"{one}__{name}" for one in candidates for name in bulky),

@@ -15,7 +15,7 @@ UNAUTHORISED = "No valid token."
 FORBIDDEN = "`permission_denied`: the role of the account or the scope of the token is too small."
 THROTTLED = (
     "`throttled`: too many requests, or too many wrong tokens from this address; "
-    "`too_many_waiting`: too many that wait; `cpu_budget_spent`: a run is measured on this host."
+    "`cpu_budget_spent`: a run is measured on this host."
 )
 _RETRY_AFTER = {
     "Retry-After": {

@@ -6,7 +6,6 @@ from drf_spectacular.views import SpectacularAPIView
 
 from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.api import (
-    bundle_views,
     comparison_views,
     config_comparison_views,
     config_views,
@@ -45,8 +44,6 @@ urlpatterns = [
     ),
     _at("studies/<id:pk>/recommendation/export/", recommendation_views.ExportView, "api-export"),
     _at("studies/<id:pk>/recommendation/my.cnf", recommendation_views.MyCnfView, "api-my-cnf"),
-    _at("studies/<id:pk>/bundle/", bundle_views.BundleView, "api-bundle"),
-    _at("bundles/", bundle_views.BundleListView, "api-bundle-list"),
     _at("study-groups/", group_views.StudyGroupListView, "api-group-list"),
     _at("study-groups/<id:pk>/", group_views.StudyGroupDetailView, "api-group-detail"),
     _at("study-groups/<id:pk>/pause/", group_views.PauseGroupView, "api-group-pause"),
@@ -57,7 +54,6 @@ urlpatterns = [
     _at("gates/<id:pk>/history/", gate_views.GateHistoryView, "api-gate-history"),
     _at("gates/<id:pk>/junit.xml", gate_views.GateJunitView, "api-gate-junit"),
     _at("gates/<id:pk>/summary.md", gate_views.GateMarkdownView, "api-gate-markdown"),
-    _at("gates/<id:pk>/badge.svg", gate_views.GateBadgeView, "api-gate-badge"),
     _at("studies/<id:pk>/events/", views.EventListView, "api-events"),
     _at(
         "config-comparison/", config_comparison_views.ConfigComparisonView, "api-config-comparison"

@@ -36,7 +36,6 @@ from advisor.api.serializers.studies import (
     StudySerializer,
     StudyStateSerializer,
 )
-from advisor.api.waiting import VERSION, WAIT, wait_for_study
 from advisor.shared_results import shared_result, study_to_show
 from benchmarks.models import Device
 from tuning.models import Candidate, Study
@@ -125,18 +124,11 @@ class SearchSpaceView(APIView):
 class StudyDetailView(APIView):
     @extend_schema(
         operation_id="get_study",
-        summary="One study with its progress; at once, or when something has happened",
-        parameters=[WAIT, VERSION, IF_NONE_MATCH],
-        responses={
-            200: StudyStateSerializer,
-            400: error_response("`invalid_request`."),
-            404: NOT_FOUND,
-        },
+        summary="One study with its progress",
+        parameters=[IF_NONE_MATCH],
+        responses={200: StudyStateSerializer, 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
-        if "wait" in request.query_params:
-            get_object_or_404(Study.objects.only("pk"), pk=pk)
-            wait_for_study(request, pk)
         return unless_known(request, final_word(pk), lambda: Response(study_state(pk)))
 
 

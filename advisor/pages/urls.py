@@ -78,7 +78,6 @@ urlpatterns = [
     path("hosts/<id:pk>/undrain/", hosts.host_undrain, name="host-undrain"),
     path("hosts/<id:pk>/retire/", hosts.host_retire, name="host-retire"),
     path("hosts/<id:pk>/unretire/", hosts.host_unretire, name="host-unretire"),
-    path("hosts/<id:pk>/rename/", hosts.host_rename, name="host-rename"),
     path("devices/", devices.device_list, name="device-list"),
     path("devices/<id:pk>/", devices.device_detail, name="device-detail"),
     path("devices/<id:pk>/history/", history.device_history, name="device-history"),

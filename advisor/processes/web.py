@@ -33,9 +33,6 @@ def on_starting(_: Any) -> None:
 def post_worker_init(worker: Any) -> None:
     """Begin the work beside the answers. gunicorn calls this in a worker that is ready."""
     # gunicorn itself reads this module before there are settings.
-    from advisor.api.waiting import WAITING
     from advisor.processes.attending import attend
 
-    # Long polls end at once when the server is to stop.
-    WAITING.stays_open = lambda: worker.alive
     attend()

@@ -45,8 +45,6 @@ STUDY = {
 }
 # What is longer is cut: an example says what there is, not all of it.
 MAX_OBJECTS, MAX_VALUES, MAX_TEXT = 1, 3, 600
-#: Their body, or that of their answer, is a zip.
-BINARY = {"get_bundle", "import_bundle"}
 
 
 @dataclass
@@ -178,7 +176,6 @@ CALLS = (
     Call("resume_study", _made("study")),
     Call("conclude_study", lambda world: world.running.pk),
     Call("cancel_study", _made("study")),
-    Call("get_bundle", _made("study")),
     # Whether it can be is seen elsewhere: the test has it done.
     Call("take_apart_study", _measured),
     Call("extend_study", _measured, {"blocks": 2}),
@@ -206,7 +203,6 @@ CALLS = (
     Call("get_gate_history", lambda world: world.gate.pk),
     Call("get_gate_junit", lambda world: world.gate.pk),
     Call("get_gate_markdown", lambda world: world.gate.pk),
-    Call("get_gate_badge", lambda world: world.gate.pk),
     Call("list_devices"),
     Call("register_device", body={"path": str(SLOW)}, keeps="device"),
     Call("get_device", lambda world: world.device.pk),
@@ -288,6 +284,6 @@ def example_of(answered: Answered) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if answered.call.body is not None:
         found["request"] = answered.call.body
-    if answered.content is not None and answered.call.operation not in BINARY:
+    if answered.content is not None:
         found["response"] = shortened(answered.content)
     return found

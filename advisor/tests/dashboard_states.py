@@ -100,21 +100,12 @@ def fill_fleet() -> dict[str, str]:
     silent = _host("db-6", seen_at=now - timedelta(hours=7))
     driver = _host("load-1", servers=())
     Host.objects.create(name="db-8", worker_seen_at=now)
-    elsewhere = _host(
-        "db-9 (imported)",
-        retired_at=now,
-        imported={"host": "db-9", "made_by": "1.3.0", "imported_by": "dba"},
-    )
-    there = factories.make_device(host=elsewhere, kind="nvme", data_dir="/data")
-    imported = factories.measured_study(name="Measured elsewhere", device=there, blocks=2)
     return {
         "group": _page("group-detail", group),
         "host-drained": _page("host-detail", drained),
         "host-silent": _page("host-detail", silent),
         "host-driver": _page("host-detail", driver),
-        "study-imported": _page("study-detail", imported),
         "study-queued": _page("study-detail", queued),
-        "device-imported": _page("device-detail", there),
         "studies-of-host": f"{reverse('study-list')}?host=db-4",
     }
 

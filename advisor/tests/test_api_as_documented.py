@@ -5,7 +5,6 @@ Few examples by default. More, and other ones: ADVISOR_API_EXAMPLES=200 ADVISOR_
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from contextlib import closing
@@ -41,11 +40,6 @@ MAY_ANSWER = ["304", "400", "401", "403", "404", "409", "422"]
 MAY_REFUSE = ["405", "406", "415"]
 
 
-def as_it_is(context: Any, value: Any) -> bytes:
-    """The body of a bundle: whatever it is, nearly always no zip."""
-    return value if isinstance(value, bytes) else json.dumps(value).encode()
-
-
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     """One row of each kind, mostly with the id 1, and nobody who would measure anything."""
@@ -64,7 +58,6 @@ def api() -> Any:
     """The document as the API serves it, read once: so is worked out once what may be asked."""
     import schemathesis  # in one process: each imports all tests
 
-    schemathesis.serializer("application/zip")(as_it_is)
     reader = create_token(factories.make_user("reader", Role.VIEWER), "reader", Scope.READ)
     checks = {
         "positive_data_acceptance": {"expected-statuses": ["2xx", *MAY_ANSWER]},

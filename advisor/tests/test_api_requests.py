@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,21 +12,18 @@ from django.conf import settings
 from django.db import transaction
 from django.test import Client
 from django.utils import timezone
-from rest_framework.exceptions import ValidationError
 
 from advisor.access.models import Scope
 from advisor.access.roles import Role
 from advisor.access.tokens import create_token
-from advisor.api.errors import ApiError
 from advisor.api.models import IdempotencyKey
-from advisor.api.waiting import MAX_WAITING_OF_ACCOUNT, Waiting
 from advisor.tests import factories
 from advisor.tests.test_api import error
 from advisor.upkeep import housekeeping
-from benchmarks.models import Device, Host, Probe, RunState
+from benchmarks.models import Device, Host, Probe
 from benchmarks.tests.made_up_host import made_up_host, this_host, with_inventory
 from tuning.errors import TuningError
-from tuning.models import Slot, Study, StudyState
+from tuning.models import Study, StudyState
 
 pytestmark = pytest.mark.django_db
 
@@ -201,124 +197,6 @@ def test_what_still_changes_has_no_tag(api: Client) -> None:
     assert error(running, 409)["code"] == "study_running"
     assert running["Retry-After"] == "10"
     assert api.get(f"{STUDIES}4711/", headers=everything).status_code == 404
-
-
-# --- patience ------------------------------------------------------------------------------------
-
-
-class Clock:
-    """Time that passes only while somebody sleeps; `then` says what happens in which second."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-        self.then: dict[int, Callable[[], object]] = {}
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-        self.then.pop(round(self.now - 100), lambda: None)()
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    found = Clock()
-    waiting = Waiting(clock=lambda: found.now, sleep=found.sleep)
-    monkeypatch.setattr("advisor.api.waiting.WAITING", waiting)
-    return found
-
-
-def test_a_long_poll_is_answered_when_the_study_ends(api: Client, clock: Clock) -> None:
-    study = factories.make_study(state=StudyState.RUNNING)
-    address = f"{STUDIES}{study.pk}/"
-    rows = Study.objects.filter(pk=study.pk)
-    clock.then[3] = lambda: rows.update(preparing_fraction=0.5)
-    clock.then[7] = lambda: rows.update(state=StudyState.FINISHED)
-    assert api.get(address, {"wait": 5}).json()["state"] == "running"
-    assert clock.now == 105
-    assert api.get(address, {"wait": 60}).json()["state"] == "finished"
-    assert clock.now == 107  # the second in which it ended
-    api.get(address, {"wait": 60})
-    api.get(address, {"wait": 60, "version": api.get(address).json()["version"]})
-    assert clock.now == 107  # whoever has ended is not waited for
-
-
-def test_a_long_poll_is_answered_when_what_one_knows_differs(api: Client, clock: Clock) -> None:
-    study = factories.make_study(state=StudyState.RUNNING)
-    address = f"{STUDIES}{study.pk}/"
-    known = api.get(address).json()["version"]
-    run = Slot.objects.filter(study=study).order_by("order")[0].run
-    clock.then[4] = lambda: type(run).objects.filter(pk=run.pk).update(state=RunState.RUNNING)
-    changed = api.get(address, {"wait": 60, "version": known}).json()
-    assert (clock.now, changed["version"] != known) == (104, True)
-    # What was seen of it a moment ago does not answer the next one at once.
-    type(run).objects.filter(pk=run.pk).update(state=RunState.OK)
-    newest = api.get(address).json()["version"]
-    assert newest != changed["version"]
-    api.get(address, {"wait": 5, "version": newest})
-    assert clock.now == 109
-    assert api.get(address, {"wait": 60, "version": known}).status_code == 200
-    assert clock.now == 109
-
-
-def test_a_new_study_is_waited_for_although_others_were_just_looked_at(
-    api: Client, clock: Clock
-) -> None:
-    first = factories.make_study(state=StudyState.RUNNING)
-    api.get(f"{STUDIES}{first.pk}/", {"wait": 1})
-    second = factories.make_study(state=StudyState.QUEUED)
-    api.get(f"{STUDIES}{second.pk}/", {"wait": 5})
-    assert clock.now == 106
-
-
-@pytest.mark.parametrize("seconds", ["-1", "61", "x", "", "1" * 5000])
-def test_nobody_waits_for_ever(api: Client, clock: Clock, seconds: str) -> None:
-    study = factories.make_study(state=StudyState.RUNNING)
-    found = error(api.get(f"{STUDIES}{study.pk}/", {"wait": seconds}), 400)
-    assert set(found["details"]) == {"wait"}
-    assert clock.now == 100
-
-
-def waiter(pk: int, wait: int) -> Any:
-    return SimpleNamespace(user=SimpleNamespace(pk=pk), query_params={"wait": wait})
-
-
-def test_those_who_wait_are_limited_in_number_and_share_a_look() -> None:
-    clock, looks = Clock(), []
-    waiting = Waiting(clock=lambda: clock.now, sleep=clock.sleep)
-
-    def never() -> bool:
-        waiting.look("here", lambda: looks.append(clock.now))
-        return False
-
-    # As many as may wait: each one's first sleep begins the next.
-    depth = 0
-
-    def sleep(seconds: float) -> None:
-        nonlocal depth
-        if depth < MAX_WAITING_OF_ACCOUNT - 1:
-            depth += 1
-            waiting.wait(waiter(1, 60), never)
-        elif depth == MAX_WAITING_OF_ACCOUNT - 1:
-            depth += 1
-            with pytest.raises(ApiError) as found:
-                waiting.wait(waiter(1, 60), never)
-            assert (found.value.status_code, found.value.wait) == (429, 5)
-            waiting.wait(waiter(2, 1), never)  # another account is not shut out
-        clock.sleep(seconds)
-
-    waiting._sleep = sleep
-    waiting.wait(waiter(1, 60), never)
-    assert depth == MAX_WAITING_OF_ACCOUNT
-    assert len(looks) == len(set(looks))  # never twice in the same second
-    with pytest.raises(ValidationError):
-        waiting.wait(waiter(1, 99), never)
-
-
-def test_a_server_that_is_to_stop_keeps_nobody() -> None:
-    clock = Clock()
-    waiting = Waiting(clock=lambda: clock.now, sleep=clock.sleep)
-    waiting.stays_open = lambda: clock.now < 102
-    waiting.wait(waiter(1, 60), lambda: False)
-    assert clock.now == 102
 
 
 # --- page by page --------------------------------------------------------------------------------

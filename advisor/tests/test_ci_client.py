@@ -22,7 +22,6 @@ GUIDE = (ROOT / "docs" / "ci.md").read_text()
 FILES = {
     "junit.xml": "<testsuites/>",
     "summary.md": "### Gate",
-    "badge.svg": "<svg/>",
     "my.cnf": "# recommended",
 }
 
@@ -50,7 +49,6 @@ class Advisor:
             "baseline": "production",
             "verdict": self.verdict if is_over else "running",
             "reason": "because",
-            "version": f"v{self.looks}",
             "progress": {"fraction": self.looks / 2, "text": f"pair {self.looks}"},
         }
 
@@ -82,7 +80,7 @@ def advisor() -> Iterator[Advisor]:
 
         def do_GET(self) -> None:
             name = self.path.rpartition("/")[2]
-            if self.path.startswith("/api/v1/studies/7/?"):
+            if self.path == "/api/v1/studies/7/":
                 played.study_looks += 1
                 state = "finished" if played.study_looks > 1 else "running"
                 self.answer(200, json.dumps({"id": 7, "state": state}))
@@ -152,7 +150,7 @@ def test_the_client_waits_and_exits_as_the_verdict_says(
 ) -> None:
     advisor.verdict = verdict
     done = shell(
-        "oltp-gate --config my.cnf --baseline production --limit 'p95 +5%' --junit j --badge b "
+        "oltp-gate --config my.cnf --baseline production --limit 'p95 +5%' --junit j "
         "--markdown m --pairs 9 --budget 5 --durability D1 --binlog on --load-host load1 "
         "--set innodb-io-capacity=7000 --json d",
         job,
@@ -160,7 +158,7 @@ def test_the_client_waits_and_exits_as_the_verdict_says(
     )
     assert (done.returncode, done.stdout) == (code, f"{verdict}: because\n")
     assert "pair 1" in done.stderr
-    assert [(tmp_path / name).read_text() for name in "jmb"] == list(FILES.values())[:3]
+    assert [(tmp_path / name).read_text() for name in "jm"] == list(FILES.values())[:2]
     (body,) = advisor.bodies
     assert body["candidate"]["config"]["text"] == (tmp_path / "my.cnf").read_text()
     assert body["baseline"] == {"stored": "production"}

@@ -12,7 +12,6 @@ PYPROJECT = REPOSITORY / "pyproject.toml"
 # What may use Django in the two lower packages; everything else there is core.
 DJANGO_PARTS = {
     "apps",
-    "bundles",
     "comparison",
     "inventory",
     "jobs",

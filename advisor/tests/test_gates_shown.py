@@ -6,7 +6,6 @@ import io
 import json
 import math
 import re
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,15 +19,12 @@ from django.urls import reverse
 from django.utils import timezone
 from rich.console import Console
 
-from advisor.access.models import Scope
-from advisor.access.roles import Role
 from advisor.management.commands import gate as command
 from advisor.management.commands import serve
 from advisor.tests.test_api_requests import client_of
-from benchmarks.models import BinaryLog, Host, Run, RunState
+from benchmarks.models import Host, Run, RunState
 from tuning.export.gate_files import (
     GateFacts,
-    badge_svg,
     junit_xml,
     markdown_summary,
     percent_text,
@@ -90,7 +86,7 @@ def test_a_gate_is_asked_for_waited_for_and_read_through_the_api() -> None:
     assert again["id"] == same["id"] != found["id"]
     cancel_study(Study.objects.get(pk=again["id"]))
     study = run_to_the_end(Study.objects.get(pk=found["id"]), measuring(loss=0.4))
-    address = f"{made['Location']}?wait=1"
+    address = made["Location"]
     ended = api.get(address)
     assert (ended.json()["verdict"], ended.json()["state"]) == ("fail", "finished")
     (limit,) = ended.json()["result"]["limits"]
@@ -101,10 +97,6 @@ def test_a_gate_is_asked_for_waited_for_and_read_through_the_api() -> None:
     suite = ET.fromstring(api.get(f"{GATES}{study.pk}/junit.xml").content)[0]  # noqa: S314
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
     assert "| tpmP at least -5 % | fail |" in api.get(f"{GATES}{study.pk}/summary.md").text
-    badge = api.get(f"{GATES}{study.pk}/badge.svg")
-    assert "fail" in badge.text
-    known = {"If-None-Match": badge["ETag"]}
-    assert api.get(f"{GATES}{study.pk}/badge.svg", headers=known).status_code == 304
     listed = api.get(f"{GATES}?name=nightly").json()
     assert [one["verdict"] for one in listed["results"]] == ["error", "fail"]
     assert api.get(f"{GATES}?name=other").json()["count"] == 0
@@ -347,7 +339,6 @@ def test_files_keep_what_users_typed_as_text() -> None:
     )
     suite = ET.fromstring(junit_xml(facts))[0]  # noqa: S314
     assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
-    ET.fromstring(badge_svg(facts))  # noqa: S314
     text = markdown_summary(facts)
     assert "<script>" not in text.replace("\\<script\\>", "")
     assert "| about 40 pairs |" in text
@@ -380,7 +371,7 @@ def test_the_command_says_the_verdict_with_its_exit_code_and_files(
 
     monkeypatch.setattr(command, "_run", run)
     options = ["--warmup", "1", "--measure", "5", "--pairs", "6", "--limit", "tpmP -5%", "--json"]
-    files = [f"--{name}={tmp_path / name}" for name in ("junit", "markdown", "badge")]
+    files = [f"--{name}={tmp_path / name}" for name in ("junit", "markdown")]
     with pytest.raises(SystemExit) as ended:
         call_command("gate", "--config", str(config), *options, *files)
     assert ended.value.code == code
@@ -389,7 +380,6 @@ def test_the_command_says_the_verdict_with_its_exit_code_and_files(
     assert gate_facts(Study.objects.get()).verdict == verdict
     assert f": {verdict}" in (tmp_path / "markdown").read_text()
     assert (tmp_path / "junit").read_text().startswith("<?xml")
-    assert verdict in (tmp_path / "badge").read_text()
 
 
 def test_a_command_that_cannot_begin_exits_with_2(
@@ -406,33 +396,6 @@ def test_a_command_that_cannot_begin_exits_with_2(
     with pytest.raises(CommandError, match=r"/nowhere/gate\.xml is not a file path"):
         call_command("gate", "--config", "default", "--junit", "/nowhere/gate.xml")
     assert not Study.objects.exists()
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("two_servers")
-def test_a_gate_of_two_servers_is_read_elsewhere_with_its_verdict_judged_again() -> None:
-    study = gate(
-        GateSide(server=OTHER.path), baseline=GateSide(server=BINARY.path), binary_log=BinaryLog.ON
-    )
-    study = run_to_the_end(study, reading_back(OF_MYSQL, loss=0.4))
-    verdict = study.gate_verdict.result
-    admin = client_of("admin", Role.ADMINISTRATOR, Scope.ADMIN)
-    answer: Any = admin.get(f"/api/v1/studies/{study.pk}/bundle/")
-    data = b"".join(answer.streaming_content)
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        request = json.loads(archive.read("request.json")) | {"driver": "auto"}
-        assert b"/gates/" in archive.read("repeat.sh")
-    again = client_of("ci").post(GATES, request, content_type="application/json")
-    assert again.status_code == 201, again.content
-    made = admin.post("/api/v1/bundles/", data, content_type="application/zip")
-    assert made.status_code == 201, made.content
-    found = Study.objects.get(pk=made.json()["id"])
-    assert found.pk != study.pk
-    assert found.gate_verdict.result == verdict
-    assert (request["binary_log"], found.binary_log) == ("on", "on")
-    measured_on = found.candidates.get(is_baseline=False).measured_on
-    assert (measured_on.version, measured_on.host) == (OTHER.version_text, found.host)
-    assert admin.get(f"{GATES}{found.pk}/").json()["verdict"] == "fail"
 
 
 @pytest.mark.long

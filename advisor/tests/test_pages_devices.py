@@ -486,19 +486,16 @@ def test_a_retired_device_is_not_probed(admin_client: Client) -> None:
     assert not Probe.objects.exists()
 
 
-@pytest.mark.parametrize("imported", [None, {"host": "db-9", "made_by": "1.3.0"}])
-def test_on_a_host_out_of_use_nothing_is_offered(
-    admin_client: Client, imported: dict[str, str] | None
-) -> None:
+def test_on_a_host_out_of_use_nothing_is_offered(admin_client: Client) -> None:
     device = factories.found_device()
     there = admin_client.get(reverse("device-detail", args=[device.pk])).content.decode()
-    Host.objects.filter(pk=device.host_id).update(retired_at=factories.BEGIN, imported=imported)
+    Host.objects.filter(pk=device.host_id).update(retired_at=factories.BEGIN)
     text = text_of(admin_client, "device-detail", device.pk)
     new_study = f"{reverse('study-new')}?device={device.pk}"
     for offered in (reverse("device-probe", args=[device.pk]), new_study, "manage.py advise"):
         assert offered in there
         assert offered not in text
-    assert ("is in another installation" if imported else "is retired, so") in text
+    assert "is retired, so" in text
 
 
 def test_a_running_probe_is_followed_and_brings_its_result(admin_client: Client) -> None:

@@ -112,16 +112,15 @@ def test_the_page_says_what_each_host_does_and_what_waits(admin_client: Client) 
     assert "Nothing waits." in text_of(admin_client, reverse("host-live", args=[quiet.pk]))
 
 
-def test_hosts_in_use_stand_first_and_an_imported_one_is_called_so(admin_client: Client) -> None:
-    for name, imported in (("db-1", None), ("db-2", {"host": "there", "made_by": "1.3.0"})):
+def test_hosts_in_use_stand_first(admin_client: Client) -> None:
+    for name in ("db-1", "db-2"):
         host = with_inventory(a_host(name), made_up_host(name=name, directories=[Path("/tmp")]))
-        Host.objects.filter(pk=host.pk).update(retired_at=timezone.now(), imported=imported)
+        Host.objects.filter(pk=host.pk).update(retired_at=timezone.now())
     with_inventory(a_host("db-3"), made_up_host(name="db-3", directories=[Path("/tmp")]))
     text = text_of(admin_client, reverse("host-list"))
-    assert "3 hosts: 1 idle, 1 retired, 1 imported." in text
+    assert "3 hosts: 1 idle, 2 retired." in text
     # What was free there once says nothing of hosts that are not in use here.
     assert text.count("Free: ") == 1
-    assert "Measured in another installation, as host there." in text
     assert text.index(">db-3<") < text.index(">db-1<") < text.index(">db-2<")
 
 
@@ -240,23 +239,16 @@ def test_a_host_is_drained_and_undrained_on_its_page(admin_client: Client) -> No
     assert Client().post(address).status_code == 302
 
 
-def test_a_host_is_renamed_retired_and_taken_back_on_its_page(admin_client: Client) -> None:
+def test_a_host_is_retired_and_taken_back_on_its_page(admin_client: Client) -> None:
     host = a_host()
-    Host.objects.filter(pk=host.pk).update(worker="a process of another machine")
     study = factories.make_study(blocks=1)
     page = text_of(admin_client, reverse("host-detail", args=[host.pk]))
     assert f'data-confirm="Retire host {host}?' in page
-    assert f'data-confirm="Rename host {host}?' in page
 
     def change(word: str, **body: str) -> str:
         address = reverse(f"host-{word}", args=[host.pk])
         return html.unescape(admin_client.post(address, body, follow=True).content.decode())
 
-    assert "The host was not renamed: host db-host-1 has a worker" in change("rename", name="new")
-    Host.objects.update(worker="")
-    assert "The host was not renamed: 'a b' is no name" in change("rename", name="a b")
-    assert "start its worker with ADVISOR_HOST_NAME=new." in change("rename", name=" new ")
-    assert Study.objects.get().host.name == "new"
     text = change("retire", reason="sold")
     assert "Retired: its studies have ended." in text
     assert "by admin: sold." in text
@@ -264,7 +256,7 @@ def test_a_host_is_renamed_retired_and_taken_back_on_its_page(admin_client: Clie
     assert "Drain host" not in text
     study.refresh_from_db()
     assert (study.state, study.reason_code) == (StudyState.CANCELLED, "host_retired")
-    assert "The host was not retired: host new is already retired." in change("retire")
+    assert "The host was not retired: host db-host-1 is already retired." in change("retire")
     assert "It takes work again." in change("unretire")
     assert not Host.objects.get().is_retired
     operator = Client()

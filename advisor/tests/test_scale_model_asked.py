@@ -11,13 +11,11 @@ from django.conf import settings
 from django.core.management import call_command
 from django.test import Client
 
-from advisor.api.serializers.requests import StudyRequestSerializer
 from advisor.management import looking
 from advisor.management.commands import advise
 from advisor.tests.test_pages_new_study import beside, post
 from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.tests.made_up_host import add_directories, change_host
-from tuning.bundles.repeat import repeat_request
 from tuning.models import Study
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import GB, MB
@@ -94,18 +92,15 @@ def test_files_are_those_of_the_real_server() -> None:
 @pytest.mark.usefixtures("host")
 @pytest.mark.parametrize("template", ["compare", "search"])
 def test_a_model_that_is_asked_for_again_is_the_same_with_the_same_files(template: str) -> None:
-    """Also by the request in its bundle: its files are not sized down twice."""
+    """Its files are not sized down twice."""
     mine = ("mine", b"[mysqld]\ninnodb_buffer_pool_size = 32G\ntable_open_cache = 3000\n")
     study = create_study(asked(template=template, configs=[mine], devices=[DeviceRequest()]))
-    body = StudyRequestSerializer(data=repeat_request(study) | {"driver": "auto"})
-    assert body.is_valid(), body.errors
-    for request in (request_again(study), body.study_request()):
-        again = create_study(request)
-        assert again.scale_model == study.scale_model
-        assert list(again.devices.all()) == list(study.devices.all())
-        assert [one.config for one in again.candidates.all()] == [
-            one.config for one in study.candidates.all()
-        ]
+    again = create_study(request_again(study))
+    assert again.scale_model == study.scale_model
+    assert list(again.devices.all()) == list(study.devices.all())
+    assert [one.config for one in again.candidates.all()] == [
+        one.config for one in study.candidates.all()
+    ]
 
 
 @pytest.mark.usefixtures("host")

@@ -21,7 +21,6 @@ STATE_WORDS = {
     HostState.IDLE: "Idle",
     HostState.RETIRED: "Retired",
 }
-IMPORTED = "Imported"
 PROBLEM_WORDS = {
     "idle_worker": "takes no work",
     "no_worker": "no worker",

@@ -95,14 +95,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "imported",
-                    models.JSONField(
-                        blank=True,
-                        help_text="of a host elsewhere, what its bundle says: tuning.bundles; null: of this installation",
-                        null=True,
-                    ),
-                ),
-                (
                     "inspected_at",
                     models.DateTimeField(
                         blank=True, help_text="when the inventory was made; null: never", null=True

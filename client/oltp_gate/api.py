@@ -11,9 +11,7 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-WAIT_S = 55
-# Of one request; longer than the advisor holds one that waits.
-_TIMEOUT_S = 90
+_TIMEOUT_S = 30  # of one request
 # Statuses after which the same request may succeed.
 _LATER = {408, 409, 429, 500, 502, 503, 504}
 _MAX_PAUSE_S = 30.0
@@ -53,10 +51,9 @@ class Api:
         """The new gate. Sent again after a broken connection it creates no second one."""
         return self._json("POST", "gates/", body, {"Idempotency-Key": uuid.uuid4().hex})
 
-    def gate(self, pk: int, *, version: str = "") -> dict[str, Any]:
-        """The gate; with `version` when it differs from that, or after WAIT_S."""
-        wait = f"?wait={WAIT_S}&version={version}" if version else ""
-        return self._json("GET", f"gates/{pk}/{wait}")
+    def gate(self, pk: int) -> dict[str, Any]:
+        """The gate as it is now."""
+        return self._json("GET", f"gates/{pk}/")
 
     def cancel(self, pk: int) -> None:
         """Stop measuring it."""

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from oltp_gate.api import Api, ClientError
 #: By verdict. 2 is an error: nothing can be said.
 EXIT_CODES = {"pass": 0, "fail": 1, "undecided": 3}
 ERROR = 2
+#: The longest pause between two looks at the gate, in seconds.
+MAX_PAUSE_S = 15.0
 
 _METRICS = {
     "tpmp": ("tpmP", "-"),
@@ -34,11 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise ClientError("set ADVISOR_URL (or --url) and ADVISOR_TOKEN")
         api = Api(url, token)
         gate = _follow(api, api.create_gate(_body(asked)))
-        for option, name in (
-            ("junit", "junit.xml"),
-            ("markdown", "summary.md"),
-            ("badge", "badge.svg"),
-        ):
+        for option, name in (("junit", "junit.xml"), ("markdown", "summary.md")):
             if path := getattr(asked, option):
                 path.write_text(api.file(gate["id"], name), encoding="utf-8")
         if asked.json:
@@ -56,14 +55,16 @@ def _follow(api: Api, gate: dict[str, Any]) -> dict[str, Any]:
         f"gate {gate['id']} of {gate['name']}: {gate['candidate']} against {gate['baseline']}",
         file=sys.stderr,
     )
-    said = ""
+    said, pause = "", 1.0
     try:
         while gate["verdict"] == "running":
             text = f"{gate['progress']['fraction'] * 100:3.0f} % {gate['progress']['text']}"
             if text != said:
                 print(text, file=sys.stderr, flush=True)
                 said = text
-            gate = api.gate(gate["id"], version=gate["version"])
+            time.sleep(pause)
+            pause = min(2 * pause, MAX_PAUSE_S)
+            gate = api.gate(gate["id"])
     except KeyboardInterrupt:
         api.cancel(gate["id"])
         raise ClientError("interrupted: the gate was cancelled") from None
@@ -183,7 +184,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--measure", type=int, dest="measure_s", metavar="S")
     parser.add_argument("--junit", type=Path, metavar="FILE")
     parser.add_argument("--markdown", type=Path, metavar="FILE")
-    parser.add_argument("--badge", type=Path, metavar="FILE")
     parser.add_argument("--json", type=Path, metavar="FILE", help="the gate as the API has it")
     return parser
 

@@ -169,7 +169,7 @@ def compare(
             is_recommended=key in recommended.get(at, ()),
         )
     compared = Device.objects.filter(pk__in={device for device, _ in cells})
-    unused = "host__inventory", "host__datasets", "host__imported"
+    unused = "host__inventory", "host__datasets"
     devices = list(compared.select_related("host").defer(*unused))
     connections = sorted({number for _, number in cells})
     return DeviceComparison(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Func, IntegerField, Q, QuerySet, Subquery
+from django.db.models import Func, IntegerField, QuerySet, Subquery
 
 from benchmarks.models import Device, Host, Run, RunState
 from tuning.models import Recommendation, Slot, Study, StudyState
@@ -30,11 +30,11 @@ def _queries() -> tuple[QuerySet[Any, Any], ...]:
         *_rows(Recommendation.objects.all()),
         *_rows(Study.objects.filter(state=StudyState.FINISHED), "created_at"),
     )
-    hosts = Host.objects.order_by("pk").annotate(is_ours=Q(imported__isnull=True))
+    hosts = Host.objects.order_by("pk")
     devices = Device.objects.order_by("pk").values_list(
         *("pk", "kind", "model", "data_dir", "log_dir", "emulation_label")
     )
-    return hosts.values_list("pk", "name", "is_ours", *counted), devices
+    return hosts.values_list("pk", "name", *counted), devices
 
 
 def _rows(found: QuerySet[Any], moment: str = "pk") -> tuple[Subquery, Subquery]:

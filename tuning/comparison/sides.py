@@ -26,7 +26,7 @@ _MAX_RUNS = 200
 # Long columns that nothing is compared by.
 _HEAVY = (
     *(f"run__{name}" for name in (*BULKY, "live", "disturbances", "load_side")),
-    *(f"run__host__{name}" for name in ("inventory", "datasets", "imported")),
+    *(f"run__host__{name}" for name in ("inventory", "datasets")),
     *(f"candidate__{name}" for name in ("notes", "lines", "checks", "source")),
     *("study__log_tail", "study__search"),
 )

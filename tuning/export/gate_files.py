@@ -1,4 +1,4 @@
-"""A gate's verdict as files for pipelines: JUnit XML, Markdown, a badge."""
+"""A gate's verdict as files for pipelines: JUnit XML and Markdown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context, Decimal
-from html import escape
 from typing import Any
 
 from benchmarks.counted import counted
@@ -16,17 +15,8 @@ RUNNING = "running"
 ERROR = "error"
 # Characters that XML 1.0 cannot have, not even escaped.
 _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_COLOURS = {
-    "pass": "#2e7d32",
-    "fail": "#c62828",
-    "undecided": "#8a6d00",
-    RUNNING: "#1565c0",
-    ERROR: "#616161",
-}
 # The end of an interval may be any float.
 _ROUNDED = Context(prec=400, rounding=ROUND_HALF_UP)
-# Of a letter in the badge, in pixels.
-_LETTER = 6.6
 
 
 @dataclass(frozen=True)
@@ -163,28 +153,10 @@ def markdown_summary(facts: GateFacts) -> str:
     return "\n".join(lines) + "\n"
 
 
-def badge_svg(facts: GateFacts) -> str:
-    """A badge with name and verdict."""
-    name = facts.name if len(facts.name) <= 40 else f"{facts.name[:39]}…"
-    left, right = (round(len(text) * _LETTER + 12) for text in (name, facts.verdict))
-    title = escape(_xml(f"{name}: {facts.verdict}"))
-    colour = _COLOURS[facts.verdict]
-    text = 'y="14" font-family="Verdana,Geneva,sans-serif" font-size="11" fill="#fff"'
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" '
-        f'aria-label="{title}"><title>{title}</title>'
-        f'<rect width="{left}" height="20" fill="#444"/>'
-        f'<rect x="{left}" width="{right}" height="20" fill="{colour}"/>'
-        f'<text x="6" {text}>{escape(_xml(name))}</text>'
-        f'<text x="{left + 6}" {text}>{facts.verdict}</text></svg>\n'
-    )
-
-
 #: The files by format, with their media types.
 GATE_FILES: dict[str, tuple[str, Callable[[GateFacts], str]]] = {
     "junit": ("application/xml", junit_xml),
     "markdown": ("text/markdown", markdown_summary),
-    "badge": ("image/svg+xml", badge_svg),
 }
 
 

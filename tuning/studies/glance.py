@@ -91,11 +91,6 @@ def _tick() -> int:
     return int(time.time() // REFRESH_S)
 
 
-def progress_word(study_id: int) -> str:
-    """A word that differs whenever the study's progress does, whatever time it is."""
-    return _words(*_progress_queries(study_id)).get(study_id, "")
-
-
 def final_word(study_id: int) -> str | None:
     """A word that differs whenever anything does that is said of a study that has ended.
 

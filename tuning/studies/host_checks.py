@@ -8,8 +8,7 @@ from tuning.studies.pause_columns import when_by_and_why
 
 
 def check_not_retired(host: Host) -> None:
-    """Raises TuningError: host_retired; from_elsewhere for one that is none of ours."""
-    check_is_ours(host)
+    """Raises TuningError, host_retired."""
     if host.is_retired:
         raise TuningError("host_retired", retire_text(host), field="host")
 
@@ -21,14 +20,6 @@ def hold_in_use(host: Host) -> None:
     retires afterwards finds the row and ends it. Raises TuningError like `check_not_retired`.
     """
     check_not_retired(Host.objects.select_for_update(no_key=True).get(pk=host.pk))
-
-
-def check_is_ours(host: Host) -> None:
-    """Raises TuningError, from_elsewhere, for a host that came with a bundle."""
-    if host.imported is not None:
-        raise TuningError(
-            "from_elsewhere", "this was measured elsewhere: it is only looked at here"
-        )
 
 
 def retire_text(host: Host) -> str:

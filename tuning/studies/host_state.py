@@ -1,39 +1,28 @@
-"""The states of a host that a user sets: drained for maintenance, retired, renamed."""
+"""The states of a host that a user sets: drained for maintenance, retired."""
 
 from __future__ import annotations
 
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from benchmarks.jobs import presence
 from benchmarks.jobs.cancelling import cancel_jobs
 from benchmarks.models import Host, Inspection, Probe
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.studies.absence import close_what_was_cancelled, stop_study
-from tuning.studies.host_checks import check_is_ours, retire_text
+from tuning.studies.host_checks import retire_text
 from tuning.studies.load_hosts import driven_by
 from tuning.studies.pause_columns import by_and_reason
 from tuning.studies.revision import bump_host
 from tuning.studies.scheduler import advance_host
 
 
-def rename_host(host: Host, name: str) -> None:
-    """Give the host another name; its history stays with it.
-
-    Raises TuningError, from_elsewhere, and what `presence.rename_host` raises.
-    """
-    check_is_ours(host)
-    presence.rename_host(host, name)
-
-
 def drain_host(host: Host, *, by: str = "", reason: str = "") -> None:
     """Start nothing more on the host until it is undrained; its queue waits.
 
-    The current run, load or probe is finished first. `by` is the user. Raises TuningError:
-    already_drained, from_elsewhere.
+    The current run, load or probe is finished first. `by` is the user. Raises TuningError,
+    already_drained.
     """
-    check_is_ours(host)
     drained_by, drain_reason = by_and_reason(by, reason)
     is_new = Host.objects.filter(pk=host.pk, drained_at=None).update(
         drained_at=Now(), drained_by=drained_by, drain_reason=drain_reason
@@ -81,8 +70,7 @@ def retire_host(host: Host, *, by: str = "", reason: str = "") -> None:
 
 
 def unretire_host(host: Host) -> None:
-    """Let the host take work again. Raises TuningError: not_retired, from_elsewhere."""
-    check_is_ours(host)
+    """Let the host take work again. Raises TuningError, not_retired."""
     was_retired = Host.objects.filter(pk=host.pk, retired_at__isnull=False).update(
         retired_at=None, retired_by="", retire_reason=""
     )

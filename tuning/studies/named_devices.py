@@ -26,7 +26,7 @@ from tuning.errors import TuningError
 from tuning.models import Study
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
-from tuning.studies.host_checks import check_is_ours, check_not_retired
+from tuning.studies.host_checks import check_not_retired
 from tuning.studies.hosts import host_for
 from tuning.studies.load_hosts import load_hosts_of
 from tuning.studies.request import BadRequest
@@ -111,10 +111,8 @@ def register_device(request: DeviceRequest, host: str = "") -> Device:
 def set_kind(device: Device, kind: DeviceKind | None) -> None:
     """Take the user's word for what the device is; None takes it back.
 
-    Raises TuningError, from_elsewhere, for a device that came with a bundle, and DeviceUnusable
-    for one that is emulated.
+    Raises DeviceUnusable for one that is emulated.
     """
-    check_is_ours(device.host)
     with transaction.atomic():
         bump(Study.objects.filter(devices=device))
         correct_kind(device, kind)

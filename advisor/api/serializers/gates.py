@@ -40,7 +40,6 @@ from tuning.statistics.gate import (
 )
 from tuning.statistics.looks import FIRST_LOOK, MAX_LOOKS
 from tuning.studies.gate_request import MAX_GATE_NAME, GateRequest, GateSide
-from tuning.studies.glance import progress_word
 from tuning.studies.request import MAX_MINUTES
 
 MAX_STORED = 200
@@ -259,9 +258,6 @@ GatePageSerializer = page_of("Gate", GateSerializer, "gates")
 class GateStateSerializer(GateSerializer):
     """A gate with its figures; the instance is a study with `facts`."""
 
-    version = computed(serializers.CharField, lambda study: progress_word(study.pk))(
-        help_text="Differs whenever its state or progress does; for `?wait=`."
-    )
     reason = serializers.CharField(source="facts.reason")
     candidate = serializers.CharField(source="facts.candidate", help_text="Config and server.")
     baseline = serializers.CharField(source="facts.baseline")

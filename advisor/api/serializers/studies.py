@@ -12,7 +12,6 @@ from advisor.api.serializers.devices import DeviceReferenceSerializer
 from advisor.api.serializers.searches import SearchedSerializer, SearchSerializer
 from tuning.models import Study, StudyState
 from tuning.scale_model.model import ScaleModel
-from tuning.studies.glance import progress_word
 from tuning.studies.progress import StudyProgress, study_progress
 
 
@@ -173,8 +172,5 @@ StudyGroupPageSerializer = page_of("StudyGroup", StudyGroupSerializer, "groups")
 
 
 class StudyStateSerializer(StudySerializer):
-    version = computed(serializers.CharField, lambda study: progress_word(study.pk))(
-        help_text="Differs whenever its state or progress does; for `?wait=`."
-    )
     progress = ProgressSerializer()
     candidates = CandidateSerializer(many=True)

@@ -12,13 +12,13 @@ from rich.console import Console
 from advisor.management.refusals import by_and_reason, check_may_change, ends_when_refused
 from advisor.processes.database import prepare_database
 from advisor.terminal.tables import print_hosts
+from benchmarks.jobs.presence import rename_host
 from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.models import Study
 from tuning.results.known_hosts import hosts, known_hosts
 from tuning.studies.host_state import (
     drain_host,
-    rename_host,
     retire_host,
     undrain_host,
     unretire_host,

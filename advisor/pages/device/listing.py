@@ -38,7 +38,7 @@ class DeviceFilter:
     def found(self) -> QuerySet[Device]:
         """By host and directory, without long columns."""
         rows = Device.objects.select_related("host").defer(
-            *("host__inventory", "host__datasets", "host__imported", "identity", "log_identity")
+            *("host__inventory", "host__datasets", "identity", "log_identity")
         )
         if self.kind:
             rows = rows.filter(kind=self.kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from advisor.wording.hosts import IMPORTED, STATE_WORDS, TONES
+from advisor.wording.hosts import STATE_WORDS, TONES
 from advisor.wording.words import certainty
 from benchmarks.inventory.host import FoundDirectory
 from benchmarks.models import Device
@@ -46,11 +46,11 @@ class HostView:
 
     @property
     def label(self) -> str:
-        return IMPORTED if self.known.host.imported else STATE_WORDS[self.known.state]
+        return STATE_WORDS[self.known.state]
 
     @property
     def tone(self) -> str:
-        return "" if self.known.host.imported else TONES[self.known.state]
+        return TONES[self.known.state]
 
     @property
     def drain(self) -> str:
@@ -59,8 +59,8 @@ class HostView:
 
     @property
     def retirement(self) -> str:
-        """When, by whom and why it was retired; "" unless it was in use here."""
-        return "" if self.known.host.imported else retire_text(self.known.host)
+        """When, by whom and why it was retired; "" unless it is retired."""
+        return retire_text(self.known.host)
 
     @property
     def problems(self) -> list[HostProblem]:
@@ -87,8 +87,4 @@ def host_view(known: KnownHost) -> HostView:
 def summary(views: list[HostView]) -> list[tuple[int, str]]:
     """How many hosts are in each state, as (2, "measuring"), in the order of the states."""
     counted = Counter(view.label for view in views)
-    return [
-        (counted[word], word.lower())
-        for word in (*STATE_WORDS.values(), IMPORTED)
-        if counted[word]
-    ]
+    return [(counted[word], word.lower()) for word in STATE_WORDS.values() if counted[word]]

@@ -12,16 +12,15 @@ from django.db.models import F
 from django.db.models.lookups import IsNull
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
-from advisor.pages.changes import button, by_and_reason, changed, nothing
+from advisor.pages.changes import button, by_and_reason, nothing
 from advisor.pages.finding import MIN_FILTERED, text_asked, with_words
 from advisor.pages.fleet.context import host_view, summary
 from benchmarks.models import Host
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
 from tuning.studies.host_state import (
     drain_host,
-    rename_host,
     retire_host,
     undrain_host,
     unretire_host,
@@ -91,14 +90,6 @@ host_retire = _button(
 host_unretire = _button(
     "The host was not taken back", unretire_host, "{}: It takes work again.", nothing
 )
-
-
-@require_POST
-def host_rename(request: HttpRequest, pk: int) -> HttpResponse:
-    host, name = get_object_or_404(Host, pk=pk), request.POST.get("name", "").strip()
-    done = f"{host}: It is called {name} now: start its worker with ADVISOR_HOST_NAME={name}."
-    rename = partial(rename_host, host, name)
-    return changed(request, "host-detail", pk, rename, done, "The host was not renamed")
 
 
 def _context(pk: int) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from advisor.tests.api_bench.asking import at
 from advisor.tests.api_bench.reads import Load, alone, bursts, load
 from advisor.tests.api_bench.report import Promises, say
 from advisor.tests.api_bench.scene import Scene, fill, settle_in, web_server
-from advisor.tests.api_bench.writes import create, waiting
+from advisor.tests.api_bench.writes import create
 from benchmarks.servers.startup import free_port
 
 MAX_READ_MS: Final = 100.0
@@ -62,9 +62,6 @@ def _measure(scene: Scene, options: argparse.Namespace) -> Promises:
 
     usual = f"{clients} clients, each asks every {pause_s:g} s"
     _judge(load(scene, clients, pause_s, seconds), usual, promises)
-    also = f"{usual}, while {options.waiters} others wait"
-    seen = waiting(scene, options.waiters, clients, pause_s, seconds, promises)
-    _judge(seen, also, promises)
 
     often = f"{clients} clients, each asks every {pause_s / 2:g} s (no promise)"
     load(scene, clients, pause_s / 2, seconds / 2).show(often)
@@ -92,7 +89,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--pause-ms", type=float, default=2000.0, help="between two requests")
     parser.add_argument("--seconds", type=float, default=30.0, help="of each load")
-    parser.add_argument("--waiters", type=int, default=30, help="that wait for a study")
     parser.add_argument("--beside-s", type=float, default=120.0, help="beside a run")
     parser.add_argument("--creations", type=int, default=1000)
     parser.add_argument("--creators", type=int, default=20)

@@ -1,4 +1,4 @@
-"""Clients that wait, that ask beside a run, and that create studies."""
+"""Clients that ask beside a run, and that create studies."""
 
 from __future__ import annotations
 
@@ -6,41 +6,13 @@ import json
 import threading
 import time
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from advisor.tests.api_bench.asking import ask, at
-from advisor.tests.api_bench.reads import Load, load
 from advisor.tests.api_bench.report import Promises, say
 from advisor.tests.api_bench.scene import Scene
 
 _REPEATED: Final = 10
-
-
-def waiting(
-    scene: Scene, waiters: int, clients: int, pause_s: float, seconds: float, promises: Promises
-) -> Load:
-    """The reads of others while some wait for a study; whether these get their answer."""
-    from advisor.tests import factories
-    from tuning.models import Study, StudyState
-
-    study = factories.make_study(state=StudyState.RUNNING)
-    path = f"/api/v1/studies/{study.pk}/?wait=60"
-    with ThreadPoolExecutor(waiters) as pool:
-        tokens = [scene.tokens[turn % len(scene.tokens)] for turn in range(waiters)]
-        asked = [pool.submit(ask, scene.port, token, path) for token in tokens]
-        seen = load(scene, clients, pause_s, seconds)
-        still = sum(not one.done() for one in asked)
-        Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED)
-        begin = time.perf_counter()
-        good = sum(one.result().status == 200 for one in asked)
-        took = time.perf_counter() - begin
-    promises.note(
-        f"{still} of {waiters} clients still waited for a study after {seconds:.0f} s, and {good} "
-        f"were answered {took:.1f} s after its end",
-        kept=good == still == waiters,
-    )
-    return seen
 
 
 def create(scene: Scene, creations: int, clients: int, promises: Promises) -> None:

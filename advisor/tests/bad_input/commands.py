@@ -21,7 +21,6 @@ from tuning.models import Study
 #: Arguments without which a command says first of all that they are missing.
 _NEEDED = {
     "backup": ["/nowhere/a.zip"],
-    "bundle": ["import", "/nowhere/a.zip"],
     "dataset": ["list"],
     "device": ["list"],
     "host": ["drain", "nowhere"],
@@ -97,15 +96,6 @@ def command_cases(study: Study, place: Path, dice: random.Random) -> Iterator[Ca
         (("restore", str(place)), str(place)),
         (("restore", str(used)), "used.zip"),
         (("restore", "/dev/null"), "/dev/null"),
-        (("bundle", "export", "4711", f"{place}/a.zip"), "4711"),
-        (("bundle", "export", drawn, f"{place}/a.zip"), drawn),
-        (("bundle", "export", str(study.pk), str(used)), "used.zip"),
-        (("bundle", "export", str(study.pk), f"{nowhere}/a.zip"), nowhere),
-        (("bundle", "import", nowhere), nowhere),
-        (("bundle", "import", str(place)), str(place)),
-        (("bundle", "import", str(used)), "bundle_damaged"),
-        (("bundle", "import", "/dev/null"), "bundle_damaged"),
-        (("bundle", "import", "/dev/zero"), "bundle_too_large"),
         (("gate",), "candidate"),
         (("gate", "--config", f"{nowhere}.cnf"), nowhere),
         (("gate", "--config", drawn), drawn),

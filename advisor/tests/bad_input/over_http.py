@@ -291,8 +291,6 @@ def _queries(study: Study) -> Iterator[tuple[str, str, str]]:
         for text in ("9" * 19, "9" * 30, "-1", "1\0"):
             yield _V1 + list_of, name, text
     one = f"{_V1}studies/{study.pk}/"
-    for text in ("-1", "x", "1e9", "61"):
-        yield one, "wait", text
     for name in ("device", "connections", "durability", "lines", "acknowledge", "as_measured"):
         yield f"{one}recommendation/my.cnf", name, "nonesuch"
 
@@ -377,8 +375,6 @@ def page_cases(client: Client, study: Study, place: Path, dice: random.Random) -
     one = f"/hosts/{study.host.pk}/"
     yield _button(client, f"{one}undrain/", {}, "not undrained")
     yield _button(client, f"{one}unretire/", {}, "not taken back")
-    for name in ("", "a b", drawn * 50, "../x", "a\0b"):
-        yield _button(client, f"{one}rename/", {"name": name}, "is no name for a host")
     yield from text_cases(client, study)
     for missing in (
         f"/studies/{number}/pause/",

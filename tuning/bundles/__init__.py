@@ -1,1 +1,0 @@
-"""One study in a file: written here, read on another installation, where it is only looked at."""
