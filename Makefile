@@ -3,18 +3,8 @@
 # make test-fast   the tests that need no server and no browser, in a minute
 # make coverage    every test but those that need the host alone, with the lines they reach
 # make setup   what both call first; see scripts/setup
-# make bench-statistics   thousands of simulated studies: is the ranking to be trusted? (minutes)
-# make bench-search   searches replayed on recorded surfaces: how good is ours? (half an hour)
-# make bench-fleet    200 simulated hosts on real PostgreSQL, Redis and web server (eight minutes)
-# make bench-load-host   the same study driven beside the server and from another host (ten minutes)
-# make bench-scale    configs measured in models of three sizes: does the ranking agree? (two hours)
-# make bench-input    more than 1,500 bad requests by every way there is, three times (minutes)
-# make bench-dashboard   what each page costs with 10,000 runs, on SQLite and PostgreSQL (minutes)
-# make screenshots    pictures of every page, into var/screenshots, and those of the documents
-# make bench-api      the API with 50 clients at once on a database of 10,000 runs (minutes)
-# make bench-faults   studies on two hosts under 200 random faults; SEED=2 for others (15 minutes);
-#                     SERVERS=real with real servers and drivers (half an hour)
-# make bench-footprint   what the advisor itself takes of a processor during a run (minutes)
+# make bench-statistics, bench-search, bench-scale, bench-faults, bench-fleet, bench-pages, pictures
+#              what takes longer than a test: see bench/README.md
 
 PYTHON_BIN := .venv/bin
 SHELL_SCRIPTS := scripts/setup scripts/install-server scripts/common.bash .ci/run
@@ -31,8 +21,8 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run setup test setup-tests test-fast coverage lint type migrations pytest \
-    bench-api bench-dashboard bench-footprint bench-input bench-memory bench-statistics bench-search \
-    bench-scale bench-fleet bench-load-host bench-faults screenshots format lock clean
+    bench-statistics bench-search bench-scale bench-faults bench-fleet bench-pages pictures \
+    format lock clean
 
 help:
 	@sed -n '1,/^$$/s/^# //p' Makefile
@@ -74,56 +64,25 @@ type:
 migrations:
 	$(PYTHON_BIN)/python manage.py makemigrations --check --dry-run
 
-# The promises of docs/statistics.md on simulated studies; fails when one is not kept.
-bench-statistics:
-	@$(PYTHON_BIN)/python -m tuning.tests.simulation
+# One thread, because small matrices are faster that way.
+bench-statistics bench-search bench-scale: bench-%:
+	@OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN)/python -m bench.$*
 
-# The tables of docs/search.md; one thread, because small matrices are faster that way.
-bench-search:
-	@OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN)/python -m tuning.tests.search_bench
+# As root, with a C compiler for stepped clocks. SEED=2 for other faults, SERVERS=real for servers.
+bench-faults:
+	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m bench.faults \
+	    --seed $(or $(SEED),1) --servers $(or $(SERVERS),stand-in)
 
-# The table of docs/scale.md: five blocks of six configs at three sizes take about two hours.
-bench-scale:
-	@$(PYTHON_BIN)/python -m tuning.tests.scale_bench
-
-# A day of response times at 20,000 transactions a second, in less than 150 MB (ten minutes).
-bench-memory:
-	@$(PYTHON_BIN)/python -m benchmarks.tests.memory_bench
-
-# Reads and creations by many clients at once on 10,000 runs; on a host that is otherwise quiet.
-bench-api:
-	@$(PYTHON_BIN)/python -m advisor.tests.api_bench
-
-# The budget of docs/disturbances.md; to be run on a host that is otherwise quiet.
-bench-footprint:
-	@$(PYTHON_BIN)/python -m advisor.tests.footprint_bench
-
-# Other bad requests each time; the seed that is printed asks for the same ones again.
-bench-input:
-	@$(PYTHON_BIN)/python -m advisor.tests.bad_input $(if $(SEED),--seed $(SEED))
-
-# The goals of a page: 25 queries, 100 ms, 300 kB; on a host that does nothing else.
-bench-dashboard:
-	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m advisor.tests.dashboard_bench
-
-# Made-up rows in a home of their own, unless ADVISOR_HOME names one that is filled.
-screenshots:
-	@$(PYTHON_BIN)/python -m advisor.tests.screenshots var/screenshots
-	@$(PYTHON_BIN)/python -m advisor.tests.screenshots docs/pictures --docs
-
-# The figures of docs/fleet.md; as root, on a host that does nothing else. ONLY=simulated or scene.
+# As root. ONLY=simulated or ONLY=scene for one part.
 bench-fleet:
-	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m advisor.tests.fleet_bench \
+	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m bench.fleet \
 	    $(if $(ONLY),--only $(ONLY))
 
-# The driver beside the server and on a load host: docs/load-host.md.
-bench-load-host:
-	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m advisor.tests.fleet.compare_load
+bench-pages:
+	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m bench.pages
 
-# What docs/fleet.md says of things that fail; as root, with a C compiler for stepped clocks.
-bench-faults:
-	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m advisor.tests.fault_storm \
-	    --seed $(or $(SEED),1) --servers $(or $(SERVERS),stand-in)
+pictures:
+	@$(PYTHON_BIN)/python -m bench.pictures docs/pictures
 
 format:
 	$(PYTHON_BIN)/ruff check --fix .

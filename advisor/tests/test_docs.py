@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.core.management import get_commands, load_command_class
 
-from advisor.tests.docs_pictures import NAMES, WIDTH
+from bench.pictures.scenes import NAMES, WIDTH
 
 ROOT = Path(settings.BASE_DIR)
 DOCUMENTS = [

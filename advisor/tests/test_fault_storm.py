@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from advisor.tests.fault_storm import clock
-from advisor.tests.fault_storm.checks import left_now, wrong_after
-from advisor.tests.fault_storm.faults import faults
-from advisor.tests.fault_storm.scene import SCRATCH, Scene, scene
-from advisor.tests.fault_storm.storm import Storm
-from advisor.tests.fault_storm.watch import Watch
 from advisor.tests.fleet import centre
 from advisor.tests.harness import wait_for
+from bench.faults import clock
+from bench.faults.checks import left_now, wrong_after
+from bench.faults.faults import faults
+from bench.faults.scene import SCRATCH, Scene, scene
+from bench.faults.storm import Storm
+from bench.faults.watch import Watch
 from benchmarks.servers.binary import ServerBinary
 
 pytestmark = [

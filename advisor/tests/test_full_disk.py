@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 import tuning.tests.test_study_lifecycle as lifecycle
-from advisor.tests.fault_storm import fake_measuring
+from advisor.tests import fake_measuring
 from benchmarks.jobs.engine import execute
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement

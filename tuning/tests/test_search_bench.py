@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tuning.tests.search_bench.methods import Ours, RandomSearch
-from tuning.tests.search_bench.play import play, summary
-from tuning.tests.search_bench.table import WARM
-from tuning.tests.search_bench.truth import Truth, truth
-from tuning.tests.search_bench.warm import measured
+from bench.search.methods import Ours, RandomSearch
+from bench.search.play import play, summary
+from bench.search.table import WARM
+from bench.search.truth import Truth, truth
+from bench.search.warm import measured
 
 pytestmark = pytest.mark.long
 

@@ -7,19 +7,19 @@ import math
 
 import pytest
 
-from tuning.statistics.analysis import analyse
-from tuning.statistics.tests.helpers import ok
-from tuning.statistics.verdict import VerdictKind, conclude
-from tuning.tests.simulation.criteria import CANDIDATES
-from tuning.tests.simulation.gates import LOSS, USUAL, ends
-from tuning.tests.simulation.methods import CHOSEN
-from tuning.tests.simulation.noise import RECORDED, Scenario, scenarios
-from tuning.tests.simulation.simulate import (
+from bench.statistics.criteria import CANDIDATES
+from bench.statistics.gates import LOSS, USUAL, ends
+from bench.statistics.methods import CHOSEN
+from bench.statistics.noise import RECORDED, Scenario, scenarios
+from bench.statistics.simulate import (
     coverage,
     draw,
     race,
     winners,
 )
+from tuning.statistics.analysis import analyse
+from tuning.statistics.tests.helpers import ok
+from tuning.statistics.verdict import VerdictKind, conclude
 
 pytestmark = pytest.mark.long
 

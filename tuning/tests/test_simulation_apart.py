@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tuning.tests.simulation.apart import GAINS, MATTERS, take_apart
+from bench.statistics.apart import GAINS, MATTERS, take_apart
 
 
 def test_lines_that_matter_are_kept_and_others_are_dropped_if_time_suffices() -> None:

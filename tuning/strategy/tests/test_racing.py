@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from bench.statistics.noise import scenarios
+from bench.statistics.simulate import draw, race
 from tuning.statistics.analysis import analyse
 from tuning.statistics.data import Observation
 from tuning.statistics.tests.helpers import BASE, cut, names, ok, study
@@ -23,8 +25,6 @@ from tuning.strategy.racing import (
     drop_alpha,
     next_block,
 )
-from tuning.tests.simulation.noise import scenarios
-from tuning.tests.simulation.simulate import draw, race
 
 PLENTY = Budget(runs_left=10_000)
 
