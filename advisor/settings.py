@@ -163,7 +163,7 @@ TEMPLATES = [
                 "advisor.processes.versions.warning",
                 "advisor.pages.fleet.several.several_hosts",
             ],
-            "builtins": ["advisor.templatetags.access"],
+            "builtins": ["advisor.templatetags.access", "advisor.templatetags.actions"],
         },
     }
 ]

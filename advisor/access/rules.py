@@ -13,6 +13,8 @@ from django.apps import apps
 from django.db.models import Model
 
 from advisor.access.roles import Role
+from tuning.actions.action import Action
+from tuning.actions.table import ACTIONS
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ OPERATE = Rule(Role.OPERATOR)
 ADMINISTER = Rule(Role.ADMINISTRATOR)
 OWN_STUDY = Rule(Role.OPERATOR, Owned("tuning.Study", "pk"))
 OWN_GROUP = Rule(Role.OPERATOR, Owned("tuning.StudyGroup", "pk"))
-OWN_PROBE = Rule(Role.OPERATOR, Owned("benchmarks.Probe", "probe"))
+OWN_PROBE = Rule(Role.OPERATOR, Owned("benchmarks.Probe", "pk"))
 
 Rules = Mapping[str, Rule]
 SHOWN: Rules = {"GET": READ}
@@ -54,7 +56,15 @@ def _shown(names: Iterable[str]) -> dict[str, Rules]:
     return dict.fromkeys(names, SHOWN)
 
 
+def _rule_of(action: Action) -> Rule:
+    own = Owned(action.subject.model._meta.label, "pk") if action.is_own else None
+    return Rule(Role(action.role), own)
+
+
+#: The rules of the buttons, from the table of actions.
+OF_ACTIONS: dict[str, Rules] = {action.url_name: {"POST": _rule_of(action)} for action in ACTIONS}
 PAGES: dict[str, Rules] = {
+    **OF_ACTIONS,
     "login": {"GET": ANYBODY, "POST": ANYBODY},
     # Leads to the log-in.
     "admin-login": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), ANYBODY),
@@ -67,37 +77,18 @@ PAGES: dict[str, Rules] = {
     **_shown(("device-detail", "device-live", "probe-detail", "probe-charts")),
     **_shown(("device-history", "device-history-charts")),
     **_shown(("host-list", "host-detail", "host-live")),
-    "host-inspect": {"POST": OPERATE},
     # Anything but what the host has already is for administrators; the view sees to it.
     "path-inspect": {"POST": OPERATE},
     "inspection-live": SHOWN,
     "host-datasets": {"GET": OPERATE},
-    "dataset-delete": {"POST": ADMINISTER},
-    "dataset-prune": {"POST": ADMINISTER},
-    "host-drain": {"POST": ADMINISTER},
-    "host-undrain": {"POST": ADMINISTER},
-    "host-retire": {"POST": ADMINISTER},
-    "host-unretire": {"POST": ADMINISTER},
     # Reads what was measured; nothing is stored or started.
     "study-export": {"GET": READ, "POST": READ},
     "config-check": {"GET": READ, "POST": READ},
     "study-new": {"GET": OPERATE, "POST": OPERATE},
     "study-again": {"POST": OPERATE},
-    "study-conclude": {"POST": OWN_STUDY},
-    "study-cancel": {"POST": OWN_STUDY},
-    "study-take-apart": {"POST": OWN_STUDY},
-    "study-pause": {"POST": OWN_STUDY},
-    "study-resume": {"POST": OWN_STUDY},
-    "study-extend": {"POST": OWN_STUDY},
     **_shown(("group-detail", "group-live")),
     **_shown(("gate-list", "gate-detail", "gate-live", "gate-charts")),
-    "group-pause": {"POST": OWN_GROUP},
-    "group-resume": {"POST": OWN_GROUP},
-    "group-cancel": {"POST": OWN_GROUP},
     "device-list": {"GET": READ, "POST": ADMINISTER},
-    "device-kind": {"POST": ADMINISTER},
-    "device-probe": {"POST": OPERATE},
-    "probe-cancel": {"POST": OWN_PROBE},
     # One's own account only.
     "account-token": {"GET": READ, "POST": READ},
     "account-password": {"GET": READ, "POST": READ},
@@ -150,7 +141,7 @@ API: dict[str, Rules] = {
     "api-device-list": {"GET": READ, "POST": ADMINISTER},
     "api-device-detail": {"GET": READ, "PATCH": ADMINISTER},
     "api-probe-list": {"GET": READ, "POST": OPERATE},
-    "api-probe-cancel": {"POST": Rule(Role.OPERATOR, Owned("benchmarks.Probe", "pk"))},
+    "api-probe-cancel": {"POST": OWN_PROBE},
     # Answers 404 by every method.
     "api-unknown": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), ANYBODY),
 }

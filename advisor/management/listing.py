@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
+from advisor.management.actions import add_actions, perform_action
 from advisor.management.refusals import ends_when_refused
 from advisor.processes.database import prepare_database
 from benchmarks.errors import NotListed
@@ -17,6 +18,7 @@ from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of, listed_paths, unlist_path
 from benchmarks.jobs.claimant import measuring_alone
 from benchmarks.models import Host, ListedPath
+from tuning.actions.action import Subject
 from tuning.studies.inspecting import inspect_again
 
 
@@ -28,6 +30,8 @@ class ListingCommand(BaseCommand):
     metavar: ClassVar[str]
     always: ClassVar[str]
     """The setting with paths that need not be added."""
+    acts_on: ClassVar[Subject | None] = None
+    """Whose actions are subcommands too."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -36,6 +40,8 @@ class ListingCommand(BaseCommand):
         remove = actions.add_parser("remove", help="let no new study use it")
         for action in (add, remove):
             action.add_argument("path", type=absolute_path, metavar=self.metavar)
+        if self.acts_on is not None:
+            add_actions(actions, self.acts_on)
 
     def handle(self, *args: Any, **options: Any) -> None:
         with ends_when_refused(self):
@@ -46,8 +52,11 @@ class ListingCommand(BaseCommand):
                     self._add(host, options["path"])
                 case "remove":
                     self._remove(host, options["path"])
-                case _:
+                case "list":
                     self._list(host)
+                case _:
+                    assert self.acts_on is not None  # noqa: S101  # the parser knows no other
+                    perform_action(self, self.acts_on, options)
 
     def look(self, found: HostInventory, path: Path) -> str:
         """The line about that path. Raises NotListed, or why it cannot be used."""

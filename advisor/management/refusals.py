@@ -1,11 +1,10 @@
-"""How a command ends that is refused, with the reason on stderr; who asks for a change and why."""
+"""How a command ends that is refused, with the reason on stderr; who uses a command."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypedDict
 
 import psutil
 from django.core.management.base import BaseCommand
@@ -16,23 +15,10 @@ from advisor.errors import AdvisorError
 from advisor.processes.unavailable import is_unavailable
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
-from tuning.studies.pause_columns import MAX_PAUSE_REASON
 from tuning.studies.request import BadRequest
 
 #: PostgreSQL's insufficient_privilege, also of what its row-level security refuses.
 _NOT_PERMITTED = "42501"
-
-
-class ByAndReason(TypedDict):
-    by: str
-    reason: str
-
-
-def by_and_reason(options: dict[str, Any]) -> ByAndReason:
-    """Who pauses, drains or retires something, and `--reason`. Raises BadRequest."""
-    if len(options["reason"]) > MAX_PAUSE_REASON:
-        raise BadRequest(f"--reason has more than {MAX_PAUSE_REASON} characters")
-    return {"by": caller(), "reason": options["reason"]}
 
 
 def check_may_change(row: Model) -> None:

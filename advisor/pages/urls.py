@@ -5,6 +5,7 @@ from django.urls import path
 
 from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.pages.account import views as account
+from advisor.pages.actions import action_urls
 from advisor.pages.check import views as check
 from advisor.pages.compare import views as compare
 from advisor.pages.comparison import views as comparison
@@ -25,6 +26,7 @@ from advisor.pages.run import views as runs
 from advisor.pages.study import views as studies
 
 urlpatterns = [
+    *action_urls(),
     path("", home.home, name="home"),
     path("live/", home.home_live, name="home-live"),
     path("studies/", studies.study_list, name="study-list"),
@@ -35,12 +37,6 @@ urlpatterns = [
     path("studies/<id:pk>/report/", report.study_report, name="study-report"),
     path("studies/<id:pk>/runs.json", studies.board_charts, name="board-charts"),
     path("studies/<id:pk>/again/", new_study.study_again, name="study-again"),
-    path("studies/<id:pk>/conclude/", studies.study_conclude, name="study-conclude"),
-    path("studies/<id:pk>/cancel/", studies.study_cancel, name="study-cancel"),
-    path("studies/<id:pk>/take-apart/", studies.study_take_apart, name="study-take-apart"),
-    path("studies/<id:pk>/pause/", studies.study_pause, name="study-pause"),
-    path("studies/<id:pk>/resume/", studies.study_resume, name="study-resume"),
-    path("studies/<id:pk>/extend/", studies.study_extend, name="study-extend"),
     path(
         "studies/<id:pk>/recommendations/<id:recommendation>/my.cnf",
         exports.my_cnf,
@@ -53,9 +49,6 @@ urlpatterns = [
     ),
     path("groups/<id:pk>/", groups.group_detail, name="group-detail"),
     path("groups/<id:pk>/live/", groups.group_live, name="group-live"),
-    path("groups/<id:pk>/pause/", groups.group_pause, name="group-pause"),
-    path("groups/<id:pk>/resume/", groups.group_resume, name="group-resume"),
-    path("groups/<id:pk>/cancel/", groups.group_cancel, name="group-cancel"),
     path("gates/", gates.gate_list, name="gate-list"),
     path("gates/<id:pk>/", gates.gate_detail, name="gate-detail"),
     path("gates/<id:pk>/live/", gates.gate_live, name="gate-live"),
@@ -68,16 +61,9 @@ urlpatterns = [
     path("hosts/", hosts.host_list, name="host-list"),
     path("hosts/<id:pk>/", hosts.host_detail, name="host-detail"),
     path("hosts/<id:pk>/live/", hosts.host_live, name="host-live"),
-    path("hosts/<id:pk>/inspect/", inspections.host_inspect, name="host-inspect"),
     path("hosts/<id:pk>/datasets/", datasets.host_datasets, name="host-datasets"),
-    path("hosts/<id:pk>/datasets/delete/", datasets.dataset_delete, name="dataset-delete"),
-    path("hosts/<id:pk>/datasets/prune/", datasets.dataset_prune, name="dataset-prune"),
     path("inspections/", inspections.path_inspect, name="path-inspect"),
     path("inspections/<id:pk>/", inspections.inspection_live, name="inspection-live"),
-    path("hosts/<id:pk>/drain/", hosts.host_drain, name="host-drain"),
-    path("hosts/<id:pk>/undrain/", hosts.host_undrain, name="host-undrain"),
-    path("hosts/<id:pk>/retire/", hosts.host_retire, name="host-retire"),
-    path("hosts/<id:pk>/unretire/", hosts.host_unretire, name="host-unretire"),
     path("devices/", devices.device_list, name="device-list"),
     path("devices/<id:pk>/", devices.device_detail, name="device-detail"),
     path("devices/<id:pk>/history/", history.device_history, name="device-history"),
@@ -87,15 +73,12 @@ urlpatterns = [
         name="device-history-charts",
     ),
     path("devices/<id:pk>/live/", devices.device_live, name="device-live"),
-    path("devices/<id:pk>/kind/", devices.device_kind, name="device-kind"),
-    path("devices/<id:pk>/probes/", devices.device_probe, name="device-probe"),
     path("devices/<id:pk>/probes/<id:probe>/", devices.probe_detail, name="probe-detail"),
     path(
         "devices/<id:pk>/probes/<id:probe>/charts.json",
         devices.probe_charts,
         name="probe-charts",
     ),
-    path("devices/<id:pk>/probes/<id:probe>/cancel/", devices.probe_cancel, name="probe-cancel"),
     path("configs/check/", check.check_config, name="config-check"),
     path("runs/<id:pk>/", runs.run_detail, name="run-detail"),
     path("runs/<id:pk>/charts.json", runs.run_charts, name="run-charts"),

@@ -115,6 +115,7 @@ class World:
         group = self.groups[whose].pk
         for before, pk in (
             ("studies", study),
+            ("gates", study),
             ("probes", probe),
             ("groups", group),
         ):
@@ -289,7 +290,7 @@ def test_no_form_is_read_before_the_caller_is_known(client: Client) -> None:
         "CONTENT_LENGTH": "5000000",
         "wsgi.input": Untouchable(),
     }
-    paths = ["/studies/new/", f"/studies/{study.pk}/cancel/", "/api/v1/studies/"]
+    paths = ["/studies/new/", f"/studies/{study.pk}/actions/cancel/", "/api/v1/studies/"]
     for path in paths:
         for asking, status in ((client, (302, 401)), (viewer, (403,))):
             answer = asking.generic(

@@ -66,7 +66,7 @@ def test_the_host_deletes_what_it_is_asked_to(
     assert "3 datasets, " in text
     assert "9.7.4" in text
     assert "data-poll" not in text
-    assert "Deletion requested: " in shown(ask(admin_client, host, name="old"))
+    assert f"Host {host} was asked to delete old." in shown(ask(admin_client, host, name="old"))
     assert left(host) == ["gone", "new", "old"], "the web process deletes nothing"
     assert "data-poll" in shown()
     assert [one["name"] for one in deleted()] == ["old"]

@@ -11,6 +11,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PYPROJECT = REPOSITORY / "pyproject.toml"
 # What may use Django in the two lower packages; everything else there is core.
 DJANGO_PARTS = {
+    "actions",
     "apps",
     "comparison",
     "inventory",

@@ -16,7 +16,7 @@ from django.urls import reverse
 from advisor.tests import factories
 from advisor.tests.test_pages_hosts import a_host, measuring, quiet_broker, text_of
 from benchmarks.models import Run, RunState
-from tuning.models import Study, StudyGroup, StudyState
+from tuning.models import Study, StudyGroup
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.slot_states import SlotState
 
@@ -32,11 +32,6 @@ def a_group() -> StudyGroup:
     measuring(a_host("db-2"))
     Study.objects.update(group=group)
     return group
-
-
-def post(client: Client, name: str, group: StudyGroup, **values: Any) -> str:
-    answer = client.post(reverse(name, args=[group.pk]), values, follow=True)
-    return html.unescape(answer.content.decode())
 
 
 def test_the_hosts_stand_side_by_side_each_with_its_own_verdict(admin_client: Client) -> None:
@@ -119,28 +114,6 @@ def test_devices_of_two_hosts_are_compared_when_both_are_measured(admin_client: 
     )
     assert " times as many New-Orders as " not in text
     assert "Cancel all" not in text
-
-
-@pytest.mark.long
-def test_all_its_studies_are_paused_resumed_and_cancelled(admin_client: Client) -> None:
-    group = a_group()
-    measuring(a_host("db-3"))
-    Study.objects.filter(group=None).update(group=group)
-    text = post(admin_client, "group-pause", group, reason="backup")
-    assert "Paused. The current runs are finished first." in text
-    assert 'autofocus aria-describedby="said">Resume all' in text
-    running = Study.objects.filter(state=StudyState.RUNNING)
-    assert [study.pause_reason for study in running] == ["backup", "backup"]
-    refused = post(admin_client, "group-pause", group)
-    assert "No study was paused: the study is already paused." in refused
-    assert "Resumed." in post(admin_client, "group-resume", group)
-    assert not running.filter(paused_at__isnull=False).exists()
-    assert "Cancelling" in post(admin_client, "group-cancel", group)
-    assert {study.stop_request for study in running.all()} == {"cancelled"}
-    Study.objects.update(state=StudyState.CANCELLED)
-    refused = post(admin_client, "group-cancel", group)
-    assert "No study was cancelled: all its studies have ended." in refused
-    assert Client().post(reverse("group-cancel", args=[group.pk])).status_code == 302
 
 
 def test_pages_name_the_host_where_there_is_more_than_one(admin_client: Client) -> None:

@@ -15,7 +15,6 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from advisor.access.roles import Role
 from advisor.tests import factories
 from benchmarks.inventory.host import FoundDriver, Refused
 from benchmarks.models import Host, JobState, LoadJob, Probe, Run, RunState
@@ -213,14 +212,12 @@ def test_the_page_says_what_a_host_has_and_lacks(admin_client: Client, tmp_path:
     assert "not inspected</span>" in text_of(admin_client, reverse("host-list"))
 
 
-def test_a_host_is_drained_and_undrained_on_its_page(admin_client: Client) -> None:
+def test_what_waits_for_a_drained_host_says_so(admin_client: Client) -> None:
     host = a_host()
     study = factories.make_study(blocks=1)
     address = reverse("host-drain", args=[host.pk])
     text = admin_client.post(address, {"reason": "<b>disk</b>"}, follow=True).content.decode()
-    assert "Drained: the current job is finished first" in text
     assert "by admin: &lt;b&gt;disk&lt;/b&gt;." in text
-    assert 'autofocus aria-describedby="said">Undrain host' in text
     text = text_of(admin_client, reverse("study-live", args=[study.pk]))
     assert "Host db-host-1 is drained since" in text
     assert "The study continues when the host takes work again." in text
@@ -228,40 +225,6 @@ def test_a_host_is_drained_and_undrained_on_its_page(admin_client: Client) -> No
     probe = Probe.objects.create(device=study.devices.get(), seconds=50)
     text = text_of(admin_client, reverse("device-live", args=[probe.device_id]))
     assert "Waiting: host db-host-1 is drained since" in text
-    again = admin_client.post(address, follow=True).content.decode()
-    assert "The host was not drained: host db-host-1 is already drained." in again
-    address = reverse("host-undrain", args=[host.pk])
-    text = admin_client.post(address, follow=True).content.decode()
-    assert "It takes work again" in text
-    assert 'autofocus aria-describedby="said">Drain host' in text
-    assert not Host.objects.get().is_drained
-    assert admin_client.get(address).status_code == 405
-    assert Client().post(address).status_code == 302
-
-
-def test_a_host_is_retired_and_taken_back_on_its_page(admin_client: Client) -> None:
-    host = a_host()
-    study = factories.make_study(blocks=1)
-    page = text_of(admin_client, reverse("host-detail", args=[host.pk]))
-    assert f'data-confirm="Retire host {host}?' in page
-
-    def change(word: str, **body: str) -> str:
-        address = reverse(f"host-{word}", args=[host.pk])
-        return html.unescape(admin_client.post(address, body, follow=True).content.decode())
-
-    text = change("retire", reason="sold")
-    assert "Retired: its studies have ended." in text
-    assert "by admin: sold." in text
-    assert "Take back into use" in text
-    assert "Drain host" not in text
-    study.refresh_from_db()
-    assert (study.state, study.reason_code) == (StudyState.CANCELLED, "host_retired")
-    assert "The host was not retired: host db-host-1 is already retired." in change("retire")
-    assert "It takes work again." in change("unretire")
-    assert not Host.objects.get().is_retired
-    operator = Client()
-    operator.force_login(factories.make_user("operator", Role.OPERATOR))
-    assert "Retire host" not in text_of(operator, reverse("host-detail", args=[host.pk]))
 
 
 def test_hosts_are_found_by_words_of_their_names(admin_client: Client) -> None:

@@ -134,13 +134,11 @@ def test_a_host_looks_again_and_its_page_shows_what_it_found(
     live = f"{reverse('host-live', args=[host.pk])}?seen={stamp}"
     assert "What this host has" not in text_of(admin_client, live)
     address = reverse("host-inspect", args=[host.pk])
-    answer = admin_client.post(address, follow=True)
-    assert f"Inspection requested: host {host} is looking." in answer.content.decode()
+    admin_client.post(address)
     assert Inspection.objects.get().subject == "host"
     Host.objects.update(inventory=host.inventory | {"logical_cpus": 3})
     assert "3 of 2 at" in text_of(admin_client, live)
     Host.objects.update(retired_at=timezone.now())
     answer = admin_client.post(address, follow=True)
-    assert "The host was not asked: " in answer.content.decode()
-    for offer in ("Inspect host again", ">Register</a>", "Studies on this host choose"):
+    for offer in ("/actions/inspect/", ">Register</a>", "Studies on this host choose"):
         assert offer not in answer.content.decode()

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from django.contrib.staticfiles import finders
-from django.urls import get_resolver
 from plotly.offline import get_plotlyjs_version
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,13 +36,6 @@ def test_nothing_is_loaded_from_elsewhere_or_inline() -> None:
             assert not HANDLERS.search(text), f"{path}: an inline event handler"
             assert not SCRIPT.search(text), f"{path}: an inline script"
             assert " style=" not in text, f"{path}: an inline style"
-
-
-def test_the_focus_is_asked_for_after_changes_that_there_are() -> None:
-    asked = [name for path in TEMPLATES for name in FOCUS.findall(path.read_text())]
-    named = {name.strip('"') for names in asked for name in names.split()}
-    assert named >= {"study-pause", "host-drain", "group-pause", "probe-cancel"}
-    assert named <= {name for name in get_resolver().reverse_dict if isinstance(name, str)}
 
 
 @pytest.mark.parametrize(

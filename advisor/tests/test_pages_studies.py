@@ -104,7 +104,7 @@ def test_the_first_run_brings_ranking_filter_and_charts_to_an_open_page(
     answer = admin_client.get(html.unescape(address))
     text = answer.content.decode()
     assert "HX-Refresh" not in answer.headers
-    rankings = text.partition('id="study-rankings"')[2].partition('id="study-extend"')[0]
+    rankings = text.partition('id="study-rankings"')[2].partition('id="study-runs"')[0]
     for part in (
         "Rank by",
         'id="only_names"',
@@ -412,27 +412,6 @@ def test_preparing_shows_the_loading(admin_client: Client) -> None:
     assert "<progress" in text
 
 
-def test_cancelling_asks_the_study_to_stop(
-    admin_client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Whatever Redis this machine runs hears nothing of a test's study.
-    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
-    study = running_study()
-    answer = admin_client.post(reverse("study-cancel", args=[study.pk]), follow=True)
-    assert "the current run stops within seconds" in answer.content.decode()
-    study.refresh_from_db()
-    assert study.stop_request or study.state == StudyState.CANCELLED
-    assert not study.slots.filter(run__state=RunState.QUEUED).exists()
-
-
-def test_cancelling_what_has_ended_changes_nothing(admin_client: Client) -> None:
-    study = factories.measured_study(blocks=1)
-    answer = admin_client.post(reverse("study-cancel", args=[study.pk]), follow=True)
-    assert "The study was not cancelled: the study has ended." in answer.content.decode()
-    study.refresh_from_db()
-    assert study.state == StudyState.FINISHED
-
-
 # --- the gate ------------------------------------------------------------------------------------
 
 
@@ -516,7 +495,7 @@ def test_a_duplicate_is_shown_below_the_one_that_was_measured_for_both(
 def test_each_class_has_a_board_that_says_what_it_may_cost(admin_client: Client) -> None:
     text = page(admin_client, factories.unsafe_study(blocks=1))
     assert "Use whitepaper-3 with durability D1: " in text
-    boards = text.partition('id="study-extend"')[0].split('<details class="card board-fold')[1:]
+    boards = text.partition('id="candidates"')[0].split('<details class="card board-fold')[1:]
     heads = [one.partition("<summary>")[0] for one in boards]
     assert [" open>" in head for head in heads] == [True, False, False]
     assert all("data-open-if-wide" in head for head in heads), "they are short"

@@ -9,9 +9,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.core.management.base import CommandError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -47,31 +45,6 @@ def page_of(client: Client, study: Study) -> str:
     return client.get(reverse("study-detail", args=[study.pk])).content.decode()
 
 
-def test_a_running_study_is_paused_and_resumed_on_its_page(admin_client: Client) -> None:
-    study = running_study()
-    text = page_of(admin_client, study)
-    assert "Pause study" in text
-    assert "Resume study" not in text
-    address = reverse("study-pause", args=[study.pk])
-    answer = admin_client.post(address, {"reason": "<b>backup</b>"}, follow=True)
-    text = answer.content.decode()
-    assert "The current run is finished first" in text
-    assert "Paused since" in text
-    assert (
-        "by admin: &lt;b&gt;backup&lt;/b&gt;. The current run or dataset load is finished first."
-        in text
-    )
-    assert "Resume study" in text
-    assert "Pause study" not in text
-    assert "Cancel study" in text
-    assert ">Paused</span>" in admin_client.get(reverse("study-list")).content.decode()
-    answer = admin_client.post(reverse("study-resume", args=[study.pk]), follow=True)
-    text = answer.content.decode()
-    assert "It continues as soon as its host is free" in text
-    assert "Pause study" in text
-    assert not again(study).is_paused
-
-
 def test_the_live_part_brings_the_other_button_with_it(admin_client: Client) -> None:
     study = running_study()
     seen = admin_client.get(reverse("study-detail", args=[study.pk])).context["stamp"]
@@ -80,53 +53,6 @@ def test_the_live_part_brings_the_other_button_with_it(admin_client: Client) -> 
     text = admin_client.get(live, {"seen": seen}).content.decode()
     assert "Resume study" in text
     assert "Waiting to be resumed" in text
-
-
-def test_the_page_says_what_it_could_not_do(admin_client: Client) -> None:
-    study = factories.measured_study(blocks=1)
-    for name, done in (("study-pause", "paused"), ("study-resume", "resumed")):
-        answer = admin_client.post(reverse(name, args=[study.pk]), follow=True)
-        assert f"The study was not {done}: the study has ended." in answer.content.decode()
-        assert admin_client.get(reverse(name, args=[study.pk])).status_code == 405
-    assert "Pause study" not in page_of(admin_client, study)
-
-
-def test_a_study_with_results_is_concluded_on_its_page(admin_client: Client) -> None:
-    study = running_study()
-    text = page_of(admin_client, study)
-    assert "Conclude now" in text
-    assert "It starts no new block; what leads so far is confirmed." in text
-    answer = admin_client.post(reverse("study-conclude", args=[study.pk]), follow=True)
-    text = answer.content.decode()
-    assert "Concluding: no new configs or blocks" in text
-    assert ">Concluding</span>" in text
-    assert "Conclude now" not in text
-    assert "Cancel study" in text
-    assert again(study).concluded_at is not None
-
-
-def test_there_is_nothing_to_conclude_before_a_config_and_the_baseline_are_measured(
-    admin_client: Client,
-) -> None:
-    study = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
-    assert "Conclude now" not in page_of(admin_client, study)
-    address = reverse("study-conclude", args=[study.pk])
-    text = admin_client.post(address, follow=True).content.decode()
-    assert "The study was not concluded: there is no result of the baseline yet" in text
-    finished = factories.measured_study(blocks=1)
-    assert "Conclude now" not in page_of(admin_client, finished)
-
-
-@pytest.mark.parametrize("name", ["study-pause", "study-resume", "study-conclude"])
-def test_a_pause_requires_an_account_and_the_token_of_the_form(name: str) -> None:
-    study = running_study()
-    address = reverse(name, args=[study.pk])
-    assert Client().post(address).status_code == 302
-    client = Client(enforce_csrf_checks=True)
-
-    client.force_login(User.objects.create_user("eve"))
-    assert client.post(address).status_code == 403
-    assert not again(study).is_paused
 
 
 # --- the API -------------------------------------------------------------------------------------
@@ -163,10 +89,9 @@ def test_the_api_pauses_resumes_and_cancels(admin_client: Client) -> None:
 
 def test_the_api_concludes(admin_client: Client) -> None:
     study = running_study()
-    for _ in range(2):
-        status, answer = post(admin_client, study, "conclude")
-        assert (status, answer["state"]) == (200, "running")
-        assert datetime.fromisoformat(answer["concluded_at"]) <= timezone.now()
+    status, answer = post(admin_client, study, "conclude")
+    assert (status, answer["state"]) == (200, "running")
+    assert datetime.fromisoformat(answer["concluded_at"]) <= timezone.now()
     early = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
     status, answer = post(admin_client, early, "conclude")
     assert (status, answer["error"]["code"]) == (400, "nothing_measured")
@@ -193,15 +118,6 @@ def command(*arguments: object) -> str:
     return out.getvalue()
 
 
-def failed(*arguments: object) -> tuple[int, str]:
-    out, errors = StringIO(), StringIO()
-    with pytest.raises(SystemExit) as end:
-        call_command("study", *map(str, arguments), stdout=out, stderr=errors)
-    assert isinstance(end.value.code, int)
-    assert out.getvalue() == ""
-    return end.value.code, errors.getvalue().strip()
-
-
 def test_a_user_without_a_name_pauses_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a container that runs with any number."""
 
@@ -214,55 +130,6 @@ def test_a_user_without_a_name_pauses_a_study(monkeypatch: pytest.MonkeyPatch) -
     study = running_study()
     command("pause", study.pk)
     assert again(study).paused_by == f"{os.getuid()} on the command line"
-
-
-def test_the_command_pauses_resumes_and_cancels() -> None:
-    study = running_study()
-    assert command("pause", study.pk, "--reason", "the backup runs").startswith(
-        f"Study {study.pk} is paused"
-    )
-    found = again(study)
-    assert (found.is_paused, found.pause_reason) == (True, "the backup runs")
-    assert found.paused_by.endswith(" on the command line")
-    assert "continues" in command("resume", study.pk)
-    assert not again(study).is_paused
-    assert "is being cancelled" in command("cancel", study.pk)
-    assert again(study).stop_request == "cancelled"
-
-
-def test_the_command_concludes() -> None:
-    study = running_study()
-    pause_study(study)
-    assert "is concluded when it is resumed" in command("conclude", study.pk)
-    assert again(study).concluded_at is not None
-    resume_study(again(study))
-    assert command("conclude", study.pk) == (
-        f"Study {study.pk} is concluded now: its best are confirmed, then it ends.\n"
-    )
-    early = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
-    assert failed("conclude", early.pk)[1].startswith("nothing_measured: there is no result of")
-
-
-def test_the_command_extends() -> None:
-    study = factories.raced_study()
-    assert "up to 3 more blocks" in command("extend", study.pk, "--blocks", 3)
-    found = again(study)
-    assert (found.state, found.extended_by) == (StudyState.RUNNING, 3)
-
-
-def test_the_command_fails_with_one_line() -> None:
-    study = running_study()
-    assert failed("pause", 999) == (1, "not_found: there is no study 999")
-    assert failed("resume", study.pk) == (1, "not_paused: the study is not paused")
-    command("pause", study.pk)
-    assert failed("pause", study.pk) == (1, "already_paused: the study is already paused")
-    assert failed("extend", study.pk, "--blocks", 1)[0] == 1
-    code, line = failed("extend", study.pk, "--blocks", 0)
-    assert (code, line) == (2, "bad_request: blocks must be between 1 and 1000")
-    assert failed("pause", study.pk, "--reason", "x" * 201)[0] == 2
-    for wrong in (["extend", "1"], ["stop", "1"], ["pause"], ["pause", "one"]):
-        with pytest.raises(CommandError):
-            command(*wrong)
 
 
 # --- following a study ---------------------------------------------------------------------------

@@ -116,7 +116,7 @@ def test_a_running_study_and_one_without_time_show_what_they_have(admin_client: 
     assert "kept, not tested on its own" in shown
     assert "the time did not suffice" in shown
     assert reason in shown.split("Which lines of fast matter")[1]
-    answer = client.post(f"/studies/{study.pk}/take-apart/")
+    answer = client.post(f"/studies/{study.pk}/actions/ablation/")
     assert answer.status_code == 302
     study.refresh_from_db()
     while not study.slots.filter(purpose=SlotPurpose.APART).exists():

@@ -137,12 +137,7 @@ def shares_disk(found: FoundDevice) -> bool:
 
 
 def correct_kind(device: Device, kind: DeviceKind | None) -> None:
-    """Take the user's word for what the device is; None takes it back.
-
-    Raises DeviceUnusable for a throttled device, which is what its limits make of it.
-    """
-    if device.is_throttled:
-        raise DeviceUnusable("the kind of an emulated device cannot be changed", field="kind")
+    """Store the kind that a user sets for a device without limits; None: as detected."""
     corrected = kind.value if kind else ""
     device.kind_correction = "" if corrected == device.discovered_kind else corrected
     # Rows of older versions have nothing discovered.

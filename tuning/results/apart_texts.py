@@ -27,7 +27,7 @@ def apart_sentences(apart: TakenApart) -> list[str]:
         texts.append(f"Nothing measurable is lost without {left_out}, but {_why_kept_all(apart)}.")
     if not apart.is_over:
         return texts
-    command = f"manage.py study take-apart {apart.whole.study_id}"
+    command = f"manage.py study ablation {apart.whole.study_id}"
     if apart.untested and not any(one.blocks for one in apart.effects):
         texts.append(
             f"Its lines were measured together; what each contributes was not tested, because "

@@ -180,7 +180,7 @@ class StudyResult:
         if self.study.concluded_at is not None or ConfirmationState.CONFIRMED not in states:
             return TuningError(
                 "nothing_confirmed",
-                "only a winner that was confirmed can be taken apart, in a study that was not "
+                "only a confirmed winner can be tested line by line, in a study that was not "
                 "concluded early",
             )
         found = (
@@ -189,7 +189,7 @@ class StudyResult:
         )
         if any(apart.is_left for apart in found if apart is not None):
             return None
-        return TuningError("nothing_left", "nothing is left of the winner to be tested")
+        return TuningError("nothing_left", "every line of the winner has been tested")
 
     def screened_at(self, device: Device, workload: Workload) -> list[Observation]:
         """The ended runs of a search on one device with one workload."""

@@ -21,21 +21,20 @@ from tuning.studies.scheduler import advance_host
 
 
 def conclude_study(study: Study, *, by: str = "") -> None:
-    """Measure only what the study needs for an answer, then end it. Safe to repeat.
+    """Measure only what the study needs for an answer, then end it.
 
     The current run, or the trial start of new configs, is finished first. A paused study stays
     paused and does this when it is resumed.
 
-    Raises TuningError: already_ended, being_cancelled, nothing_measured.
+    Raises TuningError: already_ended, being_cancelled, already_concluding, nothing_measured.
     """
     with transaction.atomic():
         locked = Study.objects.select_for_update().get(pk=study.pk)
-        _check(locked)
+        check_can_conclude(locked)
         bump([study.pk])
-        if not locked.is_concluding:
-            locked.concluded_at, locked.extended_by = timezone.now(), 0
-            locked.save(update_fields=["concluded_at", "extended_by"])
-            keep_action(locked, StudyAction.Kind.CONCLUDED, by=by)
+        locked.concluded_at, locked.extended_by = timezone.now(), 0
+        locked.save(update_fields=["concluded_at", "extended_by"])
+        keep_action(locked, StudyAction.Kind.CONCLUDED, by=by)
         _take_out(locked)
     study.refresh_from_db()
     advance_host(study.host_id)
@@ -61,12 +60,14 @@ def _take_out(study: Study) -> None:
         run.delete()
 
 
-def _check(study: Study) -> None:
-    """Raise TuningError where there is nothing to conclude."""
+def check_can_conclude(study: Study) -> None:
+    """Raise TuningError where `conclude_study` would."""
     if study.is_finished:
         raise TuningError("already_ended", "the study has ended")
     if study.stop_request == heartbeat.CANCELLED:
         raise TuningError("being_cancelled", "the study is being cancelled")
+    if study.is_concluding:
+        raise TuningError("already_concluding", "the study is already being concluded")
     ok = study.slots.filter(run__state=RunState.OK)
     if not ok.filter(candidate__is_baseline=True).exists():
         lacks = "the baseline"

@@ -208,20 +208,21 @@ def hosts_of_group(group: int | None) -> set[int]:
 
 def pause_group(group: StudyGroup, *, by: str = "", reason: str = "") -> None:
     """Pause all its studies that can be. Raises the TuningError of the first if none can."""
-    _each(group, partial(pause_study, by=by, reason=reason))
+    for_each_active(group, partial(pause_study, by=by, reason=reason))
 
 
 def resume_group(group: StudyGroup, *, by: str = "") -> None:
     """Resume all its studies that are paused. Raises the TuningError of the first if none is."""
-    _each(group, partial(resume_study, by=by))
+    for_each_active(group, partial(resume_study, by=by))
 
 
 def cancel_group(group: StudyGroup, *, by: str = "") -> None:
     """Cancel all its studies that run. Raises TuningError, already_ended, if none does."""
-    _each(group, partial(cancel_study, by=by))
+    for_each_active(group, partial(cancel_study, by=by))
 
 
-def _each(group: StudyGroup, change: Callable[[Study], None]) -> None:
+def for_each_active(group: StudyGroup, change: Callable[[Study], None]) -> None:
+    """Call `change` for each active study; raise the first TuningError if all of them raise."""
     refused: list[TuningError] = []
     there = group.studies.filter(state__in=ACTIVE_STUDY_STATES).select_related("host")
     studies = list(there.order_by("pk"))

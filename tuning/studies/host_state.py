@@ -10,7 +10,7 @@ from benchmarks.models import Host, Inspection, Probe
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.studies.absence import close_what_was_cancelled, stop_study
-from tuning.studies.host_checks import retire_text
+from tuning.studies.host_checks import check_not_retired, retire_text
 from tuning.studies.load_hosts import driven_by
 from tuning.studies.pause_columns import by_and_reason
 from tuning.studies.revision import bump_host
@@ -20,9 +20,10 @@ from tuning.studies.scheduler import advance_host
 def drain_host(host: Host, *, by: str = "", reason: str = "") -> None:
     """Start nothing more on the host until it is undrained; its queue waits.
 
-    The current run, load or probe is finished first. `by` is the user. Raises TuningError,
-    already_drained.
+    The current run, load or probe is finished first. `by` is the user. Raises TuningError:
+    already_drained, host_retired.
     """
+    check_can_drain(host)
     drained_by, drain_reason = by_and_reason(by, reason)
     is_new = Host.objects.filter(pk=host.pk, drained_at=None).update(
         drained_at=Now(), drained_by=drained_by, drain_reason=drain_reason
@@ -30,6 +31,13 @@ def drain_host(host: Host, *, by: str = "", reason: str = "") -> None:
     bump_host(host.pk)
     host.refresh_from_db()
     if not is_new:
+        check_can_drain(host)
+
+
+def check_can_drain(host: Host) -> None:
+    """Raise TuningError where `drain_host` would."""
+    check_not_retired(host)
+    if host.is_drained:
         raise TuningError("already_drained", f"host {host} is already drained")
 
 
@@ -41,22 +49,29 @@ def undrain_host(host: Host) -> None:
     bump_host(host.pk)
     host.refresh_from_db()
     if not was_drained:
-        raise TuningError("not_drained", f"host {host} is not drained")
+        check_can_undrain(host)
     advance_host(host.pk)
+
+
+def check_can_undrain(host: Host) -> None:
+    """Raise TuningError where `undrain_host` would."""
+    if not host.is_drained:
+        raise TuningError("not_drained", f"host {host} is not drained")
 
 
 def retire_host(host: Host, *, by: str = "", reason: str = "") -> None:
     """End all that runs or waits on the host or for it to drive, and begin nothing there any more.
 
-    `by` is the user. The host's history stays. Raises TuningError, already_retired.
+    `by` is the user. The host's history stays. Raises TuningError: already_retired.
     """
+    check_can_retire(host)
     retired_by, retire_reason = by_and_reason(by, reason)
     is_new = Host.objects.filter(pk=host.pk, retired_at=None).update(
         retired_at=Now(), retired_by=retired_by, retire_reason=retire_reason
     )
     host.refresh_from_db()
     if not is_new:
-        raise TuningError("already_retired", f"host {host} is already retired")
+        check_can_retire(host)
     why = retire_text(host)
     active = Study.objects.filter(state__in=ACTIVE_STUDY_STATES)
     there = list(active.filter(Q(host=host) | Q(pk__in=driven_by(host))))
@@ -69,12 +84,25 @@ def retire_host(host: Host, *, by: str = "", reason: str = "") -> None:
         advance_host(other)
 
 
+def check_can_retire(host: Host) -> None:
+    """Raise TuningError where `retire_host` would."""
+    if host.is_retired:
+        raise TuningError("already_retired", f"host {host} is already retired")
+
+
+def check_can_unretire(host: Host) -> None:
+    """Raise TuningError where `unretire_host` would."""
+    if not host.is_retired:
+        raise TuningError("not_retired", f"host {host} is not retired")
+
+
 def unretire_host(host: Host) -> None:
     """Let the host take work again. Raises TuningError, not_retired."""
+    check_can_unretire(host)
     was_retired = Host.objects.filter(pk=host.pk, retired_at__isnull=False).update(
         retired_at=None, retired_by="", retire_reason=""
     )
     host.refresh_from_db()
     if not was_retired:
-        raise TuningError("not_retired", f"host {host} is not retired")
+        check_can_unretire(host)
     advance_host(host.pk)

@@ -166,9 +166,7 @@ def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
     """
     if not 1 <= blocks <= MAX_SIZES["blocks"]:
         raise BadRequest(f"blocks must be between 1 and {MAX_SIZES['blocks']}", field="blocks")
-    if study.gate is not None:
-        raise TuningError("is_a_gate", "the pairs of a gate are fixed before the first: ask again")
-    check_none_retired(study)
+    check_can_extend(study)
     with transaction.atomic():
         again = Study.objects.filter(pk=study.pk, state=StudyState.FINISHED).update(
             state=StudyState.RUNNING,
@@ -182,14 +180,23 @@ def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
             resumed_at=Now(),
             revision=F("revision") + 1,
         )
-        if not again:
-            raise TuningError("not_finished", "only a finished study can be extended")
         study.refresh_from_db()
+        if not again:
+            check_can_extend(study)
         if not any(Forecast(study, ()).runs_per_block.values()):
             raise TuningError("nothing_left", _nothing_left(study))
         number = counted(blocks, "more block")
         keep_action(study, StudyAction.Kind.EXTENDED, by=by, reason=number)
         transaction.on_commit(lambda: advance_host(study.host_id))
+
+
+def check_can_extend(study: Study) -> None:
+    """Raise TuningError where `extend_study` would, whatever the number of blocks."""
+    if study.gate is not None:
+        raise TuningError("is_a_gate", "the pairs of a gate are fixed before the first: ask again")
+    if study.state != StudyState.FINISHED:
+        raise TuningError("not_finished", "only a finished study can be extended")
+    check_none_retired(study)
 
 
 def _nothing_left(study: Study) -> str:
@@ -207,7 +214,8 @@ def cancel_study(study: Study, *, by: str = "") -> None:
         stop_request=heartbeat.CANCELLED, paused_at=None, revision=F("revision") + 1
     )
     if not is_active:
-        raise TuningError("already_ended", "the study has ended")
+        study.refresh_from_db()
+        check_can_cancel(study)
     keep_action(study, StudyAction.Kind.CANCELLED, by=by)
     with transaction.atomic():
         bump([study.pk])
@@ -215,6 +223,12 @@ def cancel_study(study: Study, *, by: str = "") -> None:
         cancel_jobs(CrashTest.objects.filter(slot__study=study))
     close_what_was_cancelled(study.host_id)
     advance_host(study.host_id)
+
+
+def check_can_cancel(study: Study) -> None:
+    """Raise TuningError where `cancel_study` would."""
+    if study.is_finished:
+        raise TuningError("already_ended", "the study has ended")
 
 
 def design_of(

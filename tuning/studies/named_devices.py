@@ -113,9 +113,16 @@ def set_kind(device: Device, kind: DeviceKind | None) -> None:
 
     Raises DeviceUnusable for one that is emulated.
     """
+    check_can_set_kind(device)
     with transaction.atomic():
         bump(Study.objects.filter(devices=device))
         correct_kind(device, kind)
+
+
+def check_can_set_kind(device: Device) -> None:
+    """Raise DeviceUnusable where `set_kind` would."""
+    if device.is_throttled:
+        raise DeviceUnusable("the kind of an emulated device cannot be changed", field="kind")
 
 
 def check_none_retired(study: Study) -> None:

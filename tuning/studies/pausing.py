@@ -29,9 +29,7 @@ def pause_study(study: Study, *, by: str = "", reason: str = "") -> None:
     is_new = there.update(**pause_columns(by, reason), revision=F("revision") + 1)
     study.refresh_from_db()
     if not is_new:
-        if study.is_paused:
-            raise TuningError("already_paused", "the study is already paused")
-        raise _ended(study)
+        check_can_pause(study)
     keep_action(study, StudyAction.Kind.PAUSED, by=by, reason=reason)
     advance_host(study.host_id)
 
@@ -41,8 +39,7 @@ def resume_study(study: Study, *, by: str = "") -> None:
 
     Raises TuningError: not_paused, already_ended, device_retired.
     """
-    if study.is_paused:
-        check_none_retired(study)
+    check_can_resume(study)
     there = Study.objects.filter(
         pk=study.pk, state__in=ACTIVE_STUDY_STATES, paused_at__isnull=False
     )
@@ -55,11 +52,28 @@ def resume_study(study: Study, *, by: str = "") -> None:
     )
     study.refresh_from_db()
     if not was_paused:
-        if study.is_finished:
-            raise _ended(study)
-        raise TuningError("not_paused", "the study is not paused")
+        check_can_resume(study)
     keep_action(study, StudyAction.Kind.RESUMED, by=by)
     advance_host(study.host_id)
+
+
+def check_can_pause(study: Study) -> None:
+    """Raise TuningError where `pause_study` would."""
+    if study.is_finished:
+        raise TuningError("already_ended", "the study has ended")
+    if study.stop_request == heartbeat.CANCELLED:
+        raise TuningError("being_cancelled", "the study is being cancelled")
+    if study.is_paused:
+        raise TuningError("already_paused", "the study is already paused")
+
+
+def check_can_resume(study: Study) -> None:
+    """Raise TuningError where `resume_study` would."""
+    if study.is_finished:
+        raise TuningError("already_ended", "the study has ended")
+    if not study.is_paused:
+        raise TuningError("not_paused", "the study is not paused")
+    check_none_retired(study)
 
 
 def pause_text(study: Study) -> str:
@@ -68,9 +82,3 @@ def pause_text(study: Study) -> str:
         return ""
     since = when_by_and_why(study.paused_at, study.paused_by, study.pause_reason)
     return f"paused since {since}"
-
-
-def _ended(study: Study) -> TuningError:
-    if study.is_finished:
-        return TuningError("already_ended", "the study has ended")
-    return TuningError("being_cancelled", "the study is being cancelled")

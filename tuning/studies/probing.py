@@ -7,11 +7,11 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from benchmarks.jobs.cancelling import cancel_jobs
-from benchmarks.models import Device, Probe
+from benchmarks.models import ACTIVE_JOB_STATES, Device, Probe
 from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
 from tuning.errors import TuningError
 from tuning.studies.absence import close_what_was_cancelled
-from tuning.studies.host_checks import hold_in_use
+from tuning.studies.host_checks import check_not_retired, hold_in_use
 from tuning.studies.request import BadRequest
 from tuning.studies.scheduler import advance_host
 
@@ -24,8 +24,7 @@ def start_probe(device: Device, seconds: float = USUAL_S, user: Any = None) -> P
     """
     if not MIN_S <= seconds <= MAX_S:  # refuses NaN as well
         raise BadRequest(f"seconds must be between {MIN_S:.0f} and {MAX_S:.0f}", field="seconds")
-    if device.retired_at is not None:
-        raise TuningError("device_retired", f"{device}: another device is in its place now")
+    check_can_probe(device)
     try:
         with transaction.atomic():
             hold_in_use(device.host)
@@ -34,6 +33,21 @@ def start_probe(device: Device, seconds: float = USUAL_S, user: Any = None) -> P
     except IntegrityError:
         raise TuningError("probe_running", "this device is already being probed") from None
     return probe
+
+
+def check_can_probe(device: Device) -> None:
+    """Raise TuningError where `start_probe` would."""
+    if device.retired_at is not None:
+        raise TuningError("device_retired", f"{device}: another device is in its place now")
+    check_not_retired(device.host)
+    if device.probes.filter(state__in=ACTIVE_JOB_STATES).exists():
+        raise TuningError("probe_running", "this device is already being probed")
+
+
+def check_can_cancel_probe(probe: Probe) -> None:
+    """Raise TuningError, already_ended, for a probe that has ended."""
+    if probe.is_finished:
+        raise TuningError("already_ended", "the probe has ended")
 
 
 def cancel_probe(probe: Probe) -> None:

@@ -22,13 +22,9 @@ def take_apart_study(study: Study, *, by: str = "") -> None:
 
     Raises TuningError: not_finished, nothing_confirmed, nothing_left, device_retired.
     """
-    check_none_retired(study)
     with transaction.atomic():
         locked = Study.objects.select_for_update().get(pk=study.pk)
-        if locked.state != StudyState.FINISHED:
-            raise TuningError("not_finished", "only the winner of a finished study is taken apart")
-        if why_not := StudyResult(locked).why_not_taken_apart():
-            raise why_not
+        check_can_take_apart(locked)
         Study.objects.filter(pk=study.pk).update(
             state=StudyState.RUNNING,
             finished_at=None,
@@ -42,3 +38,12 @@ def take_apart_study(study: Study, *, by: str = "") -> None:
         keep_action(locked, StudyAction.Kind.TAKEN_APART, by=by)
         transaction.on_commit(lambda: advance_host(study.host_id))
     study.refresh_from_db()
+
+
+def check_can_take_apart(study: Study) -> None:
+    """Raise TuningError where `take_apart_study` would."""
+    if study.state != StudyState.FINISHED:
+        raise TuningError("not_finished", "only the winner of a finished study can be tested")
+    check_none_retired(study)
+    if why_not := StudyResult(study).why_not_taken_apart():
+        raise why_not

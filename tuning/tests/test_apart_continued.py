@@ -13,6 +13,7 @@ from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import CrashTest, JobState, Run, RunState
 from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
+from tuning.actions.of_studies import ABLATION
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
@@ -80,19 +81,19 @@ def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
     assert taken_apart(study).untested == ("table_open_cache",)
     assert (
         "because the time did not suffice: table_open_cache. "
-        f"manage.py study take-apart {study.pk} takes it further apart."
+        f"manage.py study ablation {study.pk} takes it further apart."
     ) in first.verdict
-    assert StudyResult(study).can_be_taken_apart
+    assert can_be_taken_apart(study)
     take_apart_study(study)
     study = to_the_end(study, QUIET)
     found = study.recommendations.get()
     assert found.candidate.name == "fast reduced"
     assert found.candidate.without == ["innodb_flush_neighbors", "table_open_cache"]
     assert found.whole is not None
-    assert "take-apart" not in found.verdict
+    assert "study ablation" not in found.verdict
     rounds = study.slots.filter(purpose=SlotPurpose.REDUCED)
     assert rounds.count() == 2 * 5 * 3
-    assert not StudyResult(study).can_be_taken_apart
+    assert not can_be_taken_apart(study)
     with pytest.raises(TuningError) as refused:
         take_apart_study(study)
     assert refused.value.code == "nothing_left"
@@ -215,7 +216,11 @@ def test_lines_of_which_one_suffices_are_kept_and_it_is_said_why() -> None:
         "effective values as server-default."
     ) in found.verdict
     assert "time did not suffice" not in found.verdict
-    assert not StudyResult(study).can_be_taken_apart
+    assert not can_be_taken_apart(study)
+
+
+def can_be_taken_apart(study: Study) -> bool:
+    return not ABLATION.reason_against(study)
 
 
 def waiting_for_crash_tests() -> Study:

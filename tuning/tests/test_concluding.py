@@ -143,10 +143,13 @@ def test_a_search_that_found_nothing_by_then_says_so(begun: Study) -> None:
     assert "concluded early on request" in answer.verdict
 
 
-def test_concluding_is_safe_to_repeat_and_to_crash(screening: Study) -> None:
+def test_concluding_is_done_once_and_survives_a_crash(screening: Study) -> None:
     conclude_study(screening)
     asked, rows = screening.concluded_at, screening.slots.count()
-    conclude_study(screening)
+    with pytest.raises(TuningError) as again:
+        conclude_study(screening)
+    assert again.value.code == "already_concluding"
+    screening.refresh_from_db()
     assert (screening.concluded_at, screening.slots.count()) == (asked, rows)
     # A worker that died takes its run with it; what it screened is not looked at again.
     last = screening.slots.filter(purpose=SlotPurpose.SEARCH).last()

@@ -47,6 +47,7 @@ from tuning.studies.named_devices import (
     register_device,
     request_for,
     room_for_pool,
+    set_kind,
     smallest_memory,
     usual_memory,
 )
@@ -138,7 +139,7 @@ def test_an_emulated_device_is_always_called_so(find: Find, host: Host) -> None:
     assert str(native).startswith("emulated native with 700 MB")
     assert device_row(host, find(emulate="hdd", memory_bytes=800 * MB)).pk != hdd.pk
     with pytest.raises(DeviceUnusable, match="kind of an emulated device cannot"):
-        correct_kind(hdd, DeviceKind.NVME)
+        set_kind(hdd, DeviceKind.NVME)
 
 
 def test_a_device_can_be_named_again(find: Find, host: Host, tmp_path: Path) -> None:

@@ -209,7 +209,7 @@ def test_minutes_that_do_not_suffice_are_said_with_the_lines_that_were_not_teste
     assert (
         "Its lines were measured together; what each contributes was not tested, because the time "
         'did not suffice. The button "Take the winner apart" on the study\'s page, or manage.py '
-        f"study take-apart {study.pk}, measures it without some of them, in at most 100 runs."
+        f"study ablation {study.pk}, measures it without some of them, in at most 100 runs."
     ) in found.verdict
     assert len(taken_apart(study).untested) == 4
     text = " ".join(

@@ -1,4 +1,4 @@
-"""`manage.py device`: the directories that may be measured on this host."""
+"""`manage.py device`: directories that may be measured here, and the actions of devices."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from benchmarks.inventory.host import FoundDirectory, HostInventory
 from benchmarks.models import Host, ListedPath
 from benchmarks.storage.human import human_bytes
 from benchmarks.storage.kinds import kind_words
+from tuning.actions.subjects import DEVICE
 from tuning.studies.inspecting import inspect_device
 
 
 class Command(ListingCommand):
-    help = "Add, list or remove directories that studies may measure on this host."
+    help = (
+        "Add, list or remove directories that studies may measure on this host; "
+        "probe a device or set its kind, by its ID."
+    )
     subject = ListedPath.Subject.DEVICE
     metavar = "DIRECTORY"
     always = "ADVISOR_DEVICES"
+    acts_on = DEVICE
 
     def look(self, found: HostInventory, path: Path) -> str:
         with about("path"):

@@ -13,7 +13,6 @@ from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.device_lookup import DeviceRequest, throttles
 from benchmarks.inventory.host import FoundDirectory
-from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
 from benchmarks.storage.kinds import DeviceKind, kind_words
 from tuning.errors import TuningError
 from tuning.studies.named_devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB
@@ -126,31 +125,6 @@ class AddDeviceForm(DeviceFields):
     def add_refusal(self, error: TuningError | BenchmarkError) -> None:
         """Show a service's error beside the field it is about, or above the form."""
         self.add_error(error.field if error.field in self.fields else None, str(error))
-
-
-class KindForm(PlainForm):
-    """The kind of a device, set by the user; "" removes the setting."""
-
-    kind = forms.TypedChoiceField(
-        label="Kind", required=False, coerce=DeviceKind, empty_value=None
-    )
-
-    def __init__(self, *args: Any, discovered: str, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        found = f"As detected: {kind_words(discovered)}" if discovered else "As detected"
-        set_choices(self, "kind", [("", found), *KINDS])
-
-
-class ProbeForm(PlainForm):
-    """The duration of a probe."""
-
-    seconds = forms.IntegerField(
-        label="Duration, seconds",
-        min_value=int(MIN_S),
-        max_value=int(MAX_S),
-        initial=int(USUAL_S),
-        help_text=f"{MIN_S:.0f} to {MAX_S:.0f} s; a longer probe gives steadier figures.",
-    )
 
 
 class OneDiskForm(PlainForm):

@@ -1,15 +1,14 @@
-"""The list of devices, the page of a device, its probes and its kind."""
+"""The list of devices, the page of a device and its probes."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from advisor.charts.payload import charts_answer
 from advisor.charts.probe import probe_figures
@@ -20,17 +19,15 @@ from advisor.pages.device.context import (
     layers_of,
     studies_on,
 )
-from advisor.pages.device.forms import AddDeviceForm, KindForm, ProbeForm
+from advisor.pages.device.forms import AddDeviceForm
 from advisor.pages.device.listing import listed_devices
 from advisor.pages.device.probe import probe_view, step_words, waits_for
 from advisor.wording.words import certainty
 from benchmarks.errors import BenchmarkError
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
-from benchmarks.storage.kinds import kind_words
 from tuning.errors import TuningError
 from tuning.results.known_devices import answers_for
-from tuning.studies.named_devices import register_device, set_kind
-from tuning.studies.probing import cancel_probe, start_probe
+from tuning.studies.named_devices import register_device
 
 
 @require_http_methods(["GET", "POST"])
@@ -71,54 +68,6 @@ def device_live(request: HttpRequest, pk: int) -> HttpResponse:
     if request.GET.get("seen") != context["stamp"]:
         context = _device_context(device, request) | {"swaps_results": True}
     return render(request, "devices/_live_answer.html", context)
-
-
-@require_POST
-def device_kind(request: HttpRequest, pk: int) -> HttpResponse:
-    """Sets the kind; an empty one removes the setting."""
-    device = _device(pk)
-    form = KindForm(request.POST, discovered=device.discovered_kind, auto_id="kind_%s")
-    if form.is_valid():
-        try:
-            set_kind(device, form.cleaned_data["kind"])
-        except (BenchmarkError, TuningError) as error:
-            form.add_error("kind", str(error))
-        else:
-            messages.success(request, f"The kind is now {kind_words(device.kind)}.")
-            return redirect("device-detail", pk=pk)
-    context = _device_context(_device(pk), request) | {"kind_form": form}
-    return render(request, "devices/detail.html", context, status=400)
-
-
-@require_POST
-def device_probe(request: HttpRequest, pk: int) -> HttpResponse:
-    """Starts a probe, or shows the device's page with the errors beside the field."""
-    device = _device(pk)
-    form = ProbeForm(request.POST, auto_id="probe_%s")
-    if form.is_valid():
-        try:
-            start_probe(device, form.cleaned_data["seconds"], user=cast(User, request.user))
-        except TuningError as error:
-            if error.field:
-                form.add_error(error.field, str(error))
-            else:  # one is running, or another device is in its place by now
-                messages.warning(request, f"No probe was started: {error}.")
-        if not form.errors:
-            return redirect("device-detail", pk=pk)
-    context = _device_context(device, request) | {"probe_form": form}
-    return render(request, "devices/detail.html", context, status=400)
-
-
-@require_POST
-def probe_cancel(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
-    row = get_object_or_404(Probe.objects.select_related("device"), pk=probe, device=pk)
-    if row.is_finished:
-        level, said = messages.WARNING, "This probe had already finished; nothing was cancelled."
-    else:
-        cancel_probe(row)
-        level, said = messages.INFO, "Cancelling: the probe stops within seconds."
-    messages.add_message(request, level, said, extra_tags="probe-cancel")
-    return redirect("device-detail", pk=pk)
 
 
 @require_GET
@@ -167,7 +116,6 @@ def _live_context(device: Device) -> dict[str, Any]:
         "percent": round(active.fraction * 100) if active else 0,
         "waits_for": waits_for(active) if active and active.state == JobState.QUEUED else {},
         "stamp": "" if newest is None else f"{newest.pk}.{newest.is_finished}",
-        "probe_form": ProbeForm(auto_id="probe_%s"),
     }
 
 
@@ -177,7 +125,6 @@ def _device_context(device: Device, request: HttpRequest) -> dict[str, Any]:
     identity, log = device.found, device.found_for_logs
     shown = device.probes.filter(state=JobState.OK).select_related("device", "created_by").first()
     view = probe_view(shown) if shown else None
-    chosen = device.kind_correction
     return {
         **live,
         "identity": identity,
@@ -187,9 +134,6 @@ def _device_context(device: Device, request: HttpRequest) -> dict[str, Any]:
         "profile": device.profile,
         "is_throttled": device.is_throttled,
         "page": reverse("device-detail", args=[device.pk]),
-        "kind_form": KindForm(
-            initial={"kind": chosen}, discovered=device.discovered_kind, auto_id="kind_%s"
-        ),
         "shown": shown,
         "view": view,
         "probes": _ended_probes(device),

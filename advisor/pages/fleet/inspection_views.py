@@ -1,33 +1,16 @@
-"""Asking a host: about itself again, and about a path that is typed into a form."""
+"""Asks hosts about a path that is typed into a form."""
 
 from __future__ import annotations
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 
 from advisor.access.callers import caller_of
 from advisor.pages.fleet.typed_paths import FIELDS, answer_of, answers_about
-from benchmarks.models import Host, Inspection
+from benchmarks.models import Inspection
 from tuning.errors import TuningError
 from tuning.studies.hosts import host_for, hosts_named
-from tuning.studies.inspecting import inspect_again, waiting_text
-
-
-@require_POST
-def host_inspect(request: HttpRequest, pk: int) -> HttpResponse:
-    """Lets the host look again at all that it has."""
-    host = get_object_or_404(Host, pk=pk)
-    try:
-        row = inspect_again(host, user=request.user)
-    except TuningError as error:
-        messages.warning(request, f"The host was not asked: {error}.")
-    else:
-        messages.info(
-            request, f"Inspection requested: {waiting_text(row)}. What it finds appears below."
-        )
-    return redirect("host-detail", pk=pk)
 
 
 @require_POST

@@ -1,9 +1,8 @@
-"""All hosts, the page of one, and what an administrator changes there."""
+"""All hosts, and the page of one."""
 
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -14,17 +13,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from advisor.pages.changes import button, by_and_reason, nothing
 from advisor.pages.finding import MIN_FILTERED, text_asked, with_words
 from advisor.pages.fleet.context import host_view, summary
-from benchmarks.models import Host
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
-from tuning.studies.host_state import (
-    drain_host,
-    retire_host,
-    undrain_host,
-    unretire_host,
-)
 from tuning.studies.waiting import mark_waiting
 
 HOSTS_PER_PAGE = 24
@@ -69,27 +60,6 @@ def host_live(request: HttpRequest, pk: int) -> HttpResponse:
     context = _context(pk)
     context["swaps_inventory"] = request.GET.get("seen") != str(context["stamp"])
     return render(request, "hosts/_live_answer.html", context)
-
-
-_button = partial(button, Host, "host-detail")
-host_drain = _button(
-    "The host was not drained",
-    drain_host,
-    "{}: Drained: the current job is finished first, and the queue waits.",
-    by_and_reason,
-)
-host_undrain = _button(
-    "The host was not undrained", undrain_host, "{}: It takes work again.", nothing
-)
-host_retire = _button(
-    "The host was not retired",
-    retire_host,
-    "{}: Retired: its studies have ended.",
-    by_and_reason,
-)
-host_unretire = _button(
-    "The host was not taken back", unretire_host, "{}: It takes work again.", nothing
-)
 
 
 def _context(pk: int) -> dict[str, Any]:

@@ -75,8 +75,6 @@ def live_context(
         "columns": columns,
         "stamp": "-".join(column.stamp for column in columns),
         "is_finished": not unfinished,
-        "may_pause": any(not one.is_paused and not one.stop_request for one in unfinished),
-        "may_resume": any(one.is_paused for one in unfinished),
     }
 
 

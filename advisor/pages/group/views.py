@@ -1,14 +1,11 @@
-"""The page of a study over several hosts, and what changes all its studies."""
+"""The page of a study over several hosts."""
 
 from __future__ import annotations
-
-from functools import partial
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from advisor.pages.changes import button, by_and_reason
 from advisor.pages.group.context import (
     group_for_page,
     group_word,
@@ -17,9 +14,7 @@ from advisor.pages.group.context import (
     results_of_group,
 )
 from advisor.shared_results import studies_to_show
-from tuning.models import StudyGroup
 from tuning.studies.glance import group_glances
-from tuning.studies.groups import cancel_group, pause_group, resume_group
 
 
 @require_GET
@@ -48,18 +43,3 @@ def group_live(request: HttpRequest, pk: int) -> HttpResponse:
     if request.GET.get("seen") != context["stamp"]:
         context |= results_context(results_of_group(group, studies)) | {"swaps_results": True}
     return render(request, "groups/_live_answer.html", context)
-
-
-_button = partial(button, StudyGroup, "group-detail")
-group_pause = _button(
-    "No study was paused",
-    pause_group,
-    "Paused. The current runs are finished first.",
-    by_and_reason,
-)
-group_resume = _button(
-    "No study was resumed", resume_group, "Resumed. Each continues as soon as its host is free."
-)
-group_cancel = _button(
-    "No study was cancelled", cancel_group, "Cancelling: the current runs stop within seconds."
-)

@@ -17,7 +17,6 @@ from advisor.pages.study.boards import board_sections, verdict_of_study
 from advisor.pages.study.candidates import candidate_details, details_of
 from advisor.pages.study.device_matrix import device_matrices
 from advisor.pages.study.events import events_context
-from advisor.pages.study.extend import ExtendForm
 from advisor.pages.study.first_figures import first_figures, has_begun
 from advisor.pages.study.ranking_table import ranking_head, ranking_rows
 from advisor.pages.study.run_rows import run_rows
@@ -27,7 +26,7 @@ from advisor.shared_results import SharedResult, shared_result
 from advisor.wording.findings import source_findings
 from advisor.wording.words import devices_to_name
 from benchmarks.models import RunState
-from tuning.models import SlotPurpose, Study
+from tuning.models import Study
 from tuning.results.evidence import traits_of
 from tuning.results.live_run import LiveRun, live_run
 from tuning.results.proportion import proportion_text
@@ -36,8 +35,6 @@ from tuning.results.slot_rows import SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
-from tuning.strategy.apart.take_apart import MAX_APART_RUNS
-from tuning.strategy.search.search import CONCLUDING_BLOCKS
 from tuning.studies.glance import Look, look_at
 from tuning.studies.host_checks import drain_text
 from tuning.studies.pausing import pause_text
@@ -92,8 +89,6 @@ def _live(
         "took_s": _took_s(study),
         "pause": pause_text(study),
         "drain": drain,
-        "may_conclude": _may_conclude(study, slots),
-        "concluding_blocks": CONCLUDING_BLOCKS,
         # Said of what waits for the current run to end.
         "is_under_way": (study.is_paused or bool(drain)) and is_under_way(study),
         "announcement": _announcement(study, progress),
@@ -139,7 +134,7 @@ def results_context(shared: SharedResult, choice: BoardChoice) -> dict[str, Any]
     """
     made = shared.made(("results", choice), lambda result: _results(result, choice))
     tables = shared.made("tables", lambda result: _tables(result, made))
-    return {**made, **tables, "extend_form": ExtendForm(auto_id="extend_%s")}
+    return {**made, **tables}
 
 
 def _tables(result: StudyResult, made: Mapping[str, Any]) -> dict[str, SafeString]:
@@ -206,8 +201,6 @@ def _results(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
         ),
         "candidates": shown,
         "shows_device": bool(devices_to_name(result.devices.values())),
-        "may_take_apart": result.can_be_taken_apart,
-        "apart_runs": MAX_APART_RUNS,
         # What a search tried in vain is no news: its table counts them. Nor is a variant.
         "refused": [view for view in shown if view.candidate.refusal and not view.is_made],
         "ended_runs": [
@@ -237,15 +230,6 @@ def stamp_at(study: Study, look: Look) -> str:
 def _stamp(study: Study, newest: int | None, ended: int) -> str:
     state = "paused" if study.is_paused else study.state
     return f"{state}.{newest}.{ended}.{study.conclusions}"
-
-
-def _may_conclude(study: Study, slots: Sequence[SlotState]) -> bool:
-    """Whether there is something to conclude early, and it was not requested yet."""
-    if study.is_finished or study.is_concluding or study.stop_request:
-        return False
-    ok = {slot.is_baseline for slot in slots if slot.state == RunState.OK}
-    is_confirming = any(slot.purpose == SlotPurpose.CONFIRMATION for slot in slots)
-    return len(ok) > 1 and not (is_confirming and not study.extended_by)
 
 
 def _took_s(study: Study) -> float | None:

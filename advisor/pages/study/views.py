@@ -1,17 +1,15 @@
-"""The list of studies, a study's page with its live part, and its pause, cancel and extend."""
+"""The list of studies, a study's page with its live part."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
 from django_htmx.http import reswap, trigger_client_event
 
 from advisor.charts.boards import board_figures, run_figures
@@ -19,7 +17,6 @@ from advisor.charts.findings import findings_figure, findings_series
 from advisor.charts.lines import lines_figure
 from advisor.charts.payload import charts_json
 from advisor.charts.search import search_figures
-from advisor.pages.changes import button, by_and_reason
 from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.finding import MIN_FILTERED, text_asked, with_words
 from advisor.pages.study.board_choice import BoardChoice, board_choice
@@ -32,11 +29,9 @@ from advisor.pages.study.context import (
     stamp_at,
     study_context,
 )
-from advisor.pages.study.extend import ExtendForm
 from advisor.shared_results import PROGRESS, SharedResult, shared_result, study_to_show
 from advisor.wording.answers import named_answers
 from benchmarks.models import UNDONE_RUN_STATES
-from tuning.errors import TuningError
 from tuning.models import Slot, Study
 from tuning.results.knob_importance import knob_importance
 from tuning.results.live_run import live_run
@@ -45,13 +40,9 @@ from tuning.results.run_series import has_seconds
 from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
 from tuning.strategy.search.space import Space
-from tuning.studies.concluding import conclude_study
 from tuning.studies.glance import look_at
 from tuning.studies.hosts import hosts_named
-from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.load_hosts import fetch_load_hosts
-from tuning.studies.pausing import pause_study, resume_study
-from tuning.studies.taking_apart import take_apart_study
 from tuning.studies.waiting import mark_waiting
 
 STUDIES_PER_PAGE = 25
@@ -190,49 +181,3 @@ def _run_charts(result: StudyResult, key: str) -> bytes:
         raise Http404("no such ranking in this study")
     figures = {f"{key}-{name}": figure for name, figure in run_figures(board).items()}
     return charts_json(figures)
-
-
-@require_POST
-def study_extend(request: HttpRequest, pk: int) -> HttpResponse:
-    """Adds blocks to a finished study, or shows its page with the errors beside the field."""
-    study = study_to_show(pk)
-    form = ExtendForm(request.POST, auto_id="extend_%s")
-    if form.is_valid():
-        try:
-            extend_study(study, form.cleaned_data["blocks"], by=request.user.get_username())
-        except TuningError as error:
-            study = study_to_show(pk)
-            form.add_error("blocks", str(error))
-        else:
-            said = "Blocks are queued; the study is concluded again after them."
-            messages.info(request, said, extra_tags="study-extend")
-            return redirect("study-detail", pk=pk)
-    context = study_context(study, request) | {"extend_form": form}
-    return render(request, "studies/detail.html", context, status=400)
-
-
-_button = partial(button, Study, "study-detail")
-study_cancel = _button(
-    "The study was not cancelled",
-    cancel_study,
-    "Cancelling: the current run stops within seconds.",
-)
-study_conclude = _button(
-    "The study was not concluded",
-    conclude_study,
-    "Concluding: no new configs or blocks. The best are confirmed, then the study ends.",
-)
-study_take_apart = _button(
-    "The study was not taken apart",
-    take_apart_study,
-    "Taking the winner apart; the study is concluded again after that.",
-)
-study_pause = _button(
-    "The study was not paused",
-    pause_study,
-    "Paused. The current run is finished first.",
-    by_and_reason,
-)
-study_resume = _button(
-    "The study was not resumed", resume_study, "Resumed. It continues as soon as its host is free."
-)

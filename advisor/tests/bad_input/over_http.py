@@ -347,8 +347,8 @@ def page_cases(client: Client, study: Study, place: Path, dice: random.Random) -
             )
     device = f"/devices/{study.devices.get().pk}/"
     for value in (drawn, "", "1", number, "-5"):
-        yield _form(client, f"{device}probes/", {"seconds": value}, "seconds", value)
-    yield _form(client, f"{device}kind/", {"kind": drawn}, "kind", drawn)
+        yield _button(client, f"{device}actions/probe/", {"seconds": value}, "seconds: ")
+    yield _button(client, f"{device}actions/kind/", {"kind": drawn}, drawn)
     added = {"path": str(place), "host": study.host.name}
     for field in ("path", "log_dir", "emulate", "memory_mb", "kind", "host"):
         for value in (drawn, *(("", f"/{drawn}\0") if field == "path" else ())):
@@ -364,22 +364,23 @@ def page_cases(client: Client, study: Study, place: Path, dice: random.Random) -
     for value in ("[mysqld\nx", "\0"):
         yield _form(client, export, {"format": "diff", "current": value}, "current", "urrent")
     for value in (drawn, "", "0", number):
-        yield _form(client, f"/studies/{study.pk}/extend/", {"blocks": value}, "blocks", value)
+        extend = f"/studies/{study.pk}/actions/extend/"
+        yield _button(client, extend, {"blocks": value}, "blocks: ")
     for name, value in (("days", drawn), ("days", "-1"), ("days", number), ("scope", drawn)):
         token = {"name": "nightly", "scope": "read", "days": "5"}
         yield _form(client, "/account/token/", token | {name: value}, name, value)
     yield _form(client, "/account/token/", {"scope": "read"}, "name", "required")
     yield _form(client, "/inspections/", {"field": drawn}, "field", drawn, "field must be")
-    for rest in ("pause", "resume", "cancel", "conclude", "take-apart"):
-        yield _button(client, f"/studies/{study.pk}/{rest}/", {}, "study")
-    one = f"/hosts/{study.host.pk}/"
-    yield _button(client, f"{one}undrain/", {}, "not undrained")
-    yield _button(client, f"{one}unretire/", {}, "not taken back")
+    for rest in ("pause", "resume", "cancel", "conclude", "ablation"):
+        yield _button(client, f"/studies/{study.pk}/actions/{rest}/", {}, "study")
+    one = f"/hosts/{study.host.pk}/actions/"
+    yield _button(client, f"{one}undrain/", {}, "is not drained")
+    yield _button(client, f"{one}unretire/", {}, "is not retired")
     yield from text_cases(client, study)
     for missing in (
-        f"/studies/{number}/pause/",
-        f"/hosts/{number}/drain/",
-        f"/devices/{number}/kind/",
+        f"/studies/{number}/actions/pause/",
+        f"/hosts/{number}/actions/drain/",
+        f"/devices/{number}/actions/kind/",
     ):
         yield Case(f"POST {missing}", ("not", "Not"), partial(_posted, client, missing, {}))
 
@@ -392,8 +393,8 @@ def text_cases(client: Client, study: Study) -> Iterator[Case]:
         token = {"action": "revoke", "token": text}
         send = partial(_posted, client, "/account/token/", token)
         yield Case(f"POST /account/token/ {text[:9]!r}", ("not", "Not"), send)
-        dataset = f"/hosts/{study.host.pk}/datasets/delete/"
-        yield _button(client, dataset, {"name": text}, "Nothing is deleted")
+        dataset = f"/hosts/{study.host.pk}/datasets/actions/delete/"
+        yield _button(client, dataset, {"name": text}, "there is no dataset")
 
 
 def _read(client: Client, asked: dict[str, str]) -> Said:

@@ -1,0 +1,109 @@
+"""The buttons of a row, from the table of actions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.template import Context, Library
+from django.urls import reverse
+
+from advisor.access import callers
+from tuning.actions.action import Action
+from tuning.actions.table import actions_of
+
+register = Library()
+
+
+@dataclass(frozen=True)
+class Input:
+    """A field of an action. `choices`: value and label of each option; none: an input.
+
+    `type` is that of the HTML element. `given` is True for a value that the page fixed.
+    """
+
+    name: str
+    label: str
+    type: str
+    value: Any
+    least: Any = None
+    most: Any = None
+    max_length: int | None = None
+    choices: tuple[tuple[str, str], ...] = ()
+    given: bool = False
+
+
+@dataclass(frozen=True)
+class Button:
+    """A possible action of a row. `takes_focus`: a button of the row has just been used.
+
+    title: the label with the values that the page fixed, such as "Delete" with a dataset's name.
+    """
+
+    action: Action
+    url: str
+    title: str
+    inputs: list[Input]
+    takes_focus: bool
+
+
+@register.inclusion_tag("_actions.html", takes_context=True)
+def action_buttons(
+    context: Context, subject: str, row: Any, *names: str, **given: Any
+) -> dict[str, Any]:
+    """`{% action_buttons "host" host %}`; with names only those, as in `"device" device "probe"`.
+
+    Shows the actions that are possible now and that the caller may perform. `given` fixes fields.
+    """
+    caller = callers.caller_of(context["request"])
+    possible = [
+        action
+        for action in actions_of(subject)
+        if (not names or action.name in names)
+        and callers.may(caller, action.url_name, row)
+        and not action.reason_against(row)
+    ]
+    used = _used_actions(context)
+    was_used = any(f"{subject}-{name}" in used for name in names or _names_of(subject))
+    buttons = [
+        Button(
+            action,
+            reverse(action.url_name, args=[row.pk]),
+            " ".join([action.label, *map(str, given.values())]),
+            _inputs(action, given),
+            takes_focus=was_used and number == 0,
+        )
+        for number, action in enumerate(possible)
+    ]
+    return {"buttons": buttons, "row": row, "csrf_token": context.get("csrf_token")}
+
+
+def _names_of(subject: str) -> list[str]:
+    return [action.name for action in actions_of(subject)]
+
+
+def _used_actions(context: Context) -> set[str]:
+    """Return the actions that the page's messages are about."""
+    # A fragment would take the messages away from the page that is loading.
+    said = () if context["request"].htmx else context["messages"]
+    return {message.extra_tags for message in said}
+
+
+def _inputs(action: Action, given: dict[str, Any]) -> list[Input]:
+    described = action.fields.model_json_schema()["properties"]
+    return [_input(name, field, given) for name, field in described.items()]
+
+
+def _input(name: str, field: dict[str, Any], given: dict[str, Any]) -> Input:
+    kinds = {"integer": "number", "number": "number"}
+    return Input(
+        name=name,
+        label=field["title"],
+        type="hidden" if name in given else kinds.get(field.get("type", ""), "text"),
+        value=given.get(name, field.get("default", field.get("minimum", ""))),
+        least=field.get("minimum"),
+        most=field.get("maximum"),
+        max_length=field.get("maxLength"),
+        choices=tuple(field.get("choices", {}).items()),
+        given=name in given,
+    )

@@ -1,0 +1,119 @@
+"""The types of the table of actions, and `perform`, which every surface calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from django.db.models import Model, QuerySet
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from benchmarks.errors import BenchmarkError
+from tuning.errors import TuningError
+from tuning.studies.request import BadRequest
+
+
+class Fields(BaseModel):
+    """The parameters of an action; an action without parameters uses this class itself."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who performs an action. `user` is None on the command line."""
+
+    name: str
+    user: Any = None
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A kind of row that has actions.
+
+    route: the path of a row's page. key: the column by which a command names a row.
+    noun: the word before a row in sentences, such as "Study" in "Study 7 is paused".
+    """
+
+    name: str
+    route: str
+    rows: Callable[[], QuerySet[Any]]
+    noun: str
+    key: str = "pk"
+
+    @property
+    def model(self) -> type[Model]:
+        return self.rows().model
+
+    def title(self, row: Any) -> str:
+        return f"{self.noun} {getattr(row, self.key)}"
+
+
+@dataclass(frozen=True)
+class Action:
+    """One change of state.
+
+    role: the least role that may perform it. is_own: an operator needs to have started the row.
+    label: the text of the button. help: what the action does, as a sentence.
+    done: the end of the sentence "Study 7 ..." once the action is performed; it may name fields.
+    check: raises BenchmarkError or TuningError where the action is impossible.
+    run: performs the action; returns a row if it made one, such as a probe.
+    asks: whether the page asks for confirmation first. tone: the look of the button.
+    """
+
+    subject: Subject
+    name: str
+    role: Literal["operator", "administrator"]
+    label: str
+    help: str
+    done: str
+    check: Callable[[Any], None]
+    run: Callable[[Any, Actor, Any], Any]
+    fields: type[Fields] = Fields
+    is_own: bool = False
+    asks: bool = False
+    tone: Literal["", "primary", "danger"] = ""
+
+    @property
+    def url_name(self) -> str:
+        return f"{self.subject.name}-{self.name}"
+
+    @property
+    def route(self) -> str:
+        return f"{self.subject.route}/actions/{self.name}/"
+
+    def reason_against(self, row: Any) -> str:
+        """Return why the action is impossible for the row now; "" if it is possible."""
+        try:
+            self.check(row)
+        except (BenchmarkError, TuningError) as error:
+            return str(error)
+        return ""
+
+
+@dataclass(frozen=True)
+class Done:
+    """The result of an action: a sentence for people, and the row that the action made."""
+
+    sentence: str
+    made: Any = None
+
+
+def perform(action: Action, row: Any, actor: Actor, fields: Fields) -> Done:
+    """Perform the action. Raises BenchmarkError or TuningError if it is impossible."""
+    action.check(row)
+    made = action.run(row, actor, fields)
+    sentence = f"{action.subject.title(row)} {action.done.format(**dict(fields))}."
+    return Done(sentence, made)
+
+
+def read_fields(action: Action, values: dict[str, Any]) -> Fields:
+    """Return the fields of typed values. Raises BadRequest with the first field that is wrong."""
+    try:
+        return action.fields.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0])
+        text = repr(values.get(name, ""))
+        raise BadRequest(f"{name}: {first['msg'].lower()}: {text:.60}", field=name) from None
