@@ -92,7 +92,7 @@ def read_bind(name: str, default: str) -> str:
     text = read_text(name, default)
     bare = text.removeprefix("[").removesuffix("]")
     try:
-        ip_address(bare)
+        return str(ip_address(bare))
     except ValueError as error:
         is_name = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", text) is not None
         if not is_name or re.fullmatch(r"[0-9.]+", text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,10 +16,14 @@ from advisor.processes.broker import redis_answers
 from benchmarks.jobs.versions import tables_differ
 
 OK, FAILED = "ok", "failed"
-#: Whoever asks, nothing is tried more often.
+#: Seconds for which an answer holds.
 KEPT_S = 1.0
+PARTS = ("database", "migrations", "redis")
 
+#: The last answer and its time; empty before the first.
 _LAST: dict[str, Any] = {}
+#: Held while somebody looks. A database that hangs is asked once, however many requests come.
+_LOOKING = threading.Lock()
 
 
 @login_not_required
@@ -32,9 +37,13 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
     """200 if pages and API can work; 503 names what cannot."""
-    if not _LAST or time.monotonic() - _LAST["at"] >= KEPT_S:
-        _LAST.update(found=_look(), at=time.monotonic())
-    found: dict[str, str] = _LAST["found"]
+    is_old = not _LAST or time.monotonic() - _LAST["at"] >= KEPT_S
+    if is_old and _LOOKING.acquire(blocking=False):
+        try:
+            _LAST.update(found=_look(), at=time.monotonic())
+        finally:
+            _LOOKING.release()
+    found: dict[str, str] = _LAST.get("found") or dict.fromkeys(PARTS, FAILED)
     if set(found.values()) == {OK}:
         return JsonResponse({"status": OK, **found})
     return JsonResponse({"status": FAILED, **found}, status=503, headers={"Retry-After": "10"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import socket
 import sys
@@ -11,7 +10,6 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import Error
 
 from advisor.errors import PortTaken, ProcessFailed
 from advisor.processes.broker import private_redis_command, redis_answers
@@ -22,7 +20,6 @@ from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.claimant import host_lock, is_dead
 from benchmarks.jobs.presence import seen
 from benchmarks.models import Host
-from tuning.studies.absence import AbsenceWatch
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +45,6 @@ class Supervisor:
         self._children: list[Child] = []
         self._restarts: dict[str, list[float]] = {}
         self._looked_at = 0.0
-        self._attendant = AbsenceWatch()
 
     def __enter__(self) -> Supervisor:
         try:
@@ -80,8 +76,6 @@ class Supervisor:
             logger.warning("%s died and is restarted; its log: %s", child.name, child.log)
             self._count_restart(child)
             child.start()
-        with contextlib.suppress(Error):  # the next look is soon
-            self._attendant.look()
         if time.monotonic() - self._looked_at > WORKER_SILENT_SECONDS:
             self._looked_at = time.monotonic()
             self._replace_missing()
@@ -172,25 +166,32 @@ def worker_name() -> str:
 def web_command() -> list[str]:
     return [
         *(sys.executable, "-m", "gunicorn", "-c", "python:advisor.processes.web"),
-        *("--bind", f"{settings.BIND_ADDRESS}:{settings.PORT}"),
+        *("--bind", web_address()),
     ]
 
 
+def web_address() -> str:
+    """The address and port of the web server, as in a URL."""
+    address = settings.BIND_ADDRESS
+    return f"[{address}]:{settings.PORT}" if ":" in address else f"{address}:{settings.PORT}"
+
+
 def web_answers() -> bool:
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        return probe.connect_ex((settings.BIND_ADDRESS, settings.PORT)) == 0
+    try:
+        socket.create_connection((settings.BIND_ADDRESS, settings.PORT), timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 def check_port(address: str, port: int) -> None:
     """Raise PortTaken if the web server could not listen there."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((address, port))
-        except OSError as error:
-            raise PortTaken(
-                "port_taken",
-                f"{address}:{port} cannot be used ({error.strerror}): stop the program that "
-                "listens there, or set ADVISOR_PORT to another port",
-            ) from error
+    try:
+        family, _, _, _, where = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+        socket.create_server(where[:2], family=family).close()
+    except OSError as error:
+        raise PortTaken(
+            "port_taken",
+            f"{web_address()} cannot be used ({error.strerror}): stop the program that "
+            "listens there, or set ADVISOR_PORT to another port",
+        ) from error

@@ -91,6 +91,27 @@ def test_a_database_that_is_away_is_waited_for_once(
     assert asked == ["a connection"]
 
 
+@pytest.mark.parametrize("status", [200, 503])
+def test_requests_that_come_during_a_look_get_the_last_answer(
+    client: Client, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    if status == 200:
+        client.get("/readyz")
+        health._LAST["at"] -= health.KEPT_S
+    looks: list[str] = []
+    others: list[int] = []
+
+    def hang() -> bool:
+        looks.append("a look")
+        if len(looks) == 1:  # meanwhile somebody else asks
+            others.append(Client().get("/readyz").status_code)
+        return True
+
+    monkeypatch.setattr(health, "redis_answers", hang)
+    assert client.get("/readyz").status_code == 200
+    assert (looks, others) == (["a look"], [status])
+
+
 def test_they_answer_while_nothing_else_can(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

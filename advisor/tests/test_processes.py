@@ -19,6 +19,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from advisor.env import machine_wide_file, read_lock, read_reserve, socket_path
+from advisor.errors import PortTaken
 from advisor.management.commands import serve
 from advisor.processes import supervisor
 from advisor.processes.child import Child
@@ -29,6 +30,7 @@ from benchmarks.inventory.stored import store_inventory
 from benchmarks.jobs.claimant import machine_id
 from benchmarks.models import Host, RunState
 from benchmarks.servers.process import process_id
+from benchmarks.servers.startup import free_port
 from benchmarks.tests.made_up_host import made_up_host
 
 
@@ -217,6 +219,24 @@ def test_a_database_that_cannot_be_opened_is_said_in_one_line(
             command
         )
         assert len(said.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("localhost", "localhost")],
+)
+def test_the_web_server_can_listen_on_both_kinds_of_addresses(
+    settings: Settings, address: str, shown: str
+) -> None:
+    settings.BIND_ADDRESS, settings.PORT = address, free_port()
+    assert supervisor.web_command()[-1] == f"{shown}:{settings.PORT}"
+    supervisor.check_port(address, settings.PORT)
+    assert not supervisor.web_answers()
+    family = socket.getaddrinfo(address, settings.PORT)[0][0]
+    with socket.create_server((address, settings.PORT), family=family):
+        assert supervisor.web_answers()
+        with pytest.raises(PortTaken):
+            supervisor.check_port(address, settings.PORT)
 
 
 @pytest.mark.django_db

@@ -14,7 +14,7 @@ from advisor.access.passwords import FIRST_NAME, make_first_account
 from advisor.errors import AdvisorError
 from advisor.processes.database import migrate
 from advisor.processes.interrupts import end_like_ctrl_c
-from advisor.processes.supervisor import Supervisor
+from advisor.processes.supervisor import Supervisor, web_address
 from advisor.processes.unavailable import Patience
 from advisor.terminal.files import write_files
 from advisor.terminal.follow import follow
@@ -63,7 +63,7 @@ class Command(BaseCommand):
 
 
 def _serve(console: Console, processes: Supervisor, has_first_study: bool = True) -> None:
-    url = f"http://{settings.BIND_ADDRESS}:{settings.PORT}/"
+    url = f"http://{web_address()}/"
     console.print(f"The dashboard is at {url}", markup=False)
     _print_first_login(console)
     if not Study.objects.exists():
