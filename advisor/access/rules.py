@@ -97,12 +97,12 @@ _OWN_STUDY: Rules = {"POST": OWN_STUDY}
 _OWN_GROUP: Rules = {"POST": OWN_GROUP}
 API: dict[str, Rules] = {
     **_shown(("api-study-detail", "api-ranking", "api-results", "api-runs")),
-    **_shown(("api-recommendation", "api-my-cnf", "api-templates", "api-probe-detail")),
-    **_shown(("api-emulation-profiles", "api-schema")),
-    **_shown(("api-run-list", "api-run-detail", "api-run-series", "api-run-log")),
-    **_shown(("api-server-list", "api-config", "api-recommendation-list")),
-    **_shown(("api-published", "api-version")),
-    **_shown(("api-events", "api-config-comparison")),
+    **_shown(("api-recommendation", "api-my-cnf", "api:templates", "api-probe-detail")),
+    **_shown(("api:emulation-profiles", "api-schema")),
+    **_shown(("api:run-list", "api:run-detail", "api:run-series", "api:run-log")),
+    **_shown(("api:server-list", "api:config", "api-recommendation-list")),
+    **_shown(("api:published", "api:version")),
+    **_shown(("api-events", "api:config-comparison")),
     # Reads only, like the check.
     "api-config-translate": {"POST": READ},
     "api-config-diff": {"POST": READ},

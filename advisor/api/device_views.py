@@ -25,7 +25,6 @@ from advisor.api.serializers.devices import (
     DevicePageSerializer,
     DeviceSerializer,
     DeviceSummarySerializer,
-    EmulationProfileSerializer,
 )
 from advisor.api.serializers.probes import (
     ProbePageSerializer,
@@ -33,7 +32,6 @@ from advisor.api.serializers.probes import (
     ProbeSummarySerializer,
 )
 from advisor.api.serializers.shown import all_shown, shown
-from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.inventory.device_lookup import NATIVE
 from benchmarks.models import Device, Probe
 from tuning.results.known_devices import known_devices
@@ -176,18 +174,6 @@ class CancelProbeView(APIView):
     def post(self, request: Request, pk: int) -> Response:
         cancel_probe(get_object_or_404(probes(), pk=pk))
         return Response(shown(ProbeSerializer, get_object_or_404(probes(), pk=pk)))
-
-
-class EmulationProfileListView(APIView):
-    @extend_schema(
-        operation_id="list_emulation_profiles",
-        summary="List the devices that can be emulated, with their rated limits",
-        responses={200: EmulationProfileSerializer(many=True)},
-    )
-    def get(self, request: Request) -> Response:
-        return Response(
-            all_shown(EmulationProfileSerializer, [WITHOUT_LIMITS, *shipped_profiles().values()])
-        )
 
 
 def _word_of(probe: Probe) -> str | None:

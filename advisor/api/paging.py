@@ -31,3 +31,15 @@ def page_of(
     first = (query.page - 1) * query.page_size
     page = list(rows[first : first + query.page_size])
     return {"count": rows.count(), "results": show(page)}
+
+
+def without_bulk(host: str, *candidates: str) -> list[str]:
+    """Return columns to be left out of rows that only name their host and candidates.
+
+    They are thousands of characters of JSON, which would be read for each row.
+    """
+    of_hosts, bulky = ("inventory", "datasets"), ("notes", "lines", "checks")
+    return [
+        *(f"{host}__{name}" for name in of_hosts),
+        *(f"{one}__{name}" for one in candidates for name in bulky),
+    ]

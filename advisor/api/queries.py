@@ -10,7 +10,6 @@ from rest_framework import serializers
 
 from advisor.api.listing import Pages
 from advisor.api.serializers.common import CLASSES, HOST_NAME, ROW, QuerySerializer
-from benchmarks.models import Run, RunState
 from tuning.models import Recommendation, Study, StudyState
 from tuning.statistics.data import Metric
 
@@ -79,37 +78,6 @@ class GateListQuery(_OfHost):
     name = serializers.CharField(
         max_length=MAX_TEXT, required=False, help_text="Only gates of this name: its history."
     )
-
-
-class RunListQuery(_OfHost):
-    study = serializers.IntegerField(**ROW, help_text="Only the newest run of each of its slots.")
-    device = serializers.IntegerField(**ROW)
-    config = serializers.CharField(
-        max_length=64, required=False, help_text="The `hash` of a config, or its beginning."
-    )
-    state = serializers.ListField(
-        child=serializers.ChoiceField(choices=RunState.values),
-        required=False,
-        help_text="Only in this state; may be repeated.",
-    )
-    disturbed = serializers.BooleanField(
-        required=False, help_text="Only those that something disturbed, or only the others."
-    )
-
-
-def listed_runs(rows: QuerySet[Run], query: dict[str, Any]) -> QuerySet[Run]:
-    """Those that are asked for."""
-    if (study := query.get("study")) is not None:
-        rows = rows.filter(slot__study=study)
-    if (device := query.get("device")) is not None:
-        rows = rows.filter(device=device)
-    if config := query.get("config"):
-        rows = rows.filter(config__hash__startswith=config)
-    if states := query.get("state"):
-        rows = rows.filter(state__in=states)
-    if (disturbed := query.get("disturbed")) is not None:
-        rows = rows.exclude(disturbances=[]) if disturbed else rows.filter(disturbances=[])
-    return rows
 
 
 class RecommendationListQuery(QuerySerializer):

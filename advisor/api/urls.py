@@ -7,7 +7,6 @@ from drf_spectacular.views import SpectacularAPIView
 from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.api import (
     comparison_views,
-    config_comparison_views,
     config_views,
     device_views,
     gate_views,
@@ -15,8 +14,6 @@ from advisor.api import (
     history_views,
     listed_views,
     recommendation_views,
-    run_views,
-    template_views,
     views,
 )
 
@@ -55,14 +52,10 @@ urlpatterns = [
     _at("gates/<id:pk>/junit.xml", gate_views.GateJunitView, "api-gate-junit"),
     _at("gates/<id:pk>/summary.md", gate_views.GateMarkdownView, "api-gate-markdown"),
     _at("studies/<id:pk>/events/", views.EventListView, "api-events"),
-    _at(
-        "config-comparison/", config_comparison_views.ConfigComparisonView, "api-config-comparison"
-    ),
     _at("configs/translate/", config_views.TranslateConfigView, "api-config-translate"),
     _at("configs/diff/", config_views.DiffConfigsView, "api-config-diff"),
     _at("proposals/", config_views.ProposalsView, "api-proposals"),
     _at("search-space/", views.SearchSpaceView, "api-search-space"),
-    _at("templates/", template_views.TemplateListView, "api-templates"),
     _at("device-comparison/", comparison_views.DeviceComparisonView, "api-device-comparison"),
     _at("devices/", device_views.DeviceListView, "api-device-list"),
     _at("devices/<id:pk>/", device_views.DeviceDetailView, "api-device-detail"),
@@ -72,17 +65,8 @@ urlpatterns = [
     _at("devices/<id:pk>/probes/", device_views.ProbeListView, "api-probe-list"),
     _at("probes/<id:pk>/", device_views.ProbeDetailView, "api-probe-detail"),
     _at("probes/<id:pk>/cancel/", device_views.CancelProbeView, "api-probe-cancel"),
-    _at("emulation-profiles/", device_views.EmulationProfileListView, "api-emulation-profiles"),
     _at("configs/check/", config_views.CheckConfigView, "api-config-check"),
-    _at("runs/", run_views.AllRunsView, "api-run-list"),
-    _at("runs/<id:pk>/", run_views.RunDetailView, "api-run-detail"),
-    _at("runs/<id:pk>/series/", run_views.RunSeriesView, "api-run-series"),
-    _at("runs/<id:pk>/log/", run_views.RunLogView, "api-run-log"),
-    _at("servers/", listed_views.ServerListView, "api-server-list"),
-    _at("configs/<hash:digest>/", listed_views.ConfigView, "api-config"),
     _at("recommendations/", listed_views.RecommendationListView, "api-recommendation-list"),
-    _at("published-figures/", listed_views.PublishedView, "api-published"),
-    _at("version/", listed_views.VersionView, "api-version"),
     _at("schema/", SpectacularAPIView, "api-schema"),
     re_path(r"^(?P<rest>.*)$", views.UnknownAddressView.as_view(), name="api-unknown"),
 ]

@@ -64,7 +64,7 @@ def check(document: dict[str, Any], name: str, value: Any) -> None:
     schema = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
     jsonschema.validate(value, schema, jsonschema.Draft202012Validator)
     described = document["components"]["schemas"][name]["properties"]
-    assert set(value) <= set(described)
+    assert set(value) <= set(described), set(value) - set(described)
 
 
 @pytest.mark.long

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+#: The id of a row in a parameter: what the databases can look for.
+Id = Annotated[int, Field(ge=1, le=2**63 - 1)]
 
 
 class Body(BaseModel):

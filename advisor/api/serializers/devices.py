@@ -124,19 +124,3 @@ class DeviceSerializer(DeviceSummarySerializer):
 
 
 DevicePageSerializer = page_of("Device", DeviceSummarySerializer, "devices")
-
-
-class EmulationProfileSerializer(serializers.Serializer[Any]):
-    """A value of `emulate`. Null means no limit; the memory limit comes with the request."""
-
-    name = serializers.CharField()
-    title = serializers.CharField()
-    kind = serializers.CharField(allow_null=True, help_text="Null: the kind of the real device.")
-    scaled = serializers.BooleanField(
-        help_text="Whether the limits are scaled to a probe of the real device."
-    )
-    read_iops = serializers.IntegerField(allow_null=True, help_text="Rated limit.")
-    write_iops = serializers.IntegerField(allow_null=True)
-    read_mb_s = serializers.IntegerField(allow_null=True)
-    write_mb_s = serializers.IntegerField(allow_null=True)
-    source = serializers.CharField(help_text="Source of the figures.")

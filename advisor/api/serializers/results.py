@@ -17,14 +17,34 @@ from advisor.api.serializers.common import (
 from advisor.api.serializers.recoveries import RecoverySerializer, recoveries_of
 from advisor.api.serializers.searches import SearchResultSerializer, search_result_of
 from advisor.api.serializers.shown import shown
-from advisor.api.serializers.templates import ClaimSerializer
 from advisor.api.serializers.write_debt import DebtorSerializer, WriteDebtSerializer
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debtors_of
+from tuning.statistics.data import Metric
 from tuning.statistics.verdict import VerdictKind
 from tuning.study_templates.evaluation import FindingKind
+
+
+class ClaimSerializer(serializers.Serializer[Any]):
+    """A claim of a source, as a range of the ratio that a study measures."""
+
+    claim = serializers.CharField(source="says", help_text="The claim in one sentence.")
+    source = serializers.CharField()
+    published = serializers.CharField(help_text="The source's own figures; may be empty.")
+    device_kinds = serializers.ListField(
+        source="devices",
+        child=serializers.CharField(),
+        help_text="Kinds of device that it is about; empty: all.",
+    )
+    metric = serializers.ChoiceField(source="statement.metric", choices=list(Metric))
+    claimed_low = computed(serializers.FloatField, lambda claim: claim.statement.claimed[0])(
+        allow_null=True, help_text="The claim holds for ratios above; null: no lower bound."
+    )
+    claimed_high = computed(serializers.FloatField, lambda claim: claim.statement.claimed[1])(
+        allow_null=True, help_text="The claim holds for ratios below; null: no upper bound."
+    )
 
 
 class ConfirmationSerializer(serializers.Serializer[Any]):

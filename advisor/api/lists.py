@@ -1,0 +1,110 @@
+"""Servers, stored configs, study templates, published figures and the version."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest
+from django.shortcuts import get_object_or_404
+from ninja import Field, Query, Router
+from ninja.errors import HttpError
+
+from advisor.api.paging import Page, PageQuery, page_of, without_bulk
+from advisor.api.schemas import listed as schemas
+from benchmarks.emulation.shipped import shipped_profiles
+from benchmarks.inventory.device_lookup import NATIVE
+from benchmarks.jobs.provenance import head_commit
+from benchmarks.models import Config, Host, Server
+from tuning.comparison import configs
+from tuning.models import Candidate
+from tuning.published import loader as published
+from tuning.studies.hosts import cpus_of
+from tuning.studies.template_time import template_seconds
+from tuning.study_templates.loader import load_template, template_names
+
+router = Router(tags=["lists"])
+MAX_USES = 100
+MAX_CONFIGS = 20
+API_VERSION = 1
+#: Listed with the shipped profiles, which all have limits.
+NATIVE_PROFILE = {
+    "name": NATIVE,
+    "title": "The real device, without limits",
+    "scaled": False,
+    "source": "",
+}
+Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+@router.get("servers/", response=Page[schemas.ServerRow], url_name="server-list")
+def list_servers(request: HttpRequest, query: Query[PageQuery], host: str | None = None) -> Any:
+    """List the servers that studies use or used, newest first, of all hosts or of one."""
+    rows = Server.objects.select_related("host").defer(*without_bulk("host")).order_by("-pk")
+    return page_of(rows if host is None else rows.filter(host__name=host), query)
+
+
+@router.get("configs/{hash:digest}/", response=schemas.StoredConfig, url_name="config")
+def get_config(request: HttpRequest, digest: str) -> Any:
+    """A stored config by its hash: its variables and the studies that have it."""
+    config = get_object_or_404(Config, hash=digest)
+    uses = Candidate.objects.filter(config=config).select_related("study").order_by("-pk")
+    return {
+        "hash": config.hash,
+        "knobs": config.knobs,
+        "runs": config.runs.count(),
+        "candidates": uses[:MAX_USES],
+    }
+
+
+@router.get("config-comparison/", response=schemas.ConfigComparison, url_name="config-comparison")
+def compare_configs(
+    request: HttpRequest,
+    config: Annotated[list[Hash], Query(..., min_length=2, max_length=MAX_CONFIGS)],
+) -> Any:
+    """Chosen configs: where they differ, and what was measured of each; ratios to the first."""
+    wanted = list(dict.fromkeys(config))
+    rows = {row.hash: row for row in Config.objects.filter(hash__in=wanted)}
+    for digest in wanted:
+        if digest not in rows:
+            raise Http404(f"There is no config {digest[:12]}.")
+    found = configs.compare_configs([rows[digest] for digest in wanted])
+    return {"configs": wanted, "differences": found.differences, "places": found.setups}
+
+
+@router.get("templates/", response=list[schemas.Template], url_name="templates")
+def list_templates(request: HttpRequest, host: str = "") -> Any:
+    """List the study templates with their sizes on a host and the claims of their sources."""
+    if host and not Host.objects.filter(name=host).exists():
+        raise HttpError(400, f"There is no host {host!r}.")
+    cpus = cpus_of(host)
+    return [
+        schemas.template_values(
+            template,
+            connections=template.connections_on(cpus),
+            minutes=round(template_seconds(template, cpus) / 60, 1),
+        )
+        for template in map(load_template, template_names())
+    ]
+
+
+@router.get("published-figures/", response=list[schemas.Published], url_name="published")
+def list_published_figures(request: HttpRequest) -> Any:
+    """Figures of others, as their sources print them."""
+    return published.tables()
+
+
+@router.get(
+    "emulation-profiles/",
+    response=list[schemas.EmulationProfile],
+    url_name="emulation-profiles",
+)
+def list_emulation_profiles(request: HttpRequest) -> Any:
+    """List the devices that can be emulated, with their rated limits."""
+    return [NATIVE_PROFILE, *shipped_profiles().values()]
+
+
+@router.get("version/", response=schemas.Version, url_name="version")
+def get_version(request: HttpRequest) -> Any:
+    """The version of the advisor and of this API."""
+    return {"version": settings.CODE_VERSION, "commit": head_commit(), "api": API_VERSION}

@@ -1,0 +1,58 @@
+"""Servers, workloads and devices, as several resources name them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ninja import Field, Schema
+
+from benchmarks.models import Device, Workload
+from benchmarks.storage.kinds import DeviceKind
+
+
+class Server(Schema):
+    flavour: str
+    version: str
+    path: str
+
+
+class WorkloadOut(Schema):
+    driver: str
+    warehouses: int
+    connections: int
+    warmup_s: int
+    measure_s: int
+    load_hosts: list[str] = Field(description="Hosts that run the driver; empty: the server's.")
+
+    @staticmethod
+    def resolve_load_hosts(row: Workload) -> list[str]:
+        return [host.name for host in row.load_hosts_in_order]
+
+
+class NamedDevice(Schema):
+    """The device of a row that has one."""
+
+    device: str = Field(alias="device.data_dir", description="Its data directory.")
+    device_id: int
+    device_name: str = Field(description="Name as shown on the pages.")
+    device_kind: DeviceKind = Field(alias="device.kind")
+    emulation: str = Field(alias="device.emulation_label", description="The limits; empty: none.")
+
+    @staticmethod
+    def resolve_device_name(row: Any) -> str:
+        return str(row.device)
+
+
+class DeviceReference(Schema):
+    """A device by itself."""
+
+    id: int
+    kind: DeviceKind
+    data_dir: str
+    log_dir: str = Field(description="Redo log directory; empty: with the data.")
+    name: str = Field(description="Name as shown on the pages.")
+    emulation: str = Field(alias="emulation_label", description="The limits; empty: none.")
+
+    @staticmethod
+    def resolve_name(device: Device) -> str:
+        return str(device)

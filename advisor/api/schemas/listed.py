@@ -1,0 +1,165 @@
+"""Servers, stored configs, templates, published figures and the version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ninja import Field, Schema
+
+from advisor.api.schemas.common import NamedDevice, Server, WorkloadOut
+from tuning.catalogue.knob import Durability
+from tuning.published.loader import PublishedTable
+from tuning.statistics.data import Metric
+from tuning.statistics.ratios import Ratio, Spread
+from tuning.study_templates.claims import Claim
+
+
+class ServerRow(Server):
+    """A server program that was measured on a host, or is there."""
+
+    id: int
+    host: str = Field(alias="host.name")
+    digest: str = Field(description="SHA-256 of the program.")
+
+
+class ConfigUse(Schema):
+    """The config as a candidate of a study."""
+
+    study_id: int
+    study: str = Field(alias="study.name")
+    candidate: str = Field(alias="name")
+    is_baseline: bool
+    durability: Durability
+
+
+class StoredConfig(Schema):
+    """A set of values of variables; identical ones are one."""
+
+    hash: str
+    knobs: dict[str, str]
+    runs: int = Field(description="Of it, also those that failed.")
+    candidates: list[ConfigUse] = Field(description="At most 100, the newest first.")
+
+
+class ConfigFigures(Schema):
+    config: str = Field(alias="config.hash")
+    tpmP: Spread = Field(alias="figures.tpmP")
+    p95_ms: Spread | None = Field(alias="figures.p95_ms")
+    server_path_length: Spread | None = Field(alias="figures.server_path_length")
+    ratio: Ratio | None = Field(
+        description="Of tpmP to the first config; null: it is that, or lacks here."
+    )
+
+
+class MeasuredPlace(NamedDevice):
+    """Where configs were measured; only figures of one place may be compared."""
+
+    device_id: int = Field(alias="device.pk")
+    host: str = Field(alias="host.name")
+    server: Server
+    workload: WorkloadOut
+    configs: list[ConfigFigures]
+
+
+class ConfigComparison(Schema):
+    """Chosen configs side by side."""
+
+    configs: list[str] = Field(description="Their hashes, as asked for.")
+    differences: dict[str, list[str | None]] = Field(
+        description="By variable the value in each config; null: the server's default."
+    )
+    places: list[MeasuredPlace]
+
+
+class PublishedColumn(Schema):
+    name: str
+    title: str
+    unit: str = Field(description="Empty for text, or where rows name it.")
+
+
+class Published(Schema):
+    """Figures of others, as their sources print them."""
+
+    name: str
+    title: str
+    setup: str = Field(description="What was measured; empty: the rows say it.")
+    place: str = Field(description="Where in the source.")
+    sources: list[str]
+    columns: list[PublishedColumn]
+    rows: list[dict[str, str | int | float | None]] = Field(
+        description="By column; null: the source has none."
+    )
+
+    @staticmethod
+    def resolve_sources(table: PublishedTable) -> list[str]:
+        return [source.title for source in table.sources]
+
+
+class Version(Schema):
+    version: str
+    commit: str = Field(description="Empty where git does not know it.")
+    api: int = Field(description="Version of this API.")
+
+
+class TemplateClaim(Schema):
+    """A claim of a source, as a range of the ratio that a study measures."""
+
+    claim: str = Field(alias="says")
+    source: str
+    published: str = Field(description="The source's own figures; may be empty.")
+    device_kinds: list[str] = Field(alias="devices", description="Empty: all kinds of device.")
+    metric: Metric = Field(alias="statement.metric")
+    claimed_low: float | None
+    claimed_high: float | None
+
+    @staticmethod
+    def resolve_claimed_low(claim: Claim) -> float | None:
+        return claim.statement.claimed[0]
+
+    @staticmethod
+    def resolve_claimed_high(claim: Claim) -> float | None:
+        return claim.statement.claimed[1]
+
+
+class Template(Schema):
+    """A study template; `connections` and `minutes` are those on the host."""
+
+    name: str
+    title: str
+    repeats: str = Field(description="The published figure that it repeats; may be empty.")
+    candidates: list[str] = Field(description="Without copies, the baseline first.")
+    baseline: str
+    warehouses: int
+    connections: list[int]
+    warmup_s: int
+    measure_s: int
+    blocks: int
+    minutes: float = Field(
+        description="Estimate for all blocks on one device, without loading the dataset."
+    )
+    races: bool
+    confirms: bool
+    durability: Durability = Field(description="The least safe class of its own candidates.")
+    needs_log_device: bool
+    searches: bool
+    budget_minutes: int | None
+    claims: list[TemplateClaim]
+
+
+def template_values(template: Any, **on_host: Any) -> Any:
+    """Return a template with figures of a host, to be read by `Template`."""
+    return {name: getattr(template, name, None) for name in Template.model_fields} | on_host
+
+
+class EmulationProfile(Schema):
+    """A value of `emulate`; null is no limit. The memory limit comes with the request."""
+
+    name: str
+    title: str
+    kind: str | None = Field(None, description="Null: the kind of the real device.")
+    scaled: bool = Field(description="Whether limits are scaled to a probe of the real device.")
+    read_iops: int | None = Field(None, description="Rated limit.")
+    write_iops: int | None = None
+    read_mb_s: int | None = None
+    write_mb_s: int | None = None
+    source: str = Field(description="Source of the figures.")
