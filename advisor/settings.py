@@ -8,6 +8,7 @@ from __future__ import annotations
 import socket
 import sys
 from datetime import timedelta
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -247,7 +248,12 @@ TIME_ZONE = read_time_zone("ADVISOR_TIME_ZONE", "UTC")
 STATIC_URL = "static/"
 STATIC_ROOT = HOME / "static"
 STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns where it is missing
-STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.AppDirectoriesFinder"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+]
+# plotly.js comes with plotly. Its Python code is not imported for that: it takes long to import.
+STATICFILES_DIRS = [("plotly", str(distribution("plotly").locate_file("plotly/package_data")))]
 # Files are found in the packages that ship them; no collectstatic step on one host.
 WHITENOISE_USE_FINDERS = True
 

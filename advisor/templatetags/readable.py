@@ -8,8 +8,6 @@ from datetime import datetime
 
 from django.forms import BoundField
 from django.template import Library
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
 from advisor.version import version
@@ -199,19 +197,6 @@ def template_title(name: str) -> str:
     with suppress(UnknownTemplate):
         return load_template(name).title
     return ""
-
-
-@register.filter
-def table_cell(value: str | float) -> SafeString:
-    """A cell of a table of any kind: figures to the right, with four significant digits.
-
-    Of larger ones all whole digits, as charts.js does.
-    """
-    if isinstance(value, str):
-        return format_html("<td>{}</td>", value)
-    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-    text = text.replace("-", formatting.MINUS)
-    return format_html('<td class="num">{}</td>', text)
 
 
 @register.inclusion_tag("configs/_durability.html")

@@ -20,11 +20,8 @@ from advisor.charts.candidates import (
     candidates_series,
 )
 from advisor.charts.figure import Figure
-from advisor.charts.log_axis import log_ticks
 from advisor.charts.payload import charts_json
-from advisor.charts.tables import chart_tables
 from advisor.charts.telemetry import Line, TelemetrySeries, telemetry_figure, telemetry_series
-from advisor.templatetags.readable import table_cell
 from advisor.tests import factories
 from advisor.tests.drawn import drawn
 from benchmarks.models import Sample
@@ -183,77 +180,6 @@ def test_the_study_answers_one_figure_per_board(admin_client: Client) -> None:
     assert keys[0] == f"board-{run.device_id}-{run.workload_id}-D0"
     for key in keys:
         assert f'data-chart="{key}"' in page
-
-
-@pytest.mark.django_db
-def test_a_browser_that_opens_the_data_of_a_chart_gets_its_figures_as_tables(
-    admin_client: Client,
-) -> None:
-    study = factories.measured_study(blocks=3)
-    url = reverse("study-charts", args=[study.pk])
-    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-    came_from = reverse("study-detail", args=[study.pk])
-    page = admin_client.get(url, headers=browser | {"Referer": f"http://testserver{came_from}"})
-    charts = admin_client.get(url, headers={"Accept": "application/json"}).json()["charts"]
-    assert admin_client.get(url)["Content-Type"] == "application/json"
-    assert page["Vary"].count("Accept") >= 1
-    text = page.content.decode()
-    assert f'<a href="http://testserver{came_from}">Back to the page</a>' in text
-    tables = {table.key: table for table in chart_tables(charts)}
-    assert set(tables) == set(charts)
-    assert all(f'id="{key}"' in text for key in tables)
-    [effects] = [table for key, table in tables.items() if key.endswith("-intervals")]
-    assert effects.columns[-2:] == ["Interval from", "to"]
-    [best] = [row for row in effects.rows if "whitepaper-a" in row]
-    [front] = [table for key, table in tables.items() if key.endswith("-pareto")]
-    assert front.columns[0] == "Config"
-    assert [row[0] for row in front.rows].count("whitepaper-a") == 1
-    change, low, high = (one for one in best if isinstance(one, float))
-    assert low < change < high
-    elsewhere = admin_client.get(url, headers=browser | {"Referer": "https://example.org/"})
-    assert "example.org" not in elsewhere.text
-    empty = reverse("study-charts", args=[factories.make_study(blocks=1).pk])
-    assert "These charts have no figures yet" in admin_client.get(empty, headers=browser).text
-    assert (
-        admin_client.get(reverse("study-charts", args=[4711]), headers=browser).status_code == 404
-    )
-
-
-def test_figures_in_tables_have_as_many_digits_as_one_reads() -> None:
-    shown = {8697.43: "8,697", 1234567.8: "1,234,568", 12.3456: "12.35"}
-    for value, text in shown.items():
-        assert table_cell(value) == f'<td class="num">{text}</td>'
-
-
-def test_tables_name_series_axes_and_words_beside_an_axis() -> None:
-    layout = {
-        "xaxis": {"title": {"text": "day<br>UTC"}},
-        "yaxis": {"title": {"text": "ms"}, "tickvals": [0, 1], "ticktext": ["a &amp; b", "c"]},
-        "yaxis2": {"title": {"text": "count"}},
-    }
-    traces = [
-        {"name": "one", "x": [1.23456789, None, 3], "y": [0, 1, 1]},
-        {"name": "two", "x": [1], "y": [7], "yaxis": "y2", "error_x": {"array": [0.5]}},
-        {"name": "nothing", "x": [None], "y": [None]},
-        {"name": "another choice", "x": [1], "y": [1], "visible": False},
-        {"type": "parcoords"},
-    ]
-    [table] = chart_tables({"key": {"data": traces, "layout": layout}})
-    assert table.title == "ms and count and day UTC"
-    assert table.columns == ["Series", "day UTC", "Value", "Interval from", "to"]
-    assert table.rows == [
-        ["one, ms", 1.23457, "a & b", "", ""],
-        ["one, ms", 3, "c", "", ""],
-        ["two, count", 1, 7, 0.5, 1.5],
-    ]
-
-
-def test_tables_have_the_figures_of_a_logarithmic_axis_not_the_ticks_beside_them() -> None:
-    layout = {"xaxis": {"type": "log", **log_ticks([0.3, 2.375])}}
-    [table] = chart_tables(
-        {"key": {"data": [{"x": [0.3, 2.0, 2.375], "y": [1, 2, 3]}], "layout": layout}}
-    )
-    assert [x for x, _ in table.rows] == [0.3, 2.0, 2.375]
 
 
 def test_an_upright_title_keeps_its_distance_from_the_labels_of_its_axis() -> None:

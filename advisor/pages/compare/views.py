@@ -8,7 +8,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from advisor.charts.payload import charts_json
-from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.compare.charts import side_figures
 from advisor.pages.compare.choice import (
     asked_sides,
@@ -55,7 +54,6 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
-@also_as_tables
 def compare_charts(request: HttpRequest) -> HttpResponse:
     """The charts of the sides by key; those without data are left out."""
     sides = tuple(asked_sides(request.GET))

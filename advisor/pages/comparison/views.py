@@ -7,7 +7,6 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from advisor.charts.payload import charts_json
-from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.comparison.charts import comparison_figures
 from advisor.pages.comparison.choice import ComparisonChoice, comparison_choice
 from advisor.pages.comparison.context import comparison_context
@@ -23,7 +22,6 @@ def device_comparison(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
-@also_as_tables
 def device_comparison_charts(request: HttpRequest) -> HttpResponse:
     """The figures by key; none before something was measured."""
     choice = comparison_choice(request.GET)

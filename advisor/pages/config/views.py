@@ -10,7 +10,6 @@ from django.views.decorators.http import require_GET
 
 from advisor.charts.config_history import history_figure
 from advisor.charts.payload import charts_answer
-from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.config.rows import result_rows
 from advisor.wording.spaces import knob_text
 from benchmarks.models import Config
@@ -41,7 +40,6 @@ def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
-@also_as_tables
 def config_charts(request: HttpRequest, pk: int) -> HttpResponse:
     results = config_history(get_object_or_404(Config, pk=pk))
     names = _device_names(results)

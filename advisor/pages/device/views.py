@@ -12,7 +12,6 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from advisor.charts.payload import charts_answer
 from advisor.charts.probe import probe_figures
-from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.device.array import array_view
 from advisor.pages.device.context import (
     advise_command,
@@ -88,7 +87,6 @@ def probe_detail(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
 
 
 @require_GET
-@also_as_tables
 def probe_charts(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
     found = _probe(pk, probe).found
     return charts_answer(probe_figures(found) if found else {})

@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from advisor.charts.payload import charts_answer
-from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.gate.charts import gate_figures
 from advisor.pages.history.shifts import gate_rows
 from tuning.results.gate_facts import gate_facts, gates
@@ -61,7 +60,6 @@ def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
-@also_as_tables
 def gate_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The history of the gate's name, a chart for each limit."""
     gate = get_object_or_404(gates(), pk=pk)

@@ -7,7 +7,6 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from advisor.charts.payload import charts_answer
-from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.history.charts import history_figures
 from advisor.pages.history.context import history_context
 from benchmarks.models import Device
@@ -23,7 +22,6 @@ def device_history(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
-@also_as_tables
 def device_history_charts(request: HttpRequest, pk: int) -> HttpResponse:
     device = get_object_or_404(Device, pk=pk)
     _, history = chosen_history(device, request.GET.get("line", ""))

@@ -8,7 +8,6 @@ from django.views.decorators.http import require_GET
 
 from advisor.charts.payload import charts_answer
 from advisor.charts.telemetry import drawn_of_run, series_of_run, telemetry_figure
-from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.run.conditions import conditions_of
 from advisor.pages.run.measures import measures_of
 from advisor.pages.run.variables import compare_variables
@@ -48,7 +47,6 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
-@also_as_tables
 def run_charts(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.only("pk"), pk=pk)
     figures = {key: telemetry_figure(one) for key, one in series_of_run(run).items()}

@@ -17,7 +17,6 @@ from advisor.charts.findings import findings_figure, findings_series
 from advisor.charts.lines import lines_figure
 from advisor.charts.payload import charts_json
 from advisor.charts.search import search_figures
-from advisor.pages.chart_tables import also_as_tables
 from advisor.pages.finding import MIN_FILTERED, text_asked, with_words
 from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.boards import board_key
@@ -136,7 +135,6 @@ def _only_the_run(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
-@also_as_tables
 def study_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The charts of each board and of the findings; none before the first finished run."""
     shared, choice = shared_result(study_to_show(pk)), board_choice(request.GET)
@@ -165,7 +163,6 @@ def _charts(result: StudyResult, choice: BoardChoice) -> bytes:
 
 
 @require_GET
-@also_as_tables
 def board_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The charts of single runs of one board (`?board=` is its key), asked for when opened."""
     key = request.GET.get("board", "")

@@ -437,7 +437,7 @@
   });
   const redrawAll = () => drawn.forEach((figure, element) => draw(element, figure));
   document.addEventListener("study-changed", refresh);
-  document.addEventListener("theme-changed", redrawAll);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
   NARROW.addEventListener("change", () => {
     document.querySelectorAll(".chart-grid > :has(> h3 > button.fold)").forEach(foldIfNarrow);
     redrawAll();
