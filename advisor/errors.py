@@ -1,10 +1,12 @@
-"""The package's error tree: what can be expected to fail around the study itself."""
+"""Expected failures of processes and databases: a branch of `ExpectedError`."""
 
 from __future__ import annotations
 
+from benchmarks.errors import ExpectedError
 
-class AdvisorError(Exception):
-    """An expected failure: `code` is a stable word for programs, the text one line for people."""
+
+class AdvisorError(ExpectedError):
+    """An expected failure of the programs around a study."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

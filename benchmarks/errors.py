@@ -1,6 +1,6 @@
-"""The error tree of this package: failures that are expected while measuring.
+"""Failures that are expected: the root of all of them, and the branch of measuring.
 
-Anything that is not a `BenchmarkError` is a bug and is reported as one.
+Anything that is not an `ExpectedError` is a bug and is reported as one.
 """
 
 from __future__ import annotations
@@ -25,12 +25,21 @@ def _bounded(text: str, limit: int = _MAX_MESSAGE) -> str:
     return text if len(text) <= limit else f"{text[:half]} [...] {text[-half:]}"
 
 
-class BenchmarkError(Exception):
-    """An expected failure.
+class ExpectedError(Exception):
+    """The root of all expected failures. Pages, API and commands catch this class.
 
-    `code` is a stable word for programs, `str(error)` one line for people, `log_tail` the lines
-    of a server's or driver's log that explain it (secrets already removed), `field` the field of
+    `code` is a stable word for programs, `str(error)` one line for people, `field` the field of
     the request that it is about ("server", "devices[1].path"), "" if it is about none.
+    """
+
+    code = "error"
+    field = ""
+
+
+class BenchmarkError(ExpectedError):
+    """An expected failure while measuring.
+
+    `log_tail`: the lines of a server's or driver's log that explain it, without secrets.
     """
 
     code = "benchmark_error"

@@ -1,7 +1,4 @@
-"""The error tree of this package: failures that are expected.
-
-Anything that is not a `TuningError` (or a `BenchmarkError` from the floor below) is a bug.
-"""
+"""Expected failures of deciding: a branch of `benchmarks.errors.ExpectedError`."""
 
 from __future__ import annotations
 
@@ -9,13 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchmarks.counted import counted
+from benchmarks.errors import ExpectedError
 
 
-class TuningError(Exception):
-    """An expected failure: `code` is a stable word for programs, `str(error)` for people.
-
-    `field` is the path of the request's field that it is about, as in BenchmarkError.
-    """
+class TuningError(ExpectedError):
+    """An expected failure around configs, studies and results."""
 
     def __init__(self, code: str, message: str, *, field: str = "") -> None:
         super().__init__(message)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import ExpectedError
 from benchmarks.inventory.device_lookup import DeviceRequest, throttles
-from tuning.errors import InvalidConfig, TuningError
+from tuning.errors import InvalidConfig
 from tuning.statistics.aim import Aim
 from tuning.studies.named_devices import MB
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
@@ -127,7 +127,7 @@ def error_line(error: Exception) -> str:
     """The error's text with its option; for a refused config, every problem."""
     if isinstance(error, InvalidConfig):
         return "; ".join(map(str, error.problems))
-    if not isinstance(error, BenchmarkError | TuningError) or not error.field:
+    if not isinstance(error, ExpectedError) or not error.field:
         return str(error)
     # Below "search.pinned" and "search.bounds" stands the knob.
     is_search = error.field.startswith("search.")

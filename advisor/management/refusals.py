@@ -11,9 +11,8 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, transaction
 from django.db.models import Model
 
-from advisor.errors import AdvisorError
 from advisor.processes.unavailable import is_unavailable
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import ExpectedError
 from tuning.errors import TuningError
 from tuning.studies.request import BadRequest
 
@@ -67,6 +66,6 @@ def ends_when_refused(command: BaseCommand, *, bad_request: int = 1) -> Iterator
     try:
         with ends_without_database(command):
             yield
-    except (AdvisorError, BenchmarkError, TuningError) as error:
+    except ExpectedError as error:
         command.stderr.write(f"{error.code}: {error}")
         sys.exit(bad_request if isinstance(error, BadRequest) else 1)

@@ -12,10 +12,9 @@ from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
 from advisor import ids  # noqa: F401  # registers <id:...>
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import ExpectedError
 from tuning.actions.action import Action, Actor, perform, read_fields
 from tuning.actions.table import ACTIONS
-from tuning.errors import TuningError
 
 
 @require_POST
@@ -28,7 +27,7 @@ def perform_action(request: HttpRequest, pk: int, *, action: Action) -> HttpResp
     actor = Actor(request.user.get_username(), request.user)
     try:
         done = perform(action, row, actor, read_fields(action, typed))
-    except (BenchmarkError, TuningError) as error:
+    except ExpectedError as error:
         messages.warning(request, f"{action.label}: {error}.", extra_tags=action.url_name)
     else:
         messages.info(request, done.sentence, extra_tags=action.url_name)

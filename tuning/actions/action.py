@@ -9,8 +9,7 @@ from typing import Any, Literal
 from django.db.models import Model, QuerySet
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from benchmarks.errors import BenchmarkError
-from tuning.errors import TuningError
+from benchmarks.errors import ExpectedError
 from tuning.studies.request import BadRequest
 
 
@@ -57,7 +56,7 @@ class Action:
     role: the least role that may perform it. is_own: an operator needs to have started the row.
     label: the text of the button. help: what the action does, as a sentence.
     done: the end of the sentence "Study 7 ..." once the action is performed; it may name fields.
-    check: raises BenchmarkError or TuningError where the action is impossible.
+    check: raises ExpectedError where the action is impossible.
     run: performs the action; returns a row if it made one, such as a probe.
     asks: whether the page asks for confirmation first. tone: the look of the button.
     """
@@ -87,7 +86,7 @@ class Action:
         """Return why the action is impossible for the row now; "" if it is possible."""
         try:
             self.check(row)
-        except (BenchmarkError, TuningError) as error:
+        except ExpectedError as error:
             return str(error)
         return ""
 
@@ -101,7 +100,7 @@ class Done:
 
 
 def perform(action: Action, row: Any, actor: Actor, fields: Fields) -> Done:
-    """Perform the action. Raises BenchmarkError or TuningError if it is impossible."""
+    """Perform the action. Raises ExpectedError if it is impossible."""
     action.check(row)
     made = action.run(row, actor, fields)
     sentence = f"{action.subject.title(row)} {action.done.format(**dict(fields))}."

@@ -24,7 +24,7 @@ from advisor.terminal.follow import follow_all
 from advisor.terminal.report import print_ranking
 from advisor.terminal.space import print_space
 from advisor.wording.searches import missed_before_text, warm_start_text
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import ExpectedError
 from tuning.errors import TuningError, UnknownTemplate
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
@@ -61,7 +61,7 @@ class Command(BaseCommand):
                 print_space(search_here(request), Console())
                 return
             studies = _run(request, hosts, console)
-        except (AdvisorError, BenchmarkError, TuningError) as error:
+        except ExpectedError as error:
             code = 2 if isinstance(error, BadRequest | BadSpace | UnknownTemplate) else 1
             self._fail(f"{error.code}: {error_line(error)}", code)
         except KeyboardInterrupt:

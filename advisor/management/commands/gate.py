@@ -14,7 +14,6 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 
-from advisor.errors import AdvisorError
 from advisor.management.looking import look_here
 from advisor.management.output import output_file
 from advisor.management.refusals import ends_without_database
@@ -22,7 +21,7 @@ from advisor.processes.database import prepare_database
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
 from advisor.terminal.follow import follow
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import ExpectedError
 from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.models import BinaryLog
 from tuning.catalogue.knob import Durability
@@ -153,9 +152,7 @@ class Command(BaseCommand):
             study = _run(request, console)
         except InvalidConfig as refused:
             self._fail("invalid_config: " + "; ".join(map(str, refused.problems)))
-        except AdvisorError as error:
-            self._fail(f"{error.code}: {error}")
-        except (BenchmarkError, TuningError) as error:
+        except ExpectedError as error:
             self._fail(f"{error.code}: {error}{f' ({error.field})' if error.field else ''}")
         except KeyboardInterrupt:
             self._fail("interrupted: the gate was cancelled")

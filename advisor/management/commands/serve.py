@@ -19,7 +19,7 @@ from advisor.processes.unavailable import Patience
 from advisor.terminal.files import write_files
 from advisor.terminal.follow import follow
 from advisor.terminal.report import print_ranking
-from benchmarks.errors import BenchmarkError, NotInspected
+from benchmarks.errors import ExpectedError, NotInspected
 from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
@@ -56,7 +56,7 @@ class Command(BaseCommand):
             migrate()
             with Supervisor(with_web=True) as processes:
                 _serve(console, processes, settings.FIRST_STUDY and not options["no_first_study"])
-        except (AdvisorError, BenchmarkError, TuningError) as error:
+        except ExpectedError as error:
             raise CommandError(f"{error.code}: {error}") from error
         except KeyboardInterrupt:
             console.print("Stopped: all processes started by this command have ended.")

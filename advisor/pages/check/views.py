@@ -16,10 +16,9 @@ from advisor.pages.configs.texts import (
     uploaded_configs,
 )
 from advisor.responses import download
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import ExpectedError
 from tuning.catalogue.knob import Durability
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
-from tuning.errors import TuningError
 from tuning.studies.check import CheckedText, check_text
 from tuning.studies.request import OLDER
 
@@ -44,7 +43,7 @@ def check_config(request: HttpRequest) -> HttpResponse:
         return _page(request, form, config, errors, status=400)
     try:
         checked = _check(form, config)
-    except (TuningError, BenchmarkError) as error:
+    except ExpectedError as error:
         # Without a target the file is checked for the host's own server.
         field = "target" if error.field == "server" else error.field
         form.add_error(field if field in form.fields else None, str(error))

@@ -10,11 +10,10 @@ from django import forms
 from advisor.pages.fleet.fields import HostField, inventory_in_form
 from advisor.wording.words import KIND_OF_EMULATED
 from benchmarks.emulation.shipped import shipped_profiles
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import ExpectedError
 from benchmarks.inventory.device_lookup import DeviceRequest, throttles
 from benchmarks.inventory.host import FoundDirectory
 from benchmarks.storage.kinds import DeviceKind, kind_words
-from tuning.errors import TuningError
 from tuning.studies.named_devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB
 
 # Twice the fastest array sold, and far below the overflow of a chart or a product.
@@ -122,7 +121,7 @@ class AddDeviceForm(DeviceFields):
             host=data["host"],
         )
 
-    def add_refusal(self, error: TuningError | BenchmarkError) -> None:
+    def add_refusal(self, error: ExpectedError) -> None:
         """Show a service's error beside the field it is about, or above the form."""
         self.add_error(error.field if error.field in self.fields else None, str(error))
 

@@ -22,9 +22,8 @@ from advisor.pages.device.forms import AddDeviceForm
 from advisor.pages.device.listing import listed_devices
 from advisor.pages.device.probe import probe_view, step_words, waits_for
 from advisor.wording.words import certainty
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import ExpectedError
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
-from tuning.errors import TuningError
 from tuning.results.known_devices import answers_for
 from tuning.studies.named_devices import register_device
 
@@ -40,7 +39,7 @@ def device_list(request: HttpRequest) -> HttpResponse:
     if form.is_bound and form.is_valid():
         try:
             device = register_device(form.device_request())
-        except (TuningError, BenchmarkError) as error:
+        except ExpectedError as error:
             form.add_refusal(error)
         else:
             messages.success(request, "Device added. Probe it to measure its IOPS and latency.")

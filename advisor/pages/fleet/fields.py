@@ -13,9 +13,8 @@ from django.forms.utils import flatatt
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import ExpectedError
 from benchmarks.inventory.host import HostInventory
-from tuning.errors import TuningError
 from tuning.results.known_hosts import hosts
 from tuning.studies.hosts import host_for, what_host_has
 
@@ -76,7 +75,7 @@ def inventory_in_form(form: forms.Form) -> HostInventory | None:
     """What the form's host has; None while that is not known."""
     try:
         return what_host_has(str(form["host"].value() or ""))
-    except (TuningError, BenchmarkError):
+    except ExpectedError:
         return None
 
 
@@ -89,5 +88,5 @@ def _usual() -> str:
     """Without a usual one the browser shows the first."""
     try:
         return host_for().name
-    except (TuningError, BenchmarkError):
+    except ExpectedError:
         return ""
