@@ -1,113 +1,92 @@
 """The settings; whatever differs between installations comes from the environment.
 
-The variables are listed in docs/settings.md, which a test holds against this file.
+`advisor/environment.py` has the variables.
 """
 
 from __future__ import annotations
 
-import socket
 import sys
 from datetime import timedelta
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
-from advisor.env import (
-    MAX_PORT,
-    env,
-    kept_secret,
-    machine_wide_file,
-    private_dir,
-    read_address,
-    read_bind,
-    read_broker,
-    read_database,
-    read_host_name,
-    read_limit,
-    read_list,
-    read_lock,
-    read_log_level,
-    read_networks,
-    read_notify_urls,
-    read_origins,
-    read_path,
-    read_paths,
-    read_port,
-    read_reserve,
-    read_switch,
-    read_text,
-    read_time_zone,
-    socket_path,
-)
+from django.core.exceptions import ImproperlyConfigured
+
+from advisor.env import database
+from advisor.environment import read
+from advisor.home import kept_secret, private_dir, socket_path
 from advisor.version import version
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 # Everything made at run time: database, sockets, logs, installed servers. `make setup` may make
 # `var` a symbolic link, because mysqld's unprivileged user must be able to reach it.
-HOME = Path(read_text("ADVISOR_HOME", str(BASE_DIR / "var"))).expanduser().resolve()
+HOME: Path = read("ADVISOR_HOME")
 INSTALLED_SERVERS_DIR = HOME / "servers"
 # For this user only: the database, the secret key, sockets and logs.
 PRIVATE_DIR = private_dir(HOME / "private")
 RUN_DIR = private_dir(HOME / "run")
 LOG_DIR = private_dir(HOME / "logs")
 
-DEBUG = read_switch("ADVISOR_DEBUG", False)
-SECRET_KEY = read_text("ADVISOR_SECRET_KEY", "") or kept_secret(PRIVATE_DIR / "secret-key")
-BIND_ADDRESS = read_bind("ADVISOR_BIND", "127.0.0.1")
-PORT = read_port("ADVISOR_PORT", 8000)
-ALLOWED_HOSTS = read_list("ADVISOR_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
+DEBUG = read("ADVISOR_DEBUG")
+SECRET_KEY = read("ADVISOR_SECRET_KEY") or kept_secret(PRIVATE_DIR / "secret-key")
+BIND_ADDRESS = read("ADVISOR_BIND")
+PORT = read("ADVISOR_PORT")
+ALLOWED_HOSTS = read("ADVISOR_ALLOWED_HOSTS")
 # Whom to believe about the scheme, host and address of requests that they forward.
-PROXIES = read_networks("ADVISOR_PROXY")
-CSRF_TRUSTED_ORIGINS = read_origins("ADVISOR_TRUSTED_ORIGINS")
+PROXIES = read("ADVISOR_PROXY")
+CSRF_TRUSTED_ORIGINS = read("ADVISOR_TRUSTED_ORIGINS")
 # Who is notified of ended studies and gates, and the key that signs the messages.
-NOTIFY_URLS = read_notify_urls("ADVISOR_NOTIFY_URL", "ADVISOR_NOTIFY_KEY")
-NOTIFY_KEY = read_text("ADVISOR_NOTIFY_KEY", "")
+NOTIFY_URLS = read("ADVISOR_NOTIFY_URL")
+NOTIFY_KEY = read("ADVISOR_NOTIFY_KEY")
+if NOTIFY_URLS and not NOTIFY_KEY:
+    raise ImproperlyConfigured("ADVISOR_NOTIFY_URL needs ADVISOR_NOTIFY_KEY, which signs messages")
 
 # --- measuring -------------------------------------------------------------------------------
-HOST_NAME = read_host_name("ADVISOR_HOST_NAME", socket.gethostname())
+HOST_NAME = read("ADVISOR_HOST_NAME")
 # The default device is the disk below the advisor's home.
-DEFAULT_DEVICE = read_path("ADVISOR_DEVICE", HOME / "device")
+DEFAULT_DEVICE = read("ADVISOR_DEVICE") or HOME / "device"
 # What may be started and measured beside what the host finds by itself.
-LISTED_SERVERS = read_paths("ADVISOR_SERVERS")
-LISTED_DEVICES = read_paths("ADVISOR_DEVICES")
+LISTED_SERVERS = read("ADVISOR_SERVERS")
+LISTED_DEVICES = read("ADVISOR_DEVICES")
 CODE_VERSION = version()
 INSTANCE_REGISTRY = RUN_DIR / "instances"
 # Whoever measures holds a lock on this file. By default it is one of the kernel's own, which all
 # containers of a machine see, so that two of them never measure at once.
-MEASURING_LOCK = read_lock("ADVISOR_MEASURING_LOCK", machine_wide_file())
+MEASURING_LOCK = read("ADVISOR_MEASURING_LOCK")
 HEARTBEAT_SECONDS = 1.0
 # A run whose worker has been silent for this long is lost.
 LOST_AFTER_SECONDS = 20
 SWEEP_SECONDS = 3.0
 # Studies of a host that was silent for so long end; 0: they wait.
-HOST_GONE_HOURS = read_limit("ADVISOR_HOST_GONE_HOURS", 24.0)
+HOST_GONE_HOURS = read("ADVISOR_HOST_GONE_HOURS")
 LOST_RUN_RETRIES = 1
 # Whether `serve` starts a study where there is none yet.
-FIRST_STUDY = read_switch("ADVISOR_FIRST_STUDY", True)
+FIRST_STUDY = read("ADVISOR_FIRST_STUDY")
 # The first time that a run finds the disk full, its study waits for somebody to make room.
 DISK_FULL_RUN_RETRIES = 1
 # After so many days without use a golden dataset goes, and the series of an ended run; 0: never.
-DATASET_DAYS = read_limit("ADVISOR_DATASET_DAYS", 90, kind=int)
-SERIES_DAYS = read_limit("ADVISOR_SERIES_DAYS", 365, kind=int)
+DATASET_DAYS = read("ADVISOR_DATASET_DAYS")
+SERIES_DAYS = read("ADVISOR_SERIES_DAYS")
 # Checked here, read where it is kept (benchmarks.storage.reserve): left free on each file system.
-DISK_RESERVE = read_reserve("ADVISOR_DISK_RESERVE")
-DISTURBED_RUN_RETRIES = read_limit("ADVISOR_DISTURBED_RETRIES", 2, kind=int)
+DISK_RESERVE = read("ADVISOR_DISK_RESERVE")
+DISTURBED_RUN_RETRIES = read("ADVISOR_DISTURBED_RETRIES")
 # Limits for other programs on this host, above which a run is void; 0 switches a check off.
-STEAL_LIMIT_PCT = read_limit("ADVISOR_STEAL_LIMIT_PCT", 5.0)
-FOREIGN_CPU_LIMIT_PCT = read_limit("ADVISOR_FOREIGN_CPU_LIMIT_PCT", 10.0)
-FOREIGN_IO_LIMIT_PCT = read_limit("ADVISOR_FOREIGN_IO_LIMIT_PCT", 10.0)
-STALL_LIMIT_PCT = read_limit("ADVISOR_STALL_LIMIT_PCT", 2.0)
-SWAP_LIMIT_MB_S = read_limit("ADVISOR_SWAP_LIMIT_MB_S", 1.0)
+STEAL_LIMIT_PCT = read("ADVISOR_STEAL_LIMIT_PCT")
+FOREIGN_CPU_LIMIT_PCT = read("ADVISOR_FOREIGN_CPU_LIMIT_PCT")
+FOREIGN_IO_LIMIT_PCT = read("ADVISOR_FOREIGN_IO_LIMIT_PCT")
+STALL_LIMIT_PCT = read("ADVISOR_STALL_LIMIT_PCT")
+SWAP_LIMIT_MB_S = read("ADVISOR_SWAP_LIMIT_MB_S")
 # A server of this host that a load host drives: the address and port on which it is offered
 # (port 0: any that is free), and whether the driver must use TLS.
-LOAD_ADDRESS = read_address("ADVISOR_LOAD_ADDRESS")
-LOAD_PORT = read_limit("ADVISOR_LOAD_PORT", 0, kind=int, most=MAX_PORT)
-LOAD_TLS = read_switch("ADVISOR_LOAD_TLS", True)
+LOAD_ADDRESS = read("ADVISOR_LOAD_ADDRESS")
+LOAD_PORT = read("ADVISOR_LOAD_PORT")
+LOAD_TLS = read("ADVISOR_LOAD_TLS")
 # This host as a load host: the address that measured hosts see it come from, "" to look it up.
-LOAD_CLIENT_ADDRESS = read_address("ADVISOR_LOAD_CLIENT_ADDRESS")
-LOAD_PROCESSES = read_limit("ADVISOR_LOAD_PROCESSES", 1, kind=int)
-LOAD_CPU_LIMIT_PCT = read_limit("ADVISOR_LOAD_CPU_LIMIT_PCT", 90.0)
+LOAD_CLIENT_ADDRESS = read("ADVISOR_LOAD_CLIENT_ADDRESS")
+LOAD_PROCESSES = read("ADVISOR_LOAD_PROCESSES")
+LOAD_CPU_LIMIT_PCT = read("ADVISOR_LOAD_CPU_LIMIT_PCT")
 
 # --- Django ----------------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -172,7 +151,7 @@ TEMPLATES = [
 FORM_RENDERER = "advisor.pages.widgets.PlainRenderer"
 
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": read_database("DATABASE_URL", f"sqlite:///{PRIVATE_DIR / 'db.sqlite3'}")
+    "default": read("DATABASE_URL") or database(f"sqlite:///{PRIVATE_DIR / 'db.sqlite3'}")
 }
 # What DATABASE_URL says goes first. A connection is kept for the next request of its thread.
 DATABASES["default"] = {
@@ -244,7 +223,7 @@ LOGOUT_REDIRECT_URL = "login"
 
 # There is one language. Else it is asked for with each number, of which a page has hundreds.
 USE_I18N = False
-TIME_ZONE = read_time_zone("ADVISOR_TIME_ZONE", "UTC")
+TIME_ZONE = read("ADVISOR_TIME_ZONE")
 STATIC_URL = "static/"
 STATIC_ROOT = HOME / "static"
 STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns where it is missing
@@ -257,9 +236,7 @@ STATICFILES_DIRS = [("plotly", str(distribution("plotly").locate_file("plotly/pa
 # Files are found in the packages that ship them; no collectstatic step on one host.
 WHITENOISE_USE_FINDERS = True
 
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = read_switch(
-    "ADVISOR_HTTPS", False
-)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = read("ADVISOR_HTTPS")
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SECURE_SSL_REDIRECT else 0
 # A supervisor on the host itself asks without a proxy.
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
@@ -324,8 +301,8 @@ SPECTACULAR_SETTINGS = {
 
 # --- Celery: see docs/architecture.md, "Jobs" ---------------------------------------------------
 REDIS_SOCKET = socket_path(RUN_DIR, "redis.sock")
-REDIS_URL_IS_OURS = "REDIS_URL" not in env.ENVIRON
-CELERY_BROKER_URL = read_broker("REDIS_URL", f"redis+socket://{REDIS_SOCKET}")
+REDIS_URL_IS_OURS = not read("REDIS_URL")
+CELERY_BROKER_URL = read("REDIS_URL") or f"redis+socket://{REDIS_SOCKET}"
 # The tasks close what is old themselves, as each request of the web server does.
 CELERY_DB_REUSE_MAX = sys.maxsize
 CELERY_TASK_IGNORE_RESULT = True
@@ -356,5 +333,5 @@ LOGGING: dict[str, Any] = {
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["console"], "level": read_log_level("ADVISOR_LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["console"], "level": read("ADVISOR_LOG_LEVEL")},
 }

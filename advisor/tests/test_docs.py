@@ -12,6 +12,7 @@ import pytest
 from django.conf import settings
 from django.core.management import get_commands, load_command_class
 
+from advisor import environment
 from bench.pictures.scenes import NAMES, WIDTH
 
 ROOT = Path(settings.BASE_DIR)
@@ -68,8 +69,9 @@ def test_every_make_target_in_the_documents_exists() -> None:
 
 
 def test_the_settings_page_lists_exactly_the_variables_that_are_read() -> None:
-    page = (ROOT / "docs/settings.md").read_text()
-    documented = set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.M))
+    page = environment.PAGE.read_text()
+    assert environment.table() in page, "run: .venv/bin/python -m advisor.environment"
+    documented = {setting.name for setting in environment.SETTINGS}
     pattern = re.compile(r'"((?:ADVISOR_|TPCC_)[A-Z_]+|DATABASE_URL|REDIS_URL)"')
     read = {name for path in CODE for name in pattern.findall(path.read_text())}
     assert documented == read

@@ -23,7 +23,7 @@ from django.apps import apps
 from kombu import Connection
 from kombu.exceptions import OperationalError
 
-from advisor.env import read_broker
+from advisor.env import broker
 from advisor.tests import postgres
 from advisor.tests.harness import ROOT, SET_UP, wait_for
 from benchmarks.servers.startup import free_port
@@ -219,9 +219,8 @@ def test_who_is_not_the_centre_is_not_talked_to(
     """An authority that is not known, a name that is not in the certificate, no TLS at all."""
 
     def redis(url: str) -> str:
-        monkeypatch.setenv("REDIS_URL", url)
         try:
-            with Connection(read_broker("REDIS_URL", ""), connect_timeout=2) as connection:
+            with Connection(broker(url), connect_timeout=2) as connection:
                 connection.ensure_connection(max_retries=1, interval_start=0, timeout=2)
             return "yes"
         except OperationalError as error:
