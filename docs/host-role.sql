@@ -70,8 +70,8 @@ BEGIN
       ('tuning_recommendation',           'SELECT, INSERT, UPDATE, DELETE', 'study'),
       ('tuning_gateverdict',              'SELECT, INSERT, UPDATE', 'study'),
       ('tuning_learnedknobs',             'SELECT, INSERT, UPDATE', 'study'),
-      -- who paused or cancelled it with the commands of this host: added to, never changed
-      ('tuning_studyaction',              'SELECT, INSERT', 'study')
+      -- what happened: added to, never changed
+      ('tuning_studyevent',               'SELECT, INSERT', 'study')
     ) AS rights (name, verbs, condition)
   LOOP
     EXECUTE format('GRANT %s ON %I TO advisor_host', one.verbs, one.name);

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import Now
 
 from benchmarks.models import (
     BinaryLog,
@@ -446,28 +447,63 @@ class CrashSlot(models.Model):
         return f"crash recovery of {self.candidate.name}"
 
 
-class StudyAction(models.Model):
-    """What somebody did to a study: the study's own columns know only the last of each."""
+class EventKind(models.TextChoices):
+    """Stable words for programs, and words for people."""
 
-    class Kind(models.TextChoices):
-        PAUSED = "paused", "Paused"
-        RESUMED = "resumed", "Resumed"
-        CANCELLED = "cancelled", "Cancelled"
-        CONCLUDED = "concluded", "Concluded early"
-        EXTENDED = "extended", "Extended"
-        TAKEN_APART = "taken_apart", "Winner taken apart"
+    REQUESTED = "requested", "Requested"
+    PREPARING = "preparing", "Preparing"
+    CLAIMED = "claimed", "Claimed"
+    MEASURED = "measured", "Measured"
+    CUT_SHORT = "cut_short", "Cut short"
+    DISTURBED = "disturbed", "Disturbed"
+    LOST = "lost", "Lost"
+    FAILED = "failed", "Failed"
+    STOPPED = "stopped", "Stopped"
+    MEASURED_AGAIN = "measured_again", "Measured again"
+    CRASH_TEST = "crash_test", "Crash test"
+    LEFT_THE_RACE = "left_the_race", "Left the race"
+    PAUSED = "paused", "Paused"
+    RESUMED = "resumed", "Resumed"
+    CANCELLED = "cancelled", "Cancelled"
+    CONCLUDED = "concluded", "Concluded early"
+    EXTENDED = "extended", "Extended"
+    TAKEN_APART = "taken_apart", "Winner taken apart"
+    ENDED = "ended", "Ended"
 
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="actions")
-    kind = models.CharField(max_length=16, choices=Kind)
-    at = models.DateTimeField(auto_now_add=True)
-    by = models.CharField(max_length=150, blank=True, help_text="empty: not known")
-    reason = models.CharField(max_length=200, blank=True)
+
+#: Kinds of events that somebody may want to look into.
+TROUBLE = (EventKind.DISTURBED, EventKind.LOST, EventKind.FAILED, EventKind.LEFT_THE_RACE)
+
+
+class StudyEvent(models.Model):
+    """Something that happened in a study, written when it happened (`tuning.studies.events`)."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")
+    at = models.DateTimeField(db_default=Now(), help_text="by the database's clock")
+    kind = models.CharField(max_length=16, choices=EventKind)
+    by = models.CharField(max_length=150, blank=True, help_text="the user; empty: nobody")
+    text = models.TextField(help_text="a sentence without its full stop")
+    # An event outlives its run: a queued run is deleted when its study is concluded early.
+    run = models.ForeignKey(
+        Run,
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="events",
+    )
+    candidate = models.CharField(max_length=100, blank=True, help_text="the name of its config")
 
     class Meta:
-        ordering: ClassVar = ["id"]
+        ordering: ClassVar = ["-id"]
+        indexes: ClassVar = [models.Index(fields=["kind", "at"], name="events_of_a_kind")]
 
     def __str__(self) -> str:
-        return f"{self.kind} study {self.study_id}"
+        return self.text
+
+    @property
+    def is_trouble(self) -> bool:
+        return self.kind in TROUBLE
 
 
 class LearnedKnobs(models.Model):

@@ -41,7 +41,6 @@ from benchmarks.models import Device
 from tuning.models import Candidate, Study
 from tuning.results.study_result import StudyResult
 from tuning.studies.concluding import conclude_study
-from tuning.studies.events import study_events
 from tuning.studies.glance import final_word
 from tuning.studies.lifecycle import cancel_study, create_study, extend_study
 from tuning.studies.load_hosts import fetch_load_hosts
@@ -162,7 +161,7 @@ class ResultsView(APIView):
 
 
 def _events(pk: int) -> Any:
-    return all_shown(EventSerializer, study_events(study_to_show(pk)))
+    return all_shown(EventSerializer, study_to_show(pk).events.all())
 
 
 class EventListView(APIView):

@@ -16,9 +16,10 @@ from pytest_django import DjangoAssertNumQueries
 from advisor.access.roles import Role
 from advisor.tests import factories
 from benchmarks.models import CrashTest, Device, Host, JobState, Run, RunState
-from tuning.models import Candidate, Recommendation, Study, StudyState
+from tuning.models import Candidate, EventKind, Recommendation, Study, StudyState
 from tuning.results import overview
 from tuning.results.known_devices import known_devices
+from tuning.studies.events import note_run
 
 pytestmark = pytest.mark.django_db
 HOME = "/"
@@ -169,17 +170,19 @@ def test_what_went_wrong_is_named_with_its_place(admin_client: Client) -> None:
     heard(study.host, inventory={})
     now = timezone.now()
     first, second, third = study.slots.order_by("order")[:3]
-    Run.objects.filter(pk=first.run_id).update(state=RunState.CRASHED, finished_at=now)
+    Run.objects.filter(pk=first.run_id).update(state=RunState.CRASHED)
+    note_run(first.run_id)
     # The disturbed run was measured again: its slot has the run that came after it.
     again = Run.objects.get(pk=second.run_id)
     again.pk, again.retry_of_id = None, second.run_id
     again.save()
-    Run.objects.filter(pk=second.run_id).update(state=RunState.DISTURBED, finished_at=now)
+    Run.objects.filter(pk=second.run_id).update(state=RunState.DISTURBED)
+    note_run(second.run_id)
     second.run = again
     second.save()
-    Run.objects.filter(pk=third.run_id).update(
-        state=RunState.LOST, finished_at=now - timedelta(days=2)
-    )
+    Run.objects.filter(pk=third.run_id).update(state=RunState.LOST)
+    note_run(third.run_id)
+    study.events.filter(kind=EventKind.LOST).update(at=now - timedelta(days=2))
     failed = factories.make_study(name="Did not start", state=StudyState.FAILED)
     Study.objects.filter(pk=failed.pk).update(finished_at=now, reason="no space is left")
     text = text_of(admin_client, HOME)

@@ -283,7 +283,7 @@ def test_a_worker_measures_a_study_with_the_rights_of_its_host(centre: Centre) -
         + textwrap.dedent("""
         from django.core.management import call_command
         from advisor.upkeep.housekeeping import keep_house
-        from tuning.models import GateVerdict, StudyAction
+        from tuning.models import GateVerdict, StudyEvent
         from tuning.studies.scheduler import advance_host
         from tuning.tests.test_study_lifecycle import measurement
         from tuning.tests.work import execute_run
@@ -313,7 +313,7 @@ def test_a_worker_measures_a_study_with_the_rights_of_its_host(centre: Centre) -
         gate = Study.objects.get(name="gate")
         for action in ("resume", "pause", "resume"):
             call_command("study", action, gate.pk)
-        kinds = StudyAction.objects.filter(study=gate).values_list("kind", flat=True)
+        kinds = StudyEvent.objects.filter(study=gate).values_list("kind", flat=True)
         assert list(kinds) == ["resumed", "paused", "resumed"], kinds
         for _ in range(10):
             advance_host(gate.host_id)
@@ -343,7 +343,7 @@ def test_a_host_reads_no_accounts_and_changes_no_rows_of_others(centre: Centre) 
         from advisor.api.models import IdempotencyKey
         from advisor.celery import app
         from benchmarks.models import Device, Release
-        from tuning.models import GateVerdict, Slowdown, StudyAction
+        from tuning.models import GateVerdict, Slowdown, StudyEvent
 
         def refused(what, errors=(Error, OperationalError, RedisError)):
             try:
@@ -360,9 +360,9 @@ def test_a_host_reads_no_accounts_and_changes_no_rows_of_others(centre: Centre) 
         refused(lambda: Host.objects.create(name="db3"))
         refused(lambda: ListedPath.objects.create(host=other, subject="server", path="/bin/sh"))
         theirs = Study.objects.get(host=other)
-        refused(lambda: StudyAction.objects.create(study=theirs, kind="paused"))
-        refused(lambda: StudyAction.objects.update(by="somebody else"))
-        refused(lambda: StudyAction.objects.all().delete())
+        refused(lambda: StudyEvent.objects.create(study=theirs, kind="paused"))
+        refused(lambda: StudyEvent.objects.update(by="somebody else"))
+        refused(lambda: StudyEvent.objects.all().delete())
         refused(lambda: GateVerdict.objects.create(study=theirs, verdict="pass"))
         refused(lambda: IdempotencyKey.objects.count())
         refused(lambda: connection.cursor().execute("create table mine (id int)"))

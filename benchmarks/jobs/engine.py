@@ -82,6 +82,7 @@ def store(
             values["finished_at"] = Now()
         kind.rows.filter(pk=row_id).update(**{**kind.passing, **values, **ending.values})
         kind.store_details(row_id, ending.details)
+        kind.changed(row_id)
     return True
 
 
@@ -95,7 +96,10 @@ def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
         # If the row could not be read, the claim would be held by a process that does not work.
         with transaction.atomic():
             kind.changes(row_id)
-            return kind.rows.get(pk=row_id) if waiting.update(**claim) else None
+            if not waiting.update(**claim):
+                return None
+            kind.changed(row_id)
+            return kind.rows.get(pk=row_id)
     except IntegrityError:
         # The row of a dead process still says `running`; the sweep will correct that.
         return None

@@ -118,6 +118,9 @@ class JobKind(ABC, Generic[RowT]):
     def changes(self, row_id: int) -> None:
         """Note that a row of this kind is claimed or ends; called first in its transaction."""
 
+    def changed(self, row_id: int) -> None:
+        """Note that a row of this kind was claimed or has ended; called last, as `changes`."""
+
     def store_details(self, row_id: int, details: list[Values]) -> None:
         """Write the rows that belong to an ending, in its transaction."""
 

@@ -10,12 +10,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import attrgetter
 
-from django.db.models import Count, F, Max, Q
-from django.db.models.functions import Coalesce, Now
+from django.db.models import Count, Max, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
-from benchmarks.models import ACTIVE_RUN_STATES, Host, Run, RunState
-from tuning.models import ACTIVE_STUDY_STATES, Recommendation, Slot, Study, StudyState
+from benchmarks.models import ACTIVE_RUN_STATES, Host, RunState
+from tuning.models import (
+    ACTIVE_STUDY_STATES,
+    TROUBLE,
+    Recommendation,
+    Slot,
+    Study,
+    StudyEvent,
+    StudyState,
+)
 from tuning.results.host_jobs import CurrentJob, HostState, current_jobs, measured_runs
 from tuning.results.known_devices import answers_at_d0, newest_answers
 from tuning.results.known_hosts import HostProblem, host_problems, hosts
@@ -38,7 +46,7 @@ _SHOWN = (
     *("gate", "gate_verdict__verdict", "host__name"),
 )
 # Outcomes that nobody wanted. A run that was cut short or cancelled did what was asked of it.
-_TROUBLE = tuple(
+_TROUBLED_STATES = tuple(
     state
     for state in RunState
     if state not in (*ACTIVE_RUN_STATES, RunState.OK, RunState.CUT_SHORT, RunState.CANCELLED)
@@ -207,20 +215,15 @@ def _ended() -> tuple[list[Study], list[Study]]:
 
 
 def _troubled() -> list[TroubledStudy]:
-    # A run that was measured again has left its slot to the one that came after it.
-    where = [f"{'retries__' * back}slot__study" for back in range(4)]
-    counted = (
-        Run.objects.filter(
-            host__retired_at=None, state__in=_TROUBLE, finished_at__gte=Now() - _TROUBLE_WITHIN
-        )
-        .order_by()
-        .annotate(of=Coalesce(*where[1:], F(where[0])))
-        .exclude(of=None)
-        .values_list("of", "state")
-        .annotate(Count("pk", distinct=True))
+    events = StudyEvent.objects.filter(
+        kind__in=TROUBLE,
+        at__gte=Now() - _TROUBLE_WITHIN,
+        run__state__in=_TROUBLED_STATES,
+        study__host__retired_at=None,
     )
+    columns = events.order_by().values_list("study", "run__state")
     states: dict[int, Counter[str]] = {}
-    for study, state, number in counted:
+    for study, state, number in columns.annotate(Count("run", distinct=True)):
         states.setdefault(study, Counter())[state] += number
     newest = sorted(states, reverse=True)[:_MAX_TROUBLED]
     names = dict(Study.objects.filter(pk__in=newest).values_list("pk", "name"))

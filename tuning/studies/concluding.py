@@ -13,9 +13,9 @@ from django.utils import timezone
 from benchmarks.jobs import heartbeat
 from benchmarks.models import Run, RunState
 from tuning.errors import TuningError
-from tuning.models import Study, StudyAction
+from tuning.models import EventKind, Study
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER, Purpose
-from tuning.studies.actions import keep_action
+from tuning.studies.events import note_action
 from tuning.studies.revision import bump
 from tuning.studies.scheduler import advance_host
 
@@ -34,7 +34,7 @@ def conclude_study(study: Study, *, by: str = "") -> None:
         bump([study.pk])
         locked.concluded_at, locked.extended_by = timezone.now(), 0
         locked.save(update_fields=["concluded_at", "extended_by"])
-        keep_action(locked, StudyAction.Kind.CONCLUDED, by=by)
+        note_action(locked, EventKind.CONCLUDED, by=by)
         _take_out(locked)
     study.refresh_from_db()
     advance_host(study.host_id)

@@ -34,6 +34,7 @@ from tuning.strategy.protocol import (
     Purpose,
     Strategy,
 )
+from tuning.studies.events import note_elimination
 from tuning.studies.forecast import Place, measurable, places
 from tuning.studies.host_resources import facts_of_host
 from tuning.studies.revision import bump
@@ -219,7 +220,7 @@ def _store_dropped(study: Study, place: Place, dropped: Mapping[str, str]) -> No
     )
     after_block = here.aggregate(last=Max("block"))["last"] or 0
     for candidate in Candidate.objects.filter(study=study, name__in=dropped):
-        Elimination.objects.get_or_create(
+        left, is_new = Elimination.objects.get_or_create(
             candidate=candidate,
             device=place.device,
             workload=place.workload,
@@ -229,3 +230,5 @@ def _store_dropped(study: Study, place: Place, dropped: Mapping[str, str]) -> No
                 "reason": dropped[candidate.name],
             },
         )
+        if is_new:
+            note_elimination(left)

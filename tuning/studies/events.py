@@ -1,59 +1,24 @@
-"""What happened in a study, one line each: from its rows, which have the times.
+"""What happens in a study: a row of `StudyEvent` is written when it happens.
 
-Only what nothing else keeps has rows of its own: what somebody did to it (`StudyAction`).
+Each function here is called in the transaction that changes the rows that it is about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
-from typing import NamedTuple
-
 from benchmarks.counted import counted
-from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Run, RunState, Workload
+from benchmarks.models import CrashTest, Device, JobState, Run, RunState, Workload
 from tuning.models import (
     CrashSlot,
+    Elimination,
+    EventKind,
+    Slot,
     SlotPurpose,
     Study,
-    StudyAction,
+    StudyEvent,
     StudyState,
 )
-from tuning.studies.slot_states import MAX_VOIDED, SlotState, pair_numbers, slot_states
+from tuning.studies.pause_columns import by_and_reason
 
-# A run and those that it replaced: as many as are measured again at most by default, and two more.
-_CHAIN = tuple("retry_of__" * times for times in range(6))
-
-
-class EventKind(StrEnum):
-    """Stable words for programs."""
-
-    REQUESTED = "requested"
-    PREPARING = "preparing"
-    CLAIMED = "claimed"
-    MEASURED = "measured"
-    CUT_SHORT = "cut_short"
-    DISTURBED = "disturbed"
-    LOST = "lost"
-    FAILED = "failed"
-    STOPPED = "stopped"
-    MEASURED_AGAIN = "measured_again"
-    CRASH_TEST = "crash_test"
-    LEFT_THE_RACE = "left_the_race"
-    PAUSED = "paused"
-    RESUMED = "resumed"
-    CANCELLED = "cancelled"
-    CONCLUDED = "concluded"
-    EXTENDED = "extended"
-    TAKEN_APART = "taken_apart"
-    ENDED = "ended"
-
-
-#: What somebody may want to look into.
-TROUBLE = (EventKind.DISTURBED, EventKind.LOST, EventKind.FAILED, EventKind.LEFT_THE_RACE)
-# Of a run in one of these states a list of slots says all, unless it replaced another one.
-_SAID = (RunState.RUNNING, RunState.OK)
 _ENDINGS = {
     RunState.OK: EventKind.MEASURED,
     RunState.CUT_SHORT: EventKind.CUT_SHORT,
@@ -61,191 +26,145 @@ _ENDINGS = {
     RunState.LOST: EventKind.LOST,
     RunState.CANCELLED: EventKind.STOPPED,
 }
+_PARTS = {
+    SlotPurpose.SEARCH: "search, round",
+    SlotPurpose.APART: "taking apart, round",
+    SlotPurpose.REDUCED: "reduced config, round",
+}
 
 
-@dataclass(frozen=True)
-class Event:
-    """Something that happened at a time by the database's clock; `text` has no full stop.
-
-    `run` is that of the event, if it is about one, `candidate` the name of its config.
-    """
-
-    at: datetime
-    kind: EventKind
-    text: str
-    run: int | None = None
-    candidate: str = ""
-
-    @property
-    def is_trouble(self) -> bool:
-        return self.kind in TROUBLE
-
-
-class _Facts(NamedTuple):
-    """What is said of a run. A list of slots lacks what has a default."""
-
-    pk: int
-    state: str
-    started_at: datetime | None
-    finished_at: datetime | None
-    tpmP: float | None
-    p95_ms: float | None
-    reason: str = ""
-    queued_at: datetime | None = None
-    retry_of: int | None = None
+def note(
+    study_id: int,
+    kind: EventKind,
+    text: str,
+    *,
+    by: str = "",
+    run: int | None = None,
+    candidate: str = "",
+) -> None:
+    """Write one event. `text` loses its full stop; `by` is the user, `candidate` a name."""
+    StudyEvent.objects.create(
+        study_id=study_id,
+        kind=kind,
+        text=text.rstrip("."),
+        by=by,
+        run_id=run,
+        candidate=candidate,
+    )
 
 
-def study_events(
-    study: Study, slots: Sequence[SlotState] | None = None, *, newest_runs: int | None = None
-) -> list[Event]:
-    """All events of a study, newest first, in four queries at most; `slots` if already read.
-
-    With `newest_runs` only those of that many slots whose runs began last, and of their retries.
-    """
-    slots = slot_states(study) if slots is None else slots
-    names = _Names(study)
-    found = [
-        *_of_study(study),
-        *_of_runs(slots, newest_runs, names),
-        *_eliminations(study, slots, names),
-        *_crash_tests(study),
-        *(Event(one.at, EventKind(one.kind), _action_text(one)) for one in study.actions.all()),
-    ]
-    # Of one instant that which was written first comes first in time.
-    in_time = sorted(enumerate(found), key=lambda one: (one[1].at, one[0]))
-    return [event for _, event in reversed(in_time)]
+def note_request(study: Study) -> None:
+    """Note by whom the study was requested."""
+    by = study.created_by.get_username() if study.created_by else ""
+    note(study.pk, EventKind.REQUESTED, f"Requested by {by}" if by else "Requested", by=by)
 
 
-class _Names:
-    """Words for a place, only as far as the study has several."""
-
-    def __init__(self, study: Study) -> None:
-        self._devices: Mapping[int, Device] = {one.pk: one for one in study.devices.all()}
-        self._workloads: Mapping[int, Workload] = {one.pk: one for one in study.workloads.all()}
-
-    def where(self, device: int, workload: int) -> str:
-        words = []
-        if len(self._devices) > 1 and device in self._devices:
-            words.append(f"on {self._devices[device]}")
-        if len(self._workloads) > 1 and workload in self._workloads:
-            words.append(f"with {counted(self._workloads[workload].connections, 'connection')}")
-        return "".join(f", {word}" for word in words)
+def note_action(study: Study, kind: EventKind, *, by: str = "", reason: str = "") -> None:
+    """Note what a user, or the advisor itself, did to the study."""
+    done_by, why = by_and_reason(by, reason)
+    text = f"{kind.label}{f' by {done_by}' if done_by else ''}{f': {why}' if why else ''}"
+    note(study.pk, kind, text, by=done_by)
 
 
-def _of_study(study: Study) -> Iterable[Event]:
-    by = f" by {study.created_by.get_username()}" if study.created_by else ""
-    yield Event(study.created_at, EventKind.REQUESTED, f"Requested{by}")
-    if study.started_at is not None:
+def note_end(study: Study) -> None:
+    """Note how the study ended; `study` has its new state and reason."""
+    why = f": {study.reason}" if study.reason else ""
+    kind = EventKind.FAILED if study.state == StudyState.FAILED else EventKind.ENDED
+    note(study.pk, kind, f"Study {StudyState(study.state).label.lower()}{why}")
+
+
+def note_preparation(study: Study) -> None:
+    """Note that a preparation was claimed for the first time, paused the study or ended it."""
+    pauses = study.events.filter(kind__in=(EventKind.PAUSED, EventKind.RESUMED))
+    if study.is_finished:
+        note_end(study)
+    elif study.is_paused and (
+        (newest := pauses.first()) is None or newest.kind == EventKind.RESUMED
+    ):
+        note_action(study, EventKind.PAUSED, by=study.paused_by, reason=study.pause_reason)
+    elif study.claimed_by and not study.events.filter(kind=EventKind.PREPARING).exists():
         begun = f"{study.host} began to load the dataset and to try the candidates"
-        yield Event(study.started_at, EventKind.PREPARING, begun)
-    if study.finished_at is not None and study.is_finished:
-        why = f": {study.reason}" if study.reason else ""
-        label = StudyState(study.state).label
-        kind = EventKind.FAILED if study.state == StudyState.FAILED else EventKind.ENDED
-        yield Event(study.finished_at, kind, f"Study {label.lower()}{why}".rstrip("."))
+        note(study.pk, EventKind.PREPARING, begun)
 
 
-def _of_runs(slots: Sequence[SlotState], newest: int | None, names: _Names) -> Iterable[Event]:
-    begun = [slot for slot in slots if slot.started_at is not None or slot.voided]
-    if newest is not None:
-        begun = sorted(begun, key=lambda slot: slot.run_id)[-newest:]
-    slot_of = {slot.run_id: slot for slot in begun if slot.voided or slot.state not in _SAID}
-    width = len(_Facts._fields)
-    times = max((slot.voided for slot in begun), default=0)
-    chain = _CHAIN if times == MAX_VOIDED else _CHAIN[: times + 1]
-    columns = [f"{newer}{name}" for newer in chain for name in _Facts._fields]
-    pairs = pair_numbers(slots)
-    found = [
-        (_Facts(s.run_id, s.state, s.started_at, s.finished_at, s.tpmP, s.p95_ms), s)
-        for s in begun
-        if s.run_id not in slot_of
-    ]
-    replaced = Run.objects.filter(pk__in=slot_of).values_list(*columns) if slot_of else ()
-    for row in replaced:
-        there = (at for at in range(0, len(row), width) if row[at] is not None)
-        found += [(_Facts(*row[at : at + width]), slot_of[row[0]]) for at in there]
-    for facts, slot in sorted(found, key=lambda one: one[0].pk):
-        yield from _of_run(facts, slot, _part(slot, pairs), names)
-
-
-def _of_run(run: _Facts, slot: SlotState, part: str, names: _Names) -> Iterable[Event]:
-    config, pk = slot.name, run.pk
-    if run.retry_of is not None and run.queued_at is not None:
-        again = f"Run {pk} is to measure {config} again, after run {run.retry_of}"
-        yield Event(run.queued_at, EventKind.MEASURED_AGAIN, again, pk, config)
-    if run.started_at is None:
+def note_run(run_id: int) -> None:
+    """Note that a run was claimed or has ended, as its row says now."""
+    related = "run", "candidate", "study", "device", "workload"
+    slot = Slot.objects.filter(run=run_id).select_related(*related).first()
+    if slot is None:
         return
-    what = f"{part}{names.where(*slot.place)}"
-    claimed = f"Run {pk} began: {config}, {what}"
-    yield Event(run.started_at, EventKind.CLAIMED, claimed, pk, config)
-    if run.finished_at is None:
+    run, name = slot.run, slot.candidate.name
+    if run.state == RunState.RUNNING:
+        kind, text = EventKind.CLAIMED, f"Run {run_id} began: {name}, {_part(slot)}"
+        text += _where(slot.study, slot.device, slot.workload)
+    else:
+        kind = _ENDINGS.get(RunState(run.state), EventKind.FAILED)
+        text = f"Run {run_id} of {name}: {_ending(run)}"
+    note(slot.study_id, kind, text, run=run_id, candidate=name)
+
+
+def note_retry(slot: Slot) -> None:
+    """Note that the slot's run is to be measured again, by a new run that the slot has now."""
+    name, run = slot.candidate.name, slot.run
+    text = f"Run {run.pk} is to measure {name} again, after run {run.retry_of_id}"
+    note(slot.study_id, EventKind.MEASURED_AGAIN, text, run=run.pk, candidate=name)
+
+
+def note_elimination(left: Elimination) -> None:
+    """Note that a candidate left the race."""
+    name, where = left.candidate.name, _where(left.study, left.device, left.workload)
+    text = f"{name} left the race after block {left.after_block}{where}: {left.reason}"
+    note(left.study_id, EventKind.LEFT_THE_RACE, text, candidate=name)
+
+
+def note_crash_test(test_id: int) -> None:
+    """Note that a crash test was claimed or has ended, as its row says now."""
+    slot = CrashSlot.objects.filter(test=test_id).select_related("candidate").first()
+    if slot is None:
         return
-    state = RunState(run.state)
-    kind = _ENDINGS.get(state, EventKind.FAILED)
-    yield Event(run.finished_at, kind, f"Run {pk} of {config}: {_ending(run)}", pk, config)
+    test, name = CrashTest.objects.get(pk=test_id), slot.candidate.name
+    if test.state == JobState.RUNNING:
+        kind, text = EventKind.CRASH_TEST, f"Crash recovery of {name} began"
+    else:
+        label = str(JobState(test.state).label)
+        why = f": {test.reason}" if test.reason else ""
+        is_ok = test.state == JobState.OK
+        text = f"Crash recovery of {name}: {label if is_ok else label.lower()}{why}"
+        kind = EventKind.LOST if test.state == JobState.LOST else EventKind.FAILED
+        if is_ok or test.state == JobState.CANCELLED:
+            kind = EventKind.CRASH_TEST
+    note(slot.study_id, kind, text, candidate=name)
 
 
-def _part(slot: SlotState, pairs: Mapping[tuple[int, int, int], int]) -> str:
+def _part(slot: Slot) -> str:
+    """Name the run's part of the study, such as "block 2" or "confirmation, pair 1"."""
     if slot.purpose == SlotPurpose.CONFIRMATION:
-        return f"confirmation, pair {pairs[*slot.place, slot.block]}"
-    word = {
-        SlotPurpose.SEARCH: "search, round",
-        SlotPurpose.APART: "taking apart, round",
-        SlotPurpose.REDUCED: "reduced config, round",
-    }.get(SlotPurpose(slot.purpose), "block")
+        pairs = Slot.objects.filter(
+            study=slot.study_id,
+            device=slot.device_id,
+            workload=slot.workload_id,
+            purpose=SlotPurpose.CONFIRMATION,
+            block__lte=slot.block,
+        )
+        return f"confirmation, pair {pairs.order_by().values('block').distinct().count()}"
+    word = _PARTS.get(SlotPurpose(slot.purpose), "block")
     return f"{word} {slot.block}{' (replicate)' if slot.replicate else ''}"
 
 
-def _milliseconds(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}"
+def _where(study: Study, device: Device, workload: Workload) -> str:
+    """Name device and connections, only as far as the study has several."""
+    on = f", on {device}" if study.devices.count() > 1 else ""
+    several = study.workloads.count() > 1
+    return on + (f", with {counted(workload.connections, 'connection')}" if several else "")
 
 
-def _ending(run: _Facts) -> str:
+def _ending(run: Run) -> str:
     if run.state == RunState.OK and run.tpmP is not None:
         p95 = "" if run.p95_ms is None else f", p95 {_milliseconds(run.p95_ms)} ms"
         return f"{run.tpmP:,.0f} tpmP{p95}"
     label = RunState(run.state).label.lower()
-    return f"{label}: {run.reason}".rstrip(".") if run.reason else label
+    return f"{label}: {run.reason}" if run.reason else label
 
 
-def _eliminations(study: Study, slots: Iterable[SlotState], names: _Names) -> Iterable[Event]:
-    """A candidate leaves when the last run of its last block has ended."""
-    columns = "candidate__name", "device", "workload", "after_block", "reason"
-    rows = study.eliminations.values_list(*columns)
-    if not rows:
-        return
-    ends: dict[tuple[int, int, int], datetime] = {}
-    for slot in slots:
-        if slot.purpose == SlotPurpose.BLOCK and slot.finished_at is not None:
-            at = (*slot.place, slot.block)
-            ends[at] = max(ends.get(at, slot.finished_at), slot.finished_at)
-    for name, device, workload, block, reason in rows:
-        if (ended := ends.get((device, workload, block))) is not None:
-            where = names.where(device, workload)
-            text = f"{name} left the race after block {block}{where}: {reason}".rstrip(".")
-            yield Event(ended, EventKind.LEFT_THE_RACE, text, candidate=name)
-
-
-def _crash_tests(study: Study) -> Iterable[Event]:
-    if not study.crash_tests:
-        return
-    rows = CrashSlot.objects.filter(study=study).values_list(
-        "candidate__name", "test__state", "test__reason", "test__started_at", "test__finished_at"
-    )
-    for name, state, reason, started_at, finished_at in rows:
-        if started_at is not None:
-            begun = f"Crash recovery of {name} began"
-            yield Event(started_at, EventKind.CRASH_TEST, begun, candidate=name)
-        if finished_at is not None and state not in ACTIVE_JOB_STATES:
-            label = JobState(state).label
-            why = f": {reason}" if reason else ""
-            ended = f"Crash recovery of {name}: {label if state == 'ok' else label.lower()}{why}"
-            kind = EventKind.LOST if state == JobState.LOST else EventKind.FAILED
-            kind = EventKind.CRASH_TEST if state in (JobState.OK, JobState.CANCELLED) else kind
-            yield Event(finished_at, kind, ended.rstrip("."), candidate=name)
-
-
-def _action_text(action: StudyAction) -> str:
-    by = f" by {action.by}" if action.by else ""
-    why = f": {action.reason}" if action.reason else ""
-    return f"{StudyAction.Kind(action.kind).label}{by}{why}"
+def _milliseconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}"

@@ -17,6 +17,7 @@ from tuning.models import Study
 from tuning.statistics.looks import FIRST_LOOK
 from tuning.strategy.gate import PAIR
 from tuning.studies.arrangement import Arrangement, arrange
+from tuning.studies.events import note_request
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S
 from tuning.studies.gate_configs import both_sides
 from tuning.studies.gate_request import GateRequest, check_request
@@ -110,6 +111,7 @@ def _plan_gate(request: GateRequest, user: Any) -> Callable[[], Study]:
         other = server_row(host, binary) if is_other else None
         candidate_row(study, 0, baseline)
         candidate_row(study, 1, candidate, server=other)
+        note_request(study)
         return study
 
     return store

@@ -13,6 +13,7 @@ from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
 from tuning.models import Study
 from tuning.studies.early_stop import cut_rule_of
+from tuning.studies.events import note_crash_test, note_run
 from tuning.studies.preparation import PreparationKind
 from tuning.studies.revision import bump
 from tuning.studies.scheduler import advance_host
@@ -29,6 +30,9 @@ class StudyRunKind(RunKind):
     def changes(self, row_id: int) -> None:
         bump(Study.objects.filter(slots__run=row_id))
 
+    def changed(self, row_id: int) -> None:
+        note_run(row_id)
+
 
 class StudyCrashTestKind(CrashTestKind):
     """Crash tests of studies; none starts while its study is paused."""
@@ -39,6 +43,9 @@ class StudyCrashTestKind(CrashTestKind):
 
     def changes(self, row_id: int) -> None:
         bump(Study.objects.filter(crash_slots__test=row_id))
+
+    def changed(self, row_id: int) -> None:
+        note_crash_test(row_id)
 
 
 KINDS: tuple[JobKind[Any], ...] = (

@@ -22,13 +22,13 @@ from tuning.configs.candidates import PlannedCandidate, plan_candidates
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.redo import too_large_redo
 from tuning.errors import InvalidConfig, Problem, TuningError
-from tuning.models import ACTIVE_STUDY_STATES, SlotPurpose, Study, StudyAction, StudyState
+from tuning.models import ACTIVE_STUDY_STATES, EventKind, SlotPurpose, Study, StudyState
 from tuning.proposals.plan import plan_proposals
 from tuning.strategy.budget import plan
 from tuning.studies.absence import close_what_was_cancelled
-from tuning.studies.actions import keep_action
 from tuning.studies.arrangement import arrange
 from tuning.studies.crash_tests import with_crash_tests
+from tuning.studies.events import note_action, note_request
 from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S, Forecast
 from tuning.studies.host_checks import check_not_retired, hold_in_use
 from tuning.studies.hosts import host_for
@@ -151,6 +151,7 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
         study.workloads.add(*workloads)
         for position, candidate in enumerate(planned):
             candidate_row(study, position, candidate)
+        note_request(study)
         return study
 
     return store
@@ -186,7 +187,7 @@ def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
         if not any(Forecast(study, ()).runs_per_block.values()):
             raise TuningError("nothing_left", _nothing_left(study))
         number = counted(blocks, "more block")
-        keep_action(study, StudyAction.Kind.EXTENDED, by=by, reason=number)
+        note_action(study, EventKind.EXTENDED, by=by, reason=number)
         transaction.on_commit(lambda: advance_host(study.host_id))
 
 
@@ -216,7 +217,7 @@ def cancel_study(study: Study, *, by: str = "") -> None:
     if not is_active:
         study.refresh_from_db()
         check_can_cancel(study)
-    keep_action(study, StudyAction.Kind.CANCELLED, by=by)
+    note_action(study, EventKind.CANCELLED, by=by)
     with transaction.atomic():
         bump([study.pk])
         cancel_jobs(Run.objects.filter(slot__study=study))

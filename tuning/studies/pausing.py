@@ -12,8 +12,8 @@ from django.db.models.functions import Now
 
 from benchmarks.jobs import heartbeat
 from tuning.errors import TuningError
-from tuning.models import ACTIVE_STUDY_STATES, Study, StudyAction
-from tuning.studies.actions import keep_action
+from tuning.models import ACTIVE_STUDY_STATES, EventKind, Study
+from tuning.studies.events import note_action
 from tuning.studies.named_devices import check_none_retired
 from tuning.studies.pause_columns import pause_columns, when_by_and_why
 from tuning.studies.scheduler import advance_host
@@ -30,7 +30,7 @@ def pause_study(study: Study, *, by: str = "", reason: str = "") -> None:
     study.refresh_from_db()
     if not is_new:
         check_can_pause(study)
-    keep_action(study, StudyAction.Kind.PAUSED, by=by, reason=reason)
+    note_action(study, EventKind.PAUSED, by=by, reason=reason)
     advance_host(study.host_id)
 
 
@@ -53,7 +53,7 @@ def resume_study(study: Study, *, by: str = "") -> None:
     study.refresh_from_db()
     if not was_paused:
         check_can_resume(study)
-    keep_action(study, StudyAction.Kind.RESUMED, by=by)
+    note_action(study, EventKind.RESUMED, by=by)
     advance_host(study.host_id)
 
 

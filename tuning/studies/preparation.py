@@ -23,6 +23,7 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.layout import DeviceLayout
 from tuning.models import Study, StudyState
 from tuning.studies.datasets import note_datasets
+from tuning.studies.events import note_preparation
 from tuning.studies.pause_columns import pause_columns
 from tuning.studies.revision import bump
 from tuning.studies.trials import NothingToCompare, try_candidates
@@ -50,6 +51,9 @@ class PreparationKind(JobKind[Study]):
 
     def changes(self, row_id: int) -> None:
         bump([row_id])
+
+    def changed(self, row_id: int) -> None:
+        note_preparation(Study.objects.select_related("host").get(pk=row_id))
 
     def claimed(self) -> Values:
         """When it began; its state says already that it is prepared."""

@@ -8,9 +8,10 @@ from django.db import transaction
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.models import LoadJob, Run, RunState
 from benchmarks.outcomes import Outcome
-from tuning.models import Slot, Study
+from tuning.models import EventKind, Slot, Study
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER
+from tuning.studies.events import note_action, note_retry
 from tuning.studies.forecast import Forecast
 from tuning.studies.pause_columns import pause_columns
 from tuning.studies.revision import bump
@@ -102,6 +103,7 @@ def _pause(study: Study, reason: str) -> None:
             setattr(study, column, value)
         bump([study.pk])
         study.save(update_fields=["paused_at", "paused_by", "pause_reason"])
+        note_action(study, EventKind.PAUSED, by=study.paused_by, reason=reason)
 
 
 def _retry(slot: Slot) -> None:
@@ -124,3 +126,4 @@ def _retry(slot: Slot) -> None:
             retry_of=old,
         )
         slot.save(update_fields=["run"])
+        note_retry(slot)

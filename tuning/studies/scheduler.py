@@ -45,6 +45,7 @@ from tuning.studies.crash_tests import (
     next_crash_test,
     waiting_crash_test,
 )
+from tuning.studies.events import note_end
 from tuning.studies.load_hosts import has_load_host_away
 from tuning.studies.next_jobs import next_inspection, next_load, next_probe, seen_on
 from tuning.studies.preparation import PreparationKind
@@ -326,6 +327,8 @@ def end_study(
         # A concluded study does not change any more, even if a lost result turns up.
         runs.filter(state=RunState.LOST).update(claimed_by="")
         close_crash_tests(study, reason)
+        if ended:
+            note_end(Study.objects.get(pk=study.pk))
     return ended == 1
 
 

@@ -7,9 +7,9 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from tuning.errors import TuningError
-from tuning.models import Study, StudyAction, StudyState
+from tuning.models import EventKind, Study, StudyState
 from tuning.results.study_result import StudyResult
-from tuning.studies.actions import keep_action
+from tuning.studies.events import note_action
 from tuning.studies.named_devices import check_none_retired
 from tuning.studies.rows import last_order
 from tuning.studies.scheduler import advance_host
@@ -35,7 +35,7 @@ def take_apart_study(study: Study, *, by: str = "") -> None:
             resumed_at=Now(),
             revision=F("revision") + 1,
         )
-        keep_action(locked, StudyAction.Kind.TAKEN_APART, by=by)
+        note_action(locked, EventKind.TAKEN_APART, by=by)
         transaction.on_commit(lambda: advance_host(study.host_id))
     study.refresh_from_db()
 

@@ -7,15 +7,15 @@ from typing import Any
 from rest_framework import serializers
 
 from advisor.api.serializers.common import TimeField
-from tuning.studies.events import EventKind
+from tuning.models import EventKind
 
 
 class EventSerializer(serializers.Serializer[Any]):
     """Something that happened in a study."""
 
     at = TimeField()
-    kind = serializers.ChoiceField(choices=[one.value for one in EventKind])
+    kind = serializers.ChoiceField(choices=EventKind.values)
     text = serializers.CharField()
-    run_id = serializers.IntegerField(source="run", allow_null=True)
+    run_id = serializers.IntegerField(allow_null=True)
     candidate = serializers.CharField(help_text="Empty: it is about none.")
     is_trouble = serializers.BooleanField(help_text="Somebody may want to look into it.")

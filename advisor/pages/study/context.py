@@ -92,7 +92,7 @@ def _live(
         # Said of what waits for the current run to end.
         "is_under_way": (study.is_paused or bool(drain)) and is_under_way(study),
         "announcement": _announcement(study, progress),
-        **events_context(study, slots),
+        **events_context(study),
         "searched_metric": FULL_NAMES[progress.searched.metric] if progress.searched else "",
     }
 

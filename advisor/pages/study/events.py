@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
-from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
+from tuning.models import EventKind, Study
 
-from tuning.models import Study
-from tuning.studies.events import Event, EventKind, study_events
-from tuning.studies.slot_states import SlotState
-
-# Those that are seen at once, and the slots whose runs are listed below them.
-SHOWN = 5
-NEWEST_RUNS = 40
+#: How many events are seen at once, and how many are listed at all.
+SHOWN, LISTED = 5, 100
 TONES = {
     EventKind.CLAIMED: "busy",
     EventKind.MEASURED: "ok",
@@ -28,18 +20,12 @@ TONES = {
 }
 
 
-def events_context(study: Study, slots: Sequence[SlotState]) -> dict[str, Any]:
-    """The newest events first, each as HTML, and the others."""
-    lines = [_line(one) for one in study_events(study, slots, newest_runs=NEWEST_RUNS)]
+def events_context(study: Study) -> dict[str, Any]:
+    """The newest events first, each with the tone of its badge, and the others."""
+    events = list(study.events.all()[: LISTED + 1])
+    lines = [(event, TONES.get(EventKind(event.kind), "")) for event in events[:LISTED]]
     return {
         "events": lines[:SHOWN],
         "older_events": lines[SHOWN:],
-        "left_out_runs": max(0, len(slots) - NEWEST_RUNS),
+        "has_more_events": len(events) > LISTED,
     }
-
-
-# An open page has them again with every step, as they were before.
-@lru_cache(maxsize=1024)
-def _line(event: Event) -> SafeString:
-    tone = TONES.get(event.kind, "")
-    return render_to_string("studies/_event.html", {"event": event, "tone": tone})
