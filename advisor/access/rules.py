@@ -72,7 +72,7 @@ PAGES: dict[str, Rules] = {
     **_shown(("home", "home-live")),
     **_shown(("study-list", "study-detail", "study-live", "study-charts", "study-my-cnf")),
     **_shown(("board-charts", "run-seconds", "compare", "compare-charts")),
-    **_shown(("config-detail", "config-charts", "help", "study-report")),
+    **_shown(("config-detail", "config-charts", "help")),
     **_shown(("run-detail", "run-charts", "device-comparison", "device-comparison-charts")),
     **_shown(("device-detail", "device-live", "probe-detail", "probe-charts")),
     **_shown(("device-history", "device-history-charts")),

@@ -21,7 +21,6 @@ from advisor.pages.help import views as help_pages
 from advisor.pages.history import views as history
 from advisor.pages.home import views as home
 from advisor.pages.new_study import views as new_study
-from advisor.pages.report import views as report
 from advisor.pages.run import views as runs
 from advisor.pages.study import views as studies
 
@@ -34,7 +33,6 @@ urlpatterns = [
     path("studies/<id:pk>/", studies.study_detail, name="study-detail"),
     path("studies/<id:pk>/live/", studies.study_live, name="study-live"),
     path("studies/<id:pk>/charts.json", studies.study_charts, name="study-charts"),
-    path("studies/<id:pk>/report/", report.study_report, name="study-report"),
     path("studies/<id:pk>/runs.json", studies.board_charts, name="board-charts"),
     path("studies/<id:pk>/again/", new_study.study_again, name="study-again"),
     path(

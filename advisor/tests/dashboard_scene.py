@@ -248,7 +248,6 @@ def pages() -> dict[str, str]:
     named["compare"] = f"{reverse('compare')}?{'&'.join(sides)}"
     named["compare-empty"] = reverse("compare")
     named["config"] = reverse("config-detail", args=[raced.candidates.latest("pk").config_id])
-    named["report"] = reverse("study-report", args=[raced.pk])
     named["help"] = reverse("help")
     named["host"] = reverse("host-detail", args=[raced.host_id])
     named["datasets"] = reverse("host-datasets", args=[raced.host_id])

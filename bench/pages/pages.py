@@ -81,7 +81,6 @@ def pages() -> dict[str, Page]:
             f"{name}, live": reverse("study-live", args=[study.pk]),
             f"{name}, charts": reverse("study-charts", args=[study.pk]),
             f"{name}, of runs": f"{reverse('board-charts', args=[study.pk])}?board={key}",
-            f"{name}, report": reverse("study-report", args=[study.pk]),
         }
     found |= {
         "search": reverse("study-detail", args=[search.pk]),

@@ -15,6 +15,7 @@ from advisor.pages.export.recommendation import recommendation_cards
 from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.boards import board_sections, verdict_of_study
 from advisor.pages.study.candidates import candidate_details, details_of
+from advisor.pages.study.command import command_of
 from advisor.pages.study.device_matrix import device_matrices
 from advisor.pages.study.events import events_context
 from advisor.pages.study.first_figures import first_figures, has_begun
@@ -114,6 +115,7 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
         **now_context(now),
         **results_context(shared, choice),
         **cards_context(shared, request),
+        "command": command_of(shared.result),
     }
 
 

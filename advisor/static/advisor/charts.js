@@ -15,7 +15,6 @@
   const room = (element) => (element.clientWidth < 480 ? 18 : 40);
   const legendRoom = (element) => (element.clientWidth < 480 ? 28 : 40);
   const MAX_UPRIGHT = 18; // characters of each name below an axis where they do not fit side by side
-  const [MAX_ROWS, ON_PAPER] = [12, 11]; // rows with letters of that size in a chart on paper
   const drawn = new Map(); // chart element -> figure as fetched
   const known = new WeakSet(); // chart elements asked for at least once
 
@@ -96,13 +95,9 @@
       // Names below an axis stand upright if they are too long: they would leave the figure no height.
       const most = isX && labels && !fitsBelow(labels, place) ? MAX_UPRIGHT : room(place);
       if (labels) styled[name].ticktext = apart(labels, most);
-      const isPaper = Boolean(place.dataset.chartHeight);
-      // As many rows as there are, in less height.
-      if (labels && isPaper) styled[name].tickfont = { size: labels.length > MAX_ROWS ? 8 : ON_PAPER };
       const title = layout[name].title?.text;
-      if (title && isPaper) styled[name].title = { ...layout[name].title, font: { size: ON_PAPER } };
       if (!title || !isX) continue;
-      if (NARROW.matches || place.dataset.chartHeight || isCut(title, layout, place)) {
+      if (NARROW.matches || isCut(title, layout, place)) {
         styled[name].title = { ...layout[name].title, text: wrapped(title), font: { size: 11 } };
       }
     }
@@ -131,7 +126,7 @@
     if (element.closest("details:not([open]), .folded")) return; // drawn when it is opened
     if (!element.classList.contains("js-plotly-plot")) element.replaceChildren();
     // On resize Plotly uses the element's height and forgets the figure's own.
-    const most = Number(element.dataset.chartHeight) || (NARROW.matches ? MAX_IF_NARROW : Infinity);
+    const most = NARROW.matches ? MAX_IF_NARROW : Infinity;
     const layout = themed(figure.layout, element);
     if (layout.height) layout.height = Math.min(layout.height + legendRows(element, figure), most);
     if (layout.height) element.style.minHeight = `${layout.height}px`;
@@ -435,6 +430,16 @@
       }
     }, REDRAW_AFTER_MS);
   });
+  // On paper each chart has half of the width of a sheet.
+  const PAPER = { width: 340, height: 260 };
+  const sized = (size) => {
+    for (const [element, figure] of drawn) {
+      if (!element.matches(".js-plotly-plot")) continue;
+      Plotly.relayout(element, size || { width: null, height: figure.layout.height || null, autosize: true });
+    }
+  };
+  window.addEventListener("beforeprint", () => sized(PAPER));
+  window.addEventListener("afterprint", () => sized(null));
   const redrawAll = () => drawn.forEach((figure, element) => draw(element, figure));
   document.addEventListener("study-changed", refresh);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
