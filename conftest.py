@@ -1,7 +1,4 @@
-"""Fixtures of all floors: the servers, a home for the tests, directories that servers can enter.
-
-A server that is not installed is an error, never a skip.
-"""
+"""Fixtures of all floors. A server that is not installed is an error, never a skip."""
 
 from __future__ import annotations
 
@@ -10,8 +7,9 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
-# numpy reads this when it is loaded. More threads than processors slow down small matrices.
+# numpy reads this when it is loaded: threads slow down small matrices.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # The disk of a developer may be nearly full. Tests of the reserve set their own.
 os.environ["ADVISOR_DISK_RESERVE"] = "0"
@@ -24,8 +22,9 @@ from benchmarks.datasets.pristine import ensure_pristine
 from benchmarks.datasets.shared_folders import make_folders
 from benchmarks.servers.binary import ServerBinary, identify
 
+pytest_plugins = ["tuning.tests.fakes"]
+
 _INSTALLED = Path(__file__).resolve().parent / "var" / "servers"
-# Paths of further servers for the tests that use `any_server`, separated as in PATH.
 _MORE = [path for path in os.environ.get("ADVISOR_TEST_SERVERS", "").split(os.pathsep) if path]
 _SHARED = "ADVISOR_TEST_SHARED"
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -113,11 +112,10 @@ def mariadb_binary() -> ServerBinary:
     ids=lambda given: Path(given).parent.name or given,
 )
 def any_server(request: pytest.FixtureRequest) -> ServerBinary:
-    """Both servers and those of ADVISOR_TEST_SERVERS, one after the other."""
+    """Both servers and those of ADVISOR_TEST_SERVERS: paths, separated as in PATH."""
     if request.param in _MORE:
         return _server(Path(request.param), "ADVISOR_TEST_SERVERS")
-    binary: ServerBinary = request.getfixturevalue(f"{request.param}_binary")
-    return binary
+    return cast(ServerBinary, request.getfixturevalue(f"{request.param}_binary"))
 
 
 @pytest.fixture

@@ -18,12 +18,12 @@ from advisor.tests.test_browser import (
     visitor,
     wait_until_unasked,
 )
-from advisor.tests.test_search_asked import host, host_of_fakes, sent
+from advisor.tests.test_search_asked import host
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.recommendation import store_recommendations
 
-__all__ = ["browser", "context", "host", "host_of_fakes", "sent", "visitor", "wait_until_unasked"]
+__all__ = ["browser", "context", "host", "visitor", "wait_until_unasked"]
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 CHARTS = ("search-best", "search-front", "search-slices", "search-parallel")

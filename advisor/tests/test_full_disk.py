@@ -13,7 +13,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-import tuning.tests.test_study_lifecycle as lifecycle
 from advisor.tests import fake_measuring
 from benchmarks.jobs.engine import execute
 from benchmarks.measurement.plan import Plan
@@ -27,12 +26,11 @@ from tuning.studies.jobs import StudyRunKind
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import EXECUTE, advance_host
+from tuning.tests import fakes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 MIB = 1024**2
-sent = lifecycle.sent
-host_of_fakes = lifecycle.host_of_fakes
 
 
 @pytest.fixture
@@ -63,16 +61,16 @@ def study(
 ) -> Study:
     """One block on the small disk, prepared; each step of a run takes a moment."""
     settings.DEFAULT_DEVICE = small_disk
-    this_host(servers=[lifecycle.BINARY], driver=FakeDriver.name, directories=[small_disk])
+    this_host(servers=[fakes.BINARY], driver=FakeDriver.name, directories=[small_disk])
     monkeypatch.setattr(fake_measuring, "STEPS", {"cloning the dataset": 0.05, "measuring": 0.2})
     monkeypatch.setattr(fake_measuring, "STOPPING_S", 0.0)
     monkeypatch.setenv(VARIABLE, "16M")
     study = create_study(
         StudyRequest(
-            template="compare", configs=[lifecycle.MINE], blocks=1, races=False, confirms=False
+            template="compare", configs=[fakes.MINE], blocks=1, races=False, confirms=False
         )
     )
-    lifecycle.begin(study)
+    fakes.begin(study)
     return study
 
 

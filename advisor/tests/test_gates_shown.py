@@ -38,6 +38,7 @@ from tuning.statistics.gate import Limit, LimitResult, Verdict
 from tuning.studies.gate_request import GateSide
 from tuning.studies.gates import create_gate
 from tuning.studies.lifecycle import cancel_study
+from tuning.tests.fakes import BINARY, begin, run_to_the_end
 from tuning.tests.test_gates import (
     OF_MYSQL,
     OTHER,
@@ -46,9 +47,8 @@ from tuning.tests.test_gates import (
     reading_back,
     two_servers,
 )
-from tuning.tests.test_study_lifecycle import BINARY, begin, host_of_fakes, run_to_the_end, sent
 
-__all__ = ["host_of_fakes", "sent", "two_servers"]
+__all__ = ["two_servers"]
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("host_of_fakes", "sent"),

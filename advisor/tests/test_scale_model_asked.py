@@ -25,9 +25,7 @@ from tuning.studies.again import request_again
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
 from tuning.studies.searching import search_here
-from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 
-__all__ = ["host_of_fakes", "sent"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 POOL, CHUNK, METHOD = (

@@ -32,9 +32,8 @@ from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
 from tuning.studies.search_texts import read_bounds, read_keep, read_knobs, read_pinned
 from tuning.studies.searching import SearchHere, search_here
-from tuning.tests.test_study_lifecycle import MINE, host_of_fakes, sent
+from tuning.tests.fakes import MINE
 
-__all__ = ["host_of_fakes", "sent"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 POOL, CAPACITY, METHOD = (

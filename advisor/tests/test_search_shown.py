@@ -25,10 +25,9 @@ from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.searched import Searched
 from tuning.tests.kept import kept
 from tuning.tests.test_search_rows import CAPACITY, Script, search, step, to_the_end
-from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 from tuning.tests.test_study_race import noisy
 
-__all__ = ["host_of_fakes", "search", "sent"]
+__all__ = ["search"]
 pytestmark = [
     pytest.mark.long,
     pytest.mark.django_db(transaction=True),

@@ -13,10 +13,8 @@ from advisor.terminal.report import print_ranking
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.tests.test_search_rows import step, to_the_end
-from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 from tuning.tests.test_taken_apart import before, ended, measuring, started
 
-__all__ = ["host_of_fakes", "sent"]
 pytestmark = [
     pytest.mark.long,
     pytest.mark.django_db(transaction=True),

@@ -47,9 +47,8 @@ from tuning.studies.lifecycle import create_study
 from tuning.studies.request import SearchRequest, StudyRequest
 from tuning.studies.searching import plan_of, search_here
 from tuning.studies.strategy_history import history_of
-from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 
-__all__ = ["host", "host_of_fakes", "sent"]
+__all__ = ["host"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("host")]
 
 WANTED = search(knobs=(POOL, CAPACITY))

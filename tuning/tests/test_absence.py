@@ -26,12 +26,12 @@ from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.progress import study_progress
 from tuning.studies.recovery import recover_host
 from tuning.studies.request import StudyRequest
+from tuning.tests.fakes import MINE, begin
 from tuning.tests.test_job_storing import measured
 from tuning.tests.test_pausing import Sent, later, study, under_way
-from tuning.tests.test_study_lifecycle import MINE, begin, host_of_fakes, sent
 from tuning.tests.work import execute_run
 
-__all__ = ["host_of_fakes", "later", "sent", "study"]
+__all__ = ["later", "study"]
 pytestmark = pytest.mark.django_db(transaction=True)
 ELSEWHERE = "m.0a-b.1.7.99"
 

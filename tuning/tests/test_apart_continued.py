@@ -30,14 +30,13 @@ from tuning.studies.request import SearchRequest
 from tuning.studies.scheduler import advance_host
 from tuning.studies.slot_states import slot_states
 from tuning.studies.taking_apart import take_apart_study
+from tuning.tests.fakes import measurement
 from tuning.tests.kept import kept
 from tuning.tests.test_concluding import until
 from tuning.tests.test_search_rows import step, to_the_end
-from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, sent
 from tuning.tests.test_taken_apart import FAST, before, measuring, purposes, started, taken_apart
 from tuning.tests.work import execute_crash_test, purpose_of
 
-__all__ = ["host_of_fakes", "sent"]
 pytestmark = [
     pytest.mark.long,
     pytest.mark.django_db(transaction=True),

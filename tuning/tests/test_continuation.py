@@ -12,10 +12,9 @@ from tuning.studies.forecast import places
 from tuning.studies.lifecycle import extend_study
 from tuning.studies.progress import study_progress
 from tuning.studies.strategy_history import history_of
-from tuning.tests.test_study_lifecycle import host_of_fakes, run_to_the_end, sent
+from tuning.tests.fakes import run_to_the_end
 from tuning.tests.test_study_race import EFFECTS, cnf, noisy, started
 
-__all__ = ["host_of_fakes", "sent"]
 pytestmark = [
     pytest.mark.long,
     pytest.mark.django_db(transaction=True),

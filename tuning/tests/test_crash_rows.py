@@ -32,12 +32,11 @@ from tuning.studies.progress import study_progress
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
 from tuning.studies.scheduler import CRASH_TEST, advance_host, is_under_way
 from tuning.studies.slot_states import slot_states
+from tuning.tests.fakes import run_to_the_end
 from tuning.tests.kept import kept
-from tuning.tests.test_study_lifecycle import host_of_fakes, run_to_the_end, sent
 from tuning.tests.test_study_race import cnf, noisy, started
 from tuning.tests.work import execute_crash_test, execute_run, next_run
 
-__all__ = ["host_of_fakes", "sent"]
 pytestmark = [
     pytest.mark.long,
     pytest.mark.django_db(transaction=True),

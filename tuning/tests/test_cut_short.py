@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-import tuning.tests.test_study_lifecycle as lifecycle
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import CutShort, Evidence, Measurement
 from benchmarks.models import Run, RunState
@@ -17,11 +16,9 @@ from tuning.results.study_result import StudyResult
 from tuning.studies.early_stop import cut_rule_of
 from tuning.studies.forecast import Forecast, places
 from tuning.studies.slot_states import slot_states
-from tuning.tests.test_study_lifecycle import run_to_the_end
+from tuning.tests.fakes import run_to_the_end
 from tuning.tests.test_study_race import BASE, EFFECTS, cnf, noisy, started
 
-sent = lifecycle.sent
-host_of_fakes = lifecycle.host_of_fakes
 pytestmark = [
     pytest.mark.long,
     pytest.mark.django_db(transaction=True),

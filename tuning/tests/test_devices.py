@@ -52,7 +52,7 @@ from tuning.studies.named_devices import (
     usual_memory,
 )
 from tuning.studies.request import BadRequest
-from tuning.tests.test_study_lifecycle import BINARY
+from tuning.tests.fakes import BINARY
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-import tuning.tests.test_study_lifecycle as lifecycle
 from benchmarks.errors import RunFailed
 from benchmarks.jobs.runs import plan_for
 from benchmarks.measurement.plan import Plan
@@ -24,25 +23,18 @@ from tuning.studies.pausing import resume_study
 from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import EXECUTE, advance_host
 from tuning.studies.slot_states import slot_states
-from tuning.tests.test_study_lifecycle import (
-    begin,
-    measure_by_config,
-    measurement,
-    run_to_the_end,
-)
+from tuning.tests import fakes
+from tuning.tests.fakes import begin, measure_by_config, measurement, run_to_the_end
 from tuning.tests.work import execute_run, prepare_study
 
 pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]
-
-sent = lifecycle.sent
-host_of_fakes = lifecycle.host_of_fakes
 
 
 @pytest.fixture
 def study(host_of_fakes: None, sent: list[Any]) -> Study:
     """Two blocks, no race and no confirmation: six runs, three in a block."""
     request = StudyRequest(
-        template="compare", configs=[lifecycle.MINE], blocks=2, races=False, confirms=False
+        template="compare", configs=[fakes.MINE], blocks=2, races=False, confirms=False
     )
     return create_study(request)
 
@@ -325,9 +317,7 @@ def test_a_majority_without_a_baseline_does_not_take_the_ranking(
     host_of_fakes: None, sent: list[Any]
 ) -> None:
     other = ("other", b"[mysqld]\ninnodb_io_capacity = 6000\n")
-    request = StudyRequest(
-        template="compare", configs=[lifecycle.MINE, other], blocks=2, races=False
-    )
+    request = StudyRequest(template="compare", configs=[fakes.MINE, other], blocks=2, races=False)
     study = create_study(request)
 
     def measure(plan: Plan, **_: Any) -> Measurement:

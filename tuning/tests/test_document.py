@@ -19,17 +19,12 @@ from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
 from tuning.studies.revision import bump
-from tuning.tests.test_study_lifecycle import (
-    host_of_fakes,
-    measure_by_config,
-    run_to_the_end,
-    sent,
-)
+from tuning.tests.fakes import measure_by_config, run_to_the_end
 from tuning.tests.test_study_lifecycle import study as begun
 
 PUBLISHED = Path(settings.BASE_DIR) / "docs" / "reference" / "study-document.schema.json"
 
-__all__ = ["begun", "host_of_fakes", "sent"]
+__all__ = ["begun"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 

@@ -16,16 +16,11 @@ from tuning.studies.pausing import pause_study
 from tuning.studies.probing import start_probe
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import EXECUTE, PREPARE, PROBE, advance_host
+from tuning.tests.fakes import measure_by_config, run_to_the_end
 from tuning.tests.test_pausing import Sent, asked, ended, later, study, under_way
-from tuning.tests.test_study_lifecycle import (
-    host_of_fakes,
-    measure_by_config,
-    run_to_the_end,
-    sent,
-)
 from tuning.tests.work import prepare_study
 
-__all__ = ["host_of_fakes", "later", "sent", "study"]
+__all__ = ["later", "study"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 

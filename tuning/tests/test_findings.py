@@ -25,16 +25,9 @@ from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, StudyRequest
 from tuning.study_templates.evaluation import FindingKind
 from tuning.study_templates.loader import load_template
-from tuning.tests.test_study_lifecycle import (
-    BINARY,
-    host_of_fakes,
-    measurement,
-    run_to_the_end,
-    sent,
-)
+from tuning.tests.fakes import BINARY, measurement, run_to_the_end
 from tuning.tests.test_study_race import noisy
 
-__all__ = ["host_of_fakes", "sent"]
 pytestmark = [
     pytest.mark.long,
     pytest.mark.django_db(transaction=True),

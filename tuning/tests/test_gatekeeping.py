@@ -34,7 +34,7 @@ from tuning.studies.lifecycle import create_study
 from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import advance_host
 from tuning.studies.trials import NothingToCompare, try_candidates
-from tuning.tests.test_study_lifecycle import BINARY
+from tuning.tests.fakes import BINARY
 from tuning.tests.work import prepare_study
 
 pytestmark = pytest.mark.django_db(transaction=True)

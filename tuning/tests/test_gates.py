@@ -38,18 +38,10 @@ from tuning.studies.lifecycle import create_study, extend_study
 from tuning.studies.preparation import servers_of
 from tuning.studies.progress import study_progress
 from tuning.studies.request import BadRequest, StudyRequest
-from tuning.tests.test_study_lifecycle import (
-    BINARY,
-    begin,
-    host_of_fakes,
-    measurement,
-    run_to_the_end,
-    sent,
-)
-from tuning.tests.test_study_lifecycle import started as trial_of
+from tuning.tests.fakes import BINARY, begin, measurement, run_to_the_end
+from tuning.tests.fakes import started as trial_of
 from tuning.tests.work import execute_run
 
-__all__ = ["host_of_fakes", "sent"]
 pytestmark = [
     pytest.mark.long,
     pytest.mark.django_db(transaction=True),

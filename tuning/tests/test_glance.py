@@ -15,10 +15,10 @@ from benchmarks.models import Run, RunState
 from tuning.models import Slot, Study, StudyGroup, StudyState
 from tuning.studies import glance as module
 from tuning.studies.glance import glance, group_glances, results_glance
-from tuning.tests.test_study_lifecycle import begin, host_of_fakes, sent
+from tuning.tests.fakes import begin
 from tuning.tests.test_study_lifecycle import study as lifecycle_study
 
-__all__ = ["host_of_fakes", "sent", "study"]
+__all__ = ["study"]
 pytestmark = pytest.mark.django_db(transaction=True)
 study = lifecycle_study
 

@@ -19,9 +19,8 @@ from tuning.models import Study, StudyGroup
 from tuning.studies.groups import cancel_group, create_group
 from tuning.studies.request import BadRequest, StudyRequest
 from tuning.studies.scheduler import PREPARE
-from tuning.tests.test_study_lifecycle import MINE, sent
+from tuning.tests.fakes import MINE
 
-__all__ = ["sent"]
 pytestmark = pytest.mark.django_db(transaction=True)
 OLD = replace(MYSQL, version=(8, 4, 3), version_text="8.4.3", path=Path("/opt/8.4/bin/mysqld"))
 MOVED = replace(MYSQL, path=Path("/opt/9.7/bin/mysqld"))

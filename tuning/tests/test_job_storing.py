@@ -46,14 +46,13 @@ from tuning.studies.named_devices import register_device
 from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.scheduler import advance_host
+from tuning.tests.fakes import begin, measurement
 from tuning.tests.test_disturbed_runs import disturbed
-from tuning.tests.test_study_lifecycle import begin, measurement, patiently
+from tuning.tests.test_study_lifecycle import patiently
 from tuning.tests.work import dead_claim, execute_probe, execute_run, prepare_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-sent = lifecycle.sent
-host_of_fakes = lifecycle.host_of_fakes
 study = lifecycle.study
 
 

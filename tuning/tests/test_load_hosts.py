@@ -49,11 +49,10 @@ from tuning.studies.pausing import resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.request import BadRequest
 from tuning.studies.scheduler import EXECUTE, LOAD, advance_host
+from tuning.tests.fakes import measurement
 from tuning.tests.test_pausing import Sent, asked, under_way
-from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, sent
 from tuning.tests.work import prepare_study
 
-__all__ = ["host_of_fakes", "sent"]
 pytestmark = pytest.mark.django_db(transaction=True)
 SECRET = "correct-horse"
 

@@ -17,10 +17,8 @@ from tuning.strategy.confirmation import MAX_PAIR_S, long_enough
 from tuning.strategy.protocol import Budget, Group, History, PairTime
 from tuning.studies.forecast import Forecast, places
 from tuning.studies.slot_states import slot_states
-from tuning.tests.test_study_lifecycle import host_of_fakes, run_to_the_end, sent
+from tuning.tests.fakes import run_to_the_end
 from tuning.tests.test_study_race import EFFECTS, noisy, started
-
-__all__ = ["host_of_fakes", "sent"]
 
 MB = 1_000_000
 SETTLES_S = 60

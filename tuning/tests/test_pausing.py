@@ -18,16 +18,9 @@ from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import EXECUTE, PREPARE, advance_host
-from tuning.tests.test_study_lifecycle import (
-    MINE,
-    host_of_fakes,
-    measure_by_config,
-    run_to_the_end,
-    sent,
-)
+from tuning.tests.fakes import MINE, measure_by_config, run_to_the_end
 from tuning.tests.work import prepare_study
 
-__all__ = ["host_of_fakes", "sent"]
 pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]
 Sent = list[tuple[str, int, str]]
 

@@ -19,17 +19,11 @@ from tuning.studies.lifecycle import cancel_study, create_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import advance_host
-from tuning.tests.test_study_lifecycle import (
-    MINE,
-    host_of_fakes,
-    measure_by_config,
-    run_to_the_end,
-    sent,
-    study,
-)
+from tuning.tests.fakes import MINE, measure_by_config, run_to_the_end
+from tuning.tests.test_study_lifecycle import study
 from tuning.tests.work import execute_run, next_run, prepare_study
 
-__all__ = ["host_of_fakes", "sent", "study"]
+__all__ = ["study"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 # Columns that tell only how a job goes on.

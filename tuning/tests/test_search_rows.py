@@ -46,11 +46,9 @@ from tuning.studies.scheduler import advance_host
 from tuning.studies.slot_states import slot_states
 from tuning.studies.strategy_history import history_of
 from tuning.tests.kept import kept
-from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 from tuning.tests.test_study_race import noisy, started
 from tuning.tests.work import execute_crash_test, execute_run, next_run, prepare_study
 
-__all__ = ["host_of_fakes", "sent"]
 pytestmark = [
     pytest.mark.long,
     pytest.mark.django_db(transaction=True),

@@ -24,29 +24,22 @@ from django.utils import timezone
 from benchmarks.errors import BenchmarkError, DeviceFull, DeviceUnusable, NotListed, RunFailed
 from benchmarks.inventory import in_place
 from benchmarks.inventory.device_lookup import DeviceRequest
-from benchmarks.jobs import engine, heartbeat, runs
+from benchmarks.jobs import engine, heartbeat
 from benchmarks.jobs.claimant import claimant
 from benchmarks.jobs.spool import notes
 from benchmarks.jobs.sweep import CLEARINGS, SILENT_SWEEPS
-from benchmarks.measurement.metrics import BytesSource, Metrics
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Host, Run, RunState
 from benchmarks.outcomes import Outcome
-from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.servers.trial import Trial
-from benchmarks.tests.fake_driver import FakeDriver
-from benchmarks.tests.made_up_host import this_host
 from tuning.catalogue.costs import CostKind
 from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.export.formats import ExportRequest
 from tuning.models import EventKind, Study, StudyState
 from tuning.results.study_result import StudyResult
-from tuning.studies import continuation, room
+from tuning.studies import continuation
 from tuning.studies import preparation as prepare
 from tuning.studies import scheduler as dispatch
-from tuning.studies import trials as gatekeeping
-from tuning.studies.early_stop import cut_rule_of
 from tuning.studies.jobs import KINDS
 from tuning.studies.lifecycle import cancel_study, create_study
 from tuning.studies.pausing import resume_study
@@ -54,68 +47,17 @@ from tuning.studies.progress import study_progress
 from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.request import BadRequest, StudyRequest
 from tuning.studies.scheduler import EXECUTE, PREPARE, advance_host
+from tuning.tests.fakes import (
+    BINARY,
+    MINE,
+    begin,
+    measure_by_config,
+    measurement,
+    run_to_the_end,
+)
 from tuning.tests.work import dead_claim, execute_run, next_run, prepare_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-BINARY = ServerBinary(
-    path=Path("/nowhere/mysqld"),
-    flavour=Flavour.MYSQL,
-    version=(9, 7, 4),
-    version_text="9.7.4",
-    digest="d" * 64,
-    basedir=None,
-)
-MINE = ("mine", b"[mysqld]\ninnodb_io_capacity = 5000\n")
-
-
-def measurement(tpmp: float = 6000.0, key: str = "k") -> Measurement:
-    values: dict[str, Any] = dict.fromkeys(Metrics.__dataclass_fields__, 1.0)
-    values.update(
-        tpmP=tpmp, new_orders=100, failed=0, retried=0, bytes_written_source=BytesSource.DEVICE
-    )
-    return Measurement(
-        metrics=Metrics(**values),
-        samples=[{"second": 0, "new_orders": 100}],
-        variables={"innodb_io_capacity": "5000"},
-        fingerprint={"cpu_model": "any"},
-        comparability_key=key,
-        driver_version="1",
-        step_seconds={"measuring": 1.0},
-        log_tail="",
-    )
-
-
-def started(_binary: ServerBinary, options: dict[str, str], **_: Any) -> Trial:
-    """A trial start after which every variable is as it was asked for."""
-    return Trial(variables=dict(options), validated=True, log_tail="", seconds=1.0)
-
-
-@pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, str]]:
-    """The messages sent to the broker: (task, id, queue)."""
-    messages: list[tuple[str, int, str]] = []
-
-    def send_task(name: str, args: list[int], queue: str) -> None:
-        messages.append((name, args[0], queue))
-
-    monkeypatch.setattr(current_app, "send_task", send_task)
-    return messages
-
-
-@pytest.fixture
-def host_of_fakes(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> None:
-    """No server and no dataset: what finds and loads them is replaced."""
-    settings.RUN_DIR = tmp_path
-    settings.DEFAULT_DEVICE = tmp_path / "device"
-    this_host(servers=[BINARY], driver=FakeDriver.name, directories=[settings.DEFAULT_DEVICE])
-    monkeypatch.setattr(room, "estimated_directory_bytes", lambda _: 1)
-    monkeypatch.setattr(in_place, "identify", lambda _: BINARY)
-    monkeypatch.setattr(prepare, "check_measurable", lambda _: None)
-    monkeypatch.setattr(prepare, "ensure_dataset", lambda *_, **__: None)
-    monkeypatch.setattr(gatekeeping, "ensure_pristine", lambda *_, **__: tmp_path)
-    monkeypatch.setattr(gatekeeping, "try_config", started)
-    monkeypatch.setattr(runs, "find_driver", lambda *_: FakeDriver())
 
 
 @pytest.fixture
@@ -132,28 +74,6 @@ def test_the_usual_study_has_proposals_for_this_host(host_of_fakes: None, sent: 
     reasons = {note["name"] for note in advisor.notes if note["action"] == "proposed"}
     assert {"innodb_buffer_pool_size", "innodb_redo_log_capacity"} <= reasons
     assert [check["passed"] for check in advisor.checks] == [True, True]
-
-
-def begin(study: Study) -> None:
-    """Have it prepared and its first block queued."""
-    prepare_study(study.pk)
-    advance_host(study.host_id)
-
-
-def run_to_the_end(study: Study, measure: Callable[..., Measurement]) -> Study:
-    begin(study)
-    for _ in range(50):
-        run = next_run(study)
-        if run is None:
-            break
-        execute_run(run, measure=measure, cut_rule=cut_rule_of)
-        advance_host(study.host_id)
-    study.refresh_from_db()
-    return study
-
-
-def measure_by_config(plan: Plan, **_: Any) -> Measurement:
-    return measurement(7200.0 if plan.options else 6000.0)
 
 
 def test_a_new_study_has_its_rows_and_asks_for_its_dataset(

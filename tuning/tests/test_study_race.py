@@ -24,17 +24,10 @@ from tuning.studies.lifecycle import create_study, extend_study
 from tuning.studies.progress import study_progress
 from tuning.studies.request import BadRequest, StudyRequest
 from tuning.studies.scheduler import advance_host
+from tuning.tests.fakes import begin, measurement, run_to_the_end
 from tuning.tests.kept import kept
-from tuning.tests.test_study_lifecycle import (
-    begin,
-    host_of_fakes,
-    measurement,
-    run_to_the_end,
-    sent,
-)
 from tuning.tests.work import execute_run, next_run, purpose_of
 
-__all__ = ["host_of_fakes", "sent"]
 pytestmark = [
     pytest.mark.long,
     pytest.mark.django_db(transaction=True),

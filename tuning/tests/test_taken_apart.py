@@ -33,13 +33,12 @@ from tuning.studies.progress import study_progress
 from tuning.studies.request import BadRequest, StudyRequest
 from tuning.studies.scheduler import advance_host
 from tuning.studies.slot_states import slot_states
+from tuning.tests.fakes import measurement
 from tuning.tests.kept import kept
 from tuning.tests.test_export_formats import SCHEMA
 from tuning.tests.test_search_rows import step, to_the_end
-from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, sent
 from tuning.tests.work import purpose_of
 
-__all__ = ["host_of_fakes", "sent"]
 pytestmark = [
     pytest.mark.long,
     pytest.mark.django_db(transaction=True),

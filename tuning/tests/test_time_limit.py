@@ -21,10 +21,7 @@ from tuning.studies.template_time import template_minutes
 from tuning.study_templates.loader import load_template
 from tuning.tests.test_disturbed_runs import disturbed
 from tuning.tests.test_search_rows import to_the_end
-from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 from tuning.tests.test_study_race import cnf, noisy, started
-
-__all__ = ["host_of_fakes", "sent"]
 
 RUN_S = 20
 MINUTES = 10
