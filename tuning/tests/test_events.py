@@ -13,12 +13,12 @@ from tuning.results.overview import overview
 from tuning.studies.lifecycle import create_study, extend_study
 from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import advance_host
-from tuning.tests.test_disturbed_runs import disturb, first, host_of_fakes, sent, study
-from tuning.tests.test_study_lifecycle import begin, run_to_the_end
+from tuning.tests.fakes import begin, run_to_the_end
+from tuning.tests.test_disturbed_runs import disturb, first, study
 from tuning.tests.test_study_race import cnf, noisy
 from tuning.tests.work import execute_run, next_run
 
-__all__ = ["host_of_fakes", "sent", "study"]
+__all__ = ["study"]
 pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]
 
 
