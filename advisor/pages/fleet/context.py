@@ -84,7 +84,8 @@ def host_view(known: KnownHost) -> HostView:
     return HostView(known, devices)
 
 
-def summary(views: list[HostView]) -> list[tuple[int, str]]:
-    """How many hosts are in each state, as (2, "measuring"), in the order of the states."""
+def summary(views: list[HostView]) -> str:
+    """Return how many hosts are in each state, as "2 measuring, 1 idle"."""
     counted = Counter(view.label for view in views)
-    return [(counted[word], word.lower()) for word in STATE_WORDS.values() if counted[word]]
+    words = STATE_WORDS.values()
+    return ", ".join(f"{counted[word]} {word.lower()}" for word in words if counted[word])

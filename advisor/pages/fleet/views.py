@@ -6,19 +6,27 @@ import json
 from typing import Any
 from zlib import crc32
 
-from django.core.paginator import Paginator
 from django.db.models import F
 from django.db.models.lookups import IsNull
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from advisor.pages.finding import MIN_FILTERED, text_asked, with_words
 from advisor.pages.fleet.context import host_view, summary
+from advisor.pages.lists import Listing
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
 from tuning.studies.waiting import mark_waiting
 
-HOSTS_PER_PAGE = 24
+HOSTS = Listing(
+    "host-list",
+    "host",
+    "hosts",
+    ("name",),
+    "Name of a host",
+    per_page=24,
+    before="Previous",
+    after="Next",
+)
 
 
 @require_GET
@@ -27,21 +35,13 @@ def host_list(request: HttpRequest) -> HttpResponse:
 
     With `?find=` those that have each of its words in their name.
     """
-    find = text_asked(request.GET)
-    found = with_words(hosts(), find, ["name"])
-    in_use_first = found.order_by(IsNull(F("retired_at"), False), "name")
-    page = Paginator(in_use_first, HOSTS_PER_PAGE).get_page(request.GET.get("page"))
-    known = known_hosts(page.object_list)
-    if page.paginator.count == 1 and not find:
+    in_use_first = hosts().order_by(IsNull(F("retired_at"), False), "name")
+    shown = HOSTS.read(request.GET, in_use_first)
+    known = known_hosts(shown.page.object_list)
+    if shown.page.paginator.count == 1 and not shown.is_filtered:
         return render(request, "hosts/detail.html", _host_context(known[0], is_only=True))
     views = [host_view(one) for one in known]
-    context = {
-        "page": page,
-        "views": views,
-        "summary": summary(views),
-        "find": find,
-        "has_filter": find or page.paginator.count >= MIN_FILTERED,
-    }
+    context = {"list": shown, "views": views, "summary": summary(views)}
     return render(request, "hosts/list.html", context)
 
 

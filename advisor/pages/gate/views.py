@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.db.models import Count, Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -14,6 +13,7 @@ from django.views.decorators.http import require_GET
 from advisor.charts.payload import charts_answer
 from advisor.pages.gate.charts import gate_figures
 from advisor.pages.history.shifts import gate_rows
+from advisor.pages.lists import Listing
 from tuning.results.gate_facts import gate_facts, gates
 from tuning.results.gate_history import gate_history
 from tuning.statistics.aim import metric_name
@@ -21,7 +21,7 @@ from tuning.studies.glance import glance
 from tuning.studies.progress import study_progress
 from tuning.studies.waiting import mark_waiting
 
-PER_PAGE = 50
+GATES = Listing("gate-list", "gate", "gates", ("name", "host__name"), "Name or host")
 
 
 @require_GET
@@ -34,11 +34,11 @@ def gate_list(request: HttpRequest) -> HttpResponse:
         .annotate(newest=Max("pk"), count=Count("pk"))
         .order_by("-newest")
     )
-    page = Paginator(names, PER_PAGE).get_page(request.GET.get("page"))
-    newest = {study.pk: study for study in gates().filter(pk__in=[one["newest"] for one in page])}
+    shown = GATES.read(request.GET, names)
+    newest = {study.pk: study for study in gates().filter(pk__in=[one["newest"] for one in shown])}
     mark_waiting(newest.values())
-    rows = [(newest[one["newest"]], one["count"]) for one in page]
-    return render(request, "gates/list.html", {"page": page, "rows": rows})
+    rows = [(newest[one["newest"]], one["count"]) for one in shown]
+    return render(request, "gates/list.html", {"list": shown, "rows": rows})
 
 
 @require_GET

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
@@ -17,7 +16,7 @@ from advisor.charts.findings import findings_figure, findings_series
 from advisor.charts.lines import lines_figure
 from advisor.charts.payload import charts_json
 from advisor.charts.search import search_figures
-from advisor.pages.finding import MIN_FILTERED, text_asked, with_words
+from advisor.pages.lists import Listing
 from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.boards import board_key
 from advisor.pages.study.context import (
@@ -44,7 +43,14 @@ from tuning.studies.hosts import hosts_named
 from tuning.studies.load_hosts import fetch_load_hosts
 from tuning.studies.waiting import mark_waiting
 
-STUDIES_PER_PAGE = 25
+STUDIES = Listing(
+    "study-list",
+    "study",
+    "studies",
+    ("name", "template", "host__name"),
+    "Study, template or host",
+    per_page=25,
+)
 
 
 @require_GET
@@ -53,21 +59,19 @@ def study_list(request: HttpRequest) -> HttpResponse:
 
     With `?find=` those that have each of its words in the name of study, template or host.
     """
-    name, find = request.GET.get("host"), text_asked(request.GET)
+    name = request.GET.get("host", "")
     host = get_object_or_404(hosts_named([name])) if name else None
     there = Study.objects.all() if host is None else Study.objects.filter(host=host)
-    there = with_words(there, find, ["name", "template", "host__name"])
     studies = there.select_related("server", "host", "gate_verdict").annotate(
         runs_total=_count(Slot.objects.all()),
         runs_done=_count(Slot.objects.exclude(run__state__in=UNDONE_RUN_STATES)),
     )
-    page = Paginator(studies, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
-    know(list(page), "devices", "workloads", "recommendations")
-    fetch_load_hosts(page)
-    mark_waiting(page)
-    rows = [(study, named_answers(study)) for study in page]
-    has_filter = find or page.paginator.count >= MIN_FILTERED
-    context = {"page": page, "rows": rows, "host": host, "find": find, "has_filter": has_filter}
+    shown = STUDIES.read(request.GET, studies, host=name)
+    know(list(shown), "devices", "workloads", "recommendations")
+    fetch_load_hosts(shown)
+    mark_waiting(shown)
+    rows = [(study, named_answers(study)) for study in shown]
+    context = {"list": shown, "rows": rows, "host": host}
     return render(request, "studies/list.html", context)
 
 

@@ -1,0 +1,77 @@
+"""Pages that list rows: a filter by words, pages, and what `templates/list.html` says of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import QueryDict
+
+from advisor.pages.finding import MIN_FILTERED, text_asked, with_words
+
+
+@dataclass(frozen=True)
+class ListPage:
+    """One page of a list.
+
+    kept: other filters of the address, by name; "" for none. is_long: there are more rows than
+    the page and its neighbours show.
+    """
+
+    listing: Listing
+    page: Page[Any]
+    find: str
+    kept: dict[str, str]
+    is_long: bool
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.page)
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.find or any(self.kept.values()))
+
+    @property
+    def has_filter(self) -> bool:
+        count = self.page.paginator.count
+        return self.is_filtered or self.is_long or count >= MIN_FILTERED
+
+    @property
+    def count_text(self) -> str:
+        """How many rows there are, such as "12 hosts found"."""
+        count = self.page.paginator.count
+        noun = self.listing.noun if count == 1 else self.listing.nouns
+        return f"{count} {noun}{' found' if self.is_filtered else ''}"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A list page. columns: where the words of the filter are looked for.
+
+    placeholder: the same in words. before, after: the labels of the links to other pages.
+    """
+
+    url_name: str
+    noun: str
+    nouns: str
+    columns: tuple[str, ...]
+    placeholder: str
+    per_page: int = 50
+    before: str = "Newer"
+    after: str = "Older"
+
+    @property
+    def title(self) -> str:
+        return self.nouns.capitalize()
+
+    def read(
+        self, asked: QueryDict, rows: QuerySet[Any], *, is_long: bool = False, **kept: str
+    ) -> ListPage:
+        """Return the page of the rows that the address asks for."""
+        find = text_asked(asked)
+        found = with_words(rows, find, self.columns)
+        page = Paginator(found, self.per_page).get_page(asked.get("page"))
+        return ListPage(self, page, find, kept, is_long)
