@@ -46,6 +46,23 @@ class InvalidConfig(TuningError):
         super().__init__("invalid_config", f"{self.problems[0]}{tail}")
 
 
+class BadRequest(TuningError):
+    """The request itself is invalid: a size out of range, nothing to compare."""
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__("bad_request", message, field=field)
+
+
+class InvalidRequest(BadRequest):
+    """Fields of a request are at fault; `faults` has the path of each and the reason."""
+
+    def __init__(self, faults: Iterable[tuple[str, str]]) -> None:
+        self.faults = tuple(faults)
+        field, reason = self.faults[0]
+        super().__init__(f"{field}: {reason}" if field else reason, field=field)
+        self.code = "invalid_request"
+
+
 class UnknownPreset(TuningError):
     """There is no preset of that name."""
 

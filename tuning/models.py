@@ -69,6 +69,12 @@ class Study(JobRow):
 
     name = models.CharField(max_length=200)
     template = models.CharField(max_length=64)
+    request = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="tuning.requests.study.StudyRequest, or of a gate tuning.requests.gate."
+        "GateRequest, with what was left out filled in",
+    )
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="studies")
     server = models.ForeignKey(Server, on_delete=models.PROTECT, related_name="studies")
     devices = models.ManyToManyField(Device, related_name="studies")

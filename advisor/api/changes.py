@@ -14,7 +14,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.serializers.common import StrictSerializer, error_response
+from advisor.api.serializers.common import error_response
+from tuning.requests.fields import Request as BodyRequest
+from tuning.requests.fields import read_request
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Changes:
         operation: str,
         summary: str,
         codes: str,
-        body: type[StrictSerializer] | None = None,
+        body: type[BodyRequest] | None = None,
         *,
         says_who: bool = True,
     ) -> type[APIView]:
@@ -56,7 +58,7 @@ class Changes:
             )
             def post(self, request: Request, pk: int) -> Response:
                 row = get_object_or_404(whole.rows(), pk=pk)
-                values = {} if body is None else dict(body.of(request).validated_data)
+                values = {} if body is None else dict(read_request(body, request.data))
                 if says_who:
                     values["by"] = request.user.get_username()
                 self.act(row, **values)

@@ -16,14 +16,14 @@ from advisor.api.serializers.configs import CheckedConfigSerializer
 from advisor.api.serializers.requests import (
     CheckRequestSerializer,
     DiffRequestSerializer,
-    StudyRequestSerializer,
     TranslateRequestSerializer,
 )
 from advisor.api.serializers.shown import all_shown, shown
-from advisor.api.views import refusals_of
 from tuning.catalogue.knob import Durability
 from tuning.comparison.configs import differing_knobs
 from tuning.errors import InvalidConfig
+from tuning.requests.fields import read_request
+from tuning.requests.study import StudyRequest
 from tuning.studies.check import CheckedText, check_text
 from tuning.studies.proposing import proposals_here
 
@@ -106,14 +106,12 @@ class ProposalsView(APIView):
     @extend_schema(
         operation_id="propose_configs",
         summary="What each set of published rules advises here; nothing is stored or measured",
-        request=StudyRequestSerializer,
+        request=StudyRequest,
         responses={
             200: ProposalSerializer(many=True),
             400: error_response("It would be refused."),
         },
     )
     def post(self, request: Request) -> Response:
-        body = StudyRequestSerializer.of(request)
-        with refusals_of(body):
-            found = proposals_here(body.study_request())
+        found = proposals_here(read_request(StudyRequest, request.data))
         return Response(all_shown(ProposalSerializer, found))

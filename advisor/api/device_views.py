@@ -16,11 +16,6 @@ from advisor.api.created import created
 from advisor.api.idempotency import KEY, IdempotentRequest
 from advisor.api.listing import OF_HOST, PAGES, Pages, on_host, without_bulk
 from advisor.api.serializers.common import error_response
-from advisor.api.serializers.device_requests import (
-    DeviceRequestSerializer,
-    KindRequestSerializer,
-    ProbeRequestSerializer,
-)
 from advisor.api.serializers.devices import (
     DevicePageSerializer,
     DeviceSerializer,
@@ -32,8 +27,10 @@ from advisor.api.serializers.probes import (
     ProbeSummarySerializer,
 )
 from advisor.api.serializers.shown import all_shown, shown
-from benchmarks.inventory.device_lookup import NATIVE
+from benchmarks.emulation.shipped import NATIVE
 from benchmarks.models import Device, Probe
+from tuning.requests.device import DeviceRequest, KindRequest, ProbeRequest
+from tuning.requests.fields import read_request
 from tuning.results.known_devices import known_devices
 from tuning.studies.named_devices import register_device, set_kind
 from tuning.studies.probing import cancel_probe, start_probe
@@ -75,7 +72,7 @@ class DeviceListView(APIView):
     @extend_schema(
         operation_id="register_device",
         summary="Inspect and register a device; an already registered one is returned",
-        request=DeviceRequestSerializer,
+        request=DeviceRequest,
         responses={
             201: DeviceSerializer,
             400: error_response(
@@ -85,8 +82,7 @@ class DeviceListView(APIView):
         },
     )
     def post(self, request: Request) -> Response:
-        body = DeviceRequestSerializer.of(request)
-        device = register_device(body.device_request())
+        device = register_device(read_request(DeviceRequest, request.data))
         return created(request, "api-device-detail", device.pk, _document(device))
 
 
@@ -102,7 +98,7 @@ class DeviceDetailView(APIView):
     @extend_schema(
         operation_id="correct_device",
         summary="Set the kind of a device, or remove that setting",
-        request=KindRequestSerializer,
+        request=KindRequest,
         responses={
             200: DeviceSerializer,
             400: error_response("`invalid_request`; `device_unusable` if the device is emulated."),
@@ -111,8 +107,7 @@ class DeviceDetailView(APIView):
     )
     def patch(self, request: Request, pk: int) -> Response:
         device = get_object_or_404(devices(), pk=pk)
-        body = KindRequestSerializer.of(request)
-        set_kind(device, body.device_kind())
+        set_kind(device, read_request(KindRequest, request.data).kind)
         return Response(_document(device))
 
 
@@ -131,7 +126,7 @@ class ProbeListView(APIView):
         operation_id="start_probe",
         summary="Probe a device with fio; the probe waits for a running study",
         parameters=[KEY],
-        request=ProbeRequestSerializer,
+        request=ProbeRequest,
         responses={
             202: ProbeSerializer,
             400: error_response("`invalid_request`, `bad_request`, `device_retired`."),
@@ -141,8 +136,8 @@ class ProbeListView(APIView):
     )
     def post(self, request: Request, pk: int) -> Response:
         device = get_object_or_404(devices(), pk=pk)
-        body = ProbeRequestSerializer.of(request)
-        once, seconds = IdempotentRequest(request), body.validated_data["seconds"]
+        seconds = read_request(ProbeRequest, request.data).seconds
+        once = IdempotentRequest(request)
         made = once.make_quickly(lambda: start_probe(device, seconds, user=request.user))
         document = shown(ProbeSerializer, probes().get(pk=made))
         return created(

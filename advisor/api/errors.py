@@ -15,8 +15,8 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from advisor.responses import error_body, too_large
-from benchmarks.errors import BenchmarkError
-from tuning.errors import InvalidConfig, TuningError
+from benchmarks.errors import ExpectedError
+from tuning.errors import InvalidConfig, InvalidRequest
 
 # Codes of temporary refusals.
 ASK_LATER = {"probe_running", "study_running", "test_waiting"}
@@ -45,20 +45,18 @@ class ApiError(exceptions.APIException):
         self.wait = retry_after
 
 
-def refusal(
-    error: TuningError | BenchmarkError, names: Mapping[str, str] | None = None
-) -> ApiError:
+def refusal(error: ExpectedError, names: Mapping[str, str] | None = None) -> ApiError:
     """A refusal of a service as an error of the request (400, or 409: try again later).
 
     `details` names the field as for an invalid request. `names` maps the error's field names to
     those of this request, if they differ.
     """
-    field = (names or {}).get(error.field, error.field)
+    faults = error.faults if isinstance(error, InvalidRequest) else [(error.field, str(error))]
     details: Any = None
-    if field:
-        details = [str(error)]
-        for name in reversed(re.findall(r"\w+", field)):
-            details = {name: details}
+    for field, reason in faults:
+        named = (names or {}).get(field, field)
+        if named:
+            details = _with_detail(details or {}, re.findall(r"\w+", named), reason)
     if isinstance(error, InvalidConfig):
         details = {
             "problems": [
@@ -76,18 +74,28 @@ def refusal(
     return ApiError(400, error.code, str(error), details)
 
 
+def _with_detail(details: dict[str, Any], path: list[str], reason: str) -> dict[str, Any]:
+    """The details with the reason at the path of a field."""
+    first, *rest = path
+    there = details.get(first)
+    if not rest:
+        return details | {first: [*(there if isinstance(there, list) else []), reason]}
+    inner = there if isinstance(there, dict) else {}
+    return details | {first: _with_detail(inner, rest, reason)}
+
+
 @contextmanager
 def refusals(names: Mapping[str, str]) -> Iterator[None]:
     """Make what services refuse in this block errors of the request; `names` as for `refusal`."""
     try:
         yield
-    except (TuningError, BenchmarkError) as error:
+    except ExpectedError as error:
         raise refusal(error, names) from error
 
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
     """Django REST framework's EXCEPTION_HANDLER; None leaves a bug to Django (status 500)."""
-    if isinstance(error, TuningError | BenchmarkError):
+    if isinstance(error, ExpectedError):
         error = refusal(error)
     if isinstance(error, UnreadablePostError):
         error = ApiError(408, "request_too_slow", "The request took too long to arrive.")

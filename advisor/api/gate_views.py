@@ -15,7 +15,6 @@ from rest_framework.views import APIView
 
 from advisor.api.conditional import IF_NONE_MATCH, unless_known
 from advisor.api.created import created
-from advisor.api.errors import refusals
 from advisor.api.idempotency import KEY, IdempotentRequest
 from advisor.api.listing import PAGES, Pages, on_host
 from advisor.api.queries import GateListQuery
@@ -23,12 +22,13 @@ from advisor.api.serializers.common import error_response
 from advisor.api.serializers.gate_history import GateHistorySerializer, gate_history_document
 from advisor.api.serializers.gates import (
     GatePageSerializer,
-    GateRequestSerializer,
     GateSerializer,
     GateStateSerializer,
 )
 from advisor.api.serializers.shown import shown
 from tuning.export.gate_files import GATE_FILES
+from tuning.requests.fields import read_request
+from tuning.requests.gate import GateRequest
 from tuning.results.gate_facts import gate_facts, gates
 from tuning.results.gate_history import gate_history
 from tuning.studies.gates import create_gate
@@ -66,18 +66,15 @@ class GateListView(APIView):
         operation_id="create_gate",
         summary="Ask whether a config or a server may take the place of another",
         parameters=[KEY],
-        request=GateRequestSerializer,
+        request=GateRequest,
         responses={
             201: GateStateSerializer,
             400: error_response("Refused, nothing was stored. `invalid_config` lists the lines."),
         },
     )
     def post(self, request: Request) -> Response:
-        body, once = GateRequestSerializer.of(request), IdempotentRequest(request)
-        with refusals({"devices[0].path": "device.path"}):
-            pk = once.make(
-                lambda keep: create_gate(body.gate_request(), user=request.user, also=keep)
-            )
+        body, once = read_request(GateRequest, request.data), IdempotentRequest(request)
+        pk = once.make(lambda keep: create_gate(body, user=request.user, also=keep))
         document = _state(request, pk)
         return created(request, "api-gate-detail", pk, document, headers=once.headers)
 

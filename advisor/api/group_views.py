@@ -16,15 +16,16 @@ from advisor.api.created import created
 from advisor.api.idempotency import KEY, IdempotentRequest
 from advisor.api.listing import PAGES, Pages
 from advisor.api.serializers.common import error_response
-from advisor.api.serializers.requests import PauseRequestSerializer, StudyGroupRequestSerializer
 from advisor.api.serializers.shown import shown
 from advisor.api.serializers.studies import (
     StudyGroupPageSerializer,
     StudyGroupSerializer,
     StudyGroupStateSerializer,
 )
-from advisor.api.views import refusals_of, studies
+from advisor.api.views import studies
 from tuning.models import StudyGroup
+from tuning.requests.fields import read_request
+from tuning.requests.study import GroupRequest, PauseRequest
 from tuning.studies.groups import cancel_group, create_group, pause_group, resume_group
 
 NO_GROUP = error_response("There is no such study over several hosts.")
@@ -54,21 +55,15 @@ class StudyGroupListView(APIView):
         operation_id="create_study_group",
         summary="Start a study on each of several hosts, or on none of them",
         parameters=[KEY],
-        request=StudyGroupRequestSerializer,
+        request=GroupRequest,
         responses={
             201: StudyGroupStateSerializer,
             400: error_response("Refused, nothing was stored. `invalid_config` lists the lines."),
         },
     )
     def post(self, request: Request) -> Response:
-        body, once = StudyGroupRequestSerializer.of(request), IdempotentRequest(request)
-        hosts = body.validated_data["hosts"]
-        with refusals_of(body):
-            pk = once.make(
-                lambda keep: create_group(
-                    body.study_request(), hosts, user=request.user, also=keep
-                )
-            )
+        body, once = read_request(GroupRequest, request.data), IdempotentRequest(request)
+        pk = once.make(lambda keep: create_group(body, user=request.user, also=keep))
         return created(request, "api-group-detail", pk, _state(pk), headers=once.headers)
 
 
@@ -94,7 +89,7 @@ PauseGroupView = _changes.view(
     "pause_study_group",
     "Pause the studies on all its hosts after their current runs",
     "`invalid_request`, `already_paused`, `already_ended`.",
-    PauseRequestSerializer,
+    PauseRequest,
 )
 ResumeGroupView = _changes.view(
     resume_group,

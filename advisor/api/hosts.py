@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from django.http import HttpRequest
@@ -13,7 +12,7 @@ from advisor.access.callers import caller_of
 from advisor.api.paging import Page, PageQuery, page_of
 from advisor.api.schemas import hosts as schemas
 from benchmarks import models
-from benchmarks.inventory.device_lookup import DeviceRequest
+from tuning.requests.device import DeviceRequest, InspectionRequest
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
 from tuning.studies import host_state
 from tuning.studies.datasets import Kept, noted_datasets
@@ -80,7 +79,7 @@ def unretire_host(request: HttpRequest, pk: int) -> KnownHost:
     "hosts/{int:pk}/inspect/", response={202: schemas.InspectionAnswer}, url_name="host-inspect"
 )
 def inspect_host(
-    request: HttpRequest, pk: int, body: schemas.InspectionBody | None = None
+    request: HttpRequest, pk: int, body: InspectionRequest | None = None
 ) -> models.Inspection:
     """Let a host look at all that it has, or at one server or device, between two runs."""
     host, user = _host(pk), request.user
@@ -88,11 +87,8 @@ def inspect_host(
     if body is None or not (body.server or body.path or body.log_dir):
         return inspect_again(host, user=user)
     if body.server:
-        return inspect_server(host, body.server, lists=lists, user=user)
-    device = DeviceRequest(
-        path=Path(body.path) if body.path else None,
-        log_dir=Path(body.log_dir) if body.log_dir else None,
-    )
+        return inspect_server(host, str(body.server), lists=lists, user=user)
+    device = DeviceRequest(path=body.path, log_dir=body.log_dir)
     return inspect_device(host, device, lists=lists, user=user)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from typing import Any
 
 from django.db.models import Prefetch, QuerySet
@@ -16,18 +15,13 @@ from rest_framework.views import APIView
 from advisor.api.changes import Changes
 from advisor.api.conditional import IF_NONE_MATCH, unless_known
 from advisor.api.created import created
-from advisor.api.errors import ApiError, refusals
+from advisor.api.errors import ApiError
 from advisor.api.idempotency import KEY, IdempotentRequest
 from advisor.api.listing import PAGES, on_host, without_bulk
 from advisor.api.queries import RankingQuery, StudyListQuery, listed_studies
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.events import EventSerializer
 from advisor.api.serializers.rankings import RankingRowSerializer, ranking_of
-from advisor.api.serializers.requests import (
-    ExtendRequestSerializer,
-    PauseRequestSerializer,
-    StudyRequestSerializer,
-)
 from advisor.api.serializers.results import ResultsSerializer, RunSerializer, results_of
 from advisor.api.serializers.searches import SearchHereSerializer
 from advisor.api.serializers.shown import all_shown, shown
@@ -39,6 +33,8 @@ from advisor.api.serializers.studies import (
 from advisor.shared_results import shared_result, study_to_show
 from benchmarks.models import Device
 from tuning.models import Candidate, Study
+from tuning.requests.fields import read_request
+from tuning.requests.study import ExtendRequest, PauseRequest, StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.studies.concluding import conclude_study
 from tuning.studies.glance import final_word
@@ -69,11 +65,6 @@ def result_of(pk: int) -> StudyResult:
     return shared_result(study_to_show(pk)).result
 
 
-def refusals_of(body: StudyRequestSerializer) -> AbstractContextManager[None]:
-    """`refusals`, with the name under which the request gave its device."""
-    return refusals({} if body.validated_data.get("devices") else {"devices[0].path": "device"})
-
-
 class StudyListView(APIView):
     @extend_schema(
         operation_id="list_studies",
@@ -91,18 +82,15 @@ class StudyListView(APIView):
         operation_id="create_study",
         summary="Start a study",
         parameters=[KEY],
-        request=StudyRequestSerializer,
+        request=StudyRequest,
         responses={
             201: StudyStateSerializer,
             400: error_response("Refused, nothing was stored. `invalid_config` lists the lines."),
         },
     )
     def post(self, request: Request) -> Response:
-        body, once = StudyRequestSerializer.of(request), IdempotentRequest(request)
-        with refusals_of(body):
-            pk = once.make(
-                lambda keep: create_study(body.study_request(), user=request.user, also=keep)
-            )
+        body, once = read_request(StudyRequest, request.data), IdempotentRequest(request)
+        pk = once.make(lambda keep: create_study(body, user=request.user, also=keep))
         return created(request, "api-study-detail", pk, study_state(pk), headers=once.headers)
 
 
@@ -110,13 +98,11 @@ class SearchSpaceView(APIView):
     @extend_schema(
         operation_id="show_search_space",
         summary="What a search would change: nothing is stored or measured",
-        request=StudyRequestSerializer,
+        request=StudyRequest,
         responses={200: SearchHereSerializer, 400: error_response("It would be refused.")},
     )
     def post(self, request: Request) -> Response:
-        body = StudyRequestSerializer.of(request)
-        with refusals_of(body):
-            found = search_here(body.study_request())
+        found = search_here(read_request(StudyRequest, request.data))
         return Response(shown(SearchHereSerializer, found))
 
 
@@ -202,14 +188,14 @@ ExtendView = _changes.view(
     "extend_study",
     "Measure more blocks of a finished study, then conclude it again",
     "`invalid_request`, `not_finished`, `nothing_left`, `device_retired`.",
-    ExtendRequestSerializer,
+    ExtendRequest,
 )
 PauseView = _changes.view(
     pause_study,
     "pause_study",
     "Pause a study after its current run; the host continues with its next study",
     "`invalid_request`, `already_paused`, `already_ended`, `being_cancelled`.",
-    PauseRequestSerializer,
+    PauseRequest,
 )
 ResumeView = _changes.view(
     resume_study,

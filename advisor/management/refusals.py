@@ -13,8 +13,7 @@ from django.db.models import Model
 
 from advisor.processes.unavailable import is_unavailable
 from benchmarks.errors import ExpectedError
-from tuning.errors import TuningError
-from tuning.studies.request import BadRequest
+from tuning.errors import BadRequest, TuningError
 
 #: PostgreSQL's insufficient_privilege, also of what its row-level security refuses.
 _NOT_PERMITTED = "42501"

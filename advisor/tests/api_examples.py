@@ -99,7 +99,7 @@ def _host(name: str) -> Host:
     directories = (directory_elsewhere(FAST, 0), directory_elsewhere(SLOW, 1, DeviceKind.SATA_SSD))
     there = there.model_copy(update={"default_directory": FAST, "directories": directories})
     dataset = {
-        "device": str(FAST),
+        "devices": [{"path": str(FAST)}],
         "path": f"{FAST}/oltp-advisor/datasets/mysql-9.7.4-100w",
         "server_digest": MYSQL.digest,
         "server_version": "9.7.4",
@@ -166,10 +166,10 @@ CALLS = (
     ),
     Call("translate_config", body={"text": OLD_CNF, "target": "mysql 8.4"}),
     Call("diff_configs", body={"left": MY_CNF, "right": OLD_CNF, "target": "mysql 5.7"}),
-    Call("propose_configs", body={"template": "first-answer", "device": str(FAST)}),
+    Call("propose_configs", body={"template": "first-answer", "devices": [{"path": str(FAST)}]}),
     Call(
         "show_search_space",
-        body={"template": "search", "device": str(FAST), "search": {"knobs": 4}},
+        body={"template": "search", "devices": [{"path": str(FAST)}], "search": {"knobs": 4}},
     ),
     Call("create_study", body=STUDY, keeps="study"),
     Call("pause_study", _made("study"), {"reason": "backup"}),

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -32,6 +33,7 @@ from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.result import ProbeResult
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.tests.made_up_host import made_up_host
+from tuning.catalogue.knob import Durability
 from tuning.configs.knobs import config_hash
 from tuning.models import (
     Candidate,
@@ -41,9 +43,15 @@ from tuning.models import (
     Study,
     StudyState,
 )
+from tuning.requests.device import DeviceRequest
+from tuning.requests.fields import Request
+from tuning.requests.gate import GateRequest, GateSide
+from tuning.requests.search import SearchRequest
+from tuning.requests.study import StudyRequest
 from tuning.results.boards import Board
 from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
+from tuning.statistics.gate import GatePlan
 from tuning.studies.continuation import continue_study
 
 BEGIN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -248,6 +256,7 @@ def make_study(
     study.devices.add(*devices)
     study.workloads.add(*workloads)
     candidates = _make_candidates(study, names)
+    keep_request(study)
     dice = random.Random(study.seed)
     places = [*((candidate, 0) for candidate in candidates), (candidates[0], 1)]
     shuffled = [
@@ -526,6 +535,65 @@ def _end_badly(run: Run, state: RunState = RunState.NO_START) -> dict[str, Any]:
         "step": "",
     }
     return _set(run, values)
+
+
+def keep_request(study: Study, **values: Any) -> None:
+    """Store the request that the study would have been made from, with other `values`."""
+    workloads = sorted(study.workloads.all(), key=lambda one: one.connections)
+    first = workloads[0]
+    devices = [DeviceRequest(id=device.pk) for device in study.devices.order_by("pk")]
+    facts: dict[str, Any] = {
+        "name": study.name,
+        "host": study.host.name,
+        "driver": first.driver,
+        "load_hosts": tuple(host.name for host in first.load_hosts_in_order),
+        "warehouses": first.warehouses,
+        "connections": [one.connections for one in workloads],
+        "warmup_s": first.warmup_s,
+        "measure_s": first.measure_s,
+        "budget_minutes": study.budget_minutes,
+        "durability": Durability(study.durability),
+    }
+    if study.gate == {}:  # none that is looked at
+        return
+    if study.gate is not None:
+        plan = GatePlan.from_json(study.gate)
+        sides = [
+            GateSide(
+                stored=one.config.hash[:12] if one.config.knobs else "default",
+                server=Path(one.measured_on.path),
+            )
+            for one in study.candidates.order_by("-is_baseline")
+        ]
+        request: Request = GateRequest(
+            **facts
+            | {
+                "baseline": sides[0],
+                "candidate": sides[1],
+                "connections": first.connections,
+                "device": devices[0],
+                "limits": {one.metric: one.loss * 100 for one in plan.limits},
+                "confidence": plan.confidence * 100,
+                "max_pairs": plan.max_pairs,
+                "binary_log": study.binary_log,
+            }
+        )
+    else:
+        request = StudyRequest(
+            **facts
+            | {
+                "template": study.template,
+                "devices": devices,
+                "server": Path(study.server.path),
+                "blocks": None if study.search else max(study.blocks, 1),
+                "races": study.races,
+                "confirms": study.confirms,
+                "search": SearchRequest() if study.search else None,
+            }
+            | values
+        )
+    study.request = request.as_json()
+    study.save(update_fields=["request"])
 
 
 def measured_study(

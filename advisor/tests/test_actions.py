@@ -30,11 +30,10 @@ from tuning.actions import table
 from tuning.actions.action import Action, Actor, perform, read_fields
 from tuning.actions.of_hosts import OF_HOSTS
 from tuning.actions.subjects import DEVICE, HOST, STUDY
-from tuning.errors import TuningError
+from tuning.errors import BadRequest, TuningError
 from tuning.models import Study, StudyGroup, StudyState
 from tuning.statistics.gate import GatePlan
 from tuning.studies.pausing import pause_study
-from tuning.studies.request import BadRequest
 
 pytestmark = pytest.mark.django_db
 

@@ -133,7 +133,7 @@ def test_a_study_over_several_hosts_is_requested_and_changed_as_one(
     refused = error(post(api, GROUPS, body | {"hosts": ["one", "three"]}), 400)
     assert refused["details"] == {"hosts": ["there is no host 'three'"]}
     assert error(post(api, GROUPS, body | {"host": "one"}), 400)["details"] == {
-        "host": ["There is no such field."]
+        "host": ["there is no such field"]
     }
 
 

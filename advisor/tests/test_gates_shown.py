@@ -6,7 +6,6 @@ import io
 import json
 import math
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -30,12 +29,12 @@ from tuning.export.gate_files import (
     percent_text,
 )
 from tuning.models import Candidate, GateVerdict, Study
+from tuning.requests.gate import GateSide
 from tuning.results.gate_facts import gate_facts
 from tuning.results.gate_history import gate_history
 from tuning.results.gate_texts import change_percent, limit_sentence
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import Limit, LimitResult, Verdict
-from tuning.studies.gate_request import GateSide
 from tuning.studies.gates import create_gate
 from tuning.studies.lifecycle import cancel_study
 from tuning.tests.fakes import BINARY, begin, run_to_the_end
@@ -367,7 +366,9 @@ def test_the_command_says_the_verdict_with_its_exit_code_and_files(
 
     def run(request: Any, _: Any) -> Study:
         # One exactly at the limit passes or fails in one of ten gates: not with this seed.
-        return run_to_the_end(create_gate(replace(request, seed=1)), measuring(loss, noise=0.01))
+        return run_to_the_end(
+            create_gate(request.model_copy(update={"seed": 1})), measuring(loss, noise=0.01)
+        )
 
     monkeypatch.setattr(command, "_run", run)
     options = ["--warmup", "1", "--measure", "5", "--pairs", "6", "--limit", "tpmP -5%", "--json"]

@@ -14,7 +14,6 @@ from django.db.models.functions import Now
 from advisor import worker
 from advisor.tests import factories
 from benchmarks.errors import NotListed
-from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.claimant import measuring_alone
@@ -23,8 +22,9 @@ from benchmarks.jobs.inspections import InspectionKind
 from benchmarks.models import Host, Inspection, ListedPath, Run, RunState
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.tests.made_up_host import MYSQL, made_up_host, this_host
-from tuning.errors import TuningError
+from tuning.errors import BadRequest, TuningError
 from tuning.models import Study, StudyState
+from tuning.requests.device import DeviceRequest
 from tuning.studies.host_state import drain_host
 from tuning.studies.inspecting import (
     MAX_WAITING,
@@ -34,7 +34,6 @@ from tuning.studies.inspecting import (
     waiting_text,
 )
 from tuning.studies.lifecycle import cancel_study
-from tuning.studies.request import BadRequest
 from tuning.studies.scheduler import EXECUTE, INSPECT, advance_host
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -101,16 +100,16 @@ def test_a_device_too_and_what_is_wrong_is_said_beside_its_field(
 ) -> None:
     there = tmp_path / "srv"
     there.mkdir()
-    row = done(inspect_device(host, DeviceRequest(there, tmp_path), lists=True))
+    row = done(inspect_device(host, DeviceRequest(path=there, log_dir=tmp_path), lists=True))
     assert row.answer is not None
     assert row.answer["data"]["path"] == str(there)
     assert row.answer["log"]["path"] == str(tmp_path)
     assert {str(there), str(tmp_path)} < paths(host)
     for request, code, field in (
-        (DeviceRequest(tmp_path / "gone"), "device_unusable", "path"),
-        (DeviceRequest(there, Path("/proc")), "device_unusable", "log_dir"),
-        (DeviceRequest(there, there), "device_unusable", "log_dir"),
-        (DeviceRequest(Path("/dev/shm"), emulate="hdd"), "emulation_unavailable", "emulate"),
+        (DeviceRequest(path=tmp_path / "gone"), "device_unusable", "path"),
+        (DeviceRequest(path=there, log_dir=Path("/proc")), "device_unusable", "log_dir"),
+        (DeviceRequest(path=there, log_dir=there), "device_unusable", "log_dir"),
+        (DeviceRequest(path=Path("/dev/shm"), emulate="hdd"), "emulation_unavailable", "emulate"),
     ):
         row = done(inspect_device(host, request, lists=True))
         assert (row.state, row.reason_code, row.reason_field) == ("failed", code, field)
@@ -122,7 +121,7 @@ def test_a_device_too_and_what_is_wrong_is_said_beside_its_field(
     assert inventory_of(host).refused_servers == inventory_of(host).refused_directories == ()
     # What was there and is gone is not offered any more.
     there.rmdir()
-    assert done(inspect_device(host, DeviceRequest(there), lists=False)).state == "failed"
+    assert done(inspect_device(host, DeviceRequest(path=there), lists=False)).state == "failed"
     assert str(there) not in paths(host)
     assert str(there) in {str(one.path) for one in inventory_of(host).refused_directories}
 
@@ -132,7 +131,7 @@ def test_only_an_administrator_names_what_the_host_does_not_have(host: Host, sen
         inspect_server(host, "/opt/mysqld", lists=False)
     assert no.value.field == "server"
     with pytest.raises(NotListed, match=r"manage\.py device add /srv/x") as no:
-        inspect_device(host, DeviceRequest(Path("/srv/x")), lists=False)
+        inspect_device(host, DeviceRequest(path=Path("/srv/x")), lists=False)
     assert no.value.field == "path"
     with pytest.raises(BadRequest, match="not an absolute path"):
         inspect_server(host, "mysqld", lists=True)

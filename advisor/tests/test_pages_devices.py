@@ -21,11 +21,11 @@ from advisor.pages.device.probe import ProbeView, probe_view
 from advisor.tests import factories, probes
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
-from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.models import Device, Host, JobState, Probe
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import this_host
 from tuning.models import StudyState
+from tuning.requests.device import DeviceRequest
 
 pytestmark = pytest.mark.django_db
 
@@ -220,8 +220,10 @@ def test_a_device_is_added_as_the_form_names_it(
     assert answer.status_code == 302
     admin_client.post(reverse("device-list"), {"path": "/srv/y", "kind": "nvme"})
     assert asked == [
-        DeviceRequest(Path("/srv/x"), Path("/srv/logs"), "hdd", 420_000_000),
-        DeviceRequest(Path("/srv/y"), kind=DeviceKind.NVME),
+        DeviceRequest(
+            path=Path("/srv/x"), log_dir=Path("/srv/logs"), emulate="hdd", memory_mb=420
+        ),
+        DeviceRequest(path=Path("/srv/y"), kind=DeviceKind.NVME),
     ]
 
 

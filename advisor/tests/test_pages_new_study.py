@@ -13,16 +13,17 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from advisor.pages.new_study.search import SearchFields
 from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable, NoDriver, NotAServer
-from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.tests.made_up_host import this_host
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
-from tuning.errors import InvalidConfig, Problem, TuningError
+from tuning.errors import BadRequest, InvalidConfig, Problem, TuningError
 from tuning.models import Study
-from tuning.studies.request import BadRequest, StudyRequest
+from tuning.requests.configs import ConfigText
+from tuning.requests.device import DeviceRequest
+from tuning.requests.search import SearchRequest
+from tuning.requests.study import StudyRequest
 
 pytestmark = pytest.mark.django_db
 
@@ -120,7 +121,7 @@ def test_only_what_a_search_would_refuse_is_hidden_for_one(admin_client: Client)
     assert HiddenFields(html).found == {"blocks", "races", "confirms", "keeps_duplicates"}
     answer = admin_client.post("/studies/new/", {"template": "compare", "blocks": "no"})
     hidden = HiddenFields(answer.content.decode()).found
-    assert hidden == set(SearchFields.base_fields)
+    assert hidden == {f"search_{name}" for name in SearchRequest.model_fields}
 
 
 def test_each_template_says_what_it_repeats_its_size_and_what_its_source_found(
@@ -174,7 +175,7 @@ def test_every_field_reaches_the_service(admin_client: Client, service: Service)
         path="/srv/nvme",
         server="/opt/mysql/bin/mysqld",
         driver="sysbench",
-        load_host=["driver-1", "driver-2"],
+        load_hosts=["driver-1", "driver-2"],
         warehouses="20",
         connections="8, 32",
         warmup_s="0",
@@ -195,7 +196,7 @@ def test_every_field_reaches_the_service(admin_client: Client, service: Service)
     assert request is not None
     assert (request.name, request.driver) == ("Mine", "sysbench")
     assert request.load_hosts == ("driver-1", "driver-2")
-    assert request.devices == [DeviceRequest(Path("/srv/nvme"))]
+    assert request.devices == [DeviceRequest(path=Path("/srv/nvme"))]
     assert request.server == Path("/opt/mysql/bin/mysqld")
     assert (request.warehouses, request.connections) == (20, [8, 32])
     assert (request.durability, request.translate_from) == (Durability.D1, "mysql 5.7")
@@ -203,9 +204,9 @@ def test_every_field_reaches_the_service(admin_client: Client, service: Service)
     assert (request.races, request.confirms, request.budget_minutes) == (False, True, 90)
     assert (request.warmup_s, request.measure_s, request.blocks) == (0, 60, 5)
     assert request.allow == {CostKind.OBSERVABILITY, CostKind.RECOVERY_TIME}
-    names = [name for name, _ in request.configs]
+    names = [config.name for config in request.configs]
     assert names == ["first", "pasted-2", "prod"]
-    assert request.configs[-1] == ("prod", b"[mysqld]\nsync_binlog=1\n")
+    assert request.configs[-1] == ConfigText.of("prod", b"[mysqld]\nsync_binlog=1\n")
 
 
 def test_an_unknown_kind_of_cost_is_refused_beside_its_field(
@@ -223,8 +224,8 @@ def test_an_unknown_kind_of_cost_is_refused_beside_its_field(
         ("warehouses", "0", "greater than or equal to 1"),
         ("warehouses", "many", "whole number"),
         ("connections", "8;32", "separated by commas"),
-        ("connections", "8, 0", "at least 1"),
-        ("connections", ",".join(map(str, range(1, 22))), "at most 20 numbers"),
+        ("connections", "8, 0", "greater than or equal to 1"),
+        ("connections", ",".join(map(str, range(1, 22))), "at most 20 items"),
         ("measure_s", "-1", "greater than or equal to 1"),
         ("driver", "hammerdb", "Select a valid choice"),
         ("template", "../secret", "Select a valid choice"),
@@ -377,7 +378,7 @@ def test_a_refused_start_offers_translation_too(admin_client: Client, service: S
     ("fields", "error"),
     [
         ({}, "Nothing to check"),
-        ({"config_text": [OLD], "connections": "8;32"}, "Connections: Enter whole numbers"),
+        ({"config_text": [OLD], "connections": "8;32"}, "Connections: must be whole numbers"),
     ],
 )
 def test_what_keeps_a_check_from_being_made_is_said_where_its_result_would_be(

@@ -16,14 +16,14 @@ from advisor.tests.test_api import Service
 from advisor.tests.test_pages_new_study import BLANK, beside
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
-from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.models import Device, Host
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import add_directories, change_host
+from tuning.errors import BadRequest
 from tuning.models import Study
+from tuning.requests.device import DeviceRequest
 from tuning.studies.named_devices import usual_memory
-from tuning.studies.request import BadRequest
 from tuning.study_templates.loader import load_template
 
 pytestmark = pytest.mark.django_db
@@ -178,9 +178,9 @@ def test_several_devices_and_a_directory_are_all_measured(
     )
     assert status == 302
     assert devices_of(service) == [
-        DeviceRequest(Path("/srv/a"), host=HOST),
-        DeviceRequest(Path("/srv/b"), None, "hdd", 420_000_000, limits=HDD, host=HOST),
-        DeviceRequest(Path("/srv/c"), Path("/srv/d"), kind=DeviceKind.RAID),
+        DeviceRequest(id=plain.pk),
+        DeviceRequest(id=limited.pk),
+        DeviceRequest(path=Path("/srv/c"), log_dir=Path("/srv/d"), kind=DeviceKind.RAID),
     ]
 
 
@@ -191,9 +191,9 @@ def test_limits_apply_to_every_device_that_has_none(
     fields = {"emulate": ["native", "hdd"], "memory_mb": "500"}
     post(admin_client, devices=[plain.pk, limited.pk], **fields)
     assert devices_of(service) == [
-        DeviceRequest(Path("/srv/a"), None, "native", 500_000_000, host=HOST),
-        DeviceRequest(Path("/srv/a"), None, "hdd", 500_000_000, host=HOST),
-        DeviceRequest(Path("/srv/b"), None, "hdd", 420_000_000, limits=HDD, host=HOST),
+        DeviceRequest(path=Path("/srv/a"), emulate="native", memory_mb=500, host=HOST),
+        DeviceRequest(path=Path("/srv/a"), emulate="hdd", memory_mb=500, host=HOST),
+        DeviceRequest(id=limited.pk),
     ]
 
 
@@ -203,7 +203,7 @@ def test_limits_without_a_device_are_those_of_the_usual_one(
     post(admin_client, emulate=["hdd"], log_dir="/srv/logs")
     assert devices_of(service) == [DeviceRequest(log_dir=Path("/srv/logs"), emulate="hdd")]
     post(admin_client, memory_mb="700")
-    assert devices_of(service) == [DeviceRequest(memory_bytes=700_000_000)]
+    assert devices_of(service) == [DeviceRequest(memory_mb=700)]
 
 
 def test_a_check_knows_the_devices(
@@ -270,7 +270,7 @@ def test_so_are_a_retired_one_and_another_host_s(admin_client: Client, service: 
 @pytest.mark.parametrize(
     ("field", "value", "error"),
     [
-        ("path", "x" * 1025, "at most 1024 characters"),
+        ("path", "x" * 1025, "not an absolute path"),
         ("path", "~nobody-here/x", "an absolute path"),
         ("path", "/\0", "Null characters"),
         ("log_dir", "srv/x", "an absolute path"),
@@ -304,7 +304,7 @@ def test_too_many_devices_are_refused(admin_client: Client, service: Service) ->
     profiles = ["native", "hdd", "sata-ssd", "sas-ssd"]
     status, text = post(admin_client, devices=devices, emulate=profiles)
     assert status == 400
-    assert "at most 20 devices" in beside(text, "devices", group=True)
+    assert "at most 20 items" in beside(text, "devices", group=True)
 
 
 def test_an_emulated_device_takes_no_kind(admin_client: Client, service: Service) -> None:
@@ -315,8 +315,8 @@ def test_an_emulated_device_takes_no_kind(admin_client: Client, service: Service
     # The real device takes it, the other one has no use for it.
     assert post(admin_client, emulate=["native", "hdd"], **fields)[0] == 302
     assert devices_of(service) == [
-        DeviceRequest(Path("/srv/x"), emulate="native", kind=DeviceKind.NVME),
-        DeviceRequest(Path("/srv/x"), emulate="hdd"),
+        DeviceRequest(path=Path("/srv/x"), emulate="native", kind=DeviceKind.NVME),
+        DeviceRequest(path=Path("/srv/x"), emulate="hdd"),
     ]
 
 

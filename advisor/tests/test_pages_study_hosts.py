@@ -92,7 +92,7 @@ def test_a_host_that_another_version_inspected_is_named_with_what_to_do(
     why = "was inspected by another version: start its worker again"
     assert f"one {why}" in text_of(admin_client, f"{NEW}?host=one")
     assert why not in text_of(admin_client, f"{NEW}?host=two")
-    for fields in ({"host": ["one"]}, {"host": ["one", "two"]}, {"load_host": ["one"]}):
+    for fields in ({"host": ["one"]}, {"host": ["one", "two"]}, {"load_hosts": ["one"]}):
         answer, text = posted(admin_client, **({"host": ["two"]} | fields))
         assert answer.status_code == 400
         assert f"one {why}" in text, fields
@@ -138,12 +138,12 @@ def test_long_lists_of_hosts_are_shortened_to_what_is_found_and_ticked(
     assert 'name="find_host"' not in text_of(admin_client, f"{NEW}?host=one")
     Host.objects.bulk_create(Host(name=f"spare-{number}") for number in range(12))
     text = text_of(admin_client, f"{NEW}?host=one")
-    assert (len(offered(text, "host")), len(offered(text, "load_host"))) == (14, 13)
-    asked = {"find_host": "ARE 1", "find_load_host": "o", "load_host": "spare-7"}
+    assert (len(offered(text, "host")), len(offered(text, "load_hosts"))) == (14, 13)
+    asked = {"find_host": "ARE 1", "find_load_hosts": "o", "load_hosts": "spare-7"}
     text = text_of(admin_client, f"{NEW}?host=one&{urlencode(asked)}")
     assert offered(text, "host") == ["one", "spare-1", "spare-10", "spare-11"]
     assert "3 of 14 found. What is ticked stays." in text
-    assert offered(text, "load_host") == ["spare-7", "two"]
+    assert offered(text, "load_hosts") == ["spare-7", "two"]
     # As without JavaScript, where Enter presses the first button of the form.
     _, text = posted(admin_client, host="one", action="preview", find_host="no such")
     assert offered(text, "host") == ["one"]
@@ -162,27 +162,27 @@ def test_another_host_can_drive_the_measured_one(
     admin_client: Client, hosts: None, tmp_path: Path
 ) -> None:
     text = text_of(admin_client, f"{NEW}?host=two")
-    assert re.findall(r'name="load_host" value="(\w*)"', text) == ["one"]
-    text = text_of(admin_client, f"{NEW}?host=two&load_host=one")
-    assert re.search(r'name="load_host" value="one"[^>]* checked', text)
-    _, text = posted(admin_client, host=["two"], load_host="one")
+    assert re.findall(r'name="load_hosts" value="(\w*)"', text) == ["one"]
+    text = text_of(admin_client, f"{NEW}?host=two&load_hosts=one")
+    assert re.search(r'name="load_hosts" value="one"[^>]* checked', text)
+    _, text = posted(admin_client, host=["two"], load_hosts="one")
     assert "needs one of its addresses in ADVISOR_LOAD_ADDRESS" in text
     a_host("open", directories=[tmp_path], load_address="10.0.0.11")
-    _, text = posted(admin_client, host=["open"], load_host=["one", "two"], connections="1, 8")
+    _, text = posted(admin_client, host=["open"], load_hosts=["one", "two"], connections="1, 8")
     assert "2 load hosts cannot share 1 connection: each needs at least one" in text
-    posted(admin_client, host=["open"], load_host=["two"])
+    posted(admin_client, host=["open"], load_hosts=["two"])
     study = Study.objects.get()
     assert {one.load_hosts_text for one in study.workloads.all()} == {"two"}
     assert {one.driver for one in study.workloads.all()} == {"tpcc-mysql"}
     assert "driven by two" in text_of(admin_client, reverse("study-list"))
-    _, text = posted(admin_client, host=["open"], load_host=["two", "one"], connections="4, 8")
+    _, text = posted(admin_client, host=["open"], load_hosts=["two", "one"], connections="4, 8")
     assert "the load hosts one, two have no driver in common" in text
     a_host("three", driver="tpcc-mysql")
-    posted(admin_client, host=["open"], load_host=["three", "two"], connections="4, 8")
+    posted(admin_client, host=["open"], load_hosts=["three", "two"], connections="4, 8")
     newest = Study.objects.latest("pk")
     assert {one.load_hosts_text for one in newest.workloads.all()} == {"two, three"}
     again = text_of(admin_client, f"{NEW}?again={newest.pk}")
-    assert len(re.findall(r'name="load_host" value="\w+"[^>]* checked', again)) == 2
+    assert len(re.findall(r'name="load_hosts" value="\w+"[^>]* checked', again)) == 2
 
 
 def test_a_study_over_several_hosts_has_one_page(admin_client: Client, hosts: None) -> None:

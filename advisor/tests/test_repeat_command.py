@@ -1,10 +1,10 @@
-"""The command that asks a study's question again."""
+"""The command that repeats a study asks for what its row has stored."""
 
 from __future__ import annotations
 
 import html
 import shlex
-from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,26 +12,35 @@ from django.core.management import load_command_class
 from django.test import Client
 from django.urls import reverse
 
+from advisor.management.advise_options import read_options
+from advisor.management.commands import gate
 from advisor.pages.study.command import command_of
 from advisor.tests import factories
-from advisor.tests.search_study import searching_study
 from tuning.catalogue.costs import CostKind
+from tuning.catalogue.knob import Durability
 from tuning.models import Study
+from tuning.requests.device import DeviceRequest
+from tuning.requests.gate import GateRequest
+from tuning.requests.search import SearchRequest
+from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
-from tuning.scale_model.model import ScaleModel
-from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import GatePlan, Limit
 
 pytestmark = pytest.mark.django_db
 
 
-def asked(study: Study) -> dict[str, Any]:
-    """What the command that repeats the study asks for."""
+def asked(study: Study) -> StudyRequest | GateRequest:
+    """The request that the command of a study makes."""
     text = " ".join(command_of(StudyResult(study)))
-    name, *arguments = shlex.split(text.removeprefix("manage.py "))
-    parser = load_command_class("advisor", name).create_parser("manage.py", name)
-    return vars(parser.parse_args(arguments))
+    _, name, *arguments = shlex.split(text)
+    command = load_command_class("advisor", name)
+    options = vars(command.create_parser("manage.py", name).parse_args(arguments))
+    if name == "gate":
+        return gate.read_options(options)
+    request = read_options(options, options["host"])
+    assert isinstance(request, StudyRequest)
+    return request
 
 
 def test_the_page_has_the_command(admin_client: Client) -> None:
@@ -40,67 +49,45 @@ def test_the_page_has_the_command(admin_client: Client) -> None:
     assert " ".join(command_of(StudyResult(study))) in page
 
 
-def test_the_command_of_a_search_has_its_budget_and_what_it_aims_at() -> None:
-    aim = Aim(Metric.P95, {Metric.TPMP: 5000.0})
-    options = asked(searching_study(2, aim=aim))
-    assert options["search"]
-    assert options["blocks"] is None
-    assert options["budget"] == 45
-    assert options["objective"] == "p95"
-    assert options["keep"] == ["tpmP>=5000"]
-
-
-def test_the_command_of_a_search_has_what_was_chosen_of_it() -> None:
-    study = searching_study(0)
-    chosen = {
-        "knobs": ["innodb_io_capacity", "innodb_lru_scan_depth"],
-        "free": ["table_open_cache"],
-        "pinned": {"init_connect": "SET NAMES 'utf8mb4'"},
-        "bounds": {"innodb_io_capacity": ["200", "4000"]},
-        "warm_start": False,
-    }
-    study.search = (study.search or {}) | {"asked": chosen}
-    study.takes_apart, study.crash_tests, study.allowed_costs = False, True, ["steadiness"]
-    study.save()
-    options = asked(study)
-    assert options["knobs"] == "innodb_io_capacity,innodb_lru_scan_depth"
-    assert options["free"] == "table_open_cache"
-    assert options["pin"] == ["init_connect=SET NAMES 'utf8mb4'"]
-    assert options["bound"] == ["innodb_io_capacity=200..4000"]
-    assert not options["warm_start"]
-    assert options["take_apart"] is False
-    assert options["recovery"] is None, "usual of a search"
-    assert options["allow"] == {CostKind.STEADINESS}
-
-
-def test_the_command_has_load_hosts_crash_tests_time_and_the_first_blocks() -> None:
+def test_the_command_asks_for_what_was_stored() -> None:
     drivers = [factories.make_host(name) for name in ("load-1", "load-2")]
     workload = factories.make_workload(load_hosts=drivers)
-    study = factories.measured_study(workloads=[workload], blocks=2)
-    Study.objects.update(
-        blocks=5, added_blocks=3, takes_apart=True, crash_tests=True, budget_minutes=30
+    search = SearchRequest(
+        knobs=("innodb_io_capacity", "innodb_lru_scan_depth"),
+        free=("table_open_cache",),
+        objective="p95",
+        keep={"tpmP": 5000.0},
+        pinned={"init_connect": "SET NAMES 'utf8mb4'"},
+        bounds={"innodb_io_capacity": ("200", "4000")},
+        warm_start=False,
     )
-    Study.objects.update(keeps_duplicates=True)
-    study.refresh_from_db()
-    options = asked(study)
-    assert options["blocks"] == 2
-    assert options["budget"] == 30
-    assert options["load_host"] == ["load-1", "load-2"]
-    assert options["take_apart"]
-    assert options["recovery"]
-    assert options["keep_duplicates"]
-    assert options["memory_limit"] is None
+    chosen = {"takes_apart": True, "recovery": False, "keeps_duplicates": True}
+    sizes = {"data_size": 200 * 10**9, "memory": 48 * 10**9, "budget_minutes": 30}
+    for values in (
+        {"allow": frozenset({CostKind.STEADINESS}), "durability": Durability.D1, **chosen},
+        {"search": search, "template": "search", **sizes},
+    ):
+        study = factories.make_study(workloads=[workload], blocks=2)
+        factories.keep_request(study, **values)
+        stored = StudyRequest.model_validate(study.request)
+        devices = [DeviceRequest(path=Path(study.devices.get().data_dir))]
+        there = {"devices": devices, "name": ""}
+        found = asked(study)
+        assert found.as_json() == stored.model_copy(update=there).as_json()
 
 
-def test_the_command_has_the_memory_or_the_server_that_it_stands_for() -> None:
+def test_the_command_has_the_limits_of_the_devices() -> None:
+    native = factories.make_device()
+    emulated = factories.emulated_device(data_dir=native.data_dir)
+    request = asked(factories.make_study(device=native, others=[emulated], blocks=1))
+    assert isinstance(request, StudyRequest)
+    assert [one.emulate for one in request.devices] == ["native", "hdd"]
     limit = {"name": "native", "memory_bytes": 400 * 10**6}
-    device = factories.make_device(emulation=limit, emulation_label="400 MB")
-    study = factories.make_study(device=device, blocks=1)
-    assert asked(study)["memory_limit"] == 400
-    model = asdict(ScaleModel(200 * 10**9, 48 * 10**9, 10, 10**8))
-    options = asked(factories.make_study(device=device, blocks=1, scale_model=model))
-    assert (options["data_size"], options["memory"]) == (200 * 10**9, 48 * 10**9)
-    assert options["memory_limit"] is None
+    limited = factories.make_device(emulation=limit, emulation_label="400 MB")
+    study = factories.make_study(device=limited, blocks=1)
+    request = asked(study)
+    assert isinstance(request, StudyRequest)
+    assert [one.memory_mb for one in request.devices] == [400]
 
 
 def test_the_command_of_a_gate_asks_for_a_gate() -> None:
@@ -108,21 +95,6 @@ def test_the_command_of_a_gate_asks_for_a_gate() -> None:
     names = factories.NAMES[:2]
     facts: dict[str, Any] = {"gate": plan.as_json(), "template": "gate", "binary_log": "on"}
     study = factories.make_study(name="every night", names=names, blocks=1, **facts)
-    options = asked(study)
-    candidate = study.candidates.select_related("config").get(is_baseline=False)
-    assert options["name"] == "every night"
-    assert candidate.config.hash.startswith(options["config"])
-    assert options["baseline"] == "default"
-    assert str(options["server"]) == str(options["baseline_server"]) == study.server.path
-    assert options["limit"] == list(plan.limits)
-    assert (options["confidence"], options["pairs"]) == (90.0, 12)
-    assert options["binlog"] == "on"
-
-
-def test_the_command_emulates_what_was_emulated() -> None:
-    native = factories.make_device()
-    emulated = factories.emulated_device(data_dir=native.data_dir)
-    study = factories.make_study(device=native, others=[emulated], blocks=1)
-    options = asked(study)
-    assert len(options["device"]) == 1
-    assert options["emulate"] == ["native", "hdd"]
+    stored = GateRequest.model_validate(study.request)
+    device = DeviceRequest(path=Path(study.devices.get().data_dir))
+    assert asked(study) == stored.model_copy(update={"device": device})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,14 @@ from advisor.management.commands import advise
 from benchmarks.tests.made_up_host import add_directories, change_host
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
-from tuning.errors import TuningError
+from tuning.errors import BadRequest, TuningError
 from tuning.models import Study
+from tuning.requests.configs import ConfigText
+from tuning.requests.search import SearchRequest
+from tuning.requests.study import StudyRequest
 from tuning.results.apart import BOUNDED, PINNED
 from tuning.results.study_result import StudyResult
 from tuning.search_space.space_request import BadSpace
-from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
 from tuning.strategy.compose import strategy_for
 from tuning.strategy.search.search import Search
@@ -29,8 +30,6 @@ from tuning.strategy.search.space import Space
 from tuning.studies import arrangement, searching
 from tuning.studies.continuation import strategy_of
 from tuning.studies.lifecycle import create_study
-from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
-from tuning.studies.search_texts import read_bounds, read_keep, read_knobs, read_pinned
 from tuning.studies.searching import SearchHere, search_here
 from tuning.tests.fakes import MINE
 
@@ -59,7 +58,8 @@ def test_a_search_is_stored_with_its_space_and_found_again() -> None:
         knobs=(POOL, CAPACITY),
         pinned={METHOD: "O_DIRECT"},
         bounds={CAPACITY: ("200", "4000")},
-        aim=Aim(Metric.P95, {Metric.TPMP: 5000.0}),
+        objective="p95",
+        keep={"tpmP": 5000.0},
     )
     request = StudyRequest(template="search", search=wanted, configs=[MINE], seed=7)
     study = Study.objects.get(pk=create_study(request).pk)
@@ -127,7 +127,7 @@ def test_the_space_knows_what_the_data_leaves_on_the_device(
         ({"confirms": False}, "confirms"),
         ({"keeps_duplicates": True}, "keeps_duplicates"),
         ({"budget_minutes": 5}, "budget_minutes"),
-        ({"configs": [("search-1", MINE[1])]}, "configs"),
+        ({"configs": [ConfigText.of("search-1", MINE.data)]}, "configs"),
         ({"search": search(knobs=("no_such_knob",))}, "search.knobs"),
         ({"search": search(pinned={"no_such_knob": "1"})}, "search.pinned.no_such_knob"),
         (
@@ -171,7 +171,7 @@ def test_a_template_that_loses_more_than_was_allowed_begins_no_search() -> None:
             create(request)
         assert refused.value.field == "template"
     assert not Study.objects.exists()
-    allowed = create_study(replace(request, durability=Durability.D2))
+    allowed = create_study(request.model_copy(update={"durability": Durability.D2}))
     assert (allowed.durability, allowed.races) == ("D2", True)
 
 
@@ -179,78 +179,20 @@ def test_a_template_that_loses_more_than_was_allowed_begins_no_search() -> None:
 @pytest.mark.parametrize(
     ("aim", "field"),
     [
-        (Aim(Metric.SERVER_PATH_LENGTH), "search.objective"),
-        (Aim(keep={Metric.SERVER_PATH_LENGTH: 3e6}), "search.keep"),
+        ({"objective": "path-length"}, "search.objective"),
+        ({"keep": {"path-length": 3.0}}, "search.keep"),
     ],
 )
 def test_path_lengths_are_refused_where_they_cannot_be_measured(
-    aim: Aim, field: str, monkeypatch: pytest.MonkeyPatch
+    aim: dict[str, Any], field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    request = StudyRequest(template="search", search=search(aim=aim))
+    request = StudyRequest(template="search", search=search(**aim))
     assert search_here(request).space.names
     change_host(cpu_hz=None)
     for create in (create_study, search_here):
         with pytest.raises(BadRequest, match="does not report its CPU frequency") as refused:
             create(request)
         assert refused.value.field == field
-
-
-@pytest.mark.parametrize(
-    ("read", "texts", "field"),
-    [
-        (read_pinned, ["a"], "search.pinned"),
-        (read_pinned, ["a=1", "A=2"], "search.pinned"),
-        (read_bounds, ["a=1"], "search.bounds"),
-        (read_bounds, ["a=1..2", "a=1..3"], "search.bounds"),
-        (read_keep, ["p95=5"], "search.keep"),
-        (read_keep, ["p95>=5"], "search.keep"),
-        (read_keep, ["tpmP<=5"], "search.keep"),
-        (read_keep, ["p95<=5", "p95<=6"], "search.keep"),
-        (read_keep, ["p95<=0"], "search.keep"),
-        (read_keep, ["p95<=1e13"], "search.keep"),
-        (read_keep, ["p95<=1e"], "search.keep"),
-        (read_keep, ["latency<=5"], "search.keep"),
-    ],
-)
-def test_a_text_that_says_nothing_is_refused(read: Any, texts: list[str], field: str) -> None:
-    with pytest.raises(BadRequest) as refused:
-        read(texts)
-    assert refused.value.field == field
-
-
-def test_a_limit_that_is_too_high_is_not_said_to_be_too_low() -> None:
-    with pytest.raises(BadRequest, match="below 1e"):
-        read_keep(["p95<=1e13"])
-
-
-def test_texts_become_values() -> None:
-    assert read_knobs(" 12 ") == 12
-    assert read_knobs(f"{'':12}12") == 12
-    assert read_knobs("a, B-c,a") == ("a", "b_c")
-    assert read_knobs("-3") == -3  # refused as a number, not as a knob
-    assert read_knobs("") is None
-    assert read_pinned(["innodb-flush-method = O_DIRECT"]) == {METHOD: "O_DIRECT"}
-    assert read_bounds([f"{POOL}=1G .. 4G"]) == {POOL: ("1G", "4G")}
-    keep = {Metric.P95: 50.0, Metric.SERVER_PATH_LENGTH: 2.5e6}
-    assert read_keep(["p95 <= 50", "path-length<=2.5"]) == (keep, None)
-    assert read_keep(["recovery<=60"]) == ({}, 60.0)
-
-
-@pytest.mark.parametrize(
-    ("texts", "why"),
-    [
-        (["recovery>=60"], "written with <="),
-        (["recovery<=60", "recovery<=50"], "two limits"),
-        (["recovery<=0"], "above zero"),
-        (["recovery<=601"], "waited for 600 s at most"),
-    ],
-)
-def test_limits_of_crash_recovery_that_cannot_be_meant_are_refused(
-    texts: list[str], why: str
-) -> None:
-    with pytest.raises(BadRequest, match=why) as refused:
-        read_keep(texts)
-    assert refused.value.field == "search.keep"
 
 
 def advised(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> StudyRequest:
@@ -282,7 +224,8 @@ def test_advise_asks_for_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
         free=("table_open_cache", "binlog_row_image"),
         pinned={METHOD: "O_DIRECT"},
         bounds={POOL: ("1G", "2G")},
-        aim=Aim(Metric.P95, {Metric.TPMP: 4000.0}),
+        objective="p95",
+        keep={"tpmP": 4000.0},
     )
     other = advised(monkeypatch, "--search", "--template", "whitepaper-configs")
     assert other.template == "whitepaper-configs"
@@ -290,15 +233,16 @@ def test_advise_asks_for_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     assert advised(monkeypatch).search is None
 
 
-def test_options_of_a_search_are_refused_without_one(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize(
+    "option", [["--knobs", "3"], ["--pin", "a=1"], ["--objective", "p95"], ["--no-warm-start"]]
+)
+def test_an_option_of_a_search_asks_for_one(
+    monkeypatch: pytest.MonkeyPatch, option: list[str]
 ) -> None:
-    options = {"--knobs": "3", "--free": "a", "--pin": "a=1", "--objective": "p95"}
-    for option, value in options.items():
-        with pytest.raises(SystemExit) as ended:
-            call_command("advise", option, value)
-        assert ended.value.code == 2
-        assert f"{option} can be used with --search only" in capsys.readouterr().err
+    request = advised(monkeypatch, *option)
+    assert request.template == "search"
+    assert request.search is not None
 
 
 def test_the_database_is_there_before_a_space_is_asked_for(
@@ -374,12 +318,12 @@ def post(client: Client, path: str, body: Mapping[str, object]) -> Any:
 @pytest.mark.usefixtures("host")
 def test_the_api_takes_a_search_and_shows_it(admin_client: Client) -> None:
     wanted = {
-        "names": [POOL, CAPACITY],
+        "knobs": [POOL, CAPACITY],
         "free": ["table_open_cache"],
         "bounds": {CAPACITY: ["200", "4000"]},
         "pinned": {METHOD: "O_DIRECT"},
         "objective": "p95",
-        "keep": {"tpmP": 4000, "path_length": 2.5},
+        "keep": {"tpmP": 4000, "path-length": 2.5},
     }
     space = post(admin_client, "search-space/", {"template": "search", "search": wanted})
     assert space.status_code == 200, space.content
@@ -407,9 +351,8 @@ def test_the_api_takes_a_search_and_shows_it(admin_client: Client) -> None:
         ({"bounds": {CAPACITY: ["200"]}}, ["bounds", CAPACITY]),
         ({"bounds": {CAPACITY: ["200", "300", "400"]}}, ["bounds", CAPACITY]),
         ({"keep": {"p95": 0}}, ["keep"]),
-        ({"names": ["nothing"]}, ["knobs"]),
+        ({"knobs": ["nothing"]}, ["knobs"]),
         ({"free": ["nothing"]}, ["free"]),
-        ({"knobs": 3, "names": [POOL]}, ["names"]),
     ):
         answer = post(admin_client, "studies/", {"template": "search", "search": bad})
         assert answer.status_code == 400

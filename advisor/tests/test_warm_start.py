@@ -15,7 +15,6 @@ from advisor.management import looking
 from advisor.tests.search_study import queued_slot
 from advisor.tests.test_search_asked import CAPACITY, POOL, advised, host, post, search
 from advisor.wording.searches import warm_start_text
-from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.models import (
     Config,
     CrashTest,
@@ -29,10 +28,11 @@ from benchmarks.models import (
 from benchmarks.storage.kinds import DeviceKind
 from tuning.configs.knobs import config_hash
 from tuning.models import Candidate, CrashSlot, SlotPurpose, Study, StudyState
+from tuning.requests.device import DeviceRequest
+from tuning.requests.search import SearchRequest
+from tuning.requests.study import StudyRequest
 from tuning.results.knob_importance import knob_importance
 from tuning.results.study_result import StudyResult
-from tuning.statistics.aim import Aim
-from tuning.statistics.data import Metric
 from tuning.strategy.protocol import Proposal
 from tuning.strategy.search.search import Search
 from tuning.studies.continuation import strategy_of
@@ -44,7 +44,6 @@ from tuning.studies.earlier_studies import (
 )
 from tuning.studies.forecast import places
 from tuning.studies.lifecycle import create_study
-from tuning.studies.request import SearchRequest, StudyRequest
 from tuning.studies.searching import plan_of, search_here
 from tuning.studies.strategy_history import history_of
 
@@ -145,7 +144,7 @@ def test_limits_that_the_baseline_missed_before_are_said_before_the_start(
 ) -> None:
     """Its response time was 50 ms there."""
     before = earlier()
-    wanted = search(knobs=(POOL, CAPACITY), aim=Aim(keep={Metric.P95: 40.0, Metric.TPMP: 100.0}))
+    wanted = search(knobs=(POOL, CAPACITY), keep={"p95": 40.0, "tpmP": 100.0})
     missed = MissedBefore(before.pk, ("p95 <= 40 ms: 50 ms in 3 runs",))
     study = begun(wanted)
     assert study.search is not None
@@ -154,7 +153,7 @@ def test_limits_that_the_baseline_missed_before_are_said_before_the_start(
     call_command("advise", "--show-space", "--keep", "p95<=40")
     said = f"In study {before.pk} the baseline itself missed p95 <= 40 ms: 50 ms in 3 runs."
     assert said in " ".join(capsys.readouterr().out.split())
-    easy = search(knobs=(POOL, CAPACITY), aim=Aim(keep={Metric.P95: 60.0}))
+    easy = search(knobs=(POOL, CAPACITY), keep={"p95": 60.0})
     assert search_here(StudyRequest(template="search", search=easy)).missed_before.limits == ()
     shown = {"study": before.pk, "limits": ["p95 <= 40 ms: 50 ms in 3 runs"]}
     for bound, told in ((40, shown), (60, None)):
@@ -167,25 +166,24 @@ def test_limits_that_the_baseline_missed_before_are_said_before_the_start(
 
 
 def test_a_limit_on_recovery_is_among_those_that_were_missed_before() -> None:
-    def missed(aim: Aim) -> MissedBefore:
-        wanted = search(knobs=(POOL, CAPACITY), aim=aim)
+    def missed(**keep: float) -> MissedBefore:
+        wanted = search(knobs=(POOL, CAPACITY), keep=keep)
         return search_here(StudyRequest(template="search", search=wanted)).missed_before
 
     late, slow = "recovery <= 60 s: 75.0 s", "p95 <= 40 ms: 50 ms in 3 runs"
     before = earlier()
-    assert missed(Aim(max_recovery_s=60.0)) == MissedBefore()
+    assert missed(recovery=60.0) == MissedBefore()
     killed(before, 41.0, 75.0, 52.0)
-    assert missed(Aim(max_recovery_s=60.0)) == MissedBefore(before.pk, (late,))
-    assert missed(Aim(max_recovery_s=75.0)).limits == ()
-    both = Aim(keep={Metric.P95: 40.0}, max_recovery_s=60.0)
-    assert missed(both) == MissedBefore(before.pk, (slow, late))
-    assert missed(Aim(keep={Metric.P95: 40.0})) == MissedBefore(before.pk, (slow,))
+    assert missed(recovery=60.0) == MissedBefore(before.pk, (late,))
+    assert missed(recovery=75.0).limits == ()
+    assert missed(p95=40.0, recovery=60.0) == MissedBefore(before.pk, (slow, late))
+    assert missed(p95=40.0) == MissedBefore(before.pk, (slow,))
 
 
 def test_runs_with_other_cpus_say_nothing_of_limits() -> None:
     earlier()
     Run.objects.update(fingerprint={"logical_cpus": "64"})
-    wanted = search(knobs=(POOL, CAPACITY), aim=Aim(keep={Metric.P95: 40.0}))
+    wanted = search(knobs=(POOL, CAPACITY), keep={"p95": 40.0})
     here = search_here(StudyRequest(template="search", search=wanted))
     assert here.missed_before == MissedBefore()
 
@@ -318,8 +316,7 @@ def test_emulated_devices_count_with_the_same_limits_and_nearly_the_same_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def on(megabytes: int, emulate: str = "hdd") -> dict[str, Any]:
-        limit = megabytes * 1_000_000
-        return {"devices": [DeviceRequest(emulate=emulate, memory_bytes=limit)]}
+        return {"devices": [DeviceRequest(emulate=emulate, memory_mb=megabytes)]}
 
     before = earlier(**on(1000))
     device = before.devices.get()
@@ -392,12 +389,6 @@ def test_a_cold_start_and_old_rows_begin_with_nothing(monkeypatch: pytest.Monkey
     assert request.search == SearchRequest(warm_start=False)
 
 
-def test_it_is_refused_without_a_search(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        call_command("advise", "--no-warm-start")
-    assert "--no-warm-start can be used with --search only" in capsys.readouterr().err
-
-
 @pytest.mark.long
 def test_pages_terminal_and_api_say_what_a_search_begins_with(
     admin_client: Client,
@@ -420,7 +411,7 @@ def test_pages_terminal_and_api_say_what_a_search_begins_with(
     assert said not in admin_client.post("/studies/new/", asked).content.decode()
     fresh = admin_client.get("/studies/new/").content.decode()
     assert 'name="search_warm_start"' in fresh
-    wanted = {"names": [POOL, CAPACITY]}
+    wanted = {"knobs": [POOL, CAPACITY]}
     body = {"template": "search", "search": wanted}
     shown = {"studies": [before.pk], "configs": 3, "runs": 3}
     assert post(admin_client, "search-space/", body).json()["warm_start"] == shown

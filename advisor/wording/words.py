@@ -9,9 +9,9 @@ from tuning.catalogue.target import ServerTraits
 from tuning.comparison.device_comparison import device_names
 from tuning.configs.translation.origin import RELEASES
 from tuning.models import DurabilityClass, Recommendation
+from tuning.requests.configs import OLDER
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.verdict import VerdictKind
-from tuning.studies.request import OLDER
 
 # What a class may cost, in a DBA's terms.
 MAY_COST = {
@@ -47,7 +47,6 @@ CONFIRMED = {
     ConfirmationState.WITHDRAWN: "another config's lead was not confirmed",
     ConfirmationState.UNFINISHED: "another config's lead could not be confirmed",
 }
-KIND_OF_EMULATED = "An emulated device has the kind that it emulates: leave this empty."
 _LEADS = (VerdictKind.WINNER, VerdictKind.TIE)
 
 

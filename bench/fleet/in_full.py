@@ -114,7 +114,7 @@ def ask_for_study(
 ) -> None:
     """Fill in the form of a small study, one on each of several hosts, and start it."""
     chosen = {"template": "compare", "server": str(server.path), "driver": "sysbench"}
-    several = {"host": hosts, "load_host": load_hosts}
+    several = {"host": hosts, "load_hosts": load_hosts}
     address = f"http://{place.centre.address}:{WEB_PORT}/studies/new/"
     page.goto(f"{address}?{urlencode(chosen | several, doseq=True)}")
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")

@@ -17,6 +17,13 @@ from benchmarks.errors import EmulationUnavailable
 
 _FILE = Path(__file__).parent / "profiles.yaml"
 Text = Annotated[str, Field(min_length=1)]
+#: The profile that holds nothing back: the device as it is, perhaps with less memory.
+NATIVE = "native"
+
+
+def throttles(emulate: str | None) -> bool:
+    """Whether a request's `emulate` makes a slower device of it, of a kind of its own."""
+    return emulate not in (None, "", NATIVE)
 
 
 @dataclasses.dataclass(frozen=True)

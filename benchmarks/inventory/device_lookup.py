@@ -12,25 +12,17 @@ from pydantic import ValidationError
 
 from benchmarks.datafiles import faults
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.emulation.shipped import RealFigures, shipped_profiles
+from benchmarks.emulation.shipped import NATIVE, RealFigures, shipped_profiles
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable, about
 from benchmarks.inventory.host import FoundDirectory, HostInventory
 from benchmarks.models import Device, Host, JobState, Probe
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 
-#: The profile that holds nothing back: the device as it is, perhaps with less memory.
-NATIVE = "native"
-
-
-def throttles(emulate: str | None) -> bool:
-    """Whether a request's `emulate` makes a slower device of it, of a kind of its own."""
-    return emulate not in (None, "", NATIVE)
-
 
 @dataclass(frozen=True)
-class DeviceRequest:
-    """A device as a user names it.
+class DeviceSpec:
+    """A device to be looked up on its host.
 
     path: a directory on it, None for the host's usual one. log_dir: one for the redo logs on
     another device. emulate: a shipped profile's name; "" and "native" for the device as it is.
@@ -67,7 +59,7 @@ class FoundDevice:
 
 
 def find_device(
-    request: DeviceRequest, inventory: HostInventory, *, memory_bytes: int | None = None
+    request: DeviceSpec, inventory: HostInventory, *, memory_bytes: int | None = None
 ) -> FoundDevice:
     """The device on that host, as the host found it; its usual one where no path is named.
 
@@ -146,7 +138,7 @@ def correct_kind(device: Device, kind: DeviceKind | None) -> None:
 
 
 def _profile(
-    request: DeviceRequest,
+    request: DeviceSpec,
     data: DeviceIdentity,
     inventory: HostInventory,
     otherwise: int | None,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django.db.models import QuerySet
 
 from benchmarks.errors import DeviceUnusable, NotAServer, about
-from benchmarks.inventory.device_lookup import DeviceRequest, find_device
+from benchmarks.inventory.device_lookup import DeviceSpec, find_device
 from benchmarks.inventory.here import DEVICE, SERVER, inspect_here
 from benchmarks.inventory.host import FoundDirectory, Refused
 from benchmarks.inventory.inspection import absolute, inspect_directory
@@ -69,7 +69,7 @@ def _look_at_server(row: Inspection) -> dict[str, Any]:
 def _look_at_device(row: Inspection) -> dict[str, Any]:
     data = _directory(row, "path", row.path) if row.path else None
     log = _directory(row, "log_dir", row.log_dir) if row.log_dir else None
-    request = DeviceRequest(
+    request = DeviceSpec(
         path=data.path if data else None,
         log_dir=log.path if log else None,
         emulate=row.emulate,

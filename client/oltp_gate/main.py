@@ -85,7 +85,7 @@ def _body(asked: argparse.Namespace) -> dict[str, Any]:
     if asked.device:
         body["device"] = {"path": asked.device}
     if asked.load_host:
-        body["load_host"] = asked.load_host
+        body["load_hosts"] = asked.load_host
     for name in (
         "budget_minutes",
         "durability",

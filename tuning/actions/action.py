@@ -10,7 +10,7 @@ from django.db.models import Model, QuerySet
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from benchmarks.errors import ExpectedError
-from tuning.studies.request import BadRequest
+from tuning.errors import BadRequest
 
 
 class Fields(BaseModel):

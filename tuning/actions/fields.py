@@ -9,8 +9,7 @@ from pydantic import Field
 from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
 from benchmarks.storage.kinds import DeviceKind, kind_words
 from tuning.actions.action import Fields
-from tuning.studies.pause_columns import MAX_PAUSE_REASON
-from tuning.studies.request import MAX_SIZES
+from tuning.requests.study import MAX_BLOCKS, MAX_PAUSE_REASON
 
 
 class ReasonFields(Fields):
@@ -21,7 +20,7 @@ class ReasonFields(Fields):
 
 class BlocksFields(Fields):
     blocks: int = Field(
-        ge=1, le=MAX_SIZES["blocks"], title="Blocks", description="how many more to measure"
+        ge=1, le=MAX_BLOCKS, title="Blocks", description="how many more to measure"
     )
 
 

@@ -122,11 +122,11 @@ class TakenApart:
 
 def kept_by(search: Mapping[str, Any]) -> dict[str, str]:
     """The lines that stay in whatever a search recommends, as it is stored, and why."""
-    space, asked = search.get("space", {}), search.get("asked", {})
+    space = search.get("space", {})
     bounded = {
         one["name"]: BOUNDED
         for one in space.get("dimensions", ())
-        if one["name"] in asked.get("bounds", {})
+        if one["name"] in search.get("bounded", ())
         and one["default"] not in one["special"]
         and not one["low"] <= float(one["default"] or "nan") <= one["high"]
     }

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.emulation.shipped import throttles
 from benchmarks.errors import about
-from benchmarks.inventory.device_lookup import DeviceRequest, throttles
+from benchmarks.inventory.device_lookup import DeviceSpec
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.costs import KnobCost, costs_of
@@ -21,11 +22,13 @@ from tuning.configs.gate.check import import_cnf
 from tuning.configs.gate.report import ImportReport
 from tuning.configs.knobs import render_cnf
 from tuning.configs.translation.origin import ANY_VERSION, Origin
+from tuning.errors import BadRequest
 from tuning.export.safety import WARNINGS
+from tuning.requests.configs import origin_of
+from tuning.requests.device import DeviceRequest
 from tuning.studies.host_resources import facts_of_host
 from tuning.studies.hosts import what_host_has
-from tuning.studies.named_devices import usual_memory
-from tuning.studies.request import origin_of
+from tuning.studies.named_devices import device_specs, usual_memory
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,15 @@ def check_text(
     host is to measure a scale model of. Raises BadRequest for a `translate_from` that names no
     server, NoServerFound, NotListed or NotAServer, and like `what_host_has`.
     """
-    origin = origin_of(translate_from)
+    try:
+        origin = origin_of(translate_from)
+    except ValueError as error:
+        raise BadRequest(f"translate_from is {error}", field="translate_from") from None
     if target is None:
-        inventory = what_host_has(host, devices)
+        named = device_specs(devices) or [DeviceSpec()]
+        inventory = what_host_has(host, named)
         with about("server"):
             target = ServerTraits.of(inventory.server(server))
-        named = devices or [DeviceRequest()]
         paths = {one.path for one in named}
         limits = [_memory_limit(one, warehouses, target) for one in named]
         least = min((limit for limit in limits if limit is not None), default=None)
@@ -102,9 +108,7 @@ def check_text(
     return CheckedText(report, target, cnf, translatable)
 
 
-def _memory_limit(
-    device: DeviceRequest, warehouses: int | None, target: ServerTraits
-) -> int | None:
+def _memory_limit(device: DeviceSpec, warehouses: int | None, target: ServerTraits) -> int | None:
     if device.memory_bytes is None and throttles(device.emulate) and warehouses is not None:
         return usual_memory(warehouses, target.flavour)
     return device.memory_bytes

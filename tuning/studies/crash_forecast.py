@@ -9,8 +9,8 @@ from statistics import fmean, median
 from benchmarks.measurement.crash_test import KILLS
 from benchmarks.models import ACTIVE_JOB_STATES, JobState, Workload
 from tuning.models import Study
+from tuning.requests.sizes import Sizes
 from tuning.statistics.aim import Aim
-from tuning.studies.request import Sizes
 
 #: Seconds of load before each kill: at least the first, at most the second.
 MIN_LOAD_S, MAX_LOAD_S = 30, 300

@@ -6,12 +6,13 @@ from django.conf import settings
 
 from benchmarks.jobs.cancelling import cancel_waiting
 from benchmarks.models import CrashTest, JobState
+from tuning.errors import BadRequest
 from tuning.models import Candidate, CrashSlot, Study
+from tuning.requests.study import StudyRequest
 from tuning.results.boards import Board
 from tuning.results.recommendation import advised_on
 from tuning.results.study_result import StudyResult
 from tuning.studies.crash_forecast import has_crash_tests, load_seconds
-from tuning.studies.request import BadRequest, StudyRequest
 from tuning.studies.revision import bump
 
 

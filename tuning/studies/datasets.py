@@ -16,8 +16,8 @@ from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.claimant import measuring_alone
 from benchmarks.models import Host
 from benchmarks.storage.layout import DeviceLayout
+from tuning.errors import BadRequest
 from tuning.models import ACTIVE_STUDY_STATES, Study
-from tuning.studies.request import BadRequest
 
 # One whose server is gone stays this long: a server that is being replaced may come back.
 _GONE_FOR = timedelta(days=1)

@@ -25,6 +25,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
 from tuning.models import SlotPurpose, Study, StudyState
+from tuning.requests.sizes import Sizes
 from tuning.results.crash_recovery import not_recovered
 from tuning.results.evidence import traits_of
 from tuning.statistics.aim import Aim, missed_texts
@@ -34,7 +35,6 @@ from tuning.strategy.racing import FAULTS
 from tuning.strategy.search.earlier import lies_in
 from tuning.strategy.search.plan import EarlierConfig, log_value
 from tuning.strategy.search.space import Space
-from tuning.studies.request import Sizes
 
 # The newest studies, and configs of them: a model of more would make a proposal slow.
 MAX_STUDIES = 10

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.models import BinaryLog
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
@@ -16,8 +15,8 @@ from tuning.configs.gate.check import check_knobs
 from tuning.configs.notes import Action, Note
 from tuning.configs.values import fixed_default
 from tuning.errors import InvalidConfig, Problem
+from tuning.requests.gate import GateRequest, GateSide
 from tuning.studies.arrangement import Arrangement
-from tuning.studies.gate_request import GateRequest, GateSide
 from tuning.studies.named_configs import NamedConfig, named_config
 
 #: Of servers that are to write alike binary logs, where their defaults differ and no config says
@@ -46,7 +45,7 @@ def both_sides(
     candidate = _planned(second, "candidate", theirs, request.durability, also_changed)
     if candidate.name == baseline.name:
         candidate = replace(candidate, name=f"{candidate.name[:48]}-candidate")
-    if request.binary_log is BinaryLog.ON:
+    if request.binary_log == "on":
         baseline, candidate = _logs_alike(baseline, ours), _logs_alike(candidate, theirs)
     return replace(baseline, is_baseline=True), candidate
 
@@ -95,9 +94,8 @@ def _logs_alike(planned: PlannedCandidate, side: Arrangement) -> PlannedCandidat
 
 
 def _named(side: GateSide, label: str, host: str, device: Path | None) -> NamedConfig:
-    if side.file is not None:
-        name, data = side.file
-        return NamedConfig(name, data)
+    if side.config is not None:
+        return NamedConfig(side.config.name, side.config.data)
     return named_config(side.stored, host, device, about=f"{label}.stored")
 
 

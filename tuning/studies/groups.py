@@ -12,33 +12,30 @@ from typing import Any
 
 from django.db import transaction
 
-from benchmarks.errors import BenchmarkError, about
-from benchmarks.inventory.device_lookup import DeviceRequest
+from benchmarks.errors import ExpectedError, about
 from benchmarks.inventory.host import AUTO, HostInventory, common_drivers
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
 from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.target import ServerTraits
-from tuning.errors import InvalidConfig, TuningError
+from tuning.errors import BadRequest, InvalidConfig, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyGroup
+from tuning.requests.study import GroupRequest, StudyRequest
 from tuning.studies.lifecycle import cancel_study, plan_study
+from tuning.studies.named_devices import device_specs
 from tuning.studies.outlook import Outlook, outlook
 from tuning.studies.pausing import pause_study, resume_study
-from tuning.studies.request import BadRequest, StudyRequest
 from tuning.studies.scheduler import advance_host
 from tuning.study_templates.loader import load_template
 
-MAX_HOSTS = 20
-
 
 def create_group(
-    request: StudyRequest,
-    hosts: Sequence[str],
+    request: GroupRequest,
     user: Any = None,
     *,
     also: Callable[[StudyGroup], None] = lambda _: None,
 ) -> StudyGroup:
-    """A study on each of these hosts, with the same server version, driver and data, or none.
+    """A study on each of the hosts, with the same server version, driver and data, or none.
 
     Of the request's devices a host gets those that belong to it or to no host; without any its
     usual one. Without `server` it is the first version that all of them have. Connections that a
@@ -46,7 +43,7 @@ def create_group(
     them. `also` and errors as for `create_study`.
     """
     stores = []
-    parts = _parts(request, hosts)
+    parts = _parts(request)
     for part in parts:
         with _said_of(part):
             stores.append(plan_study(part.request, user))
@@ -61,10 +58,10 @@ def create_group(
     return group
 
 
-def group_outlook(request: StudyRequest, hosts: Sequence[str]) -> list[Outlook]:
+def group_outlook(request: GroupRequest) -> list[Outlook]:
     """What the study of each host would take; errors as for `create_group`."""
     found = []
-    for part in _parts(request, hosts):
+    for part in _parts(request):
         with _said_of(part):
             found.append(outlook(part.request))
     return found
@@ -79,8 +76,9 @@ class _Part:
     places: list[int]
 
 
-def _parts(request: StudyRequest, hosts: Sequence[str]) -> list[_Part]:
-    rows = _hosts(hosts)
+def _parts(request: GroupRequest) -> list[_Part]:
+    rows = _hosts(request.hosts)
+    owners = _owners(request)
     inventories = [inventory_of(row) for row in rows]
     servers = _servers(inventories, request.server)
     # A load host's driver is its own.
@@ -91,16 +89,15 @@ def _parts(request: StudyRequest, hosts: Sequence[str]) -> list[_Part]:
         connections = list(template.connections_on(min(one.logical_cpus for one in inventories)))
     parts = []
     for row, server in zip(rows, servers, strict=True):
-        devices = _devices_of(request.devices, row.name, hosts)
-        asked = replace(
-            request,
-            host=row.name,
+        places = [place for place, owner in enumerate(owners) if owner in ("", row.name)]
+        study_request = request.on(
+            row.name,
             server=server.path,
             driver=driver,
             connections=connections,
-            devices=list(devices.values()),
+            devices=[request.devices[place] for place in places],
         )
-        parts.append(_Part(row, asked, list(devices)))
+        parts.append(_Part(row, study_request, places))
     return parts
 
 
@@ -114,13 +111,11 @@ def _said_of(part: _Part) -> Iterator[None]:
         raise InvalidConfig(
             replace(one, reason=f"on host {part.host}: {one.reason}") for one in error.problems
         ) from error
-    except (TuningError, BenchmarkError) as error:
+    except ExpectedError as error:
         raise _on_host(part.host, error, part.places) from error
 
 
 def _hosts(names: Sequence[str]) -> list[Host]:
-    if not 2 <= len(names) <= MAX_HOSTS or len(set(names)) < len(names):
-        raise BadRequest(f"name 2 to {MAX_HOSTS} different hosts", field="hosts")
     there = {row.name: row for row in Host.objects.filter(name__in=names)}
     for name in names:
         if name not in there:
@@ -170,22 +165,19 @@ def _driver(inventories: Sequence[HostInventory], named: str) -> str:
     return common[0][0].name
 
 
-def _devices_of(
-    devices: Sequence[DeviceRequest], name: str, hosts: Sequence[str]
-) -> dict[int, DeviceRequest]:
-    """Those of that host by their place in the request."""
-    for index, one in enumerate(devices):
-        if one.host and one.host not in hosts:
+def _owners(request: GroupRequest) -> list[str]:
+    """The host of each requested device; "" for a device that every host has."""
+    owners = [spec.host for spec in device_specs(request.devices)]
+    for index, owner in enumerate(owners):
+        if owner and owner not in request.hosts:
             raise BadRequest(
-                f"the device belongs to host {one.host}, which is not one of the study's",
+                f"the device belongs to host {owner}, which is not one of the study's",
                 field=f"devices[{index}]",
             )
-    return {index: one for index, one in enumerate(devices) if one.host in ("", name)}
+    return owners
 
 
-def _on_host(
-    host: Host, error: TuningError | BenchmarkError, indexes: Sequence[int]
-) -> TuningError:
+def _on_host(host: Host, error: ExpectedError, indexes: Sequence[int]) -> TuningError:
     """The refusal with the host's name, about the field of the whole request."""
 
     def whole(found: re.Match[str]) -> str:

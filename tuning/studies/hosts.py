@@ -8,15 +8,14 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from benchmarks.errors import NotInspected
-from benchmarks.inventory.device_lookup import DeviceRequest
+from benchmarks.inventory.device_lookup import DeviceSpec
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
-from tuning.errors import TuningError
-from tuning.studies.request import BadRequest
+from tuning.errors import BadRequest, TuningError
 
 
-def host_for(named: str = "", devices: Iterable[DeviceRequest] = ()) -> Host:
+def host_for(named: str = "", devices: Iterable[DeviceSpec] = ()) -> Host:
     """The host of that name; without one that of the registered devices, else the only host.
 
     Retired ones count when they are named. Where there are several, the machine that this runs on
@@ -52,7 +51,7 @@ def hosts_named(names: Iterable[str]) -> QuerySet[Host]:
     return Host.objects.filter(name__in=[name for name in names if "\0" not in name])
 
 
-def what_host_has(named: str = "", devices: Iterable[DeviceRequest] = ()) -> HostInventory:
+def what_host_has(named: str = "", devices: Iterable[DeviceSpec] = ()) -> HostInventory:
     """The inventory of that host. Raises like `host_for`, and NotInspected."""
     return inventory_of(host_for(named, devices))
 

@@ -13,35 +13,29 @@ from django.db.models.functions import Now
 
 from benchmarks.counted import counted
 from benchmarks.inventory.device_lookup import FoundDevice, device_row, shares_disk
-from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs import heartbeat
 from benchmarks.jobs.cancelling import cancel_jobs
-from benchmarks.models import CrashTest, Run
+from benchmarks.models import CrashTest, Device, Run
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate, plan_candidates
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.redo import too_large_redo
-from tuning.errors import InvalidConfig, Problem, TuningError
+from tuning.errors import BadRequest, InvalidConfig, Problem, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, EventKind, SlotPurpose, Study, StudyState
 from tuning.proposals.plan import plan_proposals
+from tuning.requests.device import DeviceRequest
+from tuning.requests.search import SearchRequest
+from tuning.requests.sizes import Sizes
+from tuning.requests.study import MAX_BLOCKS, StudyRequest
 from tuning.strategy.budget import plan
 from tuning.studies.absence import close_what_was_cancelled
-from tuning.studies.arrangement import arrange
+from tuning.studies.arrangement import Arrangement, arrange
 from tuning.studies.crash_tests import with_crash_tests
 from tuning.studies.events import note_action, note_request
 from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S, Forecast
-from tuning.studies.host_checks import check_not_retired, hold_in_use
-from tuning.studies.hosts import host_for
+from tuning.studies.host_checks import hold_in_use
 from tuning.studies.modelling import file_fit, fitted
 from tuning.studies.named_devices import check_none_retired
-from tuning.studies.request import (
-    MAX_SIZES,
-    BadRequest,
-    Sizes,
-    StudyRequest,
-    origin_of,
-    sizes_of,
-)
 from tuning.studies.revision import bump
 from tuning.studies.rows import (
     candidate_row,
@@ -53,7 +47,7 @@ from tuning.studies.scheduler import advance_host
 from tuning.studies.search_beginning import held_to
 from tuning.studies.searching import plan_search
 from tuning.studies.template_time import template_minutes
-from tuning.study_templates.loader import StudyTemplate, load_template
+from tuning.study_templates.loader import StudyTemplate
 
 
 def create_study(
@@ -85,32 +79,28 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
     Planning a search takes seconds, in which other writers of the database must not have to wait.
     Raises like `create_study`.
     """
-    template = load_template(request.template)
-    host = host_for(request.host, request.devices)
-    check_not_retired(host)
-    inventory = inventory_of(host)
-    sizes = sizes_of(request, template, inventory.logical_cpus)
-    arranged = arrange(request, template, host, inventory, sizes)
-    devices, model, here = arranged.devices, arranged.model, arranged.situation
+    arranged = arrange(request)
+    template, host, inventory = arranged.template, arranged.host, arranged.inventory
+    sizes, devices, model = arranged.sizes, arranged.devices, arranged.model
+    here = arranged.situation
     _check_log_device(template, devices)
-    origin = origin_of(request.translate_from)
     target = here.target
     found = plan_candidates(
         template,
-        request.configs,
+        [(one.name, one.data) for one in request.configs],
         target,
         resources=here.resources,
         durability=request.durability,
         host=here.host,
-        translate_from=origin,
+        translate_from=request.origin,
         proposals=plan_proposals(template.proposals, arranged.measured_before),
         fit=file_fit(model, here),
     )
     planned = [fitted(one, model, here) for one in found]
     measured = [plan for plan in planned if not plan.left_out]
-    search = plan_search(request, template, arranged, measured)
+    search = plan_search(request, arranged, measured)
     if search is not None:
-        planned = [held_to(search.asked, one, search.space, here) for one in planned]
+        planned = [held_to(search.request, one, search.space, here) for one in planned]
         measured = [plan for plan in planned if not plan.left_out]
     design = design_of(request, template, searches=search is not None)
     if search is None:
@@ -143,7 +133,10 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
             crash_tests=with_crash_tests(request, searches=search is not None),
             created_by=user,
         )
-        study.devices.add(*(device_row(host, device) for device in devices))
+        rows = [device_row(host, device) for device in devices]
+        study.devices.add(*rows)
+        study.request = _completed(request, arranged, rows, study).as_json()
+        study.save(update_fields=["request"])
         workloads = [
             workload_row(arranged.driver.name, sizes, connections, arranged.load_hosts)
             for connections in sizes.connections
@@ -157,6 +150,35 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
     return store
 
 
+def _completed(
+    request: StudyRequest, arranged: Arrangement, devices: Sequence[Device], study: Study
+) -> StudyRequest:
+    """The request that asks for the same study, whatever template and host say by then."""
+    sizes, searches = arranged.sizes, study.search is not None
+    return request.model_copy(
+        update={
+            "host": arranged.host.name,
+            "devices": [DeviceRequest(id=device.pk) for device in devices],
+            "server": arranged.binary.path,
+            "driver": arranged.driver.name,
+            "load_hosts": tuple(host.name for host in arranged.load_hosts),
+            "warehouses": sizes.warehouses,
+            "connections": list(sizes.connections),
+            "warmup_s": sizes.warmup_s,
+            "measure_s": sizes.measure_s,
+            "blocks": None if searches else sizes.blocks,
+            "budget_minutes": study.budget_minutes,
+            "durability": arranged.situation.durability,
+            "races": study.races,
+            "confirms": study.confirms,
+            "takes_apart": study.takes_apart,
+            "keeps_duplicates": study.keeps_duplicates,
+            "recovery": study.crash_tests,
+            "search": request.search or (SearchRequest() if searches else None),
+        }
+    )
+
+
 def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
     """Measure more blocks of a finished study and conclude it again.
 
@@ -165,8 +187,8 @@ def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
     Raises BadRequest for a number out of range, TuningError: is_a_gate, not_finished,
     nothing_left, device_retired.
     """
-    if not 1 <= blocks <= MAX_SIZES["blocks"]:
-        raise BadRequest(f"blocks must be between 1 and {MAX_SIZES['blocks']}", field="blocks")
+    if not 1 <= blocks <= MAX_BLOCKS:
+        raise BadRequest(f"blocks must be between 1 and {MAX_BLOCKS}", field="blocks")
     check_can_extend(study)
     with transaction.atomic():
         again = Study.objects.filter(pk=study.pk, state=StudyState.FINISHED).update(

@@ -12,10 +12,10 @@ from benchmarks.inventory.host import AUTO, FoundDriver, HostInventory, common_d
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.presence import serving_hosts
 from benchmarks.models import Host, Workload
+from tuning.errors import BadRequest
 from tuning.models import Study
-from tuning.studies.request import MAX_LOAD_HOSTS, BadRequest
 
-_FIELD = "load_host"
+_FIELD = "load_hosts"
 
 
 def has_load_host_away() -> Exists:
@@ -34,8 +34,6 @@ def load_hosts_for(
     """
     if not names:
         return []
-    if len(names) > MAX_LOAD_HOSTS:
-        raise BadRequest(f"a study can have at most {MAX_LOAD_HOSTS} load hosts", field=_FIELD)
     there = {host.name: host for host in Host.objects.filter(name__in=names, retired_at=None)}
     for name in names:
         if names.count(name) > 1:

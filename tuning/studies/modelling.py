@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from benchmarks.inventory.device_lookup import DeviceRequest, throttles
+from benchmarks.emulation.shipped import throttles
+from benchmarks.inventory.device_lookup import DeviceSpec
 from benchmarks.inventory.host import HostInventory
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.loader import load_catalogue
@@ -15,19 +16,25 @@ from tuning.configs.effective.variables import CHUNK, DIRECT_METHODS, FLUSH_METH
 from tuning.configs.notes import Action, Note
 from tuning.configs.situation import Situation
 from tuning.configs.values import BadValue, normalise
+from tuning.errors import BadRequest
+from tuning.requests.sizes import Sizes
+from tuning.requests.study import MAX_WAREHOUSES, StudyRequest
 from tuning.scale_model.conversion import in_model, is_scaled
 from tuning.scale_model.model import WAREHOUSE_BYTES, ScaleModel
-from tuning.scale_model.sizes import MAX_BYTES, MB, size_text
+from tuning.scale_model.sizes import MB, size_text
 from tuning.studies.host_resources import real_host_facts
 from tuning.studies.named_devices import own_bytes
-from tuning.studies.request import MAX_SIZES, BadRequest, Sizes, StudyRequest
 
 # Of a connection, beside the buffers that a server has anyway.
 _CONNECTION_BYTES = 1 * MB
 
 
 def model_of(
-    inventory: HostInventory, request: StudyRequest, sizes: Sizes, flavour: Flavour
+    inventory: HostInventory,
+    request: StudyRequest,
+    devices: Sequence[DeviceSpec],
+    sizes: Sizes,
+    flavour: Flavour,
 ) -> ScaleModel | None:
     """The scale model that is asked for, None for a study that is none.
 
@@ -40,10 +47,6 @@ def model_of(
         raise BadRequest("memory is of no use without the size of the data", field="data_size")
     if memory is None:
         raise BadRequest("the size of the data is of no use without the memory", field="memory")
-    for name, size in (("data_size", data_size), ("memory", memory)):
-        if not 1 <= size <= MAX_BYTES:
-            reason = f"must be between 1 and {MAX_BYTES} bytes, not {size}"
-            raise BadRequest(f"{name} {reason}", field=name)
     model = ScaleModel(
         data_bytes=data_size,
         memory_bytes=memory,
@@ -51,7 +54,7 @@ def model_of(
         own_bytes=own_bytes(flavour) + max(sizes.connections) * _CONNECTION_BYTES,
     )
     _check_size(model, inventory.memory_budget_bytes)
-    return _limited_as_possible(model, request.devices, inventory)
+    return _limited_as_possible(model, devices, inventory)
 
 
 def _check_size(model: ScaleModel, memory_bytes: int) -> None:
@@ -63,7 +66,7 @@ def _check_size(model: ScaleModel, memory_bytes: int) -> None:
             field="data_size",
         )
     most, least = model.max_warehouses(memory_bytes), model.min_warehouses
-    allowed = MAX_SIZES["warehouses"]
+    allowed = MAX_WAREHOUSES
     share = f"{size_text(model.memory_bytes)} for {size_text(model.data_bytes)}"
     if least > allowed:
         raise BadRequest(
@@ -97,7 +100,7 @@ def _check_size(model: ScaleModel, memory_bytes: int) -> None:
 
 
 def _limited_as_possible(
-    model: ScaleModel, devices: Sequence[DeviceRequest], inventory: HostInventory
+    model: ScaleModel, devices: Sequence[DeviceSpec], inventory: HostInventory
 ) -> ScaleModel:
     """Without control groups only the buffer pool is scaled; emulated devices need them anyway."""
     if any(throttles(one.emulate) for one in devices):

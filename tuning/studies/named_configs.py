@@ -9,9 +9,9 @@ from pathlib import Path
 
 from benchmarks.models import Config
 from tuning.catalogue.target import ServerTraits
+from tuning.errors import BadRequest
 from tuning.models import Recommendation
 from tuning.results.evidence import traits_of
-from tuning.studies.request import BadRequest
 
 #: The server's own defaults.
 DEFAULTS = "default"

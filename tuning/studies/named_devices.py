@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from django.db import transaction
 
 from benchmarks.datasets.rules import estimated_bytes
-from benchmarks.emulation.profile import MAX_MEMORY_BYTES, MIN_MEMORY_BYTES
 from benchmarks.errors import DeviceUnusable, about
 from benchmarks.inventory.device_lookup import (
-    DeviceRequest,
+    DeviceSpec,
     FoundDevice,
     correct_kind,
     device_row,
@@ -22,21 +21,17 @@ from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Device
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
-from tuning.errors import TuningError
+from tuning.errors import BadRequest, TuningError
 from tuning.models import Study
+from tuning.requests.device import MB, DeviceRequest
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
 from tuning.studies.host_checks import check_not_retired
 from tuning.studies.hosts import host_for
 from tuning.studies.load_hosts import load_hosts_of
-from tuning.studies.request import BadRequest
 from tuning.studies.revision import bump
 from tuning.study_templates.loader import USUAL_TEMPLATE, load_template
 
-MB = 1_000_000
-# Range of a memory limit in a request.
-MIN_MEMORY_MB = -(-MIN_MEMORY_BYTES // MB)
-MAX_MEMORY_MB = MAX_MEMORY_BYTES // MB
 # Resident memory of an idle server: MySQL 9.7.4 with performance schema 555 MB, MariaDB 10.11.19
 # without (its default) 103 MB, plus some for connections.
 _OWN_BYTES = {Flavour.MARIADB: 200 * MB}
@@ -44,7 +39,7 @@ _OWN_BYTES_OF_MYSQL = 550 * MB
 
 
 def find_devices(
-    requests: Sequence[DeviceRequest],
+    requests: Sequence[DeviceSpec],
     inventory: HostInventory,
     warehouses: int,
     flavour: Flavour,
@@ -58,7 +53,7 @@ def find_devices(
     """
     limit = usual_memory(warehouses, flavour)
     found = []
-    for index, request in enumerate(requests or [DeviceRequest()]):
+    for index, request in enumerate(requests or [DeviceSpec()]):
         modelled = _in_model(request, index, model)
         with about(f"devices[{index}]"):
             one = find_device(modelled, inventory, memory_bytes=limit)
@@ -72,7 +67,7 @@ def find_devices(
     return found
 
 
-def _in_model(request: DeviceRequest, index: int, model: ScaleModel | None) -> DeviceRequest:
+def _in_model(request: DeviceSpec, index: int, model: ScaleModel | None) -> DeviceSpec:
     """The device with the memory of the scale model; raises BadRequest if it has another."""
     kept = request.limits
     field = f"devices[{index}]" if kept else f"devices[{index}].memory_mb"
@@ -103,9 +98,10 @@ def register_device(request: DeviceRequest, host: str = "") -> Device:
 
     Raises like `host_for` and `find_device`, and NotInspected.
     """
-    row = host_for(host, [request])
+    spec = device_spec(request)
+    row = host_for(host, [spec])
     limit = usual_memory(load_template(USUAL_TEMPLATE).warehouses, Flavour.MYSQL)
-    return device_row(row, find_device(request, inventory_of(row), memory_bytes=limit))
+    return device_row(row, find_device(spec, inventory_of(row), memory_bytes=limit))
 
 
 def set_kind(device: Device, kind: DeviceKind | None) -> None:
@@ -162,15 +158,45 @@ def own_bytes(flavour: Flavour) -> int:
     return _OWN_BYTES.get(flavour, _OWN_BYTES_OF_MYSQL)
 
 
-def request_for(device: Device) -> DeviceRequest:
-    """The request that names this registered device, for a study on it.
+def device_specs(requests: Iterable[DeviceRequest]) -> list[DeviceSpec]:
+    """What to look up for each requested device. Raises like `device_spec`."""
+    specs = []
+    for index, request in enumerate(requests):
+        with about(f"devices[{index}]"):
+            specs.append(device_spec(request))
+    return specs
+
+
+def device_spec(request: DeviceRequest) -> DeviceSpec:
+    """What to look up for a requested device; a registered one has the limits of its row.
+
+    Raises DeviceUnusable, with the field, for a registered device that is not there any more.
+    """
+    if request.id is not None:
+        with about("id"):
+            device = Device.objects.select_related("host").filter(pk=request.id).first()
+            if device is None:
+                raise DeviceUnusable("there is no such device")
+            return spec_of(device)
+    return DeviceSpec(
+        path=request.path,
+        log_dir=request.log_dir,
+        emulate=request.emulate,
+        memory_bytes=None if request.memory_mb is None else request.memory_mb * MB,
+        kind=request.kind,
+        host=request.host,
+    )
+
+
+def spec_of(device: Device) -> DeviceSpec:
+    """What to look up for a registered device, for a study on it.
 
     Raises DeviceUnusable if another device is in its place now.
     """
     if device.retired_at is not None:
         raise DeviceUnusable(f"{device}: another device is in its place now")
     profile = device.profile
-    return DeviceRequest(
+    return DeviceSpec(
         path=device.layout.data_dir,
         log_dir=device.layout.log_dir,
         emulate=profile.name if profile else "",

@@ -10,20 +10,17 @@ from dataclasses import dataclass
 from math import floor
 from pathlib import Path
 
-from benchmarks.inventory.stored import inventory_of
 from tuning.catalogue.knob import Durability
+from tuning.requests.study import StudyRequest
 from tuning.statistics.confirmation import most_pairs
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.studies.arrangement import arrange
 from tuning.studies.crash_forecast import crash_test_s
 from tuning.studies.crash_tests import with_crash_tests
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S
-from tuning.studies.hosts import host_for
 from tuning.studies.lifecycle import design_of
-from tuning.studies.request import StudyRequest, sizes_of
 from tuning.studies.room import needed_on
 from tuning.studies.template_time import template_minutes
-from tuning.study_templates.loader import load_template
 
 
 @dataclass(frozen=True)
@@ -71,11 +68,8 @@ class Outlook:
 
 def outlook(request: StudyRequest) -> Outlook:
     """Raises TuningError or BenchmarkError, with the field that it is about."""
-    template = load_template(request.template)
-    host = host_for(request.host, request.devices)
-    inventory = inventory_of(host)
-    sizes = sizes_of(request, template, inventory.logical_cpus)
-    arranged = arrange(request, template, host, inventory, sizes)
+    arranged = arrange(request)
+    template, inventory, sizes = arranged.template, arranged.inventory, arranged.sizes
     candidates = len(template.candidates) + template.copies_of_baseline + len(request.configs)
     places = len(arranged.devices) * len(sizes.connections)
     design = design_of(request, template, searches=template.searches)
@@ -97,7 +91,7 @@ def outlook(request: StudyRequest) -> Outlook:
     after_s = (pair_runs + apart_runs) * run_s
     kills = with_crash_tests(request, searches=template.searches)
     return Outlook(
-        host=host.name,
+        host=arranged.host.name,
         candidates=candidates,
         searches=template.searches,
         devices=len(arranged.devices),

@@ -7,8 +7,9 @@ from typing import Any
 
 from django.utils import timezone
 
-# The lengths of the columns.
-MAX_PAUSE_REASON = 200
+from tuning.requests.study import MAX_PAUSE_REASON
+
+# The length of a column.
 MAX_PAUSED_BY = 150
 
 

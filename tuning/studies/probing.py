@@ -9,10 +9,9 @@ from django.db import IntegrityError, transaction
 from benchmarks.jobs.cancelling import cancel_jobs
 from benchmarks.models import ACTIVE_JOB_STATES, Device, Probe
 from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
-from tuning.errors import TuningError
+from tuning.errors import BadRequest, TuningError
 from tuning.studies.absence import close_what_was_cancelled
 from tuning.studies.host_checks import check_not_retired, hold_in_use
-from tuning.studies.request import BadRequest
 from tuning.studies.scheduler import advance_host
 
 

@@ -13,9 +13,9 @@ from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.effective.durability import durability_of
 from tuning.configs.knobs import config_hash
 from tuning.models import Candidate, DurabilityClass, Slot, SlotPurpose, Study
+from tuning.requests.sizes import Sizes
 from tuning.results.evidence import traits_of
 from tuning.strategy.protocol import PlannedRun
-from tuning.studies.request import Sizes
 from tuning.studies.revision import bump
 
 

@@ -11,13 +11,13 @@ from tuning.configs.notes import Action, Note
 from tuning.configs.proposed import plan_proposed
 from tuning.configs.situation import Situation
 from tuning.configs.values import readable_value
+from tuning.requests.search import SearchRequest
 from tuning.strategy.search.grid import Grid
 from tuning.strategy.search.space import Space
-from tuning.studies.request import SearchRequest
 
 
 def held_to(
-    asked: SearchRequest, plan: PlannedCandidate, space: Space, situation: Situation
+    request: SearchRequest, plan: PlannedCandidate, space: Space, situation: Situation
 ) -> PlannedCandidate:
     """A template's candidate with the pins and within the bounds: it may be recommended.
 
@@ -25,7 +25,7 @@ def held_to(
     """
     if plan.is_baseline or plan.left_out or plan.lines:
         return plan
-    changes = {note.name: (note, value) for note, value in _changes(asked, plan, space)}
+    changes = {note.name: (note, value) for note, value in _changes(request, plan, space)}
     if not changes:
         return plan
     found = plan_proposed(
@@ -45,15 +45,15 @@ def held_to(
 
 
 def _changes(
-    asked: SearchRequest, plan: PlannedCandidate, space: Space
+    request: SearchRequest, plan: PlannedCandidate, space: Space
 ) -> Iterator[tuple[Note, str]]:
-    for name in asked.pinned:
+    for name in request.pinned:
         value = space.pinned.get(name)
         if value is not None and plan.knobs.get(name) != value:
             yield _note(name, value, "pinned in this search"), value
     point, here = Grid(space).nearest(plan.knobs), space.values(plan.knobs)
     for one, index, value in zip(space.dimensions, point, here, strict=True):
-        if one.name not in asked.bounds or one.low <= float(value) <= one.high:
+        if one.name not in request.bounds or one.low <= float(value) <= one.high:
             continue
         moved = one.levels[int(index)]
         if moved != value:  # 0 may be a value of its own

@@ -8,9 +8,12 @@ from math import ceil
 from typing import Any
 
 from benchmarks.inventory.host import HostInventory
-from benchmarks.inventory.stored import inventory_of
 from tuning.configs.candidates import PlannedCandidate, plan_preset
 from tuning.configs.situation import Situation
+from tuning.errors import BadRequest
+from tuning.requests.search import SearchRequest
+from tuning.requests.sizes import Sizes
+from tuning.requests.study import StudyRequest
 from tuning.scale_model.model import ScaleModel
 from tuning.search_space.build import build_space
 from tuning.search_space.space_request import BadSpace, SpaceRequest
@@ -31,10 +34,8 @@ from tuning.studies.earlier_studies import (
     warm_start,
 )
 from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S
-from tuning.studies.hosts import host_for
 from tuning.studies.modelling import bounds_in_model, fitted, pinned_in_model
-from tuning.studies.request import BadRequest, SearchRequest, Sizes, StudyRequest, sizes_of
-from tuning.study_templates.loader import StudyTemplate, load_template
+from tuning.study_templates.loader import StudyTemplate
 
 # The least that is a search: one round of new configs, and three blocks of a race
 # between the baseline, which runs twice, and one config.
@@ -49,20 +50,18 @@ class PlannedSearch:
 
     minutes: int
     document: dict[str, Any]
-    asked: SearchRequest
+    request: SearchRequest
     space: Space
 
 
 def plan_search(
-    request: StudyRequest,
-    template: StudyTemplate,
-    arranged: Arrangement,
-    measured: Sequence[PlannedCandidate],
+    request: StudyRequest, arranged: Arrangement, measured: Sequence[PlannedCandidate]
 ) -> PlannedSearch | None:
     """The search of a study that begins with the candidates `measured`, the baseline first.
 
     None for a study that does not search. Raises BadRequest or BadSpace.
     """
+    template = arranged.template
     search = _search_of(request, template)
     if search is None:
         return None
@@ -73,9 +72,11 @@ def plan_search(
     _check_minutes(minutes, arranged.sizes, len(measured), share)
     space = _space_for(search, arranged.situation, measured[0], arranged.model)
     conditions = arranged.search_conditions(measured[0].knobs)
-    asked = asdict(search)
-    del asked["aim"]
-    document = {**search.aim.as_json(), "asked": asked, "space": space.as_json()}
+    document = {
+        **search.aim.as_json(),
+        "space": space.as_json(),
+        "bounded": list(search.bounds),
+    }
     document["earlier"] = _earlier(search, conditions, space)
     document["missed_before"] = asdict(missed_before(conditions, search.aim))
     return PlannedSearch(minutes, document, search, space)
@@ -99,15 +100,11 @@ def search_here(request: StudyRequest) -> SearchHere:
 
     Raises TuningError or BenchmarkError as creating the study would.
     """
-    template = load_template(request.template)
-    host = host_for(request.host, request.devices)
-    inventory = inventory_of(host)
-    sizes = sizes_of(request, template, inventory.logical_cpus)
+    arranged = arrange(request)
+    template, model, situation = arranged.template, arranged.model, arranged.situation
     search = _search_of(request, template) or SearchRequest()
-    _check_request(request, template, sizes)
-    _check_aim(search.aim, inventory)
-    arranged = arrange(request, template, host, inventory, sizes)
-    model, situation = arranged.model, arranged.situation
+    _check_request(request, template, arranged.sizes)
+    _check_aim(search.aim, arranged.inventory)
     baseline = plan_preset(
         template.baseline,
         situation.target,
@@ -163,7 +160,7 @@ def _check_request(request: StudyRequest, template: StudyTemplate, sizes: Sizes)
             raise BadRequest(reason, field=name)
     if request.keeps_duplicates:
         raise BadRequest("a search learns nothing from duplicates", field="keeps_duplicates")
-    if taken := [name for name, _ in request.configs if name.startswith(PREFIX)]:
+    if taken := [one.name for one in request.configs if one.name.startswith(PREFIX)]:
         raise BadRequest(
             f"{taken[0]}: names with {PREFIX!r} are those of the search itself", field="configs"
         )

@@ -14,10 +14,11 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.situation import DeviceFacts, Situation
+from tuning.requests.sizes import Sizes
+from tuning.requests.study import StudyRequest
 from tuning.scale_model.model import ScaleModel
 from tuning.studies.host_resources import facts_of_host, resources_of
 from tuning.studies.named_devices import room_for_pool, smallest_memory
-from tuning.studies.request import Sizes, StudyRequest
 from tuning.study_templates.loader import StudyTemplate
 
 _PER_HOUR = 3600 * 1_000_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import ceil
 
+from tuning.requests.sizes import Sizes
 from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S
-from tuning.studies.request import Sizes
 from tuning.study_templates.loader import StudyTemplate
 
 

@@ -19,6 +19,7 @@ from benchmarks.servers.trial import Trial
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import this_host
 from tuning.models import Study
+from tuning.requests.configs import ConfigText
 from tuning.studies import preparation as prepare
 from tuning.studies import room
 from tuning.studies import trials as gatekeeping
@@ -34,7 +35,7 @@ BINARY = ServerBinary(
     digest="d" * 64,
     basedir=None,
 )
-MINE = ("mine", b"[mysqld]\ninnodb_io_capacity = 5000\n")
+MINE = ConfigText.of("mine", b"[mysqld]\ninnodb_io_capacity = 5000\n")
 
 
 def measurement(tpmp: float = 6000.0, key: str = "k") -> Measurement:

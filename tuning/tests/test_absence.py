@@ -15,6 +15,7 @@ from benchmarks.jobs.spool import Note, notes
 from benchmarks.models import Host, JobState, Probe, Run, RunState
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
+from tuning.requests.study import StudyRequest
 from tuning.studies import absence
 from tuning.studies.absence import AbsenceWatch
 from tuning.studies.host_state import retire_host, unretire_host
@@ -25,7 +26,6 @@ from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.progress import study_progress
 from tuning.studies.recovery import recover_host
-from tuning.studies.request import StudyRequest
 from tuning.tests.fakes import MINE, begin
 from tuning.tests.test_job_storing import measured
 from tuning.tests.test_pausing import Sent, later, study, under_way

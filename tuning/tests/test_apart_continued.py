@@ -18,6 +18,8 @@ from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
 from tuning.models import SlotPurpose, Study, StudyState
+from tuning.requests.configs import ConfigText
+from tuning.requests.search import SearchRequest
 from tuning.results.apart_texts import lines_text
 from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
@@ -26,7 +28,6 @@ from tuning.statistics.removal import RemovalState
 from tuning.studies import forecast
 from tuning.studies.concluding import conclude_study
 from tuning.studies.forecast import Forecast, places
-from tuning.studies.request import SearchRequest
 from tuning.studies.scheduler import advance_host
 from tuning.studies.slot_states import slot_states
 from tuning.studies.taking_apart import take_apart_study
@@ -162,7 +163,11 @@ def test_each_class_of_durability_has_runs_of_its_own_for_its_winner(
     for module in ("tuning.studies.forecast", "tuning.results.apart"):
         monkeypatch.setattr(f"{module}.MAX_APART_RUNS", 3 * 4 + 5 * 3)
     risky = FAST + b"innodb_flush_log_at_trx_commit = 2\n"
-    study = started(configs=[("fast", FAST), ("risky", risky)], durability=Durability.D1, blocks=3)
+    study = started(
+        configs=[ConfigText.of("fast", FAST), ConfigText.of("risky", risky)],
+        durability=Durability.D1,
+        blocks=3,
+    )
     study = to_the_end(study, QUIET)
     spent = {
         name: study.slots.filter(
@@ -207,7 +212,7 @@ def test_lines_of_which_one_suffices_are_kept_and_it_is_said_why() -> None:
         return measurement(6000 * math.exp(gain + (plan.load.seed % 7) / 5000))
 
     config = b"[mysqld]\ninnodb_flush_neighbors = 0\ntable_open_cache = 3000\n"
-    study = to_the_end(started(configs=[("fast", config)], blocks=3), either)
+    study = to_the_end(started(configs=[ConfigText.of("fast", config)], blocks=3), either)
     found = study.recommendations.get()
     assert (found.candidate.name, found.whole) == ("fast", None)
     assert (

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from benchmarks.models import Run, RunState
 from tuning.errors import TuningError
 from tuning.models import Slot, SlotPurpose, Study, StudyState
+from tuning.requests.configs import ConfigText
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import ConfirmationState, most_pairs
@@ -224,7 +225,7 @@ def test_a_concluded_study_is_extended_by_as_many_blocks_as_asked_for() -> None:
 
 
 def test_what_is_ahead_of_a_concluded_extension_has_pairs_for_another_winner() -> None:
-    configs = [("given", cnf(5000)), ("other", cnf(6000))]
+    configs = [ConfigText.of("given", cnf(5000)), ConfigText.of("other", cnf(6000))]
     study = started(blocks=4, configs=configs, races=False, connections=[4, 8])
     to_the_end(study, noisy({"5000": 1.3, "6000": 1.1}))
     [pair] = {one.candidate.name for one in pairs_of(study)} - {"server-default"}
@@ -256,7 +257,9 @@ def pairs_of(study: Study) -> QuerySet[Slot]:
 
 def test_what_was_not_begun_on_another_device_is_left_out() -> None:
     study = started(
-        connections=[4, 8], blocks=40, configs=[("fast", b"[mysqld]\ninnodb_io_capacity=5000\n")]
+        connections=[4, 8],
+        blocks=40,
+        configs=[ConfigText.of("fast", b"[mysqld]\ninnodb_io_capacity=5000\n")],
     )
     effects = noisy({"5000": 1.2})
     until(study, lambda: study.slots.filter(block=3, run__state=RunState.OK).exists(), effects)

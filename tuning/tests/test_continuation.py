@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tuning.models import Slot, SlotPurpose, Study
+from tuning.requests.configs import ConfigText
 from tuning.strategy.protocol import PlannedRun, Proposal
 from tuning.strategy.racing import Race
 from tuning.studies.continuation import continue_study, write_proposal
@@ -72,7 +73,9 @@ def test_the_history_of_a_finished_race_says_all_that_its_rows_say() -> None:
 
 @pytest.mark.parametrize("races", [True, False])
 def test_an_extension_by_many_blocks_writes_one_at_a_time(races: bool) -> None:
-    study = started(blocks=2, races=races, confirms=False, configs=[("same", cnf(4000))])
+    study = started(
+        blocks=2, races=races, confirms=False, configs=[ConfigText.of("same", cnf(4000))]
+    )
     study = run_to_the_end(study, noisy({}))
     before = study.slots.count()
     assert before == 6

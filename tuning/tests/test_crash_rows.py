@@ -17,8 +17,12 @@ from benchmarks.measurement.crash_test import Recovered
 from benchmarks.measurement.plan import Plan
 from benchmarks.models import CrashTest, Host, JobState
 from benchmarks.outcomes import Outcome
+from tuning.errors import BadRequest
 from tuning.export.formats import ExportRequest
 from tuning.models import Study, StudyState
+from tuning.requests.configs import ConfigText
+from tuning.requests.search import SearchRequest
+from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.studies import lifecycle
@@ -29,7 +33,6 @@ from tuning.studies.jobs import StudyCrashTestKind
 from tuning.studies.lifecycle import cancel_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
-from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
 from tuning.studies.scheduler import CRASH_TEST, advance_host, is_under_way
 from tuning.studies.slot_states import slot_states
 from tuning.tests.fakes import run_to_the_end
@@ -59,7 +62,7 @@ def recovering(seconds: dict[str, float]) -> Callable[..., list[Recovered]]:
 
 def measured(**values: Any) -> Study:
     """A study whose runs are done and whose first crash test, if any, is queued."""
-    configs = [("fast", cnf(5000)), ("second", cnf(4000))]
+    configs = [ConfigText.of("fast", cnf(5000)), ConfigText.of("second", cnf(4000))]
     asked = {"configs": configs, "recovery": True} | values
     name = f"measured, waiting for crash tests {values}"
     return kept(name, lambda: run_to_the_end(started(**asked), noisy(EFFECTS)))
@@ -139,7 +142,7 @@ def test_only_a_search_has_crash_tests_unless_it_is_told(
 
 
 def test_a_limit_without_crash_tests_is_refused() -> None:
-    search = SearchRequest(aim=Aim(max_recovery_s=60.0))
+    search = SearchRequest(keep={"recovery": 60.0})
     with pytest.raises(BadRequest) as refused:
         with_crash_tests(StudyRequest(search=search, recovery=False), searches=True)
     assert refused.value.field == "recovery"
@@ -233,7 +236,7 @@ def test_a_pause_keeps_a_queued_test_from_starting() -> None:
 
 def test_the_time_left_counts_the_crash_tests_before_and_while_they_are_made() -> None:
     study = started(
-        configs=[("fast", cnf(5000)), ("second", cnf(4000))],
+        configs=[ConfigText.of("fast", cnf(5000)), ConfigText.of("second", cnf(4000))],
         recovery=True,
         blocks=3,
         races=False,

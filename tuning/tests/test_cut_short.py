@@ -12,6 +12,7 @@ from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import CutShort, Evidence, Measurement
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
+from tuning.requests.configs import ConfigText
 from tuning.results.study_result import StudyResult
 from tuning.studies.early_stop import cut_rule_of
 from tuning.studies.forecast import Forecast, places
@@ -131,7 +132,7 @@ def test_one_that_was_cut_short_is_never_recommended() -> None:
             inner = noisy({"9000": 0.1})
         return counted(inner)(plan)
 
-    configs = [("fast", cnf(5000)), ("moody", cnf(9000))]
+    configs = [ConfigText.of("fast", cnf(5000)), ConfigText.of("moody", cnf(9000))]
     study = run_to_the_end(started(configs=configs, blocks=5), once)
     assert Run.objects.filter(slot__study=study, state=RunState.CUT_SHORT).count() == 1
     assert Run.objects.filter(slot__study=study, tpmP__gt=1.5 * BASE).exists()
@@ -186,7 +187,7 @@ def test_without_counts_of_the_baseline_nothing_is_cut_short() -> None:
 
 
 def test_what_a_cut_run_saved_is_left_of_a_budget_in_minutes() -> None:
-    study = started(budget_minutes=30, configs=[("slow", cnf(300))])
+    study = started(budget_minutes=30, configs=[ConfigText.of("slow", cnf(300))])
     run_to_the_end(study, counted(noisy({"300": 0.9})))
     workload = study.workloads.get()
 

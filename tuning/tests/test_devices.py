@@ -22,7 +22,7 @@ from benchmarks.errors import (
 )
 from benchmarks.inventory import in_place
 from benchmarks.inventory.device_lookup import (
-    DeviceRequest,
+    DeviceSpec,
     FoundDevice,
     correct_kind,
     device_row,
@@ -40,18 +40,18 @@ from benchmarks.storage.identify import identify_device
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import directory_of, made_up_host, with_inventory
+from tuning.errors import BadRequest
+from tuning.requests.device import MB, DeviceRequest
 from tuning.studies.hosts import host_for
 from tuning.studies.named_devices import (
-    MB,
     find_devices,
     register_device,
-    request_for,
     room_for_pool,
     set_kind,
     smallest_memory,
+    spec_of,
     usual_memory,
 )
-from tuning.studies.request import BadRequest
 from tuning.tests.fakes import BINARY
 
 pytestmark = pytest.mark.django_db
@@ -64,13 +64,13 @@ def find(tmp_path: Path) -> Find:
     """Finds a device in an inventory of just now, of a host on which limits can be set."""
 
     def find(**values: Any) -> FoundDevice:
-        request = DeviceRequest(**({"path": tmp_path} | values))
+        request = DeviceSpec(**({"path": tmp_path} | values))
         return find_device(request, inventory_for(request, tmp_path / "usual"))
 
     return find
 
 
-def inventory_for(request: DeviceRequest, default: Path) -> HostInventory:
+def inventory_for(request: DeviceSpec, default: Path) -> HostInventory:
     places = [default, *filter(None, (request.path, request.log_dir))]
     there = [place for place in places if place == default or place.is_dir()]
     return made_up_host(name="here", directories=there)
@@ -117,7 +117,7 @@ def test_another_disk_in_the_same_place_is_another_device(find: Find, host: Host
     assert old.retired_at is not None
     assert old.model != "Another Disk 9000"
     with pytest.raises(DeviceUnusable, match="another device is in its place"):
-        request_for(old)
+        spec_of(old)
 
 
 def test_another_name_of_the_block_device_is_the_same_device(find: Find, host: Host) -> None:
@@ -153,16 +153,16 @@ def test_a_device_can_be_named_again(find: Find, host: Host, tmp_path: Path) -> 
         {"log_dir": logs},
     ):
         device = device_row(host, find(**values))
-        request = request_for(device)
+        request = spec_of(device)
         assert device_row(host, find(**vars(request))) == device
 
 
 def test_a_registered_device_is_measured_on_its_own_host(find: Find, host: Host) -> None:
     device = device_row(far := Host.objects.create(name="far"), find())
-    assert host_for(devices=[request_for(device)]) == far
+    assert host_for(devices=[spec_of(device)]) == far
     assert host_for() == host
     with pytest.raises(BadRequest, match=r"belongs to host far, and .* measured on here") as no:
-        host_for("here", [DeviceRequest(), request_for(device)])
+        host_for("here", [DeviceSpec(), spec_of(device)])
     assert no.value.field == "devices[1]"
 
 
@@ -303,7 +303,7 @@ def test_a_kept_device_keeps_its_limits_after_another_probe(
         read_mb_s=3000,
         write_mb_s=1000,
     )
-    assert device_row(host, find(**vars(request_for(kept)))) == kept
+    assert device_row(host, find(**vars(spec_of(kept)))) == kept
     assert device_row(host, find(emulate="sata-ssd")) != kept
 
 
@@ -327,7 +327,7 @@ def test_the_logs_directory_is_not_the_datas(find: Find, tmp_path: Path) -> None
 def test_tmpfs_cannot_be_throttled() -> None:
     with pytest.raises(EmulationUnavailable, match="tmpfs") as no:
         find_device(
-            DeviceRequest(Path("/dev/shm"), emulate="hdd"),
+            DeviceSpec(path=Path("/dev/shm"), emulate="hdd"),
             made_up_host().with_directory(inspect_directory(Path("/dev/shm"))),
         )
     assert no.value.field == "emulate"
@@ -345,7 +345,7 @@ def test_the_limits_of_a_kept_device_are_no_field_of_their_own(
     there = directory_of(tmp_path, throttle_problem="no cgroup")
     inventory = made_up_host().with_directory(there)
     limits = EmulationProfile(name="hdd", kind="hdd", read_iops=200, write_iops=200)
-    kept = DeviceRequest(tmp_path, emulate="hdd", limits=limits)
+    kept = DeviceSpec(path=tmp_path, emulate="hdd", limits=limits)
     with pytest.raises(EmulationUnavailable, match="no cgroup") as no:
         find_devices([kept], inventory, 10, Flavour.MYSQL)
     assert no.value.field == "devices[0]"
@@ -353,7 +353,7 @@ def test_the_limits_of_a_kept_device_are_no_field_of_their_own(
 
 def test_devices_of_a_study(tmp_path: Path) -> None:
     inventory = made_up_host(directories=[tmp_path / "usual", tmp_path])
-    hdd, native = (DeviceRequest(tmp_path, emulate=name) for name in ("hdd", "native"))
+    hdd, native = (DeviceSpec(path=tmp_path, emulate=name) for name in ("hdd", "native"))
     found = find_devices([hdd, native], inventory, 10, Flavour.MYSQL)
     assert [one.memory_bytes for one in found] == [usual_memory(10, Flavour.MYSQL), None]
     assert smallest_memory(found) == usual_memory(10, Flavour.MYSQL)
@@ -361,7 +361,7 @@ def test_devices_of_a_study(tmp_path: Path) -> None:
     assert usual.data.path == tmp_path / "usual"
     assert smallest_memory([usual]) is None
     with pytest.raises(BadRequest, match="same device twice"):
-        find_devices([native, DeviceRequest(tmp_path)], inventory, 10, Flavour.MYSQL)
+        find_devices([native, DeviceSpec(path=tmp_path)], inventory, 10, Flavour.MYSQL)
 
 
 def test_the_usual_limit_leaves_room_for_half_of_the_data() -> None:
@@ -374,9 +374,9 @@ def test_the_usual_limit_leaves_room_for_half_of_the_data() -> None:
 
 def test_a_device_is_kept_before_it_is_measured(host: Host, tmp_path: Path) -> None:
     with pytest.raises(NotInspected, match="start its worker") as no:
-        register_device(DeviceRequest(tmp_path))
+        register_device(DeviceRequest(path=tmp_path))
     assert no.value.field == "host"
     with_inventory(host, made_up_host(directories=[tmp_path]))
-    device = register_device(DeviceRequest(tmp_path))
+    device = register_device(DeviceRequest(path=tmp_path))
     assert device.host.name == "here"
-    assert register_device(DeviceRequest(tmp_path)) == device
+    assert register_device(DeviceRequest(path=tmp_path)) == device

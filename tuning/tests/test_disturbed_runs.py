@@ -16,11 +16,12 @@ from benchmarks.models import Host, Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.telemetry.disturbance import Disturbance, Kind
 from tuning.models import Study, StudyState
+from tuning.requests.configs import ConfigText
+from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.studies.forecast import Forecast, places
 from tuning.studies.lifecycle import cancel_study, create_study
 from tuning.studies.pausing import resume_study
-from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import EXECUTE, advance_host
 from tuning.studies.slot_states import slot_states
 from tuning.tests import fakes
@@ -316,7 +317,7 @@ def test_the_ranking_is_of_the_kind_of_runs_that_has_a_baseline(study: Study) ->
 def test_a_majority_without_a_baseline_does_not_take_the_ranking(
     host_of_fakes: None, sent: list[Any]
 ) -> None:
-    other = ("other", b"[mysqld]\ninnodb_io_capacity = 6000\n")
+    other = ConfigText.of("other", b"[mysqld]\ninnodb_io_capacity = 6000\n")
     request = StudyRequest(template="compare", configs=[fakes.MINE, other], blocks=2, races=False)
     study = create_study(request)
 

@@ -9,9 +9,10 @@ import pytest
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import RunState
 from tuning.models import EventKind, Study, StudyState
+from tuning.requests.configs import ConfigText
+from tuning.requests.study import StudyRequest
 from tuning.results.overview import overview
 from tuning.studies.lifecycle import create_study, extend_study
-from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import advance_host
 from tuning.tests.fakes import begin, run_to_the_end
 from tuning.tests.test_disturbed_runs import disturb, first, study
@@ -75,7 +76,7 @@ def test_all_trouble_of_a_run_is_counted_however_often_it_was_measured_again(
 
 @pytest.mark.usefixtures("host_of_fakes", "sent")
 def test_who_leaves_a_race_and_which_pair_is_measured_is_told() -> None:
-    configs = [("fast", cnf(5000)), ("slow", cnf(4000))]
+    configs = [ConfigText.of("fast", cnf(5000)), ConfigText.of("slow", cnf(4000))]
     study = create_study(StudyRequest(template="compare", configs=configs, blocks=6, seed=7))
     run_to_the_end(study, noisy({"5000": 1.2, "4000": 0.8}))
     [(_, left)] = happened(study, EventKind.LEFT_THE_RACE)

@@ -11,18 +11,19 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Device
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import add_directories, change_host
+from tuning.errors import BadRequest
 from tuning.models import DurabilityClass, Study, StudyState
+from tuning.requests.device import DeviceRequest
+from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
-from tuning.studies import lifecycle as studies
+from tuning.studies import arrangement, lifecycle
 from tuning.studies.lifecycle import create_study
-from tuning.studies.request import BadRequest, StudyRequest
 from tuning.study_templates.evaluation import FindingKind
 from tuning.study_templates.loader import load_template
 from tuning.tests.fakes import BINARY, measurement, run_to_the_end
@@ -54,7 +55,7 @@ def test_each_device_of_a_study_has_its_own_findings(tmp_path: Path) -> None:
     requests = []
     for kind in (DeviceKind.NVME, DeviceKind.HDD):
         add_directories(tmp_path / kind)
-        requests.append(DeviceRequest(tmp_path / kind, kind=kind))
+        requests.append(DeviceRequest(path=tmp_path / kind, kind=kind))
     study = create_study(
         StudyRequest(template="flush-method", devices=requests, seed=3, confirms=False)
     )
@@ -78,16 +79,16 @@ def test_logs_beside_the_data_are_measured_as_another_candidate(
     data, logs = tmp_path / "data", tmp_path / "logs"
     add_directories(data, logs)
     with pytest.raises(BadRequest, match="'log-device' needs a directory for redo logs") as no:
-        create_study(StudyRequest(template="log-device", devices=[DeviceRequest(data)]))
+        create_study(StudyRequest(template="log-device", devices=[DeviceRequest(path=data)]))
     assert no.value.field == "devices[0].log_dir"
-    one_disk = [DeviceRequest(data, log_dir=logs)]
+    one_disk = [DeviceRequest(path=data, log_dir=logs)]
     with pytest.raises(BadRequest, match=r"on a separate device: .*data and .*logs are on "):
         create_study(StudyRequest(template="log-device", devices=one_disk))
-    monkeypatch.setattr(studies, "shares_disk", lambda _: False)
+    monkeypatch.setattr(lifecycle, "shares_disk", lambda _: False)
     study = create_study(
         StudyRequest(
             template="log-device",
-            devices=[DeviceRequest(data, log_dir=logs)],
+            devices=[DeviceRequest(path=data, log_dir=logs)],
             seed=3,
             confirms=False,
         )
@@ -109,7 +110,7 @@ def test_a_device_that_waits_its_turn_is_not_said_to_be_missing(tmp_path: Path) 
     requests = []
     for kind in (DeviceKind.OTHER, DeviceKind.HDD):
         add_directories(tmp_path / kind)
-        requests.append(DeviceRequest(tmp_path / kind, kind=kind))
+        requests.append(DeviceRequest(path=tmp_path / kind, kind=kind))
     study = create_study(StudyRequest(template="flush-neighbors", devices=requests))
     on_hdd, on_ssd = StudyResult(study).findings
     assert "no comparable figures of neighbors-1" in on_hdd.sentence
@@ -120,7 +121,7 @@ def test_an_emulated_disk_says_nothing_of_seeks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_directories(tmp_path)
-    hdd = DeviceRequest(tmp_path, emulate="hdd")
+    hdd = DeviceRequest(path=tmp_path, emulate="hdd")
     study = create_study(
         StudyRequest(template="flush-neighbors", devices=[hdd], seed=3, confirms=False)
     )
@@ -167,7 +168,7 @@ def test_a_template_with_nothing_to_compare_is_refused_with_the_reason(
 ) -> None:
     template = load_template("thread-concurrency")
     bare = replace(template, presets=("server-default",), baseline="server-default", claims=())
-    monkeypatch.setattr(studies, "load_template", lambda _: bare)
+    monkeypatch.setattr(arrangement, "load_template", lambda _: bare)
     change_host(servers=(MARIADB,))
     with pytest.raises(
         BadRequest, match="nothing to compare here: unlimited: not possible on MariaDB"

@@ -25,13 +25,14 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.readback import effective_losses
 from tuning.errors import InvalidConfig
 from tuning.models import Candidate, Study, StudyState
+from tuning.requests.configs import ConfigText
+from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.studies import preparation as prepare
 from tuning.studies import room
 from tuning.studies import trials as gatekeeping
 from tuning.studies.forecast import measurable
 from tuning.studies.lifecycle import create_study
-from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import advance_host
 from tuning.studies.trials import NothingToCompare, try_candidates
 from tuning.tests.fakes import BINARY
@@ -80,7 +81,8 @@ def new_study(
     monkeypatch.setattr(current_app, "send_task", lambda *_, **__: None)
 
     def make(*files: tuple[str, bytes], **values: Any) -> Study:
-        request = StudyRequest(template="compare", configs=list(files), blocks=2, **values)
+        configs = [ConfigText.of(*file) for file in files]
+        request = StudyRequest(template="compare", configs=configs, blocks=2, **values)
         return create_study(request)
 
     return make

@@ -24,7 +24,6 @@ from django.utils import timezone
 
 import tuning.tests.test_study_lifecycle as lifecycle
 from benchmarks.errors import RunFailed
-from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.jobs import engine
 from benchmarks.jobs.claimant import claimant
 from benchmarks.jobs.kinds import Ending
@@ -39,6 +38,7 @@ from benchmarks.servers.process import this_process
 from benchmarks.storage.held import new_folder
 from benchmarks.tests.made_up_host import add_directories, this_host
 from tuning.models import Study, StudyState
+from tuning.requests.device import DeviceRequest
 from tuning.studies import preparation
 from tuning.studies.jobs import KINDS
 from tuning.studies.lifecycle import cancel_study
@@ -498,7 +498,7 @@ def test_probes_and_preparations_are_kept_as_runs_are(
     assert (study.state, notes()) == (StudyState.RUNNING, [])
     cancel_study(study)
     add_directories(tmp_path / "other")
-    probe = start_probe(register_device(DeviceRequest(tmp_path / "other")))
+    probe = start_probe(register_device(DeviceRequest(path=tmp_path / "other")))
     database.is_away(times=1)
 
     def fails(*_: Any, **__: Any) -> Any:

@@ -14,7 +14,6 @@ import pytest
 from celery import current_app
 
 from benchmarks.errors import NotInspected, NotListed
-from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.models import Host
 from benchmarks.storage import direct_io, identify
 from benchmarks.tests.made_up_host import (
@@ -24,15 +23,17 @@ from benchmarks.tests.made_up_host import (
     made_up_host,
     with_inventory,
 )
-from tuning.errors import TuningError
+from tuning.errors import BadRequest, TuningError
 from tuning.models import Study
+from tuning.requests.device import DeviceRequest
+from tuning.requests.search import SearchRequest
+from tuning.requests.study import StudyRequest
 from tuning.studies import scheduler
 from tuning.studies.check import check_text
 from tuning.studies.hosts import cpus_of, host_for
 from tuning.studies.lifecycle import create_study
 from tuning.studies.named_devices import register_device
 from tuning.studies.probing import start_probe
-from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
 from tuning.studies.searching import search_here
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -88,7 +89,7 @@ def no_look_at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_study_is_planned_from_what_its_host_has(far: Host) -> None:
-    devices = [DeviceRequest(FAST), DeviceRequest(SLOW, emulate="hdd", memory_bytes=8 * GB)]
+    devices = [DeviceRequest(path=FAST), DeviceRequest(path=SLOW, emulate="hdd", memory_mb=8000)]
     study = create_study(StudyRequest(template="connections", host="far", devices=devices))
     assert study.host == far
     assert (study.server.path, study.server.host) == (str(SERVER.path), far)
@@ -109,13 +110,16 @@ def test_a_search_a_check_and_a_probe_too(far: Host) -> None:
     text = b"[mysqld]\ninnodb_buffer_pool_size = 600G\n"
     assert check_text(text, name="mine", host="far").report.problems
     assert not check_text(text.replace(b"600", b"300"), name="mine", host="far").report.problems
-    assert start_probe(register_device(DeviceRequest(SLOW), "far")).device.host == far
+    assert start_probe(register_device(DeviceRequest(path=SLOW), "far")).device.host == far
 
 
 def test_what_another_host_has_cannot_be_used_there(far: Host) -> None:
     for request, field in (
         (StudyRequest(host="far", server=Path("/usr/sbin/mysqld")), "server"),
-        (StudyRequest(host="far", devices=[DeviceRequest(Path("/srv/far"))]), "devices[0].path"),
+        (
+            StudyRequest(host="far", devices=[DeviceRequest(path=Path("/srv/far"))]),
+            "devices[0].path",
+        ),
     ):
         with pytest.raises(
             NotListed, match=r"on host far: run .*manage\.py (server|device)"

@@ -13,7 +13,6 @@ from celery import current_app
 from django.utils import timezone
 
 from benchmarks.errors import ProbeFailed, RunFailed
-from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.jobs import heartbeat
 from benchmarks.models import Device, Host, JobState, Probe, Server, Workload
 from benchmarks.outcomes import Outcome
@@ -21,12 +20,12 @@ from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.run import Progress, probe_device
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.tests.made_up_host import this_host
-from tuning.errors import TuningError
+from tuning.errors import BadRequest, TuningError
 from tuning.models import Study, StudyState
+from tuning.requests.device import DeviceRequest
 from tuning.studies.named_devices import register_device
 from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.recovery import request_stop, sweep_host
-from tuning.studies.request import BadRequest
 from tuning.studies.scheduler import PREPARE, PROBE, advance_host
 from tuning.tests.work import execute_probe
 

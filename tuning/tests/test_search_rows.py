@@ -25,6 +25,7 @@ from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
 from tuning.export.words import gain
 from tuning.models import Candidate, LearnedKnobs, SlotPurpose, Study, StudyState
+from tuning.requests.configs import ConfigText
 from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
@@ -101,7 +102,9 @@ def search(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]:
     def make(strategy: Any, **values: Any) -> Study:
         for room in (continuation, early_stop):
             monkeypatch.setattr(room, "strategy_of", lambda _: strategy)
-        study = started(configs=[("given", b"[mysqld]\ninnodb_io_capacity=5000\n")], **values)
+        study = started(
+            configs=[ConfigText.of("given", b"[mysqld]\ninnodb_io_capacity=5000\n")], **values
+        )
         Study.objects.filter(pk=study.pk).update(search={})
         study.refresh_from_db()
         return study

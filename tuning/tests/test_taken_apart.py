@@ -19,8 +19,11 @@ from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.trial import Trial
+from tuning.errors import BadRequest
 from tuning.export.formats import ExportRequest
 from tuning.models import Recommendation, SlotPurpose, Study, StudyState
+from tuning.requests.configs import ConfigText
+from tuning.requests.study import StudyRequest
 from tuning.results.apart import TakenApart
 from tuning.results.study_result import StudyResult
 from tuning.statistics.removal import ReductionState, RemovalState
@@ -30,7 +33,6 @@ from tuning.studies.forecast import Forecast
 from tuning.studies.lifecycle import cancel_study, create_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
-from tuning.studies.request import BadRequest, StudyRequest
 from tuning.studies.scheduler import advance_host
 from tuning.studies.slot_states import slot_states
 from tuning.tests.fakes import measurement
@@ -79,7 +81,7 @@ def measuring(
 def started(**values: Any) -> Study:
     facts: dict[str, Any] = {
         "template": "compare",
-        "configs": [("fast", FAST)],
+        "configs": [ConfigText.of("fast", FAST)],
         "blocks": 5,
         "seed": 7,
         "takes_apart": True,

@@ -11,12 +11,14 @@ from benchmarks.measurement.result import Measurement
 from benchmarks.models import Device, Run, RunState, Workload
 from tuning.export.formats import ExportRequest
 from tuning.models import Candidate, DurabilityClass, SlotPurpose, Study, StudyState
+from tuning.requests.configs import ConfigText
+from tuning.requests.sizes import Sizes
+from tuning.requests.study import StudyRequest
 from tuning.results.boards import Board
 from tuning.results.slot_rows import RunRow, SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.results.time_limit import time_sentence
 from tuning.studies.lifecycle import create_study, extend_study
-from tuning.studies.request import Sizes, StudyRequest
 from tuning.studies.template_time import template_minutes
 from tuning.study_templates.loader import load_template
 from tuning.tests.test_disturbed_runs import disturbed
@@ -39,7 +41,7 @@ def each_run_is_disturbed_once(plan: Plan, **values: Any) -> Measurement:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("host_of_fakes", "sent")
 def test_a_noisy_host_has_fewer_blocks_and_a_confirmed_answer_in_time() -> None:
-    configs = [("fast", cnf(5000))]
+    configs = [ConfigText.of("fast", cnf(5000))]
     study = started(configs=configs, warmup_s=RUN_S // 2, measure_s=RUN_S // 2)
     Study.objects.filter(pk=study.pk).update(minutes=MINUTES)
     study = to_the_end(study, each_run_is_disturbed_once)
@@ -79,7 +81,7 @@ def test_pairs_that_were_void_are_measured_when_the_study_is_extended() -> None:
             raise disturbed()
         return counts(plan, **values)
 
-    study = started(configs=[("fast", cnf(5000))], blocks=2)
+    study = started(configs=[ConfigText.of("fast", cnf(5000))], blocks=2)
     study = to_the_end(study, two_pairs_are_void)
     found = study.recommendations.get()
     assert (found.candidate.name, found.confirmation) == ("server-default", "unfinished")

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Any
 
 from ninja import Field, Schema
-from pydantic import model_validator
 
 from advisor.api.schemas.base import Body
 from benchmarks.inventory.host import HostInventory
 from benchmarks.models import Inspection, JobState
+from tuning.requests.study import MAX_PAUSE_REASON
 from tuning.results.host_jobs import HostState
 from tuning.results.known_hosts import HostProblem, KnownHost
 from tuning.studies.inspecting import waiting_text
-from tuning.studies.pause_columns import MAX_PAUSE_REASON
 
 
 class Closed(Schema):
@@ -129,23 +128,6 @@ class InspectionAnswer(Schema):
 
 class ReasonBody(Body):
     reason: str = Field("", max_length=MAX_PAUSE_REASON)
-
-
-class InspectionBody(Body):
-    """What a host is to look at: all that it has, or one server program, or one device.
-
-    An administrator may name any path; what is found can be used from then on.
-    """
-
-    server: str | None = Field(None, max_length=1024, description="Path of a mysqld or mariadbd.")
-    path: str | None = Field(None, max_length=1024, description="A directory on the device.")
-    log_dir: str | None = Field(None, max_length=1024, description="For redo logs, with `path`.")
-
-    @model_validator(mode="after")
-    def _server_alone(self) -> Self:
-        if self.server and (self.path or self.log_dir):
-            raise ValueError("A server allows no path and no log_dir.")
-        return self
 
 
 class DeleteDatasetBody(Body):

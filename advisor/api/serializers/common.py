@@ -30,10 +30,6 @@ OPTIONAL: dict[str, Any] = {"required": False, "allow_null": True}
 KINDS = [kind.value for kind in DeviceKind]
 #: The name of a host in a request.
 HOST_NAME: dict[str, Any] = {"max_length": 255, "required": False}
-ORIGIN_HELP = (
-    'Server that the files were written for: "" uses them as they are, "older" is an unknown '
-    'older version, otherwise a server such as "mysql 5.7".'
-)
 TARGET_HELP = 'A server such as "mysql 8.4" or "mariadb 10.11.8".'
 
 

@@ -2,180 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from rest_framework import serializers
 
 from advisor.api.serializers.common import (
     CLASSES,
-    HOST_NAME,
-    OPTIONAL,
-    StrictSerializer,
     TimeField,
     computed,
     page_of,
 )
-from advisor.api.serializers.device_requests import DeviceRequestSerializer, device_request
-from advisor.api.serializers.load_hosts import LoadHostsField
-from advisor.api.serializers.requests import MAX_VALUE, ConfigTextSerializer
 from advisor.api.serializers.studies import ProgressSerializer
-from benchmarks.errors import about
-from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.models import BinaryLog
-from tuning.catalogue.knob import Durability
 from tuning.export.gate_files import ERROR, RUNNING
 from tuning.models import StudyState
 from tuning.results.gate_facts import verdict_of
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import (
-    CONFIDENCES,
-    DEFAULT_CONFIDENCE,
-    DEFAULT_LIMITS,
-    DEFAULT_PAIRS,
-    MAX_LOSS,
-    GatePlan,
-    Limit,
     Verdict,
 )
-from tuning.statistics.looks import FIRST_LOOK, MAX_LOOKS
-from tuning.studies.gate_request import MAX_GATE_NAME, GateRequest, GateSide
-from tuning.studies.request import MAX_MINUTES
 
-MAX_STORED = 200
 _VERDICTS = [*(verdict.value for verdict in Verdict)]
-_LOSS: dict[str, Any] = {**OPTIONAL, "min_value": 0.01, "max_value": MAX_LOSS * 100}
-
-
-class GateSideSerializer(StrictSerializer):
-    """One side of a gate: a config, a server, or both."""
-
-    config = ConfigTextSerializer(**OPTIONAL)
-    stored = serializers.CharField(
-        max_length=MAX_STORED,
-        **OPTIONAL,
-        help_text="Instead of `config`: `default`, the hash of a stored config (8 characters or "
-        "more), `study:ID`, or the name of a study, for what that recommends.",
-    )
-    knobs = serializers.DictField(
-        child=serializers.CharField(max_length=MAX_VALUE),
-        required=False,
-        help_text="What is changed of the config, by name, such as "
-        '`{"innodb_io_capacity": "4000"}`.',
-    )
-    server = serializers.CharField(
-        max_length=1024,
-        **OPTIONAL,
-        help_text="Path of the server program, one that the host has. Null: the baseline's, and "
-        "for the baseline the host's first.",
-    )
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if attrs.get("config") and attrs.get("stored"):
-            raise serializers.ValidationError({"stored": ["Use either config or stored."]})
-        return attrs
-
-
-class GateLimitsSerializer(StrictSerializer):
-    """By how many percent each metric may be worse; those that are left out do not matter."""
-
-    tpmP = serializers.FloatField(**_LOSS, help_text="By how much it may be lower.")
-    p95_ms = serializers.FloatField(**_LOSS, help_text="By how much it may be higher.")
-    server_path_length = serializers.FloatField(**_LOSS, help_text="As p95_ms.")
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if not any(loss is not None for loss in attrs.values()):
-            raise serializers.ValidationError("Name at least one limit.")
-        return attrs
-
-
-class GateRequestSerializer(StrictSerializer):
-    """A request for a gate."""
-
-    name = serializers.CharField(
-        max_length=MAX_GATE_NAME, help_text="What its history goes by, such as nightly."
-    )
-    candidate = GateSideSerializer(
-        help_text="Without a config it has the baseline's, with `knobs` or a server of its own."
-    )
-    baseline = GateSideSerializer(**OPTIONAL, help_text="Without a config: the server's defaults.")
-    limits = GateLimitsSerializer(
-        **OPTIONAL,
-        help_text="Default: "
-        + ", ".join(f"{one.metric.value} {one.loss * 100:g}" for one in DEFAULT_LIMITS)
-        + ".",
-    )
-    confidence = serializers.FloatField(
-        default=DEFAULT_CONFIDENCE * 100,
-        min_value=CONFIDENCES[0] * 100,
-        max_value=CONFIDENCES[1] * 100,
-        help_text="In percent.",
-    )
-    max_pairs = serializers.IntegerField(
-        default=DEFAULT_PAIRS, min_value=FIRST_LOOK, max_value=MAX_LOOKS
-    )
-    budget_minutes = serializers.IntegerField(min_value=1, max_value=MAX_MINUTES, **OPTIONAL)
-    host = serializers.CharField(**HOST_NAME, help_text="Null: as for a study.")
-    device = DeviceRequestSerializer(**OPTIONAL)
-    driver = serializers.ChoiceField(choices=["auto", "tpcc-mysql", "sysbench"], default="auto")
-    load_host = LoadHostsField(
-        help_text="The host that runs the driver, or a list of several that share the connections."
-    )
-    warehouses = serializers.IntegerField(min_value=1, **OPTIONAL)
-    connections = serializers.IntegerField(min_value=1, **OPTIONAL)
-    warmup_s = serializers.IntegerField(min_value=0, **OPTIONAL)
-    measure_s = serializers.IntegerField(min_value=1, **OPTIONAL)
-    seed = serializers.IntegerField(min_value=0, max_value=2**62, **OPTIONAL)
-    durability = serializers.ChoiceField(
-        choices=CLASSES,
-        default=Durability.D0.value,
-        help_text="The least safe class that either config may have.",
-    )
-    binary_log = serializers.ChoiceField(
-        choices=BinaryLog.values,
-        default=BinaryLog.DEFAULT.value,
-        help_text="Of both sides. on: also synced at every commit and with rows, unless a config "
-        "says otherwise. default: each server does what it does by default.",
-    )
-
-    def gate_request(self) -> GateRequest:
-        """The request. Raises DeviceUnusable for a device that is gone."""
-        values = dict(self.validated_data)
-        limits = values.pop("limits", None) or {}
-        plan = GatePlan(
-            tuple(
-                Limit(Metric(name), loss / 100)
-                for name, loss in limits.items()
-                if loss is not None
-            )
-            or DEFAULT_LIMITS,
-            round(values.pop("confidence") / 100, 6),
-            values.pop("max_pairs"),
-        )
-        device = values.pop("device", None)
-        with about("device"):
-            found = DeviceRequest() if device is None else device_request(device)
-        return GateRequest(
-            **values
-            | {
-                "candidate": _side(values["candidate"]),
-                "baseline": _side(values.get("baseline") or {}),
-                "durability": Durability(values["durability"]),
-                "binary_log": BinaryLog(values["binary_log"]),
-            },
-            plan=plan,
-            device=found,
-        )
-
-
-def _side(given: dict[str, Any]) -> GateSide:
-    config, server = given.get("config"), given.get("server")
-    return GateSide(
-        file=None if config is None else (config["name"], config["text"].encode()),
-        stored=given.get("stored") or "",
-        server=Path(server) if server else None,
-        knobs=given.get("knobs") or {},
-    )
 
 
 class GateLimitResultSerializer(serializers.Serializer[Any]):

@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from advisor.api.serializers.common import below, computed
+from tuning.requests.search import OBJECTIVES
 from tuning.results.knob_importance import knob_importance
 from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
@@ -17,7 +18,6 @@ from tuning.studies.earlier_studies import (
     stored_missed_before,
     warm_start,
 )
-from tuning.studies.search_texts import OBJECTIVES
 from tuning.studies.searching import SearchHere
 
 

@@ -12,10 +12,10 @@ from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 
 from advisor.errors import AdvisorError, StudyFailed
-from advisor.management.advise_options import add_options
-from advisor.management.advise_request import error_line, read_request
+from advisor.management.advise_options import REQUESTS, add_options, read_options
 from advisor.management.looking import look_here
 from advisor.management.refusals import ends_without_database
+from advisor.management.request_options import error_line
 from advisor.processes.database import prepare_database
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
@@ -25,14 +25,14 @@ from advisor.terminal.report import print_ranking
 from advisor.terminal.space import print_space
 from advisor.wording.searches import missed_before_text, warm_start_text
 from benchmarks.errors import ExpectedError
-from tuning.errors import TuningError, UnknownTemplate
+from tuning.errors import BadRequest, TuningError, UnknownTemplate
 from tuning.models import Study, StudyState
+from tuning.requests.study import GroupRequest, StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.search_space.space_request import BadSpace
 from tuning.studies.earlier_studies import stored_missed_before, warm_start
 from tuning.studies.groups import create_group
 from tuning.studies.lifecycle import cancel_study, create_study
-from tuning.studies.request import BadRequest, StudyRequest
 from tuning.studies.searching import search_here
 
 
@@ -52,18 +52,18 @@ class Command(BaseCommand):
         console = Console(stderr=True)
         hosts = options["host"] or [settings.HOST_NAME]
         try:
-            request = read_request(options, hosts)
+            request = read_options(options, hosts)
             # The space also depends on known devices.
             prepare_database(runs_a_worker=True)
             if settings.HOST_NAME in hosts:
                 _look(request)
-            if options["show_space"]:
+            if options["show_space"] and isinstance(request, StudyRequest):
                 print_space(search_here(request), Console())
                 return
-            studies = _run(request, hosts, console)
+            studies = _run(request, console)
         except ExpectedError as error:
             code = 2 if isinstance(error, BadRequest | BadSpace | UnknownTemplate) else 1
-            self._fail(f"{error.code}: {error_line(error)}", code)
+            self._fail(f"{error.code}: {error_line(error, *REQUESTS)}", code)
         except KeyboardInterrupt:
             what = "studies were" if len(hosts) > 1 else "study was"
             self._fail(f"interrupted: the {what} cancelled")
@@ -97,7 +97,7 @@ class Command(BaseCommand):
                 self._write(result, console, options, suffix=f"-{host}" if several else "")
             except (AdvisorError, TuningError) as error:
                 where = f"host {host}: " if several else ""
-                failures.append(f"{error.code}: {where}{error_line(error)}")
+                failures.append(f"{error.code}: {where}{error_line(error, *REQUESTS)}")
         if failures:
             self._fail("\n".join(failures))
 
@@ -116,14 +116,15 @@ class Command(BaseCommand):
         )
 
 
-def _run(request: StudyRequest, hosts: list[str], console: Console) -> list[Study]:
+def _run(request: StudyRequest | GroupRequest, console: Console) -> list[Study]:
     """The studies, in the order of the hosts, each at its end."""
+    hosts = list(request.hosts) if isinstance(request, GroupRequest) else [request.host]
     is_here = settings.HOST_NAME in hosts
-    if len(hosts) == 1:
+    if isinstance(request, StudyRequest):
         # This host's worker is started below and looks at the rows; another's has to be woken.
         studies = [create_study(request, wake=not is_here)]
     else:
-        there = create_group(request, hosts).studies.select_related("host")
+        there = create_group(request).studies.select_related("host")
         studies = sorted(there, key=lambda study: hosts.index(study.host.name))
     for study in studies:
         search = study.search or {}
@@ -153,7 +154,7 @@ def _check_finished(study: Study) -> None:
         raise StudyFailed(study.reason_code or study.state, f"{study.reason}{tail}")
 
 
-def _look(request: StudyRequest) -> None:
+def _look(request: StudyRequest | GroupRequest) -> None:
     """Inspect this host for a study on it, with all that the request names here."""
     here = [one for one in request.devices if one.host in ("", settings.HOST_NAME)]
     directories = [directory for one in here for directory in (one.path, one.log_dir) if directory]

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from advisor.management.listing import ListingCommand
 from benchmarks.errors import about
-from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.inventory.host import FoundDirectory, HostInventory
 from benchmarks.models import Host, ListedPath
 from benchmarks.storage.human import human_bytes
 from benchmarks.storage.kinds import kind_words
 from tuning.actions.subjects import DEVICE
+from tuning.requests.device import DeviceRequest
 from tuning.studies.inspecting import inspect_device
 
 
@@ -36,7 +36,7 @@ class Command(ListingCommand):
         return [one.reason for one in found.refused_directories]
 
     def inspect(self, host: Host, path: Path) -> None:
-        inspect_device(host, DeviceRequest(path), lists=True)
+        inspect_device(host, DeviceRequest(path=path), lists=True)
 
 
 def _line(there: FoundDirectory) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentTypeError
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,33 +12,26 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 
+from advisor.management.listing import absolute_path
 from advisor.management.looking import look_here
 from advisor.management.output import output_file
 from advisor.management.refusals import ends_without_database
+from advisor.management.request_options import add_request_options, error_line, given
 from advisor.processes.database import prepare_database
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
 from advisor.terminal.follow import follow
 from benchmarks.errors import ExpectedError
-from benchmarks.inventory.device_lookup import DeviceRequest
-from benchmarks.models import BinaryLog
-from tuning.catalogue.knob import Durability
 from tuning.configs.files.cnf import read_cnf
-from tuning.errors import InvalidConfig, TuningError
+from tuning.errors import TuningError
 from tuning.export.gate_files import ERROR, GATE_FILES, gate_json
 from tuning.models import Study
+from tuning.requests.configs import ConfigText
+from tuning.requests.fields import read_request
+from tuning.requests.gate import GateRequest, GateSide
 from tuning.results.gate_facts import gate_facts
-from tuning.statistics.gate import (
-    DEFAULT_CONFIDENCE,
-    DEFAULT_LIMITS,
-    DEFAULT_PAIRS,
-    GatePlan,
-    Limit,
-)
-from tuning.studies.gate_request import GateRequest, GateSide
 from tuning.studies.gates import create_gate
 from tuning.studies.lifecycle import cancel_study
-from tuning.studies.request import BadRequest
 
 #: By verdict; an error is 2.
 EXIT_CODES = {"pass": 0, "fail": 1, "undecided": 3}
@@ -55,7 +46,6 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        limits = ", ".join(limit.typed for limit in DEFAULT_LIMITS)
         parser.add_argument("--name", default="gate", help="its history goes by this")
         parser.add_argument(
             "--config", metavar="FILE|NAME", help="the candidate: a my.cnf, or as --baseline"
@@ -67,68 +57,19 @@ class Command(BaseCommand):
             help="a my.cnf, 'default', the hash of a stored config, study:ID, or the name of a "
             "study whose recommendation it is (default: the server's defaults)",
         )
-        parser.add_argument(
-            "--set",
-            type=_knob,
-            action="append",
-            default=[],
-            metavar="NAME=VALUE",
-            help="change that of the candidate's config, by default the baseline's; repeatable",
-        )
-        parser.add_argument(
-            "--server", type=Path, metavar="PATH_TO_MYSQLD", help="the candidate's server"
-        )
+        add_request_options(parser, GateSide, leave_out=["config", "stored"])
         parser.add_argument(
             "--baseline-server",
-            type=Path,
+            type=absolute_path,
             metavar="PATH_TO_MYSQLD",
             help="the baseline's server (default: the host's first)",
         )
         parser.add_argument(
-            "--limit",
-            type=_limit,
-            action="append",
-            metavar="LIMIT",
-            help=f"such as 'p95 +5%%'; may be repeated (default: {limits.replace('%', '%%')})",
+            "--device", type=absolute_path, metavar="DIR", help="a directory on the device"
         )
-        parser.add_argument(
-            "--confidence",
-            type=float,
-            default=DEFAULT_CONFIDENCE * 100,
-            metavar="PERCENT",
-            help="of each decision (default: %(default)g)",
+        add_request_options(
+            parser, GateRequest, leave_out=["name", "candidate", "baseline", "device"]
         )
-        parser.add_argument(
-            "--pairs",
-            type=int,
-            default=DEFAULT_PAIRS,
-            metavar="N",
-            help="the most pairs to measure (default: %(default)s)",
-        )
-        parser.add_argument("--budget", type=int, metavar="MINUTES", help="the most time to take")
-        parser.add_argument(
-            "--durability",
-            default=Durability.D0.value,
-            choices=[one.value for one in Durability],
-            help="the least safe class that either config may have (default: %(default)s)",
-        )
-        parser.add_argument(
-            "--binlog",
-            default=BinaryLog.DEFAULT.value,
-            choices=BinaryLog.values,
-            help="the binary log of both sides: on, which is also synced and has rows unless a "
-            "config says otherwise, off, or what each server does by default",
-        )
-        parser.add_argument(
-            "--host", default=settings.HOST_NAME, metavar="NAME", help="the host to measure on"
-        )
-        parser.add_argument("--device", type=Path, metavar="DIR", help="a directory on the device")
-        parser.add_argument("--driver", default="auto", choices=["auto", "tpcc-mysql", "sysbench"])
-        parser.add_argument("--load-host", action="append", default=[], metavar="NAME")
-        parser.add_argument("--warehouses", type=int, metavar="N")
-        parser.add_argument("--connections", type=int, metavar="N")
-        parser.add_argument("--warmup", type=int, metavar="S", help="warm-up, in seconds")
-        parser.add_argument("--measure", type=int, metavar="S", help="measured, in seconds")
         for name in GATE_FILES:
             parser.add_argument(
                 f"--{name}", type=output_file, metavar="FILE", help=f"write it as {name}"
@@ -143,17 +84,15 @@ class Command(BaseCommand):
     def _judge(self, options: dict[str, Any]) -> None:
         console = Console(stderr=True)
         try:
-            request = _request(options)
+            request = read_options(options)
             prepare_database(runs_a_worker=True)
             if request.host == settings.HOST_NAME:
                 servers = (request.baseline.server, request.candidate.server)
                 directory = request.device.path
                 look_here([one for one in servers if one], [directory] if directory else [])
             study = _run(request, console)
-        except InvalidConfig as refused:
-            self._fail("invalid_config: " + "; ".join(map(str, refused.problems)))
         except ExpectedError as error:
-            self._fail(f"{error.code}: {error}{f' ({error.field})' if error.field else ''}")
+            self._fail(f"{error.code}: {error_line(error, GateSide, GateRequest)}")
         except KeyboardInterrupt:
             self._fail("interrupted: the gate was cancelled")
         else:
@@ -182,44 +121,28 @@ class Command(BaseCommand):
         sys.exit(_ERROR if facts.verdict == ERROR else EXIT_CODES[facts.verdict])
 
 
-def _request(options: dict[str, Any]) -> GateRequest:
+def read_options(options: dict[str, Any]) -> GateRequest:
     """Raises BadRequest, and InvalidConfig for a file that is none."""
-    try:
-        plan = GatePlan(
-            tuple(options["limit"] or DEFAULT_LIMITS),
-            options["confidence"] / 100,
-            options["pairs"],
-        )
-    except ValueError as error:
-        raise BadRequest(str(error)) from None
-    return GateRequest(
-        name=options["name"],
-        candidate=replace(
-            _side(options["config"] or "", options["server"]), knobs=dict(options["set"])
-        ),
-        baseline=_side(options["baseline"], options["baseline_server"]),
-        plan=plan,
-        host=options["host"],
-        device=DeviceRequest(options["device"] and options["device"].absolute()),
-        driver=options["driver"],
-        load_hosts=tuple(options["load_host"]),
-        warehouses=options["warehouses"],
-        connections=options["connections"],
-        warmup_s=options["warmup"],
-        measure_s=options["measure"],
-        budget_minutes=options["budget"],
-        durability=Durability(options["durability"]),
-        binary_log=BinaryLog(options["binlog"]),
+    content: dict[str, Any] = {
+        "host": settings.HOST_NAME,
+        "candidate": _side(options["config"] or "", options["server"])
+        | {"knobs": options["knobs"]},
+        "baseline": _side(options["baseline"], options["baseline_server"]),
+    }
+    if options["device"]:
+        content["device"] = {"path": options["device"]}
+    fields = given(GateRequest, options | dict.fromkeys(content))
+    return read_request(
+        GateRequest, content | fields | {"host": options["host"] or content["host"]}
     )
 
 
-def _side(config: str, server: Path | None) -> GateSide:
+def _side(config: str, server: Path | None) -> dict[str, Any]:
     """A path if there is such a file, else a name."""
-    path = server and server.expanduser().absolute()
     file = Path(config).expanduser() if config else None
     if file is not None and (file.exists() or file.suffix == ".cnf"):
-        return GateSide(file=(file.stem, read_cnf(file)), server=path)
-    return GateSide(stored=config, server=path)
+        return {"config": ConfigText.of(file.stem, read_cnf(file)), "server": server}
+    return {"stored": config, "server": server}
 
 
 def _run(request: GateRequest, console: Console) -> Study:
@@ -233,17 +156,3 @@ def _run(request: GateRequest, console: Console) -> Study:
             with suppress(TuningError):  # it may have ended this moment
                 cancel_study(study)
     return study
-
-
-def _knob(text: str) -> tuple[str, str]:
-    name, sign, value = (part.strip() for part in text.partition("="))
-    if not name or not sign:
-        raise ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    return name.replace("-", "_").lower(), value
-
-
-def _limit(text: str) -> Limit:
-    try:
-        return Limit.parse(text)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from None

@@ -23,13 +23,13 @@ from benchmarks.errors import ExpectedError, NotInspected
 from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.requests.study import StudyRequest
 from tuning.results.gate_facts import gate_facts
 from tuning.results.host_jobs import current_jobs
 from tuning.results.study_result import StudyResult
 from tuning.results.turns import in_turn
 from tuning.studies.lifecycle import create_study
 from tuning.studies.progress import StudyProgress
-from tuning.studies.request import StudyRequest
 from tuning.study_templates.loader import USUAL_TEMPLATE
 
 WATCH_SECONDS = 1.0

@@ -9,7 +9,7 @@ from advisor.pages.fleet.fields import HostField
 from advisor.wording.words import target_choices
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
-from tuning.studies.request import MAX_SIZES
+from tuning.requests.configs import MAX_CONNECTIONS
 
 
 class CheckForm(ConfigFields):
@@ -27,7 +27,7 @@ class CheckForm(ConfigFields):
     connections = forms.IntegerField(
         required=False,
         min_value=1,
-        max_value=MAX_SIZES["connections"],
+        max_value=MAX_CONNECTIONS,
         help_text="Maximum number of concurrent connections, for rules on max_connections and "
         "memory. Optional.",
     )

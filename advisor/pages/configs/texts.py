@@ -26,6 +26,11 @@ class ConfigText:
         """For a text field; bytes that are not UTF-8 become replacement characters."""
         return self.data.decode(errors="replace")
 
+    @property
+    def requested(self) -> dict[str, str]:
+        """The config in a request."""
+        return {"name": self.name, "text": self.data.decode(errors="surrogateescape")}
+
 
 def pasted_configs(names: list[str], texts: list[str]) -> tuple[list[ConfigText], list[str]]:
     """The named texts of the form and their errors; empty pairs are skipped."""

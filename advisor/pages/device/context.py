@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from benchmarks.inventory.device_lookup import NATIVE
+from benchmarks.emulation.shipped import NATIVE
 from benchmarks.models import Device
 from benchmarks.storage.identity import DeviceIdentity
 from tuning.models import Study

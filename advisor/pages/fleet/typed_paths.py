@@ -9,13 +9,14 @@ from typing import Any
 
 from advisor.wording.formatting import byte_size
 from benchmarks.errors import BenchmarkError, ExpectedError
-from benchmarks.inventory.device_lookup import DeviceRequest
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host, Inspection, JobState
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits
+from tuning.requests.device import DeviceRequest
+from tuning.requests.fields import read_request
 from tuning.studies.inspecting import inspect_device, inspect_server, waiting_text
 
 # Fields whose text is a path on a host.
@@ -67,7 +68,8 @@ def _about(field: str, text: str, host: Host, lists: bool, user: Any) -> PathAns
         if field == SERVER:
             row = inspect_server(host, text, lists=lists, user=user)
         else:
-            row = inspect_device(host, DeviceRequest(path=path), lists=lists, user=user)
+            device = read_request(DeviceRequest, {"path": path})
+            row = inspect_device(host, device, lists=lists, user=user)
     except ExpectedError as error:
         return PathAnswer(host, str(error), is_refused=True)
     return answer_of(row)

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.forms.boundfield import BoundWidget
 
 from advisor.ids import read_id
-from advisor.pages.device.forms import DeviceFields, directory, set_choices
+from advisor.pages.device.forms import DeviceFields, set_choices
 from advisor.pages.device.listing import COLUMNS
 from advisor.pages.finding import FilteredChoice, with_words
 from advisor.pages.new_study.hosts import ChosenHosts
-from advisor.wording.words import KIND_OF_EMULATED
-from benchmarks.emulation.shipped import ShippedProfile, shipped_profiles
-from benchmarks.inventory.device_lookup import NATIVE, DeviceRequest, throttles
+from benchmarks.emulation.shipped import NATIVE, ShippedProfile, shipped_profiles, throttles
 from benchmarks.models import Device
-from tuning.studies.named_devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB, request_for
-from tuning.studies.request import MAX_DEVICES
+from tuning.requests.device import KIND_OF_EMULATED, DeviceRequest
 
 # In the folded part of the page, which opens if one of them has a value or an error.
 FOLDED = ("log_dir", "kind", "emulate", "memory_mb")
@@ -44,12 +40,6 @@ class StudyDevicesForm(DeviceFields):
         widget=forms.CheckboxSelectMultiple,
         error_messages={"invalid_choice": "A selected device cannot be measured on this host."},
     )
-    path = forms.CharField(
-        label="Another directory",
-        required=False,
-        max_length=1024,
-        help_text="A directory on the device to measure. All data is stored below it.",
-    )
     emulate = forms.MultipleChoiceField(
         label="Emulate devices",
         required=False,
@@ -61,15 +51,6 @@ class StudyDevicesForm(DeviceFields):
         help_text="Each choice is measured as a separate device with its own ranking. Applies to "
         "every device chosen above that is not emulated itself.",
     )
-    memory_mb = forms.IntegerField(
-        label="Memory limit, MB",
-        required=False,
-        min_value=MIN_MEMORY_MB,
-        max_value=MAX_MEMORY_MB,
-        help_text="Limits mysqld including its page cache, which would otherwise hide the device. "
-        "If empty, an emulated device gets enough for the server and half of the data, and a real "
-        "device has no limit.",
-    )
 
     def __init__(self, *args: Any, hosts: ChosenHosts, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -79,10 +60,8 @@ class StudyDevicesForm(DeviceFields):
             str(device.pk): device
             for device in there.select_related("host").order_by("host__name", "data_dir", "pk")
         }
-        if not self._registered:
-            self.fields["path"].label = "Directory"
-        for name in ("path", "log_dir"):
-            self.fields[name].widget.attrs["list"] = "known-directories"
+        if self._registered:
+            self.fields["path"].label = "Another directory"
         set_choices(
             self, "devices", [(pk, str(device)) for pk, device in self._registered.items()]
         )
@@ -105,7 +84,7 @@ class StudyDevicesForm(DeviceFields):
     def devices_first_chosen(self) -> list[DeviceRequest]:
         """Those that are ticked when the form opens."""
         chosen = self.initial.get("devices", ())
-        return [request_for(self._registered[pk]) for pk in chosen if pk in self._registered]
+        return [DeviceRequest(id=int(pk)) for pk in chosen if pk in self._registered]
 
     def _is_default(self, device: Device) -> bool:
         is_plain = not (device.emulation_label or device.log_dir)
@@ -122,10 +101,6 @@ class StudyDevicesForm(DeviceFields):
     def is_unfolded(self) -> bool:
         return any(self[name].value() or self[name].errors for name in FOLDED)
 
-    def clean_path(self) -> Path | None:
-        text = self.cleaned_data["path"]
-        return directory(text) if text else None
-
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
         if data.get("devices") and not data.get("path") and "path" in data:
@@ -138,62 +113,66 @@ class StudyDevicesForm(DeviceFields):
         asked = data.get("emulate") or [""]
         if data.get("kind") and all(throttles(name) for name in asked):
             self.add_error("kind", KIND_OF_EMULATED)
-        if not self.errors and all(device.emulate for device in self._requests()):
+        if not self.errors and self._chosen and all(one.emulation_label for one in self._chosen):
             for name in ("emulate", "memory_mb"):
-                if data.get(name):
+                if data.get(name) and not data.get("path"):
                     self.add_error(
                         name, "All selected devices are already emulated: leave this empty."
                     )
-        if not self.errors and len(self._requests()) * len(self._limits()) > MAX_DEVICES:
-            self.add_error("devices", f"A study can have at most {MAX_DEVICES} devices.")
         return data
 
-    def device_requests(self) -> list[DeviceRequest]:
-        """The requested devices; empty for the host's default device."""
-        requests = [one for device in self._requests() for one in self._under_limits(device)]
-        return [] if requests == [DeviceRequest()] else requests
+    @property
+    def _chosen(self) -> list[Device]:
+        """The registered devices that are ticked."""
+        return [self._registered[pk] for pk in self.cleaned_data.get("devices", ())]
 
-    def field_of_device(self, field: str) -> str | None:
-        """The form's field for that of a request, "devices[1].path"; None for other fields."""
-        found = re.fullmatch(r"devices\[(\d+)\]\.?(\w*)", field)
+    def devices_asked(self) -> list[dict[str, Any]]:
+        """The devices of the request; none for the host's default device."""
+        return [device for device, _ in self._asked()]
+
+    def _asked(self) -> list[tuple[dict[str, Any], str]]:
+        """Each device of the request, with the field that names it."""
+        data = self.cleaned_data
+        entered = {name: data[name] for name in ("path", "log_dir", "kind") if data.get(name)}
+        limits = {"memory_mb": data["memory_mb"]} if data.get("memory_mb") is not None else {}
+        profiles = data.get("emulate") or ([""] if limits else [])
+        asked: list[tuple[dict[str, Any], str]] = []
+        for device in self._chosen:
+            if device.emulation_label or not profiles:
+                asked.append(({"id": device.pk}, "devices"))
+                continue
+            named = {"host": device.host.name, "path": device.data_dir}
+            named |= {"log_dir": device.log_dir} if device.log_dir else {}
+            kind = {"kind": device.kind_correction} if device.kind_correction else {}
+            asked += [(one, "devices") for one in _limited(named, kind, profiles, limits)]
+        if "path" in entered or not self._chosen:
+            kind = {"kind": entered.pop("kind")} if "kind" in entered else {}
+            asked += [(one, "") for one in _limited(entered, kind, profiles or [""], limits)]
+        return [] if asked == [({}, "")] else asked
+
+    def field_of_device(self, path: str) -> str | None:
+        """The form's field for that of a request, "devices[1].path"."""
+        found = re.fullmatch(r"devices\[(\d+)\]\.?(\w*)", path)
         if found is None:
             return None
         name = found[2] or "path"
         if name in ("emulate", "memory_mb") and self.cleaned_data.get(name):
             return name
-        is_registered = [
-            index < len(self.cleaned_data["devices"])
-            for index, one in enumerate(self._requests())
-            for _ in self._under_limits(one)
-        ]
-        return "devices" if is_registered[int(found[1])] else name
+        asked = self._asked() or [({}, "")]
+        return asked[int(found[1])][1] or name
 
-    def _under_limits(self, device: DeviceRequest) -> list[DeviceRequest]:
-        if device.emulate:
-            return [device]
-        return [
-            replace(
-                device,
-                emulate=name,
-                memory_bytes=memory,
-                kind=None if throttles(name) else device.kind,
-            )
-            for name, memory in self._limits()
-        ]
 
-    def _requests(self) -> list[DeviceRequest]:
-        data = self.cleaned_data
-        devices = [request_for(self._registered[pk]) for pk in data["devices"]]
-        if data["path"] or not devices:
-            devices.append(
-                DeviceRequest(path=data["path"], log_dir=data["log_dir"], kind=data["kind"])
-            )
-        return devices
-
-    def _limits(self) -> list[tuple[str, int | None]]:
-        data = self.cleaned_data
-        memory = None if data["memory_mb"] is None else data["memory_mb"] * MB
-        return [(name, memory) for name in data["emulate"] or [""]]
+def _limited(
+    named: dict[str, Any], kind: dict[str, Any], profiles: list[str], limits: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """The device under each profile; an emulated one has the kind that it emulates."""
+    return [
+        named
+        | limits
+        | ({"emulate": profile} if profile else {})
+        | ({} if throttles(profile) else kind)
+        for profile in profiles
+    ]
 
 
 _WITHOUT = "For comparison with the emulated devices."

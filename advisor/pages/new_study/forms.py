@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from django import forms
@@ -13,13 +12,14 @@ from advisor.pages.configs.texts import ConfigText
 from advisor.pages.device.forms import set_choices
 from advisor.pages.finding import FilteredChoice
 from advisor.pages.new_study.device_choice import StudyDevicesForm
-from advisor.pages.new_study.search import SearchFields, field_of_search
 from advisor.pages.new_study.templates import template_facts
-from benchmarks.errors import BenchmarkError
+from advisor.pages.request_fields import faults_of, field_of, given, request_fields
+from benchmarks.errors import ExpectedError
 from tuning.catalogue.costs import MEANING, CostKind
-from tuning.errors import TuningError
-from tuning.scale_model.sizes import read_size
-from tuning.studies.request import MAX_MINUTES, MAX_WORKLOADS, StudyRequest
+from tuning.errors import InvalidRequest
+from tuning.requests.fields import read_request
+from tuning.requests.search import SearchRequest
+from tuning.requests.study import GroupRequest, StudyRequest
 from tuning.study_templates.loader import StudyTemplate
 
 # The first choice, selected by default.
@@ -28,34 +28,22 @@ SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s")
 
 # In the folded part of the page, which opens if one of them has a value or an error.
 ADVANCED = (
-    *("name", "server", "load_host", "data_size", "memory", "warehouses", "connections"),
+    *("name", "server", "load_hosts", "data_size", "memory", "warehouses", "connections"),
     *("warmup_s", "races", "confirms", "recovery", "takes_apart"),
 )
-
-_YES_NO: dict[str, Any] = {
-    "required": False,
-    "choices": [("", "As in the template"), ("yes", "Yes"), ("no", "No")],
-    "coerce": lambda text: text == "yes",
-    "empty_value": None,
-}
-
-
-class SizeField(forms.CharField):
-    """Bytes, written with a unit; None if empty."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(required=False, max_length=40, **options)
-
-    def clean(self, value: Any) -> int | None:
-        text = super().clean(value)
-        try:
-            return read_size(text) if text else None
-        except ValueError as error:
-            raise forms.ValidationError(f"This {error}.") from None
+# Fields of the request that the page asks for in its own way.
+_CHOSEN = frozenset(
+    {
+        *("template", "devices", "configs", "search", "host", "seed", "load_hosts"),
+        *("durability", "translate_from"),
+    }
+)
+SEARCH = "search_"
+_LOAD_HOSTS = StudyRequest.model_fields["load_hosts"]
 
 
-class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
-    """An empty field uses the template's or the host's value."""
+class NewStudyForm(StudyDevicesForm, ConfigFields):
+    """The fields of a study's request. An empty field uses the template's or the host's value."""
 
     host = forms.MultipleChoiceField(
         label="Hosts",
@@ -64,101 +52,37 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         error_messages={"invalid_choice": "There is no host of that name: %(value)s."},
     )
     template = forms.ChoiceField()
-    name = forms.CharField(
-        required=False, max_length=200, help_text="Shown in the list of studies. Optional."
-    )
-    server = forms.CharField(
-        label="Server binary",
-        required=False,
-        max_length=1024,
-        help_text="Path of a mysqld or mariadbd that the host has. If empty, its first one.",
-    )
-    driver = forms.ChoiceField(
-        choices=[
-            ("auto", "tpcc-mysql if installed, else sysbench"),
-            ("tpcc-mysql", "tpcc-mysql"),
-            ("sysbench", "sysbench"),
-        ],
-        help_text="The program that sends the TPC-C transactions.",
-    )
-    load_host = forms.MultipleChoiceField(
-        label="Run the driver on",
+    load_hosts = forms.MultipleChoiceField(
+        label=_LOAD_HOSTS.title,
+        help_text=_LOAD_HOSTS.description or "",
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Another host, or several that share the connections, drive the server over the "
-        "network and take no CPU time from it; if none is ticked, the driver runs beside the "
-        "server. Only runs with the same load hosts are ranked together.",
         error_messages={"invalid_choice": "There is no other host of that name: %(value)s."},
-    )
-    warehouses = forms.IntegerField(required=False, min_value=1)
-    connections = forms.CharField(
-        required=False,
-        help_text="One number, or several separated by commas; each has its own ranking.",
-    )
-    warmup_s = forms.IntegerField(label="Warm-up, seconds", required=False, min_value=0)
-    measure_s = forms.IntegerField(label="Measurement, seconds", required=False, min_value=1)
-    blocks = forms.IntegerField(
-        required=False, min_value=1, help_text="How many times each candidate runs."
-    )
-    budget_minutes = forms.IntegerField(
-        label="Budget, minutes",
-        required=False,
-        min_value=1,
-        max_value=MAX_MINUTES,
-        help_text="Measures until it is used up, however many blocks that makes. Optional.",
-    )
-    data_size = SizeField(
-        label="Data of the real server",
-        help_text="Such as 200G or 200GiB. With the memory, the study "
-        "is a scale model of that server, and the recommendation is sized back to it.",
-    )
-    memory = SizeField(
-        label="Memory of the real server",
-        help_text="Such as 48G. Your own files are then those of the real server.",
-    )
-    races = forms.TypedChoiceField(
-        **_YES_NO,
-        label="Race",
-        help_text="Drops candidates that are measurably behind; the time saved goes to the rest.",
-    )
-    confirms = forms.TypedChoiceField(
-        **_YES_NO,
-        label="Confirm the winner",
-        help_text="Measures the winner again, in at least 5 pairs with the baseline.",
-    )
-    recovery = forms.TypedChoiceField(
-        **_YES_NO,
-        label="Time crash recovery",
-        help_text="Kills the baseline and the winner under load, three times each, and times how "
-        "long they take to serve again. Some minutes more; a search does it unless told not to.",
-    )
-    takes_apart = forms.TypedChoiceField(
-        **_YES_NO,
-        label="Take the winner apart",
-        help_text="Measures a confirmed winner without some of its lines. Lines that "
-        "contribute nothing are left out.",
-    )
-    allow = forms.TypedMultipleChoiceField(
-        label="Costs that proposals may have",
-        required=False,
-        choices=[(kind.value, f"{kind}: {MEANING[kind]}") for kind in CostKind],
-        coerce=CostKind,
-        widget=forms.CheckboxSelectMultiple,
-    )
-    keeps_duplicates = forms.BooleanField(
-        label="Measure configs with the same effective values separately (A/A comparison)",
-        required=False,
     )
 
     def __init__(self, *args: Any, templates: list[StudyTemplate], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        templates = sorted(templates, key=lambda one: one.name != DEFAULT_TEMPLATE)
+        names = [
+            name
+            for name in StudyRequest.model_fields
+            if name not in _CHOSEN | {"durability", "translate_from"}
+        ]
+        made = request_fields(StudyRequest, names)
+        made |= request_fields(SearchRequest, prefix=SEARCH)
+        self.fields = made | self.fields
+        self._set_choices(sorted(templates, key=lambda one: one.name != DEFAULT_TEMPLATE))
+        shown = self.template_values.get(str(self["template"].value()), {})
+        for name in (*SIZES, "budget_minutes"):
+            self.fields[name].widget.attrs["placeholder"] = shown.get(name, "")
+
+    def _set_choices(self, templates: list[StudyTemplate]) -> None:
         self.templates = templates
         set_choices(self, "template", [(one.name, one.title) for one in templates])
+        set_choices(self, "allow", [(one.value, f"{one}: {MEANING[one]}") for one in CostKind])
         set_choices(self, "host", [(host.name, host.name) for host in self.hosts.known])
         self.initial.setdefault("host", self.hosts.names)
         others = [host.name for host in self.hosts.known if host.name not in self.hosts.names]
-        set_choices(self, "load_host", [(name, name) for name in others])
+        set_choices(self, "load_hosts", [(name, name) for name in others])
         self.fields["server"].widget.attrs["list"] = "known-servers"
         cpus = self.hosts.logical_cpus
         self._searching = {one.name for one in templates if one.searches}
@@ -166,25 +90,6 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         # app.js updates them when another template is chosen.
         self.template_values = {one.name: _values_of(one, cpus) for one in templates}
         self.template_facts = [(one.name, template_facts(one.name, cpus)) for one in templates]
-        shown = self.template_values.get(str(self["template"].value()), {})
-        for name in (*SIZES, "budget_minutes"):
-            self.fields[name].widget.attrs["placeholder"] = shown.get(name, "")
-
-    def clean_connections(self) -> list[int] | None:
-        text = self.cleaned_data["connections"].strip()
-        if not text:
-            return None
-        try:
-            numbers = [int(part) for part in text.split(",")]
-        except ValueError:
-            raise forms.ValidationError(
-                "Enter whole numbers separated by commas, such as 8 or 8, 32, 128."
-            ) from None
-        if min(numbers) < 1:
-            raise forms.ValidationError("Each number of connections must be at least 1.")
-        if len(numbers) > MAX_WORKLOADS:
-            raise forms.ValidationError(f"A study can have at most {MAX_WORKLOADS} numbers.")
-        return numbers
 
     @property
     def host_choice(self) -> FilteredChoice:
@@ -196,8 +101,8 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
     def load_host_choice(self) -> FilteredChoice:
         """A checkbox for each host that is not chosen to be measured."""
         others = [host for host in self.hosts.known if host.name not in self.hosts.names]
-        ticked = self["load_host"].value() or ()
-        return self.hosts.boxes("load_host", others, ticked, says_idle=False)
+        ticked = self["load_hosts"].value() or ()
+        return self.hosts.boxes("load_hosts", others, ticked, says_idle=False)
 
     @property
     def searches(self) -> bool:
@@ -219,53 +124,40 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
             for name in ADVANCED
         )
 
-    def server_path(self) -> Path | None:
-        """The server binary, if one was entered."""
-        return Path(self.cleaned_data["server"]) if self.cleaned_data["server"] else None
+    def clean(self) -> dict[str, Any]:
+        data = super().clean()
+        try:
+            self.study_request([])
+        except InvalidRequest as error:
+            self.add_refusal(error)
+        return data
 
-    def study_request(self, configs: list[ConfigText]) -> StudyRequest:
-        """The request of the cleaned fields."""
+    def study_request(self, configs: list[ConfigText]) -> StudyRequest | GroupRequest:
+        """The request of the cleaned fields; of several hosts, that for all. Raises BadRequest."""
         data = self.cleaned_data
-        return StudyRequest(
-            template=data["template"],
-            name=data["name"],
-            host=self.hosts.names[0] if self.hosts.chosen else "",
-            devices=self.device_requests(),
-            server=self.server_path(),
-            driver=data["driver"],
-            load_hosts=tuple(data["load_host"]),
-            configs=[(config.name, config.data) for config in configs],
-            warehouses=data["warehouses"],
-            connections=data["connections"],
-            warmup_s=data["warmup_s"],
-            measure_s=data["measure_s"],
-            blocks=data["blocks"],
-            durability=data["durability"],
-            translate_from=data["translate_from"],
-            keeps_duplicates=data["keeps_duplicates"],
-            races=data["races"],
-            confirms=data["confirms"],
-            takes_apart=data["takes_apart"],
-            budget_minutes=data["budget_minutes"],
-            allow=frozenset(data["allow"]),
-            data_size=data["data_size"],
-            memory=data["memory"],
-            recovery=data["recovery"],
-            search=self.search_request() if data["template"] in self._searching else None,
-        )
+        content = given(StudyRequest, data | {"host": None, "devices": None})
+        content["devices"] = self.devices_asked()
+        content["configs"] = [config.requested for config in configs]
+        if data.get("template") in self._searching:
+            content["search"] = given(SearchRequest, data, prefix=SEARCH)
+        if len(self.hosts.chosen) > 1:
+            return read_request(GroupRequest, content | {"hosts": self.hosts.names})
+        host = self.hosts.names[0] if self.hosts.chosen else ""
+        return read_request(StudyRequest, content | {"host": host})
 
-    def max_connections(self, template: StudyTemplate) -> int:
-        """The largest number of connections that the study would have."""
-        asked: list[int] | None = self.cleaned_data["connections"]
-        return max(asked or template.connections_on(self.hosts.logical_cpus))
-
-    def add_refusal(self, error: TuningError | BenchmarkError) -> None:
+    def add_refusal(self, error: ExpectedError) -> None:
         """Show a service's error beside the field it is about, or above the form."""
-        field = self.field_of_device(error.field) or field_of_search(error.field) or error.field
-        field = "host" if field == "hosts" else field
-        # Where there is one host only, its choice is not shown.
-        is_shown = field in self.fields and (field != "host" or self.hosts.are_several)
-        self.add_error(field if is_shown else None, str(error))
+        named = [(self._field_of(path), reason) for path, reason in faults_of(error)]
+        for field, reason in named:
+            # Where there is one host only, its choice is not shown.
+            is_shown = field != "host" or self.hosts.are_several
+            if field not in self.errors:
+                self.add_error(field if is_shown else None, reason)
+
+    def _field_of(self, path: str) -> str | None:
+        if path.startswith("devices["):
+            return self.field_of_device(path)
+        return field_of("host" if path.startswith("hosts") else path, self.fields)
 
 
 def _values_of(template: StudyTemplate, cpus: int) -> dict[str, str]:

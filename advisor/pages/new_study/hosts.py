@@ -12,21 +12,20 @@ from django.http import QueryDict
 from advisor.ids import read_id
 from advisor.pages.finding import FilteredChoice, text_asked, with_words
 from advisor.pages.fleet.fields import host_boxes
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import ExpectedError
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import known_inventory, why_not_known
 from benchmarks.jobs.presence import silent_hosts
 from benchmarks.models import Device, Host
 from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.target import ServerTraits
-from tuning.errors import TuningError
 from tuning.results.known_hosts import hosts
 from tuning.studies.absence import silence_text
 from tuning.studies.host_checks import drain_text
 from tuning.studies.hosts import host_for
 
 #: The fields by which long lists are shortened.
-FINDS = ("find_host", "find_devices", "find_load_host")
+FINDS = ("find_host", "find_devices", "find_load_hosts")
 
 
 @dataclass(frozen=True)
@@ -155,6 +154,6 @@ def _usual(known: Sequence[Host], device: str) -> list[Host]:
             return found
     try:
         usual = host_for().pk
-    except (TuningError, BenchmarkError):  # none, or none is more usual than the others
+    except ExpectedError:  # none, or none is more usual than the others
         return list(known[:1])
     return [host for host in known if host.pk == usual]

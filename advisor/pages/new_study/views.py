@@ -31,16 +31,17 @@ from advisor.pages.new_study.questions import QUESTIONS, question_links, questio
 from advisor.wording.formatting import names_text
 from advisor.wording.searches import missed_before_text, warm_start_text
 from advisor.wording.spaces import space_lines
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import ExpectedError
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
-from tuning.errors import InvalidConfig, Problem, TuningError
+from tuning.errors import InvalidConfig, Problem
 from tuning.models import Study
+from tuning.requests.configs import OLDER
+from tuning.requests.study import MAX_CONFIGS, GroupRequest, StudyRequest
 from tuning.studies.again import request_again
 from tuning.studies.check import check_text
 from tuning.studies.groups import create_group, group_outlook
 from tuning.studies.lifecycle import create_study
 from tuning.studies.outlook import Outlook, outlook
-from tuning.studies.request import MAX_CONFIGS, OLDER, StudyRequest
 from tuning.studies.searching import SearchHere, search_here
 from tuning.study_templates.loader import StudyTemplate, load_template, template_names
 
@@ -49,7 +50,7 @@ CHECK, CHECK_TRANSLATED, SPACE = "check", "check-translated", "space"
 PREVIEW = "preview"
 INSPECT = "inspect"  # without JavaScript; else the answer comes as soon as a path is typed in
 # Fields whose choices are those of the chosen hosts.
-_SEVERAL = ("load_host", "devices", "emulate")
+_SEVERAL = ("load_hosts", "devices", "emulate")
 _DEPEND_ON_THE_HOST = (
     *("template", "server", "driver", "path", "log_dir", "kind", "memory_mb"),
     *_SEVERAL,
@@ -124,7 +125,7 @@ def study_new(request: HttpRequest) -> HttpResponse:
                 address = _start(form, answer, request.user)
             except InvalidConfig as error:
                 answer.is_refused, answer.problems = True, list(error.problems)
-            except (TuningError, BenchmarkError) as error:
+            except ExpectedError as error:
                 form.add_refusal(error)
             else:
                 return redirect(address)
@@ -153,9 +154,9 @@ def _typed(request: HttpRequest, form: NewStudyForm) -> dict[str, list[PathAnswe
 def _start(form: NewStudyForm, answer: _Answer, user: Any) -> str:
     """Start the study, or one on each of several hosts; returns the address of its page."""
     asked = form.study_request(answer.configs)
-    if len(form.hosts.names) < 2:
+    if isinstance(asked, StudyRequest):
         return reverse("study-detail", args=[create_study(asked, user=user).pk])
-    group = create_group(asked, form.hosts.names, user=user)
+    group = create_group(asked, user=user)
     return reverse("group-detail", args=[group.pk])
 
 
@@ -164,9 +165,8 @@ def _look_ahead(form: NewStudyForm, answer: _Answer) -> None:
     if not form.is_valid():
         return
     try:
-        asked, names = form.study_request(answer.configs), form.hosts.names
-        answer.outlooks = [outlook(asked)] if len(names) < 2 else group_outlook(asked, names)
-    except (TuningError, BenchmarkError) as error:
+        answer.outlooks = _outlooks(form.study_request(answer.configs))
+    except ExpectedError as error:
         form.add_refusal(error)
 
 
@@ -180,8 +180,11 @@ def _preview(request: HttpRequest, form: NewStudyForm, answer: _Answer) -> HttpR
 
 def _show_space(form: NewStudyForm, answer: _Answer) -> None:
     try:
-        answer.found = search_here(form.study_request(answer.configs))
-    except (TuningError, BenchmarkError) as error:
+        asked = form.study_request(answer.configs)
+        if isinstance(asked, GroupRequest):
+            asked = asked.on(asked.hosts[0])
+        answer.found = search_here(asked)
+    except ExpectedError as error:
         form.add_refusal(error)
 
 
@@ -212,14 +215,21 @@ def _empty_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpRes
 
 def _look_at_the_usual(form: NewStudyForm, answer: _Answer) -> None:
     """What the form as it is shown first would take, or why its hosts cannot measure yet."""
-    names = form.hosts.names
-    request = StudyRequest(
-        template=str(form["template"].value()),
-        host=names[0] if names else "",
-        devices=form.devices_first_chosen,
-    )
+    hosts, template = form.hosts.names, str(form["template"].value())
+    devices = form.devices_first_chosen
+    request: StudyRequest | GroupRequest
+    if len(hosts) > 1:
+        request = GroupRequest(template=template, hosts=tuple(hosts), devices=devices)
+    else:
+        request = StudyRequest(template=template, host="".join(hosts), devices=devices)
     with _saying_why_not(answer):
-        answer.outlooks = [outlook(request)] if len(names) < 2 else group_outlook(request, names)
+        answer.outlooks = _outlooks(request)
+
+
+def _outlooks(request: StudyRequest | GroupRequest) -> list[Outlook]:
+    if isinstance(request, GroupRequest):
+        return group_outlook(request)
+    return [outlook(request)]
 
 
 @contextmanager
@@ -227,7 +237,7 @@ def _saying_why_not(answer: _Answer) -> Iterator[None]:
     """Before anything was typed: then what is wrong is said beside its field."""
     try:
         yield
-    except (TuningError, BenchmarkError) as error:
+    except ExpectedError as error:
         answer.unknown = str(error).rstrip(".")
 
 
@@ -235,16 +245,18 @@ def _again_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpRes
     """The form filled in as for the study `?again=`, to change something and run it again."""
     study = _study_again(request.GET["again"])
     try:
-        initial = initial_of(study)
-    except (TuningError, BenchmarkError) as error:
+        repeated = request_again(study)
+    except ExpectedError as error:
         messages.warning(request, f"The study cannot be run again as it was: {error}.")
         return redirect("study-detail", pk=study.pk)
     asked = QueryDict(mutable=True)
-    asked.setlist("host", initial["host"])
-    form = NewStudyForm(templates=templates, hosts=chosen_hosts(asked), initial=initial)
-    answer = _Answer(configs=files_of(study), again=study)
+    asked["host"] = repeated.host
+    form = NewStudyForm(
+        templates=templates, hosts=chosen_hosts(asked), initial=initial_of(repeated)
+    )
+    answer = _Answer(configs=files_of(repeated), again=study)
     with _saying_why_not(answer):
-        answer.outlooks = [outlook(request_again(study))]
+        answer.outlooks = [outlook(repeated)]
     return _page(request, form, answer)
 
 
@@ -263,7 +275,7 @@ def study_again(request: HttpRequest, pk: int) -> HttpResponse:
     study = _study_again(str(pk))
     try:
         again = create_study(request_again(study), user=request.user)
-    except (TuningError, BenchmarkError) as error:
+    except ExpectedError as error:
         messages.warning(request, f"The study was not started again: {error}.")
         return redirect("study-detail", pk=pk)
     messages.info(request, f"The same as study {pk}, with a new random order.")
@@ -290,21 +302,23 @@ def _read_configs(request: HttpRequest, posted: QueryDict, answer: _Answer) -> N
 
 
 def _check(form: NewStudyForm, template: StudyTemplate, answer: _Answer) -> None:
-    data = form.cleaned_data
     try:
+        asked = form.study_request([])
+        hosts = [asked.host] if isinstance(asked, StudyRequest) else asked.hosts
+        connections = asked.connections or template.connections_on(form.hosts.logical_cpus)
         answer.checks = [
             check_view(
                 check_text(
                     config.data,
                     name=config.name,
-                    host=form.study_request([]).host,
-                    server=form.server_path(),
-                    devices=form.device_requests(),
-                    warehouses=data["warehouses"] or template.warehouses,
-                    translate_from=data["translate_from"],
-                    durability=data["durability"],
-                    connections=form.max_connections(template),
-                    memory=data["memory"],
+                    host=hosts[0],
+                    server=asked.server,
+                    devices=asked.devices,
+                    warehouses=asked.warehouses or template.warehouses,
+                    translate_from=asked.translate_from,
+                    durability=asked.durability,
+                    connections=max(connections),
+                    memory=asked.memory,
                 )
             )
             for config in answer.configs
@@ -314,7 +328,7 @@ def _check(form: NewStudyForm, template: StudyTemplate, answer: _Answer) -> None
         answer.problems = [
             one for one in answer.problems if (one.source, one.line, one.name) not in shown
         ]
-    except (TuningError, BenchmarkError) as error:
+    except ExpectedError as error:
         form.add_refusal(error)
 
 

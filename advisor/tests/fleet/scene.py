@@ -51,7 +51,7 @@ def request_study(
             "host": host,
             "server": str(server.path),
             "driver": driver,
-            "load_host": load_host,
+            "load_hosts": load_host,
             **{"warehouses": 2, "connections": [connections], "warmup_s": warmup_s},
             **{"measure_s": measure_s, "blocks": blocks},
             **{"races": False, "confirms": False},

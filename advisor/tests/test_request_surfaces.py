@@ -1,0 +1,97 @@
+"""A request's field is declared once: schema, form and command have it from its class."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from django import forms
+from django.conf import settings
+from django.core.management import call_command
+from django.test import Client
+from pydantic import Field, StrictInt
+
+from advisor.management import looking
+from advisor.management.commands import advise
+from advisor.management.request_options import add_request_options
+from advisor.management.request_options import given as given_options
+from advisor.pages.request_fields import given as given_fields
+from advisor.pages.request_fields import request_fields
+from tuning.models import Study
+from tuning.requests.fields import Cli, Request, read_request
+
+
+class MadeUp(Request):
+    """A request with a field of each shape."""
+
+    cups: Annotated[StrictInt | None, Cli("cups", "N")] = Field(
+        None, ge=1, le=9, title="Cups of tea", description="How many cups."
+    )
+    sugar: Annotated[bool | None, Cli("sugar")] = Field(None, description="With sugar.")
+    kinds: Annotated[list[str], Cli("kind", "NAME")] = Field([], description="Of tea.")
+
+
+def test_a_new_field_is_in_the_schema_the_form_and_the_command() -> None:
+    schema = MadeUp.model_json_schema()["properties"]["cups"]
+    assert schema["description"] == "How many cups."
+    assert {"minimum": 1, "maximum": 9, "type": "integer"} in schema["anyOf"]
+    fields = request_fields(MadeUp)
+    cups = fields["cups"]
+    assert isinstance(cups, forms.IntegerField)
+    assert (cups.label, cups.help_text) == ("Cups of tea", "How many cups.")
+    assert (cups.min_value, cups.max_value) == (1, 9)
+    parser = ArgumentParser()
+    add_request_options(parser, MadeUp)
+    assert "--cups N" in parser.format_help()
+    typed = parser.parse_args(["--cups", "3", "--no-sugar", "--kind", "a", "--kind", "b"])
+    by_command = given_options(MadeUp, vars(typed))
+    by_form = given_fields(MadeUp, {"cups": 3, "sugar": False, "kinds": ["a", "b"]})
+    assert by_command == by_form
+    assert read_request(MadeUp, by_form) == MadeUp(cups=3, sugar=False, kinds=["a", "b"])
+
+
+@pytest.mark.long
+@pytest.mark.django_db
+def test_api_form_and_command_store_the_same_request(
+    admin_client: Client, host_of_fakes: None, sent: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking, "inspect_here", lambda *_, **__: None)
+    monkeypatch.setattr(advise, "Supervisor", _nothing_is_measured)
+    file = Path(settings.HOME) / "mine.cnf"
+    file.write_text("[mysqld]\ninnodb_io_capacity = 5000\n")
+    body = {
+        "template": "search",
+        "configs": [{"name": "mine", "text": file.read_text()}],
+        "durability": "D1",
+        "allow": ["observability"],
+        "warehouses": 3,
+        "warmup_s": 1,
+        "budget_minutes": 90,
+        "search": {"knobs": 6, "keep": {"p95": 50}, "pinned": {"innodb_io_capacity": "900"}},
+    }
+    sent_body = admin_client.post("/api/v1/studies/", json.dumps(body), "application/json")
+    assert sent_body.status_code == 201, sent_body.content
+    by_form = {
+        "config_name": ["mine"],
+        "config_text": [file.read_text()],
+        **{name: body[name] for name in ("template", "durability", "allow", "warehouses")},
+        **{"warmup_s": "1", "budget_minutes": "90", "driver": "auto"},
+        **{"search_knobs": "6", "search_keep": "p95<=50", "search_warm_start": "on"},
+        "search_pinned": "innodb_io_capacity=900",
+    }
+    answer = admin_client.post("/studies/new/", by_form)
+    assert answer.status_code == 302, answer.content
+    options = ["--search", "--knobs", "6", "--keep", "p95<=50", "--pin", "innodb_io_capacity=900"]
+    options += ["--config", str(file), "--durability", "D1", "--allow", "observability"]
+    options += ["--warehouses", "3", "--warmup", "1", "--budget", "90"]
+    with pytest.raises(SystemExit):
+        call_command("advise", *options)
+    stored = [study.request for study in Study.objects.order_by("pk")]
+    assert stored == [stored[0]] * 3
+
+
+def _nothing_is_measured(**_: Any) -> Any:
+    raise KeyboardInterrupt

@@ -1,0 +1,224 @@
+"""The request for a gate: a candidate, a baseline, and by how much the candidate may be worse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StrictInt,
+    ValidationInfo,
+    field_validator,
+)
+
+from tuning.catalogue.knob import Durability
+from tuning.requests.configs import MAX_CONNECTIONS, ConfigText, LeastSafe
+from tuning.requests.device import DeviceRequest
+from tuning.requests.fields import (
+    Cli,
+    HostName,
+    HostNames,
+    HostPath,
+    KnobName,
+    Request,
+    Seed,
+    Value,
+)
+from tuning.requests.search import MAX_SETTINGS
+from tuning.requests.study import (
+    MAX_LOAD_HOSTS,
+    MAX_MINUTES,
+    MAX_SECONDS,
+    MAX_WAREHOUSES,
+    Driver,
+    StudyRequest,
+)
+from tuning.statistics.data import Metric
+from tuning.statistics.gate import (
+    CONFIDENCES,
+    DEFAULT_CONFIDENCE,
+    DEFAULT_LIMITS,
+    DEFAULT_PAIRS,
+    MAX_LOSS,
+    GatePlan,
+    Limit,
+)
+from tuning.statistics.looks import FIRST_LOOK, MAX_LOOKS
+
+MAX_GATE_NAME = 100
+MAX_STORED = 200
+
+
+def _knobs(value: object) -> object:
+    """Texts of the form `NAME=VALUE` by name."""
+    if not isinstance(value, list | tuple):
+        return value
+    pairs = [f"{text}".partition("=") for text in value]
+    if bad := [
+        text for text, (name, sign, _) in zip(value, pairs, strict=True) if not name or not sign
+    ]:
+        raise ValueError(f"{bad[0]!r} is not NAME=VALUE")
+    return {name.strip().replace("-", "_").lower(): given.strip() for name, _, given in pairs}
+
+
+def _limits(value: object) -> object:
+    """Texts such as `p95 +5%` as percent by metric."""
+    if not isinstance(value, list | tuple):
+        return value
+    limits = [Limit.parse(f"{text}") for text in value]
+    if len({one.metric for one in limits}) < len(limits):
+        raise ValueError("names a metric twice")
+    return {one.metric: one.loss * 100 for one in limits}
+
+
+class GateSide(Request):
+    """One side of a gate: a config, a server, or both.
+
+    Without a config a baseline has the server's defaults and a candidate the baseline's config.
+    """
+
+    config: ConfigText | None = Field(None, description="A my.cnf.")
+    stored: str = Field(
+        "",
+        max_length=MAX_STORED,
+        description="Instead of `config`: `default`, the hash of a stored config (8 characters or "
+        "more), `study:ID`, or the name of a study, for the config that it recommends.",
+    )
+    knobs: Annotated[
+        Mapping[KnobName, Value],
+        BeforeValidator(_knobs, json_schema_input_type=Mapping[str, str]),
+        Cli("set", "NAME=VALUE"),
+    ] = Field(
+        {},
+        max_length=MAX_SETTINGS,
+        description="Changes of the config, such as innodb_io_capacity=4000.",
+    )
+    server: Annotated[HostPath | None, Cli("server", "PATH_TO_MYSQLD")] = Field(
+        None,
+        description="Path of a server program that the host has. Default: that of the baseline, "
+        "and for the baseline the host's first.",
+    )
+
+    @field_validator("stored")
+    @classmethod
+    def _one_config(cls, stored: str, info: ValidationInfo) -> str:
+        if stored and info.data.get("config") is not None:
+            raise ValueError("name a file or a stored config, not both")
+        return stored
+
+    @property
+    def names_config(self) -> bool:
+        """Whether it has a config of its own."""
+        return self.config is not None or bool(self.stored)
+
+
+def _candidate(side: GateSide) -> GateSide:
+    if not (side.names_config or side.knobs or side.server is not None):
+        raise ValueError("a candidate has a config, variables or a server of its own")
+    return side
+
+
+def _printable(name: str) -> str:
+    if not name.isprintable():
+        raise ValueError(f"a gate needs a name of 1 to {MAX_GATE_NAME} printable characters")
+    return name
+
+
+class GateRequest(Request):
+    """A request for a gate; sizes that are left out are those of the usual template."""
+
+    name: Annotated[str, AfterValidator(_printable)] = Field(
+        min_length=1, max_length=MAX_GATE_NAME, description="Its history goes by this name."
+    )
+    candidate: Annotated[GateSide, AfterValidator(_candidate), Cli("")] = Field(
+        description="Without a config it has that of the baseline, with `knobs` or a server of "
+        "its own."
+    )
+    baseline: Annotated[GateSide, Cli("")] = Field(
+        GateSide(), description="Without a config: the server's defaults."
+    )
+    limits: Annotated[
+        Mapping[Metric, Annotated[float, Field(gt=0, le=MAX_LOSS * 100)]],
+        BeforeValidator(_limits, json_schema_input_type=Mapping[Metric, float]),
+        Cli("limit", "LIMIT"),
+    ] = Field(
+        {one.metric: one.loss * 100 for one in DEFAULT_LIMITS},
+        min_length=1,
+        description="By how many percent each metric may be worse, such as 'p95 +5%' (default: "
+        f"{', '.join(one.typed for one in DEFAULT_LIMITS)}). Metrics that are left out do not "
+        "matter.",
+    )
+    confidence: Annotated[float, Cli("confidence", "PERCENT")] = Field(
+        DEFAULT_CONFIDENCE * 100,
+        ge=CONFIDENCES[0] * 100,
+        le=CONFIDENCES[1] * 100,
+        description="Of each decision, in percent.",
+    )
+    max_pairs: Annotated[StrictInt, Cli("pairs", "N")] = Field(
+        DEFAULT_PAIRS, ge=FIRST_LOOK, le=MAX_LOOKS, description="The most pairs to measure."
+    )
+    budget_minutes: Annotated[StrictInt | None, Cli("budget", "MINUTES")] = Field(
+        None, ge=1, le=MAX_MINUTES, description="The most time to take."
+    )
+    host: Annotated[HostName, Cli("host", "NAME")] = Field(
+        "", description="The host to measure on. Default: as for a study."
+    )
+    device: Annotated[DeviceRequest, Cli("")] = Field(
+        DeviceRequest(), description="Default: the host's usual device."
+    )
+    driver: Driver = Field("auto", description="The program that sends the TPC-C transactions.")
+    load_hosts: Annotated[HostNames, Cli("load-host", "NAME")] = Field(
+        (),
+        max_length=MAX_LOAD_HOSTS,
+        description="The host that runs the driver, or several that share the connections.",
+    )
+    warehouses: Annotated[StrictInt | None, Cli("warehouses", "N")] = Field(
+        None, ge=1, le=MAX_WAREHOUSES, description="Size of the dataset."
+    )
+    connections: Annotated[StrictInt | None, Cli("connections", "N")] = Field(
+        None, ge=1, le=MAX_CONNECTIONS, description="Number of connections."
+    )
+    warmup_s: Annotated[StrictInt | None, Cli("warmup", "S")] = Field(
+        None, ge=0, le=MAX_SECONDS, description="Warm-up, in seconds."
+    )
+    measure_s: Annotated[StrictInt | None, Cli("measure", "S")] = Field(
+        None, ge=1, le=MAX_SECONDS, description="Measured interval, in seconds."
+    )
+    durability: LeastSafe = Field(
+        Durability.D0, description="The least safe class that either config may have."
+    )
+    binary_log: Annotated[Literal["default", "on", "off"], Cli("binlog")] = Field(
+        "default",
+        description="Of both sides. on: also synced at every commit and with rows, unless a "
+        "config says otherwise. default: each server does what it does by default.",
+    )
+    seed: Annotated[Seed | None, Cli("")] = Field(
+        None, description="Of the random order. Default: drawn."
+    )
+
+    @property
+    def plan(self) -> GatePlan:
+        """The decision that is asked for."""
+        limits = tuple(Limit(metric, loss / 100) for metric, loss in self.limits.items())
+        return GatePlan(limits, self.confidence / 100, self.max_pairs)
+
+    def study_request(self) -> StudyRequest:
+        """The fields that it has in common with any study."""
+        return StudyRequest(
+            name=self.name,
+            host=self.host,
+            devices=[self.device],
+            server=self.baseline.server,
+            driver=self.driver,
+            load_hosts=self.load_hosts,
+            warehouses=self.warehouses,
+            connections=None if self.connections is None else [self.connections],
+            warmup_s=self.warmup_s,
+            measure_s=self.measure_s,
+            blocks=self.max_pairs,
+            budget_minutes=self.budget_minutes,
+            durability=self.durability,
+        )

@@ -1,0 +1,270 @@
+"""The request for a study, on one host or on several."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt
+
+from benchmarks.datafiles import distinct
+from tuning.catalogue.costs import CostKind, read_kinds
+from tuning.catalogue.knob import Durability
+from tuning.configs.translation.origin import Origin
+from tuning.requests.configs import (
+    MAX_CONNECTIONS,
+    ORIGIN_HELP,
+    ConfigText,
+    LeastSafe,
+    TranslateFrom,
+    origin_of,
+)
+from tuning.requests.device import DeviceRequest
+from tuning.requests.fields import Cli, HostName, HostNames, HostPath, Request, Seed, Size
+from tuning.requests.search import SearchRequest
+from tuning.study_templates.loader import USUAL_TEMPLATE
+
+# Each device and each number of connections is measured with its own blocks, and each config costs
+# a run in every block.
+MAX_DEVICES = 20
+MAX_WORKLOADS = 20
+MAX_CONFIGS = 20
+MAX_LOAD_HOSTS = 20
+MAX_HOSTS = 20
+MAX_WAREHOUSES = 10_000
+MAX_BLOCKS = 1_000
+MAX_SECONDS = 86_400
+MAX_MINUTES = 7 * 24 * 60
+MAX_NAME = 200
+MAX_PAUSE_REASON = 200
+
+#: Whether the host has a driver is found when a study is planned.
+Driver = Annotated[
+    str, Field(max_length=64, json_schema_extra={"enum": ["auto", "tpcc-mysql", "sysbench"]})
+]
+
+
+def _numbers(value: object) -> object:
+    """Numbers with commas between them as a list."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return [int(part) for part in value.split(",")]
+    except ValueError:
+        raise ValueError(
+            "must be whole numbers separated by commas, such as 8 or 8, 32, 128"
+        ) from None
+
+
+def _different(numbers: list[int] | None) -> list[int] | None:
+    """A number twice would be two rankings of the same load."""
+    if numbers is not None and len(set(numbers)) < len(numbers):
+        raise ValueError("has the same number twice")
+    return numbers
+
+
+def _kinds(value: object) -> object:
+    """Kinds of cost with commas between them as a set."""
+    if isinstance(value, str):
+        return read_kinds(value)
+    return frozenset(value) if isinstance(value, list) else value
+
+
+class _StudyFields(Request):
+    """The fields that studies on one host and on several have in common."""
+
+    template: str = Field(
+        USUAL_TEMPLATE, max_length=64, title="Template", description="Study template."
+    )
+    name: Annotated[str, Cli("")] = Field(
+        "",
+        max_length=MAX_NAME,
+        title="Name",
+        description="Shown in the list of studies. Optional.",
+    )
+    devices: Annotated[list[DeviceRequest], Cli("device", "[HOST:]DIR")] = Field(
+        [],
+        max_length=MAX_DEVICES,
+        title="Devices",
+        description="Each has its own ranking. Default: the host's usual device.",
+    )
+    server: Annotated[HostPath | None, Cli("server", "PATH_TO_MYSQLD")] = Field(
+        None,
+        title="Server binary",
+        description="Path of a mysqld or mariadbd that the host has. If empty, its first one.",
+    )
+    driver: Driver = Field(
+        "auto",
+        title="Driver",
+        description="The program that sends the TPC-C transactions; auto is tpcc-mysql if "
+        "installed, else sysbench.",
+    )
+    load_hosts: Annotated[HostNames, Cli("load-host", "NAME")] = Field(
+        (),
+        max_length=MAX_LOAD_HOSTS,
+        title="Run the driver on",
+        description="Another host, or several that share the connections, drive the server over "
+        "the network and take no CPU time from it; by default the driver runs beside the server. "
+        "Only runs with the same load hosts are ranked together.",
+    )
+    configs: Annotated[list[ConfigText], Cli("config", "FILE.cnf")] = Field(
+        [],
+        max_length=MAX_CONFIGS,
+        title="Your files",
+        description="Candidates of yours, in addition to the template's.",
+    )
+    translate_from: TranslateFrom = Field(
+        "", title="My files were written for", description=ORIGIN_HELP
+    )
+    durability: LeastSafe = Field(
+        Durability.D0,
+        title="Least safe class to accept",
+        description="The least safe class that candidates may have; D0 loses nothing.",
+    )
+    allow: Annotated[
+        frozenset[CostKind],
+        BeforeValidator(_kinds, json_schema_input_type=list[CostKind]),
+        Cli("allow", "KIND[,KIND...]"),
+    ] = Field(
+        frozenset(),
+        title="Costs that proposals may have",
+        description=f"Kinds of cost, other than durability: {', '.join(CostKind)}.",
+    )
+    warehouses: Annotated[StrictInt | None, Cli("warehouses", "N")] = Field(
+        None,
+        ge=1,
+        le=MAX_WAREHOUSES,
+        title="Warehouses",
+        description="Size of the dataset.",
+    )
+    connections: Annotated[
+        list[Annotated[StrictInt, Field(ge=1, le=MAX_CONNECTIONS)]] | None,
+        AfterValidator(_different),
+        BeforeValidator(_numbers, json_schema_input_type=list[int] | None),
+        Cli("connections", "N[,N...]"),
+    ] = Field(
+        None,
+        min_length=1,
+        max_length=MAX_WORKLOADS,
+        title="Connections",
+        description="One number, or several separated by commas; each has its own ranking.",
+    )
+    warmup_s: Annotated[StrictInt | None, Cli("warmup", "S")] = Field(
+        None, ge=0, le=MAX_SECONDS, title="Warm-up, seconds", description="Warm-up, in seconds."
+    )
+    measure_s: Annotated[StrictInt | None, Cli("measure", "S")] = Field(
+        None,
+        ge=1,
+        le=MAX_SECONDS,
+        title="Measurement, seconds",
+        description="Measured interval, in seconds.",
+    )
+    blocks: Annotated[StrictInt | None, Cli("blocks", "N")] = Field(
+        None,
+        ge=1,
+        le=MAX_BLOCKS,
+        title="Blocks",
+        description="How many times each candidate runs.",
+    )
+    budget_minutes: Annotated[StrictInt | None, Cli("budget", "MINUTES")] = Field(
+        None,
+        ge=1,
+        le=MAX_MINUTES,
+        title="Budget, minutes",
+        description="Limits the blocks by time instead of by number.",
+    )
+    seed: Annotated[Seed | None, Cli("")] = Field(
+        None, title="Seed", description="Of the random order. Default: drawn."
+    )
+    races: Annotated[StrictBool | None, Cli("race")] = Field(
+        None,
+        title="Race",
+        description="Drop candidates that are measurably behind; the time saved goes to the rest. "
+        "Default: as in the template.",
+    )
+    confirms: Annotated[StrictBool | None, Cli("confirm")] = Field(
+        None,
+        title="Confirm the winner",
+        description="Measure the winner again, in at least 5 pairs with the baseline; its lead is "
+        "otherwise probably overstated. Default: as in the template.",
+    )
+    takes_apart: Annotated[StrictBool | None, Cli("take-apart")] = Field(
+        None,
+        title="Take the winner apart",
+        description="Measure a confirmed winner without some of its lines, and leave out lines "
+        "that contribute nothing. Default: as in the template; a search does.",
+    )
+    recovery: StrictBool | None = Field(
+        None,
+        title="Time crash recovery",
+        description="Kill the baseline and the winner under load, three times each, and time how "
+        "long they take to serve again. Default: only in a search.",
+    )
+    keeps_duplicates: Annotated[StrictBool, Cli("keep-duplicates")] = Field(
+        False,
+        title="Measure configs with the same effective values separately (A/A comparison)",
+        description="Measure configs with the same effective values separately (A/A comparison).",
+    )
+    data_size: Annotated[Size | None, Cli("data-size", "SIZE")] = Field(
+        None,
+        title="Data of the real server",
+        description="Data of your real server, such as 200G (10^9 bytes) or 200GiB. With the "
+        "memory, the study is a scale model of that server (docs/scale.md), and the "
+        "recommendation is sized back to it.",
+    )
+    memory: Annotated[Size | None, Cli("memory", "SIZE")] = Field(
+        None,
+        title="Memory of the real server",
+        description="Memory of your real server, such as 48G. Your own files are then those of "
+        "the real server.",
+    )
+    search: SearchRequest | None = Field(
+        None,
+        title="Search",
+        description="Search for better configs, starting with the template's candidates. The "
+        "template `search` searches without it.",
+    )
+
+    @property
+    def origin(self) -> Origin | None:
+        """The server that the files were written for; None to use them unchanged."""
+        return origin_of(self.translate_from)
+
+
+class StudyRequest(_StudyFields):
+    """A request for a study. What is left out is as in the template or on the host."""
+
+    host: Annotated[HostName, Cli("host", "NAME")] = Field(
+        "",
+        title="Host",
+        description="The host to measure on. Default: that of the devices, else the only one or "
+        "the one that is asked.",
+    )
+
+
+class GroupRequest(_StudyFields):
+    """A request for a study on each of several hosts.
+
+    All use the same server version, driver, data and connections. A device without `host` is
+    measured on every host.
+    """
+
+    hosts: Annotated[tuple[HostName, ...], distinct(), Cli("host", "NAME")] = Field(
+        min_length=2, max_length=MAX_HOSTS, title="Hosts", description="Their names."
+    )
+
+    def on(self, host: str, **changes: object) -> StudyRequest:
+        """The request for one of the hosts."""
+        fields = {name: getattr(self, name) for name in self.model_fields_set - {"hosts"}}
+        return StudyRequest.model_construct(**(fields | {"host": host} | changes))
+
+
+class ExtendRequest(Request):
+    """A request for more blocks of a finished study."""
+
+    blocks: StrictInt = Field(ge=1, le=MAX_BLOCKS, title="Blocks", description="More blocks.")
+
+
+class PauseRequest(Request):
+    """A request to pause something, with the reason."""
+
+    reason: str = Field("", max_length=MAX_PAUSE_REASON, title="Reason", description="For others.")
