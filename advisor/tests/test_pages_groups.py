@@ -17,8 +17,8 @@ from advisor.tests import factories
 from advisor.tests.test_pages_hosts import a_host, measuring, quiet_broker, text_of
 from benchmarks.models import Run, RunState
 from tuning.models import Study, StudyGroup
+from tuning.results.slot_rows import SlotRow
 from tuning.studies.progress import StudyProgress, study_progress
-from tuning.studies.slot_states import SlotState
 
 __all__ = ["quiet_broker"]
 pytestmark = pytest.mark.django_db
@@ -58,7 +58,7 @@ def test_an_open_page_asks_little_while_nothing_changes(
     group = a_group()
     looked_at: list[Study] = []
 
-    def count(study: Study, slots: Sequence[SlotState], **how: bool) -> StudyProgress:
+    def count(study: Study, slots: Sequence[SlotRow], **how: bool) -> StudyProgress:
         looked_at.append(study)
         return study_progress(study, slots, **how)
 

@@ -22,8 +22,8 @@ from advisor.shared_results import forget as forget_shared
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Slot, Study, StudyGroup
 from tuning.results.knob_importance import forget_learned
+from tuning.results.study_result import StudyResult
 from tuning.studies.glance import REFRESH_S, glance
-from tuning.studies.slot_states import slot_states
 
 _USER = "bench"
 _numbers = itertools.count()
@@ -108,7 +108,7 @@ def _under_way(study: Study) -> dict[str, Page]:
         Run.objects.filter(pk=ended).update(finished_at=timezone.now())
 
     def seen() -> str:
-        return f"{live}?seen={results_stamp(study, slot_states(study))}"
+        return f"{live}?seen={results_stamp(study, StudyResult(study).slots)}"
 
     there = reverse("study-detail", args=[study.pk])
     charts = reverse("study-charts", args=[study.pk])

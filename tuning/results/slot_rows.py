@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from django.db.models import TextField
@@ -16,7 +17,8 @@ from django.db.models.functions import Cast
 
 from benchmarks.models import ACTIVE_RUN_STATES, UNDONE_RUN_STATES, Device, Run, RunState, Workload
 from benchmarks.telemetry.write_debt import WriteDebt
-from tuning.models import Candidate, Slot
+from tuning.models import Candidate, Slot, SlotPurpose
+from tuning.statistics.data import Metric, Observation
 
 
 class RunRow(NamedTuple):
@@ -64,6 +66,13 @@ class RunRow(NamedTuple):
         return self.state not in UNDONE_RUN_STATES
 
     @property
+    def wall_s(self) -> float | None:
+        """Seconds from start to end; None while unknown."""
+        if self.started_at is None or self.finished_at is None:
+            return None
+        return (self.finished_at - self.started_at).total_seconds()
+
+    @property
     def label(self) -> str:
         """Its state in words."""
         return str(RunState(self.state).label)
@@ -101,8 +110,53 @@ class SlotRow(NamedTuple):
     earlier: Sequence[RunRow] = ()
 
     @property
+    def place(self) -> tuple[int, int]:
+        """Primary keys of the device and the workload."""
+        return self.device_id, self.workload_id
+
+    @property
+    def name(self) -> str:
+        """The name of the candidate."""
+        return self.candidate.name
+
+    @property
+    def is_baseline(self) -> bool:
+        return self.candidate.is_baseline
+
+    @property
+    def durability(self) -> str:
+        return self.candidate.durability
+
+    @property
     def run_id(self) -> int:
         return self.run.pk
+
+    @property
+    def state(self) -> str:
+        """The state of the newest run."""
+        return self.run.state
+
+    @property
+    def is_finished(self) -> bool:
+        return self.run.is_finished
+
+    def figure(self, metric: Metric) -> float | None:
+        """The metric's value, if the run is successful and the value is above zero."""
+        value: float | None = getattr(self.run, metric)
+        return value if self.state == RunState.OK and value is not None and value > 0 else None
+
+    @property
+    def observation(self) -> Observation:
+        """What limits are held against."""
+        run = self.run
+        return Observation(
+            self.name,
+            self.block,
+            self.state,
+            tpmP=run.tpmP,
+            p95_ms=run.p95_ms,
+            server_path_length=run.server_path_length,
+        )
 
 
 Columns = Sequence[Any]
@@ -170,3 +224,16 @@ def _before(run: RunRow, replaced: Mapping[int, RunRow]) -> Sequence[RunRow]:
         return ()
     older = replaced[run.retry_of_id]
     return older, *_before(older, replaced)
+
+
+def pair_numbers(slots: Iterable[SlotRow]) -> dict[tuple[int, int, int], int]:
+    """By device, workload and block the number of each pair that confirms a winner.
+
+    Pairs are blocks after all others; each device and workload counts its own from 1.
+    """
+    pairs = {(*one.place, one.block) for one in slots if one.purpose == SlotPurpose.CONFIRMATION}
+    return {
+        pair: number
+        for _, there in groupby(sorted(pairs), key=lambda pair: pair[:2])
+        for number, pair in enumerate(there, start=1)
+    }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tuning.models import SlotPurpose
-from tuning.studies.slot_states import SlotState
+from tuning.results.slot_rows import SlotRow
 
 
-def apart_text(current: SlotState, there: Sequence[SlotState]) -> str:
+def apart_text(current: SlotRow, there: Sequence[SlotRow]) -> str:
     """As `taking the winner apart: advisor without redo log (3 of 7), block 2`.
 
     `there` are the slots of the place. What is numbered are the configs of the block, in the

@@ -14,12 +14,12 @@ from django.db.models import QuerySet
 from benchmarks.models import Device, RunState, Workload
 from tuning.configs.gate.stages import Stage
 from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
+from tuning.results.slot_rows import SlotRow
 from tuning.statistics.confirmation import MIN_PAIRS, most_pairs
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.protocol import Budget, PairTime
 from tuning.strategy.search.search import CONCLUDING_BLOCKS, Effort
 from tuning.studies.crash_forecast import CrashForecast, crash_forecast
-from tuning.studies.slot_states import SlotState
 
 # What a run takes besides warm-up and measured time, in seconds, until a run has shown it.
 ASSUMED_OVERHEAD_S = 10.0
@@ -69,15 +69,15 @@ class Forecast:
     Makes the same few queries for any number of places, candidates and slots.
     """
 
-    def __init__(self, study: Study, slots: Sequence[SlotState]) -> None:
+    def __init__(self, study: Study, slots: Sequence[SlotRow]) -> None:
         self.study = study
         self.places = places(study)
-        self._slots: dict[tuple[int, int], list[SlotState]] = {}
+        self._slots: dict[tuple[int, int], list[SlotRow]] = {}
         for slot in slots:
             self._slots.setdefault(slot.place, []).append(slot)
         self._known_s: dict[int, float] = {}
 
-    def slots(self, place: Place) -> list[SlotState]:
+    def slots(self, place: Place) -> list[SlotRow]:
         """The slots of the place, in order."""
         return self._slots.get(place.key, [])
 
@@ -222,7 +222,7 @@ class Forecast:
     def _share_s(self, minutes: int) -> float:
         return minutes * 60 / len(self.places)
 
-    def _spent_s(self, slots: Sequence[SlotState], run_s: float) -> float:
+    def _spent_s(self, slots: Sequence[SlotRow], run_s: float) -> float:
         return self._trials_s + sum(_spent_s(slot, run_s) for slot in slots)
 
     def _pairs_s(self, place: Place, share: float) -> float:
@@ -230,7 +230,7 @@ class Forecast:
         if not self.study.confirms:
             return 0.0
         shortest = 2 * MIN_PAIRS * self._run_s(place)
-        owes = any(slot.debt_grew for slot in self.slots(place))
+        owes = any(slot.run.debt_grew for slot in self.slots(place))
         return max(shortest, LONG_PAIRS_SHARE * share) if owes else shortest
 
     def apart_budget(self, place: Place) -> Budget:
@@ -281,7 +281,9 @@ class Forecast:
     @cached_property
     def _before_s(self) -> float:
         """Seconds from the study's start to its first run: loading and trial starts."""
-        starts = [s.started_at for there in self._slots.values() for s in there if s.started_at]
+        starts = [
+            s.run.started_at for there in self._slots.values() for s in there if s.run.started_at
+        ]
         if self.study.started_at is None or not starts:
             return 0.0
         return max((min(starts) - self.study.started_at).total_seconds(), 0.0)
@@ -313,11 +315,11 @@ class Forecast:
             slot.purpose == SlotPurpose.BLOCK for slot in added
         )
 
-    def _added(self, slots: Sequence[SlotState]) -> list[SlotState]:
+    def _added(self, slots: Sequence[SlotRow]) -> list[SlotRow]:
         """Those since the study was concluded last."""
         return [slot for slot in slots if slot.order > self.study.extended_after]
 
-    def _since(self, place: Place) -> list[SlotState]:
+    def _since(self, place: Place) -> list[SlotRow]:
         """Its slots since the study was extended last: what follows may be another winner's."""
         here = self.slots(place)
         return self._added(here) if self._adds_blocks else here
@@ -378,7 +380,9 @@ class Forecast:
 
     def _measured_s(self, place: Place) -> float:
         ok = [slot for slot in self.slots(place) if slot.state == RunState.OK]
-        seen = [slot.wall_s - _longer_s(slot, place) for slot in ok if slot.wall_s is not None]
+        seen = [
+            slot.run.wall_s - _longer_s(slot, place) for slot in ok if slot.run.wall_s is not None
+        ]
         return max(median(seen), planned_s(place)) if seen else expected_s(place)
 
 
@@ -396,7 +400,7 @@ def _with_apart(budget: Budget, others: int) -> int:
     return max(others, min(most, floor(budget.seconds_left / budget.run_s)))
 
 
-def _is_reducing(slots: Sequence[SlotState]) -> bool:
+def _is_reducing(slots: Sequence[SlotRow]) -> bool:
     """Whether the last runs that a place can have are queued or done."""
     return bool(slots) and slots[-1].purpose == SlotPurpose.REDUCED
 
@@ -411,16 +415,16 @@ def expected_s(place: Place) -> float:
     return planned_s(place) + ASSUMED_OVERHEAD_S
 
 
-def _longer_s(slot: SlotState, place: Place) -> float:
+def _longer_s(slot: SlotRow, place: Place) -> float:
     """Seconds that a run measures longer than the others of its place."""
-    return float(slot.measure_s - place.workload.measure_s)
+    return float(slot.run.measure_s - place.workload.measure_s)
 
 
-def _spent_s(slot: SlotState, run_s: float) -> float:
+def _spent_s(slot: SlotRow, run_s: float) -> float:
     """The time of a run, past or future, and of those that it replaces.
 
     Only a run that was cut short takes less than others.
     """
-    is_short = slot.state == RunState.CUT_SHORT and slot.wall_s is not None
-    newest_s = slot.wall_s if is_short and slot.wall_s is not None else run_s
-    return newest_s + slot.voided * run_s
+    is_short = slot.state == RunState.CUT_SHORT and slot.run.wall_s is not None
+    newest_s = slot.run.wall_s if is_short and slot.run.wall_s is not None else run_s
+    return newest_s + len(slot.earlier) * run_s

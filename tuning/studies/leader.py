@@ -8,11 +8,11 @@ from itertools import takewhile
 
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
+from tuning.results.slot_rows import SlotRow
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.rounds import ShortRun, is_better, mean_ratio, round_ratios
 from tuning.strategy.racing import FAULTS
-from tuning.studies.slot_states import SlotState
 
 # One block alone shows no noise.
 _MIN_BLOCKS = 2
@@ -31,7 +31,7 @@ class Leader:
     blocks: int
 
 
-def leader_of(slots: Sequence[SlotState], aim: Aim) -> Leader | None:
+def leader_of(slots: Sequence[SlotRow], aim: Aim) -> Leader | None:
     """Of the last place in `slots`, all slots of a study in order.
 
     None while no config has two blocks, or as long as none is ahead of the baseline. One with a
@@ -65,7 +65,7 @@ def leader_of(slots: Sequence[SlotState], aim: Aim) -> Leader | None:
     return Leader(name, means[name], metric, len(ratios[name]))
 
 
-def _over_limits(slots: Sequence[SlotState], aim: Aim) -> set[str]:
+def _over_limits(slots: Sequence[SlotRow], aim: Aim) -> set[str]:
     runs: dict[str, list[Observation]] = {}
     for slot in slots if aim.keep else ():
         runs.setdefault(slot.name, []).append(slot.observation)

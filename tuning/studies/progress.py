@@ -10,6 +10,8 @@ from django.db.models.functions import Now
 
 from benchmarks.models import CrashTest, RunState
 from tuning.models import VARIANT_PURPOSES, SlotPurpose, Study, StudyState
+from tuning.results.slot_rows import SlotRow
+from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.studies.absence import absence_text
 from tuning.studies.apart_progress import apart_text
@@ -21,7 +23,6 @@ from tuning.studies.load_hosts import waiting_text
 from tuning.studies.pausing import pause_text
 from tuning.studies.scheduler import is_under_way
 from tuning.studies.searched import Searched, searched_so_far
-from tuning.studies.slot_states import SlotState, slot_states
 from tuning.studies.waiting import busy_text
 
 # Loading counts as this share of the bar until the first runs are done.
@@ -63,14 +64,14 @@ class StudyProgress:
 
 
 def study_progress(
-    study: Study, slots: Sequence[SlotState] | None = None, *, with_leader: bool = True
+    study: Study, slots: Sequence[SlotRow] | None = None, *, with_leader: bool = True
 ) -> StudyProgress:
-    """The progress, from a few queries for plain columns; `slots` if already read.
+    """The progress, from the study's rows; `slots` if already read.
 
     `with_leader`: False for who does not show it, which is cheaper with hundreds of runs.
     """
-    slots = slot_states(study) if slots is None else slots
-    done = sum(slot.is_done for slot in slots)
+    slots = StudyResult(study).slots if slots is None else slots
+    done = sum(slot.run.is_done for slot in slots)
     counted = StudyProgress(
         fraction=0.0,
         text="waiting for the host",
@@ -95,7 +96,7 @@ def study_progress(
     return replace(progress, text=text, eta_s=None, waits_for=why if study.has_begun else "")
 
 
-def _searched(study: Study, slots: Sequence[SlotState]) -> Searched | None:
+def _searched(study: Study, slots: Sequence[SlotRow]) -> Searched | None:
     if study.search is None:
         return None
     return searched_so_far(slots, Aim.from_json(study.search))
@@ -107,7 +108,7 @@ def _why_it_waits(study: Study, progress: StudyProgress) -> str:
     return why or ("" if progress.candidate else waiting_text(study) or busy_text(study))
 
 
-def _unfinished(study: Study, slots: Sequence[SlotState], counted: StudyProgress) -> StudyProgress:
+def _unfinished(study: Study, slots: Sequence[SlotRow], counted: StudyProgress) -> StudyProgress:
     forecast, done = Forecast(study, slots), counted.runs_done
     counted = replace(
         counted, runs_total=done + forecast.runs, runs_to_confirm=forecast.runs_to_confirm
@@ -136,7 +137,7 @@ def _unfinished(study: Study, slots: Sequence[SlotState], counted: StudyProgress
     return _measuring(study, current, forecast, counted)
 
 
-def _blocks(study: Study, slots: Sequence[SlotState]) -> int:
+def _blocks(study: Study, slots: Sequence[SlotRow]) -> int:
     """How many blocks are planned; a race has more when dropped candidates leave their runs."""
     begun = {slot.block for slot in slots if slot.purpose == SlotPurpose.BLOCK}
     if study.search is not None:  # its race may have as many as the budget allows
@@ -171,21 +172,21 @@ def _killing(
 
 
 def _measuring(
-    study: Study, current: SlotState, forecast: Forecast, counted: StudyProgress
+    study: Study, current: SlotRow, forecast: Forecast, counted: StudyProgress
 ) -> StudyProgress:
     place = next(one for one in forecast.places if one.key == current.place)
-    most = expected_s(place) + current.measure_s - place.workload.measure_s
-    seconds = forecast.seconds - _spent_s(study, current.started_at, most)
+    most = expected_s(place) + current.run.measure_s - place.workload.measure_s
+    seconds = forecast.seconds - _spent_s(study, current.run.started_at, most)
     several = len({one.device.pk for one in forecast.places}) > 1
     current_run = replace(
         counted,
         candidate=current.name,
         block=current.block,
-        step=current.step,
+        step=current.run.step,
         eta_s=max(seconds, 0.0),
         device=str(place.device) if several or place.device.emulation_label else "",
     )
-    step = current.step or "starting"
+    step = current.run.step or "starting"
     if current.purpose == SlotPurpose.CONFIRMATION:
         there = forecast.slots(place)
         pairs = sorted({one.block for one in there if one.purpose == SlotPurpose.CONFIRMATION})
@@ -209,7 +210,7 @@ def _measuring(
     return replace(current_run, text=text)
 
 
-def _number(current: SlotState, there: Sequence[SlotState]) -> int:
+def _number(current: SlotRow, there: Sequence[SlotRow]) -> int:
     """The rounds of a search and the blocks of its race are counted apart, each from 1."""
     same = {slot.block for slot in there if slot.purpose == current.purpose}
     return sorted(same).index(current.block) + 1

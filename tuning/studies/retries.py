@@ -15,7 +15,6 @@ from tuning.studies.events import note_action, note_retry
 from tuning.studies.forecast import Forecast
 from tuning.studies.pause_columns import pause_columns
 from tuning.studies.revision import bump
-from tuning.studies.slot_states import slot_states
 
 # A host on which this many runs were disturbed and none succeeded will not become quiet: every
 # other run of the study is measured once, but not again.
@@ -91,7 +90,7 @@ def _has_time(study: Study, slot: Slot) -> bool:
     """Whether a study with an end has the time to measure the slot once more."""
     if not study.has_end:  # as most of them
         return True
-    forecast = Forecast(study, slot_states(study))
+    forecast = Forecast(study, StudyResult(study).slots)
     where = slot.device_id, slot.workload_id
     place = next(one for one in forecast.places if one.key == where)
     return forecast.may_measure_again(place, slot.purpose)

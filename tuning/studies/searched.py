@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
 from tuning.results.searched import VOID
+from tuning.results.slot_rows import SlotRow
 from tuning.statistics.aim import Aim, missed_texts
 from tuning.statistics.data import Metric
 from tuning.statistics.rounds import ShortRun, mean_ratio, round_ratios
-from tuning.studies.slot_states import SlotState
 
 # Before so many runs of the baseline nothing is said of its limits.
 _MIN_BASELINES = 2
@@ -35,7 +35,7 @@ class Searched:
     missed: tuple[str, ...] = ()
 
 
-def searched_so_far(slots: Sequence[SlotState], aim: Aim) -> Searched:
+def searched_so_far(slots: Sequence[SlotRow], aim: Aim) -> Searched:
     """From the slots of a study that searches for `aim` on one device with one workload."""
     metric = aim.objective
     there = [slot for slot in slots if slot.purpose == SlotPurpose.SEARCH]
@@ -55,7 +55,7 @@ def searched_so_far(slots: Sequence[SlotState], aim: Aim) -> Searched:
     return Searched(len(tried), rounds, metric, best, found[best], len(raced), missed)
 
 
-def _missed_by_the_baseline(slots: Sequence[SlotState], aim: Aim) -> tuple[str, ...]:
+def _missed_by_the_baseline(slots: Sequence[SlotRow], aim: Aim) -> tuple[str, ...]:
     """By its median so far. Whoever asked for a limit that nothing may keep can stop then."""
     if not aim.keep:
         return ()

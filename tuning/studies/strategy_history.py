@@ -8,13 +8,13 @@ from dataclasses import replace
 from tuning.models import SlotPurpose, Study
 from tuning.results.boards import Board
 from tuning.results.gates import gate_seen
+from tuning.results.slot_rows import SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debtors_of
 from tuning.strategy.protocol import FreshPair, Group, History
 from tuning.strategy.racing import conclusion_alpha
 from tuning.strategy.whole import Whole
 from tuning.studies.forecast import Forecast, Place, measurable
-from tuning.studies.slot_states import SlotState, states_of
 
 
 def history_of(study: Study, place: Place) -> History:
@@ -26,7 +26,7 @@ def history_of(study: Study, place: Place) -> History:
     candidates = [one for one in measurable(all_there.values()) if one.taken_from_id is None]
     there = result.boards_at(place.device, place.workload)
     found: dict[str, Board] = {board.durability: board for board in there}
-    forecast = Forecast(study, states_of(result.slots))
+    forecast = Forecast(study, result.slots)
     slots = forecast.slots(place)
     baseline = candidates[0].name
     classes = sorted({one.durability for one in candidates[1:]} | set(found))
@@ -76,7 +76,7 @@ def history_of(study: Study, place: Place) -> History:
 
 def _of_gate(study: Study, place: Place, result: StudyResult) -> History:
     candidates = measurable(result.candidates.values())
-    forecast = Forecast(study, states_of(result.slots))
+    forecast = Forecast(study, result.slots)
     return History(
         seed=study.seed + place.number,
         baseline=candidates[0].name,
@@ -91,7 +91,7 @@ def _of_gate(study: Study, place: Place, result: StudyResult) -> History:
 
 
 def _whole(
-    result: StudyResult, board: Board | None, place: Place, slots: Sequence[SlotState]
+    result: StudyResult, board: Board | None, place: Place, slots: Sequence[SlotRow]
 ) -> Whole | None:
     """The board's confirmed winner, whose rounds will be as long as its pairs."""
     if board is None or not result.study.takes_apart:
@@ -101,7 +101,7 @@ def _whole(
         return None
     pairs = (s for s in slots if s.purpose == SlotPurpose.CONFIRMATION and s.name == whole.name)
     usual = place.workload.measure_s
-    longest = max((slot.measure_s for slot in pairs), default=usual)
+    longest = max((slot.run.measure_s for slot in pairs), default=usual)
     if longest <= usual:
         return whole
     return replace(whole, measure_s=longest, longer_s=float(longest - usual))

@@ -29,7 +29,6 @@ from tuning.studies import forecast
 from tuning.studies.concluding import conclude_study
 from tuning.studies.forecast import Forecast, places
 from tuning.studies.scheduler import advance_host
-from tuning.studies.slot_states import slot_states
 from tuning.studies.taking_apart import take_apart_study
 from tuning.tests.fakes import measurement
 from tuning.tests.kept import kept
@@ -141,7 +140,7 @@ def test_a_search_tests_the_lines_of_its_winner_with_the_time_that_is_left() -> 
         Study.objects.filter(pk=study.pk).update(minutes=minutes)
         study.refresh_from_db()
         (place,) = places(study)
-        budget = Forecast(study, slot_states(study)).apart_budget(place)
+        budget = Forecast(study, StudyResult(study).slots).apart_budget(place)
         if (budget.runs or 0) >= 15:
             break
     assert (budget.runs or 0) < 24, "three blocks of one part, and five rounds"

@@ -34,7 +34,6 @@ from tuning.studies.lifecycle import cancel_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import CRASH_TEST, advance_host, is_under_way
-from tuning.studies.slot_states import slot_states
 from tuning.tests.fakes import run_to_the_end
 from tuning.tests.kept import kept
 from tuning.tests.test_study_race import cnf, noisy, started
@@ -242,7 +241,7 @@ def test_the_time_left_counts_the_crash_tests_before_and_while_they_are_made() -
         races=False,
         confirms=False,
     )
-    before = Forecast(study, slot_states(study))
+    before = Forecast(study, StudyResult(study).slots)
     load_s = load_seconds(study.workloads.get())
     assert before.crash_tests.left == 2
     assert before.crash_tests.each_s > 3 * load_s
@@ -267,7 +266,7 @@ def test_the_time_left_counts_the_crash_tests_before_and_while_they_are_made() -
     assert second.fraction > progress.fraction
     Study.objects.filter(pk=study.pk).update(concluded_at=timezone.now())
     study.refresh_from_db()
-    assert Forecast(study, slot_states(study)).crash_tests.left == 0
+    assert Forecast(study, StudyResult(study).slots).crash_tests.left == 0
 
 
 def test_cancelling_ends_queued_tests_and_stops_the_running_one() -> None:

@@ -16,7 +16,6 @@ from tuning.requests.configs import ConfigText
 from tuning.results.study_result import StudyResult
 from tuning.studies.early_stop import cut_rule_of
 from tuning.studies.forecast import Forecast, places
-from tuning.studies.slot_states import slot_states
 from tuning.tests.fakes import run_to_the_end
 from tuning.tests.test_study_race import BASE, EFFECTS, cnf, noisy, started
 
@@ -192,9 +191,9 @@ def test_what_a_cut_run_saved_is_left_of_a_budget_in_minutes() -> None:
     workload = study.workloads.get()
 
     def left(state: RunState) -> float:
-        slots = [slot for slot in slot_states(study) if slot.block == 1]
+        slots = [slot for slot in StudyResult(study).slots if slot.block == 1]
         at = next(at for at, slot in enumerate(slots) if slot.name != "server-default")
-        slots[at] = slots[at]._replace(state=state)
+        slots[at] = slots[at]._replace(run=slots[at].run._replace(state=state))
         found = Forecast(study, slots).budget(places(study)[0])
         assert found.seconds_left is not None
         return found.seconds_left

@@ -23,7 +23,6 @@ from tuning.studies.forecast import Forecast, places
 from tuning.studies.lifecycle import cancel_study, create_study
 from tuning.studies.pausing import resume_study
 from tuning.studies.scheduler import EXECUTE, advance_host
-from tuning.studies.slot_states import slot_states
 from tuning.tests import fakes
 from tuning.tests.fakes import begin, measure_by_config, measurement, run_to_the_end
 from tuning.tests.work import execute_run, prepare_study
@@ -380,7 +379,7 @@ def test_what_was_measured_again_counts_for_the_minutes(study: Study) -> None:
     (place,) = places(study)
 
     def spent() -> tuple[float, float]:
-        forecast = Forecast(study, slot_states(study))
+        forecast = Forecast(study, StudyResult(study).slots)
         apart = forecast.apart_budget(place).seconds_left
         blocks = forecast.budget(place).seconds_left
         assert apart is not None
@@ -388,7 +387,7 @@ def test_what_was_measured_again_counts_for_the_minutes(study: Study) -> None:
         return apart, blocks
 
     before = spent()
-    run_s = Forecast(study, slot_states(study)).budget(place).run_s
+    run_s = Forecast(study, StudyResult(study).slots).budget(place).run_s
     assert run_s is not None
     for number in (1, 2):
         run = Run.objects.filter(slot__study=study, state=RunState.QUEUED).latest("pk")

@@ -44,7 +44,6 @@ from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
-from tuning.studies.slot_states import slot_states
 from tuning.studies.strategy_history import history_of
 from tuning.tests.kept import kept
 from tuning.tests.test_study_race import noisy, started
@@ -591,7 +590,7 @@ def test_trial_starts_are_paid_from_the_budget(search: Callable[..., Study]) -> 
     (place,) = places(study)
 
     def left() -> float:
-        seconds = Forecast(study, slot_states(study)).budget(place).seconds_left
+        seconds = Forecast(study, StudyResult(study).slots).budget(place).seconds_left
         assert seconds is not None
         return seconds
 

@@ -7,36 +7,36 @@ from typing import Any
 import pytest
 
 from benchmarks.models import RunState
-from tuning.models import SlotPurpose
+from tuning.models import Candidate, SlotPurpose
+from tuning.results.slot_rows import RunRow, SlotRow
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
 from tuning.studies.leader import leader_of
 from tuning.studies.searched import searched_so_far
-from tuning.studies.slot_states import SlotState
 
 BASE = "server-default"
 
 
-def slot(name: str, block: int, tpmP: float | None = 6000.0, **values: Any) -> SlotState:
-    facts: dict[str, Any] = dict.fromkeys(SlotState._fields)
-    facts |= {
-        "device_id": 1,
-        "workload_id": 1,
-        "purpose": SlotPurpose.BLOCK,
-        "state": RunState.OK if tpmP else RunState.QUEUED,
-        "p95_ms": None if tpmP is None else 300_000 / tpmP,
-    }
-    facts |= {"name": name, "is_baseline": name == BASE, "block": block, "tpmP": tpmP}
-    return SlotState(**facts | values)
+def slot(name: str, block: int, tpmP: float | None = 6000.0, **values: Any) -> SlotRow:
+    run = RunRow(
+        pk=1,
+        state=values.pop("state", RunState.OK if tpmP else RunState.QUEUED),
+        tpmP=tpmP,
+        p95_ms=None if tpmP is None else 300_000 / tpmP,
+    )
+    facts: dict[str, Any] = dict.fromkeys(SlotRow._fields)
+    facts |= {"device_id": 1, "workload_id": 1, "purpose": SlotPurpose.BLOCK, "block": block}
+    facts |= {"candidate": Candidate(name=name, is_baseline=name == BASE), "run": run}
+    return SlotRow(**facts | values)
 
 
-def block(number: int, **tpmP: float | None) -> list[SlotState]:
+def block(number: int, **tpmP: float | None) -> list[SlotRow]:
     """The baseline, twice, and these."""
     found = [slot(BASE, number, 5900.0), slot(BASE, number, 6100.0, replicate=1)]
     return [*found, *(slot(name, number, figure) for name, figure in tpmP.items())]
 
 
-def pair(number: int, name: str) -> list[SlotState]:
+def pair(number: int, name: str) -> list[SlotRow]:
     return [slot(one, number, purpose=SlotPurpose.CONFIRMATION) for one in (name, BASE)]
 
 
@@ -63,7 +63,7 @@ def test_the_config_with_the_best_mean_ratio_leads() -> None:
         ],
     ],
 )
-def test_nobody_leads_yet_or_behind_the_baseline_or_elsewhere(there: list[SlotState]) -> None:
+def test_nobody_leads_yet_or_behind_the_baseline_or_elsewhere(there: list[SlotRow]) -> None:
     assert leader_of(there, Aim()) is None
 
 
@@ -89,7 +89,7 @@ def test_what_misses_a_limit_does_not_lead() -> None:
     """By the median of its runs: one long response time is not enough."""
     late = {("a", 1), ("b", 1), ("b", 2), ("b", 3)}
     there = [
-        one._replace(p95_ms=90.0) if (one.name, one.block) in late else one
+        one._replace(run=one.run._replace(p95_ms=90.0)) if (one.name, one.block) in late else one
         for number in (1, 2, 3)
         for one in block(number, a=6600.0, b=9000.0)
     ]

@@ -34,7 +34,6 @@ from tuning.studies.lifecycle import cancel_study, create_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
-from tuning.studies.slot_states import slot_states
 from tuning.tests.fakes import measurement
 from tuning.tests.kept import kept
 from tuning.tests.test_export_formats import SCHEMA
@@ -241,7 +240,7 @@ def test_it_goes_on_where_it_was_whatever_happens_in_between() -> None:
 
 def test_progress_names_what_is_left_out_and_the_forecast_counts_it() -> None:
     study = started()
-    first = Forecast(study, slot_states(study)).runs
+    first = Forecast(study, StudyResult(study).slots).runs
     assert first == 5 * 3 + 20 + MAX_APART_RUNS
     study = before(SlotPurpose.APART)
     slot = study.slots.filter(purpose=SlotPurpose.APART).first()

@@ -16,10 +16,10 @@ from advisor.pages.study.context import results_stamp
 from advisor.pages.study.device_matrix import device_matrices
 from advisor.shared_results import PROGRESS, shared_results
 from tuning.models import Study, StudyGroup
-from tuning.results.study_result import StudyResult
+from tuning.results.slot_rows import SlotRow
+from tuning.results.study_result import StudyResult, results_of
 from tuning.studies.host_checks import drain_text
 from tuning.studies.progress import StudyProgress, study_progress
-from tuning.studies.slot_states import SlotState, slot_states, slot_states_of, states_of
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,9 @@ def live_context(
     keys = {one: ("column", one.pk, seen.get(one.pk)) for one in studies}
     moved = [one for one, key in keys.items() if key not in PROGRESS]
     ended = {one.pk for one in moved if one.is_finished and results}
-    slots = slot_states_of(one for one in moved if one.pk not in ended)
-    slots |= {one.study.pk: states_of(one.slots) for one in results if one.study.pk in ended}
+    going_on = results_of([one for one in moved if one.pk not in ended])
+    slots = {one.study.pk: one.slots for one in going_on}
+    slots |= {one.study.pk: one.slots for one in results if one.study.pk in ended}
     columns = [
         PROGRESS.get(key, partial(_column, one, slots.get(one.pk))) for one, key in keys.items()
     ]
@@ -86,8 +87,8 @@ def results_context(results: Sequence[StudyResult]) -> dict[str, Any]:
     }
 
 
-def _column(study: Study, slots: Sequence[SlotState] | None) -> HostColumn:
-    slots = slot_states(study) if slots is None else slots
+def _column(study: Study, slots: Sequence[SlotRow] | None) -> HostColumn:
+    slots = StudyResult(study).slots if slots is None else slots
     drain = "" if study.is_finished else drain_text(study.host)
     progress = study_progress(study, slots, with_leader=False)
     study.waits = bool(progress.waits_for)

@@ -41,7 +41,6 @@ from tuning.studies.host_checks import drain_text
 from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.scheduler import is_under_way
-from tuning.studies.slot_states import SlotState, slot_states, states_now, states_of
 
 # With more lines in all, of several rankings only the first is open, also in a wide window.
 MAX_OPEN_ROWS = 40
@@ -63,19 +62,23 @@ def live_context(
     of a study that has ended.
     """
     if shared is None:
-        return _live(study, slot_states(study), choice, look)
+        return _live(study, StudyResult(study).slots, choice, look)
     if study.is_finished:
         ended = shared.made(
             ("live", choice),
-            lambda result: _live(result.study, states_of(result.slots), choice, None),
+            lambda result: _live(result.study, result.slots, choice, None),
         )
         return {**ended, "study": study}
-    slots = states_now(states_of(shared.result.slots), look.steps if look else {})
+    steps = look.steps if look else {}
+    slots = [
+        slot._replace(run=slot.run._replace(step=steps.get(slot.run_id, slot.run.step)))
+        for slot in shared.result.slots
+    ]
     return _live(study, slots, choice, look)
 
 
 def _live(
-    study: Study, slots: Sequence[SlotState], choice: BoardChoice, look: Look | None
+    study: Study, slots: Sequence[SlotRow], choice: BoardChoice, look: Look | None
 ) -> dict[str, Any]:
     progress = study_progress(study, slots, with_leader=study.search is not None)
     study.waits = bool(progress.waits_for)
@@ -215,7 +218,7 @@ def _results(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
     }
 
 
-def results_stamp(study: Study, slots: Sequence[SlotState]) -> str:
+def results_stamp(study: Study, slots: Sequence[SlotRow]) -> str:
     """Changes whenever the results do: state, runs that ended, extensions.
 
     Recommendations are stored as the state changes.

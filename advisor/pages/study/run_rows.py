@@ -16,8 +16,7 @@ from advisor.wording.formatting import megacycles, significant
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
 from tuning.results.run_list import RunLine
-from tuning.results.slot_rows import RunRow
-from tuning.studies.slot_states import pair_numbers
+from tuning.results.slot_rows import RunRow, pair_numbers
 
 _VOID = ' class="failed"'
 _REPLICATE = ' <span class="tag">replicate</span>'
