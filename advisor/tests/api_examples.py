@@ -40,7 +40,7 @@ OLD_CNF = (
 STUDY = {
     "template": "first-answer",
     "name": "nightly",
-    "device": str(FAST),
+    "devices": [{"path": str(FAST)}],
     "configs": [{"name": "production", "text": MY_CNF}],
 }
 # What is longer is cut: an example says what there is, not all of it.
@@ -99,7 +99,7 @@ def _host(name: str) -> Host:
     directories = (directory_elsewhere(FAST, 0), directory_elsewhere(SLOW, 1, DeviceKind.SATA_SSD))
     there = there.model_copy(update={"default_directory": FAST, "directories": directories})
     dataset = {
-        "devices": [{"path": str(FAST)}],
+        "device": str(FAST),
         "path": f"{FAST}/oltp-advisor/datasets/mysql-9.7.4-100w",
         "server_digest": MYSQL.digest,
         "server_version": "9.7.4",
