@@ -138,14 +138,6 @@ class Study(JobRow):
         default=DurabilityClass.D0,
         help_text="the least safe class that its candidates may have",
     )
-    allowed_costs = models.JSONField(
-        default=list,
-        blank=True,
-        help_text="kinds of cost that proposals may have: tuning.catalogue.costs.CostKind",
-    )
-    keeps_duplicates = models.BooleanField(
-        default=False, help_text="measures identical configs separately, as A/A comparisons need"
-    )
 
     crash_tests = models.BooleanField(
         default=False,

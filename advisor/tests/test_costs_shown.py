@@ -43,7 +43,7 @@ def test_the_page_shows_it_with_the_candidate_and_with_the_recommendation(
         assert SAID in part
     assert "Costs other than durability:" in card
     assert "Other costs allowed" not in text
-    study.allowed_costs = ["observability", "recovery-time"]
+    study.request["allow"] = ["observability", "recovery-time"]
     study.save()
     text = admin_client.get(f"/studies/{study.pk}/").content.decode()
     assert "<dt>Other costs allowed</dt><dd>observability, recovery time</dd>" in text

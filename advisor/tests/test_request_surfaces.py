@@ -95,3 +95,15 @@ def test_api_form_and_command_store_the_same_request(
 
 def _nothing_is_measured(**_: Any) -> Any:
     raise KeyboardInterrupt
+
+
+def test_a_field_of_a_request_is_named_in_few_files() -> None:
+    names = [
+        str(path.relative_to(settings.BASE_DIR))
+        for room in ("advisor", "tuning", "benchmarks", "templates")
+        for path in (Path(settings.BASE_DIR) / room).rglob("*.*")
+        if path.suffix in (".py", ".html", ".js")
+        and not {"tests", "migrations"} & set(path.parts)
+        and "keeps_duplicates" in path.read_text(encoding="utf-8")
+    ]
+    assert len(names) <= 4, names

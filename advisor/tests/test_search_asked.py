@@ -157,7 +157,7 @@ def test_a_search_races_and_confirms_whatever_its_template_does(template: str) -
         template=template, connections=[8], search=search(), budget_minutes=2000
     )
     study = Study.objects.get(pk=create_study(request).pk)
-    assert (study.races, study.confirms, study.keeps_duplicates) == (True, True, False)
+    assert (study.races, study.confirms) == (True, True)
     strategy = strategy_of(study)
     assert isinstance(strategy, Search)
     assert strategy.then == strategy_for(races=True, confirms=True, takes_apart=True)

@@ -95,8 +95,6 @@ def _plan_gate(request: GateRequest, user: Any) -> Callable[[], Study]:
             gate=request.plan.as_json(),
             races=False,
             confirms=False,
-            # The same config against itself is a question as well.
-            keeps_duplicates=True,
             memory_bytes=inventory.memory_budget_bytes,
             created_by=user,
         )

@@ -127,7 +127,6 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
             budget_minutes=search.minutes if search else request.budget_minutes,
             minutes=search.minutes if search else request.budget_minutes or own_minutes,
             search=search.document if search else None,
-            allowed_costs=sorted(request.allow),
             scale_model=model.as_json() if model else None,
             memory_bytes=inventory.memory_budget_bytes,
             crash_tests=with_crash_tests(request, searches=search is not None),
@@ -172,7 +171,8 @@ def _completed(
             "races": study.races,
             "confirms": study.confirms,
             "takes_apart": study.takes_apart,
-            "keeps_duplicates": study.keeps_duplicates,
+            "keeps_duplicates": request.keeps_duplicates
+            or arranged.template.copies_of_baseline > 0,
             "recovery": study.crash_tests,
             "search": request.search or (SearchRequest() if searches else None),
         }
@@ -263,7 +263,10 @@ def design_of(
     """
     asked = request.takes_apart
     if searches:  # the request is checked: it contains nothing else
-        design = {"keeps_duplicates": False, "races": True, "confirms": True}
+        if request.keeps_duplicates:
+            reason = "a search learns nothing from duplicates"
+            raise BadRequest(reason, field="keeps_duplicates")
+        design = {"races": True, "confirms": True}
         return design | {"takes_apart": True if asked is None else asked}
     confirms = template.confirms if request.confirms is None else request.confirms
     if asked and not confirms:
@@ -271,7 +274,6 @@ def design_of(
         raise BadRequest(reason, field="takes_apart")
     takes_apart = template.takes_apart if asked is None else asked
     return {
-        "keeps_duplicates": request.keeps_duplicates or template.copies_of_baseline > 0,
         "races": template.races if request.races is None else request.races,
         "confirms": confirms,
         "takes_apart": takes_apart and confirms,

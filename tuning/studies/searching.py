@@ -158,8 +158,6 @@ def _check_request(request: StudyRequest, template: StudyTemplate, sizes: Sizes)
         if getattr(request, name) is False:
             reason = "a search must race and confirm its finds, because their figures are too high"
             raise BadRequest(reason, field=name)
-    if request.keeps_duplicates:
-        raise BadRequest("a search learns nothing from duplicates", field="keeps_duplicates")
     if taken := [one.name for one in request.configs if one.name.startswith(PREFIX)]:
         raise BadRequest(
             f"{taken[0]}: names with {PREFIX!r} are those of the search itself", field="configs"

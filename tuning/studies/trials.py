@@ -70,6 +70,8 @@ def try_candidates(
     first_with = {_identity(one): one for one in reversed(tried)}
     untried = (candidate for candidate in waiting if not candidate.signature)
     candidates = sorted(untried, key=lambda candidate: not candidate.is_baseline)
+    # The same config against itself is a question for a gate.
+    keeps_duplicates = study.gate is not None or study.request.get("keeps_duplicates", False)
     bad_pins: NothingToCompare | None = None
     if candidates and candidates[0].is_baseline and (pins := _pins(study, candidates[0])):
         report("trying what every config of the search sets")
@@ -83,7 +85,7 @@ def try_candidates(
             continue
         candidate.signature = signature(trial.variables, gate.target, candidate.config.knobs)
         duplicate = first_with.setdefault(_identity(candidate), candidate)
-        if duplicate is not candidate and not study.keeps_duplicates:
+        if duplicate is not candidate and not keeps_duplicates:
             candidate.merged_into = duplicate
         # At once, because after a crash a candidate with a signature counts as tried.
         _store(candidate, "signature", "merged_into")

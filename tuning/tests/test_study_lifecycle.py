@@ -69,7 +69,7 @@ def study(host_of_fakes: None, sent: list[Any]) -> Study:
 def test_the_usual_study_has_proposals_for_this_host(host_of_fakes: None, sent: list[Any]) -> None:
     study = create_study(StudyRequest(allow=frozenset({CostKind.OBSERVABILITY})))
     assert (study.template, study.budget_minutes) == ("first-answer", None)
-    assert study.allowed_costs == ["observability"]
+    assert study.request["allow"] == ["observability"]
     advisor = study.candidates.get(name="advisor")
     assert advisor.config.knobs["performance_schema"] == "OFF"
     reasons = {note["name"] for note in advisor.notes if note["action"] == "proposed"}

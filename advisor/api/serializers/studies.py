@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import COSTS, TimeField, computed, page_of
+from advisor.api.serializers.common import TimeField, computed, page_of
 from advisor.api.serializers.configs import CandidateSerializer
 from advisor.api.serializers.devices import DeviceReferenceSerializer
 from advisor.api.serializers.searches import SearchedSerializer, SearchSerializer
@@ -93,11 +93,6 @@ class StudySerializer(serializers.Serializer[Any]):
         help_text="Measures a confirmed winner without some of its lines."
     )
     budget_minutes = serializers.IntegerField(allow_null=True)
-    allow = serializers.ListField(
-        source="allowed_costs",
-        child=serializers.ChoiceField(choices=COSTS),
-        help_text="Kinds of cost, other than durability, that its proposals may have.",
-    )
     scale_model = ScaleModelSerializer(
         allow_null=True, help_text="Null: it is no scale model of another server."
     )
@@ -105,7 +100,6 @@ class StudySerializer(serializers.Serializer[Any]):
         allow_null=True, help_text="Memory of the host for a server when it was created."
     )
     search = SearchSerializer(allow_null=True, help_text="Null: it makes no configs of its own.")
-    keeps_duplicates = serializers.BooleanField()
     conclusions = serializers.IntegerField(help_text="1 plus the number of extensions.")
     concluded_at = TimeField(
         allow_null=True, help_text="When a user asked to conclude it early; null: never."
@@ -172,5 +166,8 @@ StudyGroupPageSerializer = page_of("StudyGroup", StudyGroupSerializer, "groups")
 
 
 class StudyStateSerializer(StudySerializer):
+    request = serializers.JSONField(
+        help_text="The request that asks for the same study, as POST studies/ takes it."
+    )
     progress = ProgressSerializer()
     candidates = CandidateSerializer(many=True)

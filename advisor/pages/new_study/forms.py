@@ -112,8 +112,11 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
     @property
     def fields_that_say_errors(self) -> list[BoundField]:
         """Those on the page that have room for errors beside them, which a preview fills."""
-        absent = {"durability", "keeps_duplicates", "search_warm_start"}
-        return [field for field in self if field.name not in absent]
+        return [
+            field
+            for field in self
+            if field.name != "durability" and not isinstance(field.field, forms.BooleanField)
+        ]
 
     @property
     def is_advanced_open(self) -> bool:
