@@ -57,8 +57,6 @@ BEGIN
             WHERE c.id = crash_test_id AND c.host_id = (SELECT advisor_this_host()))'),
       ('benchmarks_probe',                'SELECT, UPDATE',
         'EXISTS (SELECT FROM benchmarks_device d WHERE d.id = device_id AND d.host_id = (SELECT advisor_this_host()))'),
-      ('tuning_slowdown',                 'SELECT, INSERT, UPDATE, DELETE',
-        'EXISTS (SELECT FROM benchmarks_device d WHERE d.id = device_id AND d.host_id = (SELECT advisor_this_host()))'),
       ('benchmarks_sample',               'SELECT, INSERT, DELETE',
         'EXISTS (SELECT FROM benchmarks_run r WHERE r.id = run_id AND r.host_id = (SELECT advisor_this_host()))'),
       ('tuning_study',                    'SELECT, UPDATE', 'host_id = (SELECT advisor_this_host())'),

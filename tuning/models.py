@@ -524,30 +524,6 @@ class LearnedKnobs(models.Model):
         return f"learned by study {self.study_id}"
 
 
-class Slowdown(models.Model):
-    """A baseline that completes less on a device since `since`: `ratio` times the tpmP of before.
-
-    The host of the device works it out when a study has ended there.
-    """
-
-    device = models.ForeignKey(Device, on_delete=models.CASCADE, related_name="slowdowns")
-    line = models.CharField(
-        max_length=80, help_text="its baseline and load: tuning.results.baseline_runs.line_token"
-    )
-    since = models.DateTimeField(db_index=True)
-    ratio = models.FloatField()
-    low = models.FloatField(null=True, blank=True)
-    high = models.FloatField(null=True, blank=True)
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["device", "line"], name="one_slowdown_per_line")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.device} since {self.since:%Y-%m-%d}"
-
-
 class Recommendation(models.Model):
     """The answer on one device with one workload among the configs of one durability class.
 

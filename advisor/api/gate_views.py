@@ -19,7 +19,6 @@ from advisor.api.idempotency import KEY, IdempotentRequest
 from advisor.api.listing import PAGES, Pages, on_host
 from advisor.api.queries import GateListQuery
 from advisor.api.serializers.common import error_response
-from advisor.api.serializers.gate_history import GateHistorySerializer, gate_history_document
 from advisor.api.serializers.gates import (
     GatePageSerializer,
     GateSerializer,
@@ -30,7 +29,6 @@ from tuning.export.gate_files import GATE_FILES
 from tuning.requests.fields import read_request
 from tuning.requests.gate import GateRequest
 from tuning.results.gate_facts import gate_facts, gates
-from tuning.results.gate_history import gate_history
 from tuning.studies.gates import create_gate
 from tuning.studies.glance import final_word
 
@@ -89,17 +87,6 @@ class GateDetailView(APIView):
     def get(self, request: Request, pk: int) -> HttpResponse:
         get_object_or_404(gates().select_related(None).only("pk"), pk=pk)
         return unless_known(request, final_word(pk), lambda: Response(_state(request, pk)))
-
-
-class GateHistoryView(APIView):
-    @extend_schema(
-        operation_id="get_gate_history",
-        summary="All gates of its name over time, and since when their level has changed",
-        responses={200: GateHistorySerializer, 404: NO_GATE},
-    )
-    def get(self, request: Request, pk: int) -> Response:
-        study = get_object_or_404(gates(), pk=pk)
-        return Response(gate_history_document(study.name, gate_history(study)))
 
 
 def _documented(form: str, summary: str) -> Any:

@@ -11,7 +11,6 @@ from advisor.api import (
     device_views,
     gate_views,
     group_views,
-    history_views,
     listed_views,
     recommendation_views,
     views,
@@ -48,7 +47,6 @@ urlpatterns = [
     _at("study-groups/<id:pk>/cancel/", group_views.CancelGroupView, "api-group-cancel"),
     _at("gates/", gate_views.GateListView, "api-gate-list"),
     _at("gates/<id:pk>/", gate_views.GateDetailView, "api-gate-detail"),
-    _at("gates/<id:pk>/history/", gate_views.GateHistoryView, "api-gate-history"),
     _at("gates/<id:pk>/junit.xml", gate_views.GateJunitView, "api-gate-junit"),
     _at("gates/<id:pk>/summary.md", gate_views.GateMarkdownView, "api-gate-markdown"),
     _at("studies/<id:pk>/events/", views.EventListView, "api-events"),
@@ -59,9 +57,6 @@ urlpatterns = [
     _at("device-comparison/", comparison_views.DeviceComparisonView, "api-device-comparison"),
     _at("devices/", device_views.DeviceListView, "api-device-list"),
     _at("devices/<id:pk>/", device_views.DeviceDetailView, "api-device-detail"),
-    _at(
-        "devices/<id:pk>/baseline-history/", history_views.DeviceHistoryView, "api-device-history"
-    ),
     _at("devices/<id:pk>/probes/", device_views.ProbeListView, "api-probe-list"),
     _at("probes/<id:pk>/", device_views.ProbeDetailView, "api-probe-detail"),
     _at("probes/<id:pk>/cancel/", device_views.CancelProbeView, "api-probe-cancel"),

@@ -18,7 +18,6 @@ from advisor.pages.fleet import views as hosts
 from advisor.pages.gate import views as gates
 from advisor.pages.group import views as groups
 from advisor.pages.help import views as help_pages
-from advisor.pages.history import views as history
 from advisor.pages.home import views as home
 from advisor.pages.new_study import views as new_study
 from advisor.pages.run import views as runs
@@ -64,10 +63,9 @@ urlpatterns = [
     path("inspections/<id:pk>/", inspections.inspection_live, name="inspection-live"),
     path("devices/", devices.device_list, name="device-list"),
     path("devices/<id:pk>/", devices.device_detail, name="device-detail"),
-    path("devices/<id:pk>/history/", history.device_history, name="device-history"),
     path(
         "devices/<id:pk>/history/charts.json",
-        history.device_history_charts,
+        devices.device_history_charts,
         name="device-history-charts",
     ),
     path("devices/<id:pk>/live/", devices.device_live, name="device-live"),

@@ -240,9 +240,8 @@ def pages() -> dict[str, str]:
     probed = Device.objects.filter(probes__isnull=False).first()
     if probed is not None:
         named["device"] = reverse("device-detail", args=[probed.pk])
-        named["history-empty"] = reverse("device-history", args=[probed.pk])
     if (seen := watched.first()) is not None:
-        named["history"] = reverse("device-history", args=[seen.devices.get().pk])
+        named["device-watched"] = reverse("device-detail", args=[seen.devices.get().pk])
     raced = Study.objects.earliest("pk")
     sides = [f"side=candidate-{one.pk}" for one in raced.candidates.order_by("position")[:3]]
     named["compare"] = f"{reverse('compare')}?{'&'.join(sides)}"

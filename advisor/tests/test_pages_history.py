@@ -2,241 +2,76 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
-from typing import Any
+import html
+from datetime import UTC, datetime
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
 
+from advisor.pages.device.history import history_sentence
 from advisor.tests import factories
 from advisor.tests.history_rows import NEW_KERNEL, WEEK, slower, weekly
-from advisor.tests.test_pages_home import text_of as words_of
-from advisor.upkeep.housekeeping import keep_house
-from advisor.wording.formatting import MINUS
-from benchmarks.models import Device, Host, Run, Workload
-from tuning.comparison.baseline_history import Trend, baseline_history, baseline_lines
+from benchmarks.models import Device, Run
+from tuning.comparison.baseline_history import BaselineHistory, baseline_history
 from tuning.comparison.config_history import config_history
-from tuning.models import Slowdown, Study, StudyState
-from tuning.results.slowdowns import learn_slowdowns, slowdowns
-from tuning.statistics.data import Metric
-from tuning.studies.scheduler import advance_host
 
 pytestmark = pytest.mark.django_db
 JANUARY = datetime(2026, 1, 6, 3, 0, tzinfo=UTC)
 
 
-def text_of(client: Client, address: str) -> str:
-    return words_of(client, address).replace(MINUS, "-")
+def history_of(device: Device) -> BaselineHistory:
+    found = baseline_history(device)
+    assert found is not None
+    return found
 
 
-def page(device: Device, line: str = "") -> str:
-    return f"{reverse('device-history', args=[device.pk])}{f'?line={line}' if line else ''}"
-
-
-def api(client: Client, device: Device, line: str = "") -> Any:
-    query = f"?line={line}" if line else ""
-    return client.get(f"{reverse('api-device-history', args=[device.pk])}{query}")
-
-
-def test_a_host_that_became_slower_is_named_with_its_day_size_and_interval(
-    admin_client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_a_host_that_became_slower_is_drawn_and_told(admin_client: Client) -> None:
     device = factories.make_device()
-    studies = weekly(device, JANUARY, slower(16, by=0.12, after=9))
-    with django_assert_max_num_queries(15):
-        text = text_of(admin_client, page(device))
-    assert (
-        "The host is 11.9 % slower since 10 March 2026: tpmP -11.9 % (95 %: -12.3 to -11.6 %)"
-        in text
-    )
-    assert "mean of 7 studies against 9 before" in text
-    [shift] = baseline_history(device, baseline_lines(device)[0]).newest.shifts(Metric.TPMP)
-    assert shift.since.study == studies[9].pk
-    bounds = shift.level.interval
-    assert bounds is not None
-    assert bounds.low < 0.88 < bounds.high < 0.9
-    # p95 and path length are worse by as much.
-    assert text.count("worse") == 3
-    assert re.search(
-        r"p95 response time \+13\.\d % worse \+13\S+ to \+14\S+ % 10 March 2026, Weekly", text
-    )
+    studies = weekly(device, JANUARY, slower(16, by=0.12, after=11))
+    recent = history_of(device).recent
+    assert recent is not None
+    assert recent.ratio == pytest.approx(0.88, rel=0.01)
+    assert (recent.before, recent.is_outside) == (11, True)
+    page = admin_client.get(reverse("device-detail", args=[device.pk])).text
+    assert html.escape(history_sentence(history_of(device)), quote=False) in page
     charts = admin_client.get(reverse("device-history-charts", args=[device.pk])).json()["charts"]
-    assert set(charts) == {"tpmP", "p95_ms", "server_path_length"}
-    points, before, after = charts["tpmP"]["data"]
-    assert (len(points["x"]), len(before["x"]), len(after["x"])) == (16, 2, 2)
-    assert "New-Orders per minute" in charts["tpmP"]["layout"]["yaxis"]["title"]["text"]
-    assert "95 %" in points["customdata"][0][0]
+    [points] = charts["baseline"]["data"]
+    assert len(points["x"]) == 16
     assert points["customdata"][0][1] == reverse("study-detail", args=[studies[0].pk])
-    found = api(admin_client, device).json()
-    assert (found["trend"], found["line"]["studies"]) == ("slower", 16)
-    assert " ".join(found["sentence"].split()).replace(MINUS, "-") in text
-    assert [one["metric"] for one in found["series"][0]["changes"]] == list(Metric)
-    assert found["series"][0]["changes"][0]["since_study_id"] == studies[9].pk
-    assert found["series"][0]["points"][0]["tpmP"]["runs"] == 4
     config = studies[0].candidates.get().config_id
-    for address in (
-        reverse("device-detail", args=[device.pk]),
-        reverse("config-detail", args=[config]),
-    ):
-        assert page(device) in admin_client.get(address).text
+    link = f"{reverse('device-detail', args=[device.pk])}#baseline"
+    assert link in admin_client.get(reverse("config-detail", args=[config])).text
 
 
-def test_other_conditions_begin_a_new_series_in_which_nothing_is_compared_across(
-    admin_client: Client,
-) -> None:
+def test_nothing_is_compared_across_other_conditions() -> None:
     device = factories.make_device()
-    weekly(device, JANUARY, [6000.0] * 7)
-    weekly(device, JANUARY + 7 * WEEK, [5000.0] * 6, changed=NEW_KERNEL)
-    text = text_of(admin_client, page(device))
-    assert "No change found in 6 studies over 5 weeks, since kernel 6.1.0-37" in text
-    newer = factories.make_server(version="9.8.0", digest="9e" * 32)
-    newest = NEW_KERNEL | {"comparability_key": "c3" * 32, "server": newer}
-    weekly(device, JANUARY + 13 * WEEK, [4000.0] * 3, changed=newest)
-    text = text_of(admin_client, page(device))
-    assert "Too few studies to see a change: 3 of at least 6" in text
-    assert (
-        "A, 24 February 2026: kernel 6.1.0-37-cloud-amd64 → 6.1.0-40-cloud-amd64 "
-        "B, 7 April 2026: server MySQL 9.7.4 → MySQL 9.8.0" in text
-    )
-    assert "server program" not in text
-    assert "Changes found None." in text
-    layout = admin_client.get(reverse("device-history-charts", args=[device.pk])).json()
-    for figure in layout["charts"].values():
-        assert [mark["text"] for mark in figure["layout"]["annotations"]] == [
-            "<b>A</b>",
-            "<b>B</b>",
-        ]
-        assert len(figure["layout"]["shapes"]) == 2
-    found = api(admin_client, device).json()["series"]
-    assert [len(one["points"]) for one in found] == [7, 6, 3]
-    assert [[fact["fact"] for fact in one["differs"]] for one in found] == [
-        [],
-        ["kernel"],
-        ["server"],
-    ]
+    weekly(device, JANUARY, [6000.0] * 12)
+    weekly(device, JANUARY + 12 * WEEK, [5000.0] * 6, changed=NEW_KERNEL)
+    history = history_of(device)
+    assert [len(points) for points in history.series] == [12, 6]
+    assert (len(history.newest), history.recent) == (6, None)
 
 
-def test_other_loads_configs_and_devices_are_lines_of_their_own_and_gates_count(
-    admin_client: Client,
-) -> None:
+def test_the_baseline_and_load_of_most_studies_is_followed_and_gates_count() -> None:
     device, other = factories.make_device(), factories.make_device(data_dir="/srv/other")
-    weekly(device, JANUARY, [6000.0] * 4)
-    gates = weekly(device, JANUARY + 4 * WEEK, [6000.0] * 3, gate={}, name="nightly")
-    [mine] = weekly(device, JANUARY, [3000.0])
-    elsewhere = factories.measured_study(device=other, blocks=1)
-    wide = factories.make_workload(connections=64)
-    values = {
-        name: getattr(wide, name) for name in ("driver", "warehouses", "warmup_s", "measure_s")
-    }
-    loader = Host.objects.create(name="load-1")
-    driven = Workload.objects.row_of([loader], connections=8, **values)
-    for workload in (wide, driven):
-        weekly(device, JANUARY, [900.0], workloads=[workload])
-    mine.candidates.update(name="mine", config=elsewhere.candidates.latest("position").config)
-    lines = baseline_lines(device)
-    assert [one.studies for one in lines] == [7, 1, 1, 1]
-    assert {(one.name, one.workload) for one in lines[1:]} == {
-        ("server-default", wide),
-        ("server-default", driven),
-        ("mine", lines[0].workload),
-    }
-    history = baseline_history(device, lines[0])
-    assert history.trend is Trend.UNCHANGED
+    weekly(device, JANUARY, [6000.0] * 3)
+    gates = weekly(device, JANUARY + 3 * WEEK, [6000.0] * 2, gate={}, name="nightly")
+    weekly(device, JANUARY, [900.0] * 2, workloads=[factories.make_workload(connections=64)])
+    weekly(device, JANUARY - WEEK, [9000.0], changed={"comparability_key": ""})
+    history = history_of(device)
+    assert len(history.points) == 5
     assert {point.study for point in history.points if point.is_gate} == {one.pk for one in gates}
-    text = text_of(admin_client, page(device))
-    assert "nightly gate" in text
-    line = next(one for one in lines if one.workload == wide)
-    [point] = baseline_history(device, line).points
-    assert point.figures[Metric.TPMP].mean == pytest.approx(900, rel=0.01)
-    shown = text_of(admin_client, page(device, line.token))
-    assert "Too few studies to see a change: 1 of at least 6." in shown
-    assert "64 connections" in shown
-    # What a link names that is no longer there is answered with the first.
-    assert text_of(admin_client, page(device, "1-2-none")) == text
-    assert api(admin_client, device, "1-2-none").status_code == 400
-    assert len(baseline_lines(other)) == 1
+    assert all(point.tpmP == pytest.approx(6000, rel=0.02) for point in history.points)
+    assert baseline_history(other) is None
 
 
-def test_without_a_baseline_the_page_says_what_to_do(admin_client: Client) -> None:
+def test_a_device_without_a_baseline_has_no_history(admin_client: Client) -> None:
     device = factories.make_device()
-    factories.make_study(device=device, blocks=1)
-    text = text_of(admin_client, page(device))
-    assert "No baseline was measured here yet" in text
-    assert "New study" in text
+    assert 'id="baseline"' not in admin_client.get(reverse("device-detail", args=[device.pk])).text
     charts = reverse("device-history-charts", args=[device.pk])
     assert admin_client.get(charts).json() == {"charts": {}}
-    found = api(admin_client, device).json()
-    assert (found["line"], found["trend"], found["series"]) == (None, None, [])
-    assert admin_client.get(reverse("device-history", args=[4711])).status_code == 404
-    assert admin_client.get(reverse("api-device-history", args=[4711])).status_code == 404
-
-
-@pytest.mark.long
-def test_home_names_a_host_that_became_slower_lately_and_no_other(admin_client: Client) -> None:
-    device = factories.make_device()
-    begin = timezone.now() - 15 * WEEK - timedelta(hours=1)
-    studies = weekly(device, begin, slower(16, by=0.12, after=13))
-    # On the next device it was months ago, on the third it is faster now.
-    studies += weekly(factories.make_device(data_dir="/b"), begin, slower(16, by=0.12, after=6))
-    studies += weekly(factories.make_device(data_dir="/c"), begin, slower(16, by=-0.12, after=13))
-    for last in studies[15::16]:
-        learn_slowdowns(last)
-    text = text_of(admin_client, "/")
-    assert text.count("tpmP of the baseline -12.") == 1
-    assert f"slower {device}: tpmP of the baseline -12." in text
-    assert page(device) in admin_client.get("/").text
-    Host.objects.update(retired_at=timezone.now())
-    assert "tpmP of the baseline" not in text_of(admin_client, "/")
-
-
-def test_the_host_looks_at_its_baselines_when_a_study_has_ended() -> None:
-    device = factories.make_device()
-    begin = timezone.now() - 15 * WEEK
-
-    def ends(study: Study) -> None:
-        Study.objects.filter(pk=study.pk).update(state=StudyState.RUNNING, finished_at=None)
-        advance_host(device.host_id)
-        study.refresh_from_db()
-        assert study.state == StudyState.FINISHED
-
-    studies = weekly(device, begin, slower(16, by=0.12, after=13))
-    ends(studies[15])
-    [found] = Slowdown.objects.all()
-    assert (found.device, found.line) == (device, baseline_lines(device)[0].token)
-    [shift] = baseline_history(device, baseline_lines(device)[0]).newest.shifts(Metric.TPMP)
-    assert found.since == shift.since.at
-    assert found.ratio == pytest.approx(shift.level.ratio)
-    assert shift.level.interval is not None
-    assert found.low == pytest.approx(shift.level.interval.low)
-    [*_, last] = weekly(device, begin + 16 * WEEK, [6000.0] * 6)
-    ends(last)
-    assert not Slowdown.objects.exists()
-
-
-def test_what_an_older_version_has_not_stored_is_worked_out_once_a_day() -> None:
-    device, elsewhere = (factories.make_device(host=factories.make_host(name)) for name in "ab")
-    for one in (device, elsewhere):
-        weekly(one, timezone.now() - 15 * WEEK, slower(16, by=0.12, after=13))
-    list(keep_house(device.host))
-    assert [found.device for found in slowdowns()] == [device]
-
-
-def test_several_steps_are_summed_up_and_old_runs_without_a_key_are_left_out(
-    admin_client: Client,
-) -> None:
-    device = factories.make_device()
-    levels = [*[6000.0] * 6, *[5400.0] * 6, *[4800.0] * 6]
-    weekly(device, JANUARY, levels)
-    weekly(device, JANUARY - WEEK, [9000.0], changed={"comparability_key": ""})
-    text = text_of(admin_client, page(device))
-    assert "The host is 11.2 % slower since 31 March 2026" in text
-    assert "Since 6 January 2026 it is -20.3 % in all." in text
-    assert Study.objects.count() == 19
-    assert baseline_lines(device)[0].studies == 18
 
 
 def test_of_more_studies_than_are_looked_at_the_newest_are_shown(
@@ -247,9 +82,7 @@ def test_of_more_studies_than_are_looked_at_the_newest_are_shown(
     device = factories.make_device()
     studies = weekly(device, JANUARY, [6000.0] * 6)
     newest = [study.pk for study in studies[2:]]
-    history = baseline_history(device, baseline_lines(device)[0])
-    assert [point.study for point in history.points] == newest
-    assert history.left_out == 2
+    assert [point.study for point in history_of(device).points] == newest
     config = studies[0].candidates.get().config
     assert [one.study.pk for one in config_history(config)] == newest[::-1]
 

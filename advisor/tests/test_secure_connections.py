@@ -343,7 +343,7 @@ def test_a_host_reads_no_accounts_and_changes_no_rows_of_others(centre: Centre) 
         from advisor.api.models import IdempotencyKey
         from advisor.celery import app
         from benchmarks.models import Device, Release
-        from tuning.models import GateVerdict, Slowdown, StudyEvent
+        from tuning.models import GateVerdict, StudyEvent
 
         def refused(what, errors=(Error, OperationalError, RedisError)):
             try:
@@ -403,17 +403,6 @@ def test_a_host_reads_no_accounts_and_changes_no_rows_of_others(centre: Centre) 
             except SystemExit:
                 pass
             assert said.getvalue().startswith("not_permitted: run this where"), said.getvalue()
-
-        # What became slower is found out by the host that measured it.
-        fall = {"since": "2026-01-01T00:00Z", "ratio": 0.9}
-        ours, others = (Device.objects.get(host__name=name) for name in ("db1", "db2"))
-        for ratio in (0.9, 0.8):
-            seen, _ = Slowdown.objects.update_or_create(
-                device=ours, line="a", defaults={**fall, "ratio": ratio}
-            )
-        assert Slowdown.objects.get(line="a").ratio == 0.8
-        assert seen.delete()[0] == 1
-        refused(lambda: Slowdown.objects.create(device=others, line="a", **fall))
 
         # It writes the loads that it is asked for, and those that it asks for.
         drives = LoadJob.objects.get(host__name="db1")

@@ -21,7 +21,6 @@ from django.db.models.functions import Now
 from advisor.api.models import IdempotencyKey
 from benchmarks.errors import DatasetInUse
 from benchmarks.models import ACTIVE_RUN_STATES, Host, Run, Sample
-from tuning.results.slowdowns import learn_lately
 from tuning.studies.datasets import prune_datasets
 
 logger = logging.getLogger(__name__)
@@ -56,8 +55,6 @@ def keep_house(host: Host | None) -> Iterator[str]:
             for one, why in prune_datasets(host, settings.DATASET_DAYS):
                 yield f"{one.dataset.path} was deleted: {why}"
     _stamp().touch()
-    if host is not None:  # last: a host whose login may not do so yet has done the rest
-        learn_lately(host)
 
 
 def is_due(*, idle: bool) -> bool:

@@ -58,7 +58,6 @@ def pages() -> dict[str, Page]:
         "studies": reverse("study-list"),
         "devices": reverse("device-list"),
         "device": reverse("device-detail", args=[run.device_id]),
-        "baseline history": reverse("device-history", args=[run.device_id]),
         "baseline history charts": reverse("device-history-charts", args=[run.device_id]),
         "device comparison": reverse("device-comparison"),
         "device comparison charts": reverse("device-comparison-charts"),

@@ -96,7 +96,7 @@ def pictures() -> Iterator[Picture]:
 
     watched = factories.make_device(kind="nvme", data_dir="/srv/nvme", host=host)
     weekly(watched, timezone.now() - 25 * WEEK, slower(26, 0.12, 21), name="Weekly")
-    yield Picture("history", reverse("device-history", args=[watched.pk]), height=760)
+    yield Picture("history", reverse("device-detail", args=[watched.pk]), height=760)
 
 
 def _host() -> Host:

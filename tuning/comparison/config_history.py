@@ -13,7 +13,6 @@ from django.db.models import Max, Q, QuerySet
 
 from benchmarks.models import Config, Device, RunState, Workload
 from tuning.models import RANKED_PURPOSES, Slot, Study
-from tuning.results.baseline_runs import line_token
 from tuning.statistics.analysis import Interval
 from tuning.statistics.side_by_side import ratio_of
 
@@ -45,11 +44,6 @@ class ConfigResult:
     server_path_length: float | None
     ratio: float | None
     interval: Interval | None
-
-    @property
-    def line(self) -> str:
-        """As a baseline: its name in the address of the device's history."""
-        return line_token(self.config, self.workload.pk, self.study.server.flavour)
 
 
 def config_history(config: Config) -> list[ConfigResult]:

@@ -11,11 +11,6 @@ from tuning.models import Slot
 MAX_STUDIES = 300
 
 
-def line_token(config: int, workload: int, flavour: str) -> str:
-    """The name in addresses of a baseline with one load on servers of one flavour."""
-    return f"{config}-{workload}-{flavour}"
-
-
 def runs_of_baselines() -> QuerySet[Slot]:
     """Of any purpose: nothing about a baseline is chosen after it was measured.
 

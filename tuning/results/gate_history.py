@@ -1,16 +1,14 @@
-"""All gates of a name over time, and where the level of what they let through changed."""
+"""All gates of a name over time, and how the newest candidates compare with those before."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
-from math import log
 
 from tuning.models import Candidate, GateVerdict, Study
-from tuning.statistics.change_points import Level, levels, ratio_between
 from tuning.statistics.data import Metric
+from tuning.statistics.recent import Recent, compare_recent
 
 #: The newest gates that are looked at.
 MAX_POINTS = 200
@@ -37,30 +35,18 @@ class GatePoint:
 
 
 @dataclass(frozen=True)
-class LevelChange:
-    """Since the gate `since` the candidates' `metric` has another level than in `before` gates.
-
-    is_of_the_host: the baseline changed alike, which was the same config in all of them.
-    """
-
-    metric: Metric
-    since: GatePoint
-    level: Level
-    before: int
-    is_of_the_host: bool
-
-
-@dataclass(frozen=True)
 class GateHistory:
-    """The gates of one name on one host, device, workload and binary log, oldest first.
-
-    levels: of each metric those of the candidates, of the gates that `measured` finds.
-    """
+    """The gates of one name on one host, device, workload and binary log, oldest first."""
 
     metrics: tuple[Metric, ...]
     points: tuple[GatePoint, ...]
-    levels: tuple[Sequence[Level], ...]
-    changes: tuple[LevelChange, ...]
+
+    def recent(self, index: int) -> Recent | None:
+        """Of the metric at `index` the candidates themselves.
+
+        Where each gate has a new baseline, their ratios stay small while the level goes down.
+        """
+        return compare_recent([ours for _, ours, _ in measured(self.points, index)])
 
 
 def gate_history(study: Study) -> GateHistory:
@@ -92,15 +78,7 @@ def gate_history(study: Study) -> GateHistory:
         )
         for row in rows
     )
-    baselines = {row.study_id: names[row.study_id, True][1] for row in rows}
-    seen = [measured(points, index) for index in range(len(metrics))]
-    found_levels = tuple(levels([candidate for _, candidate, _ in one]) for one in seen)
-    changes = [
-        change
-        for metric, there, of_metric in zip(metrics, seen, found_levels, strict=True)
-        for change in _changes(metric, there, of_metric, baselines)
-    ]
-    return GateHistory(tuple(metrics), points, found_levels, tuple(changes))
+    return GateHistory(tuple(metrics), points)
 
 
 def _figures(row: GateVerdict, metrics: Sequence[Metric]) -> tuple[Figures | None, ...]:
@@ -120,24 +98,3 @@ def measured(points: Sequence[GatePoint], index: int) -> list[tuple[GatePoint, f
         for point in points
         if (found := point.figures[index]) and found.candidate and found.baseline
     ]
-
-
-def _changes(
-    metric: Metric,
-    seen: Sequence[tuple[GatePoint, float, float]],
-    found: Sequence[Level],
-    baselines: Mapping[int, int],
-) -> list[LevelChange]:
-    """Of the candidates' figures themselves: where each gate has a new baseline, their ratios stay
-    small while the level goes down.
-    """
-    changes = []
-    for before, level in pairwise(found):
-        parts = seen[before.begin : before.end], seen[level.begin : level.end]
-        is_one = len({baselines[point.pk] for part in parts for point, *_ in part}) == 1
-        ours, _ = ratio_between(*([baseline for *_, baseline in part] for part in parts))
-        is_alike = abs(log(ours)) > abs(log(level.ratio)) / 2 and (ours > 1) == (level.ratio > 1)
-        changes.append(
-            LevelChange(metric, parts[1][0][0], level, before.points, is_one and is_alike)
-        )
-    return changes

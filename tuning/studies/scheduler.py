@@ -35,7 +35,6 @@ from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
 from tuning.results.gates import store_verdict
 from tuning.results.knob_importance import learn_knobs
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
-from tuning.results.slowdowns import learn_slowdowns
 from tuning.results.study_result import StudyResult
 from tuning.results.turns import in_turn
 from tuning.strategy.protocol import Done
@@ -91,8 +90,6 @@ def advance_host(host_id: int) -> None:
         if study.state == StudyState.QUEUED and not is_busy and _send_probe(host_id):
             return
         turn = _take_turn(study)
-        if turn.ended:
-            _learn(study, learn_slowdowns)
         if turn.task and not study.host.is_drained and not is_busy:
             _send(turn.task, turn.row_id, study.host)
         if not turn.ended:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from django.urls import reverse
 from django.utils.html import escape
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
@@ -43,8 +42,7 @@ def _row(one: ConfigResult, device: str) -> str:
 
 def _change(one: ConfigResult) -> str:
     if one.is_baseline:
-        history = f"{reverse('device-history', args=[one.device.pk])}?line={one.line}"
-        link = f'<a href="{escape(history)}">its history</a>'
+        link = f'<a href="{device_url(one.device.pk)}#baseline">its history</a>'
         return f'<span class="tag">baseline</span><span class="unit">{link}</span>'
     if one.interval is None:
         return percent_change(one.ratio)

@@ -19,11 +19,13 @@ from advisor.pages.device.context import (
     studies_on,
 )
 from advisor.pages.device.forms import AddDeviceForm
+from advisor.pages.device.history import history_figure, history_sentence
 from advisor.pages.device.listing import listed_devices
 from advisor.pages.device.probe import probe_view, step_words, waits_for
 from advisor.wording.words import certainty
 from benchmarks.errors import ExpectedError
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
+from tuning.comparison.baseline_history import baseline_history
 from tuning.results.known_devices import answers_for
 from tuning.studies.named_devices import register_device
 
@@ -91,6 +93,12 @@ def probe_charts(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
     return charts_answer(probe_figures(found) if found else {})
 
 
+@require_GET
+def device_history_charts(request: HttpRequest, pk: int) -> HttpResponse:
+    history = baseline_history(_device(pk))
+    return charts_answer({} if history is None else {"baseline": history_figure(history)})
+
+
 def _device(pk: int) -> Device:
     return get_object_or_404(Device.objects.select_related("host"), pk=pk)
 
@@ -122,8 +130,11 @@ def _device_context(device: Device, request: HttpRequest) -> dict[str, Any]:
     identity, log = device.found, device.found_for_logs
     shown = device.probes.filter(state=JobState.OK).select_related("device", "created_by").first()
     view = probe_view(shown) if shown else None
+    history = baseline_history(device)
     return {
         **live,
+        "history": history,
+        "history_sentence": "" if history is None else history_sentence(history),
         "identity": identity,
         "layers": layers_of(identity) if identity else [],
         "log": log,

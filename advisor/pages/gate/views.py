@@ -12,8 +12,8 @@ from django.views.decorators.http import require_GET
 
 from advisor.charts.payload import charts_answer
 from advisor.pages.gate.charts import gate_figures
-from advisor.pages.history.shifts import gate_rows
 from advisor.pages.lists import Listing
+from advisor.wording.history import recent_sentence
 from tuning.results.gate_facts import gate_facts, gates
 from tuning.results.gate_history import gate_history
 from tuning.statistics.aim import metric_name
@@ -54,7 +54,10 @@ def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
             (point, list(zip(names, point.figures, strict=True)))
             for point in reversed(history.points)
         ],
-        "shifts": gate_rows(history.changes),
+        "sentences": [
+            recent_sentence(f"The candidates' {name}", "gates", history.recent(index))
+            for index, name in enumerate(names)
+        ],
     }
     return render(request, "gates/detail.html", context | more)
 

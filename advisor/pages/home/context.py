@@ -10,12 +10,11 @@ from typing import Any
 from django.db.models import Q
 
 from advisor.wording.answers import named_answers
-from advisor.wording.history import change_text, day
 from advisor.wording.hosts import STATE_WORDS, TONES
 from advisor.wording.words import certainty
 from benchmarks.models import Device
 from tuning.comparison.device_comparison import device_names
-from tuning.models import Recommendation, Slowdown, Study
+from tuning.models import Recommendation, Study
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
 from tuning.results.overview import (
     Answer,
@@ -24,9 +23,7 @@ from tuning.results.overview import (
     overview,
     running_jobs,
 )
-from tuning.results.slowdowns import slowdowns
 
-_MAX_SLOWER = 12
 # Before there is a study so many hosts are named.
 _MAX_HOSTS = 50
 
@@ -61,31 +58,15 @@ class EndedStudy:
     answers: list[tuple[Recommendation, str]]
 
 
-@dataclass(frozen=True)
-class SlowHost:
-    """A host whose baseline completes less on a device since `day`."""
-
-    found: Slowdown
-    day: str
-    change: str
-
-    @classmethod
-    def of(cls, found: Slowdown) -> SlowHost:
-        return cls(found, day(found.since), change_text(found.ratio, found.low, found.high))
-
-
 def home_context() -> dict[str, Any]:
     """Everything on the page."""
     seen = overview()
-    slower = slowdowns()
     context = {
         "overview": seen,
         "answers": answer_cards(seen.answers),
         "ended": [EndedStudy(study, named_answers(study)) for study in seen.ended],
         "several_hosts": seen.hosts > 1,
-        "slower": [SlowHost.of(one) for one in slower[:_MAX_SLOWER]],
-        "slower_left": max(0, len(slower) - _MAX_SLOWER),
-        "is_fine": not (seen.problems or seen.failed or seen.troubled or slower),
+        "is_fine": not (seen.problems or seen.failed or seen.troubled),
         **_running(seen.counts.stamp, seen.running),
     }
     if not seen.counts.all:

@@ -1,1 +1,0 @@
-"""A baseline over months on one device: is the host getting slower?"""
