@@ -68,6 +68,7 @@ BEGIN
       ('tuning_recommendation',           'SELECT, INSERT, UPDATE, DELETE', 'study'),
       ('tuning_gateverdict',              'SELECT, INSERT, UPDATE', 'study'),
       ('tuning_learnedknobs',             'SELECT, INSERT, UPDATE', 'study'),
+      ('tuning_storeddocument',           'SELECT, INSERT, UPDATE', 'study'),
       -- what happened: added to, never changed
       ('tuning_studyevent',               'SELECT, INSERT', 'study')
     ) AS rights (name, verbs, condition)

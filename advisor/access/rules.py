@@ -70,7 +70,9 @@ PAGES: dict[str, Rules] = {
     "admin-login": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), ANYBODY),
     "logout": {"POST": READ},
     **_shown(("home", "home-live")),
-    **_shown(("study-list", "study-detail", "study-live", "study-charts", "study-my-cnf")),
+    **_shown(
+        ("study-list", "study-detail", "study-live", "study-more", "study-charts", "study-my-cnf")
+    ),
     **_shown(("board-charts", "run-seconds", "compare", "compare-charts")),
     **_shown(("config-detail", "config-charts", "help")),
     **_shown(("run-detail", "run-charts", "device-comparison", "device-comparison-charts")),

@@ -18,9 +18,8 @@ from advisor.api.serializers.comparisons import (
     run_set_of,
 )
 from advisor.api.serializers.shown import shown
-from advisor.shared_results import shared_comparisons
-from tuning.comparison.comparable_runs import chosen_run_set, labels
-from tuning.comparison.device_comparison import BEST
+from tuning.comparison.comparable_runs import chosen_run_set, labels, run_sets
+from tuning.comparison.device_comparison import BEST, compare
 from tuning.studies.groups import hosts_of_group
 
 NOTHING: dict[str, Any] = {
@@ -41,14 +40,13 @@ class DeviceComparisonView(APIView):
     )
     def get(self, request: Request) -> Response:
         asked = ComparisonQuery.asked(request)
-        shared = shared_comparisons()
-        found = shared.run_sets
+        found = run_sets()
         texts = labels(found)
         hosts = hosts_of_group(asked.get("group_id"))
         if asked["run_set"] and asked["run_set"] not in texts:
             raise ValidationError({"run_set": ["There is no such run set."]})
         chosen = chosen_run_set(found, asked["run_set"], hosts)
-        comparison = None if chosen is None else shared.compare(chosen, asked["config"])
+        comparison = None if chosen is None else compare(chosen, asked["config"])
         if asked["config"] != BEST and (comparison is None or comparison.choice is None):
             raise ValidationError({"config": ["It was not measured under these conditions."]})
         document = {

@@ -30,7 +30,7 @@ from tuning.requests.fields import read_request
 from tuning.requests.gate import GateRequest
 from tuning.results.gate_facts import gate_facts, gates
 from tuning.studies.gates import create_gate
-from tuning.studies.glance import final_word
+from tuning.studies.revision import ended_revision
 
 NO_GATE = error_response("There is no such gate.")
 
@@ -86,7 +86,7 @@ class GateDetailView(APIView):
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
         get_object_or_404(gates().select_related(None).only("pk"), pk=pk)
-        return unless_known(request, final_word(pk), lambda: Response(_state(request, pk)))
+        return unless_known(request, ended_revision(pk), lambda: Response(_state(request, pk)))
 
 
 def _documented(form: str, summary: str) -> Any:
@@ -108,7 +108,7 @@ def _file(form: str, request: Request, pk: int) -> HttpResponse:
         text = make(gate_facts(study, url=_page(request, pk)))
         return HttpResponse(text, content_type=f"{media_type}; charset=utf-8")
 
-    return unless_known(request, final_word(pk), file)
+    return unless_known(request, ended_revision(pk), file)
 
 
 class GateJunitView(APIView):

@@ -26,7 +26,7 @@ from tuning.catalogue.knob import Durability
 from tuning.export.formats import ExportRequest
 from tuning.models import Recommendation
 from tuning.results.study_result import StudyResult
-from tuning.studies.glance import final_word
+from tuning.studies.revision import ended_revision
 
 WHICH = [
     OpenApiParameter("device", int, description="Required if the study has several devices."),
@@ -69,7 +69,7 @@ class RecommendationView(APIView):
     def get(self, request: Request, pk: int) -> HttpResponse:
         return unless_known(
             request,
-            final_word(pk),
+            ended_revision(pk),
             lambda: Response(recommendation_of(*_found(request, pk))),
         )
 
@@ -117,7 +117,7 @@ class MyCnfView(APIView):
         )
         return unless_known(
             request,
-            final_word(pk),
+            ended_revision(pk),
             lambda: _file(request, *_found(request, pk), wanted),
         )
 

@@ -30,17 +30,17 @@ from advisor.api.serializers.studies import (
     StudySerializer,
     StudyStateSerializer,
 )
-from advisor.shared_results import shared_result, study_to_show
+from advisor.shown_studies import study_to_show
 from benchmarks.models import Device
 from tuning.models import Candidate, Study
 from tuning.requests.fields import read_request
 from tuning.requests.study import ExtendRequest, PauseRequest, StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.studies.concluding import conclude_study
-from tuning.studies.glance import final_word
 from tuning.studies.lifecycle import cancel_study, create_study, extend_study
 from tuning.studies.load_hosts import fetch_load_hosts
 from tuning.studies.pausing import pause_study, resume_study
+from tuning.studies.revision import ended_revision
 from tuning.studies.searching import search_here
 from tuning.studies.taking_apart import take_apart_study
 
@@ -62,7 +62,7 @@ def study_state(pk: int) -> dict[str, Any]:
 
 def result_of(pk: int) -> StudyResult:
     """What a study's rows say now. Raises Http404."""
-    return shared_result(study_to_show(pk)).result
+    return StudyResult(study_to_show(pk))
 
 
 class StudyListView(APIView):
@@ -114,7 +114,7 @@ class StudyDetailView(APIView):
         responses={200: StudyStateSerializer, 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
-        return unless_known(request, final_word(pk), lambda: Response(study_state(pk)))
+        return unless_known(request, ended_revision(pk), lambda: Response(study_state(pk)))
 
 
 class RankingView(APIView):
@@ -131,7 +131,7 @@ class RankingView(APIView):
     def get(self, request: Request, pk: int) -> HttpResponse:
         query = RankingQuery.asked(request)
         return unless_known(
-            request, final_word(pk), lambda: Response(ranking_of(result_of(pk), **query))
+            request, ended_revision(pk), lambda: Response(ranking_of(result_of(pk), **query))
         )
 
 
@@ -143,7 +143,9 @@ class ResultsView(APIView):
         responses={200: ResultsSerializer, 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
-        return unless_known(request, final_word(pk), lambda: Response(results_of(result_of(pk))))
+        return unless_known(
+            request, ended_revision(pk), lambda: Response(results_of(result_of(pk)))
+        )
 
 
 def _events(pk: int) -> Any:
@@ -158,7 +160,7 @@ class EventListView(APIView):
         responses={200: EventSerializer(many=True), 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
-        return unless_known(request, final_word(pk), lambda: Response(_events(pk)))
+        return unless_known(request, ended_revision(pk), lambda: Response(_events(pk)))
 
 
 class RunListView(APIView):
@@ -171,7 +173,7 @@ class RunListView(APIView):
     def get(self, request: Request, pk: int) -> HttpResponse:
         return unless_known(
             request,
-            final_word(pk),
+            ended_revision(pk),
             lambda: Response(all_shown(RunSerializer, result_of(pk).history)),
         )
 

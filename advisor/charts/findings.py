@@ -9,8 +9,7 @@ from advisor.charts.figure import Figure
 from advisor.charts.palette import BLUE, GREEN, GREY, RED, faded
 from advisor.charts.rows import drawn_range, name_rows, percent_of, whiskers
 from advisor.charts.text import wrapped
-from advisor.wording.words import names_beside_figures
-from tuning.results.study_result import StudyResult
+from tuning.results.document import StudyDocument
 from tuning.study_templates.evaluation import FindingKind
 
 COLOURS = {FindingKind.CONFIRMED: GREEN, FindingKind.CONTRADICTED: RED}
@@ -37,18 +36,20 @@ class FindingLine:
     claimed_high: float | None
 
 
-def findings_series(result: StudyResult) -> list[FindingLine]:
+def findings_series(document: StudyDocument) -> list[FindingLine]:
     """The findings with a ratio; claims are numbered from 1, as on the page."""
-    claims = dict.fromkeys(one.claim for one in result.findings)
-    numbers = {claim: at for at, claim in enumerate(claims, 1)}
-    names = names_beside_figures(result.devices.values())
-    several = len({board.workload.connections for board in result.boards}) > 1
+    claims = {claim.number: claim for claim in document.claims}
+    loads = {document.workload[board.workload_id].connections for board in document.boards}
+    several = len(loads) > 1
     lines = []
-    for one in result.findings:
-        if one.ratio is None:
+    for one in document.findings:
+        found = one.estimate
+        if found is None:
             continue
-        low, high = one.claim.statement.claimed
-        where = [names[one.device_id]] if one.device_id in names else []
+        low, high = claims[one.claim].claimed_low, claims[one.claim].claimed_high
+        where = []
+        if one.device_id is not None and one.device_id in document.named_devices:
+            where.append(document.short_names[one.device_id])
         if several and one.connections is not None:
             where.append(f"{one.connections} conn.")
         lines.append(
@@ -56,14 +57,14 @@ def findings_series(result: StudyResult) -> list[FindingLine]:
                 label="<br>".join(
                     filter(
                         None,
-                        [f"Claim {numbers[one.claim]}", wrapped(", ".join(where), LABEL_WIDTH)],
+                        [f"Claim {one.claim}", wrapped(", ".join(where), LABEL_WIDTH)],
                     )
                 ),
                 sentence=one.sentence,
-                kind=one.kind,
-                change=percent_of(one.ratio),
-                low=percent_of(one.interval.low) if one.interval else None,
-                high=percent_of(one.interval.high) if one.interval else None,
+                kind=FindingKind(one.kind),
+                change=percent_of(found.ratio),
+                low=None if found.low is None else percent_of(found.low),
+                high=None if found.high is None else percent_of(found.high),
                 claimed_low=None if low is None else percent_of(low),
                 claimed_high=None if high is None else percent_of(high),
             )

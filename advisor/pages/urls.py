@@ -31,6 +31,7 @@ urlpatterns = [
     path("studies/new/", new_study.study_new, name="study-new"),
     path("studies/<id:pk>/", studies.study_detail, name="study-detail"),
     path("studies/<id:pk>/live/", studies.study_live, name="study-live"),
+    path("studies/<id:pk>/more/<slug:part>/<int:start>/", studies.study_more, name="study-more"),
     path("studies/<id:pk>/charts.json", studies.study_charts, name="study-charts"),
     path("studies/<id:pk>/runs.json", studies.board_charts, name="board-charts"),
     path("studies/<id:pk>/again/", new_study.study_again, name="study-again"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
+from math import inf
 
 from django.forms import BoundField
 from django.template import Library
@@ -24,6 +25,7 @@ from tuning.errors import UnknownTemplate
 from tuning.export.gate_files import percent_text
 from tuning.models import DurabilityClass
 from tuning.results.data_quality import NAMES
+from tuning.results.document import Estimate
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
 from tuning.statistics.ranking import Interval
@@ -126,13 +128,11 @@ def outcome_tone(value: str) -> str:
 
 
 @register.filter
-def interval_change(interval: Interval | None) -> str:
+def interval_change(found: Estimate | Interval | None) -> str:
     """The bounds of a ratio as signed changes."""
-    return (
-        formatting.ABSENT
-        if interval is None
-        else formatting.change_range(interval.low, interval.high)
-    )
+    if found is None or found.low is None:
+        return formatting.ABSENT
+    return formatting.change_range(found.low, inf if found.high is None else found.high)
 
 
 @register.filter

@@ -17,9 +17,9 @@ from benchmarks.jobs.versions import code_version
 from tuning.models import Study
 from tuning.statistics.aim import FULL_NAMES
 from tuning.studies.absence import absence_text
-from tuning.studies.glance import glance
 from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
+from tuning.studies.revision import progress_mark
 
 POLL_SECONDS = 2.0
 # If stderr is not a terminal, a line is written this often, so that a CI log shows progress.
@@ -98,7 +98,7 @@ class _Line:
 
     def look(self) -> StudyProgress | None:
         """What is new of the study; None if nothing is."""
-        if self.study.is_finished or (now := glance(self.study.pk)) == self._seen:
+        if self.study.is_finished or (now := progress_mark(self.study.pk)) == self._seen:
             return None
         self._seen = now
         self.study.refresh_from_db()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rich import box
 from rich.console import Console
@@ -22,17 +22,16 @@ from benchmarks.models import RunState
 from tuning.configs.notes import Action
 from tuning.export.lines import Line, lines_of
 from tuning.models import DurabilityClass, Study
-from tuning.results.apart import TakenApart
 from tuning.results.boards import Board, Row
-from tuning.results.knob_importance import knob_importance
+from tuning.results.build import build
+from tuning.results.document import Ablation, CandidateFacts, Importance, StudyDocument
 from tuning.results.proportion import proportion_text
 from tuning.results.searched import SearchResult, search_result
-from tuning.results.study_result import StudyResult, board_key_of
+from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debt_sentence, debtors_of
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
 from tuning.statistics.ranking import Ranked
-from tuning.strategy.search.importance import Importance
 from tuning.studies.earlier_studies import warm_start
 
 NOTE = (
@@ -70,11 +69,12 @@ def print_ranking(result: StudyResult, console: Console) -> None:
         console.print()
     for line in _unmeasured(result):
         console.print(line, markup=False)
+    document = build(result)
     _print_reasons(result, console)
     if searched := search_result(result):
         _print_search(searched, result.study, console)
-        _print_importance(knob_importance(result), console)
-    _print_findings(result, console)
+        _print_importance(document.search.importance if document.search else None, console)
+    _print_findings(document, console)
     if shown:
         console.print(NOTE, style="dim")
     devices = {board.device.pk for board in found}
@@ -87,8 +87,9 @@ def print_ranking(result: StudyResult, console: Console) -> None:
         words += [recommendation.durability] if shows_class else []
         head = f"{', '.join(words)}: " if words else ""
         console.print(f"{head}{recommendation.verdict}", markup=False, style="bold")
-        if apart := result.taken_apart(board_key_of(recommendation)):
-            _print_lines(apart, console)
+        for ranked, answer in document.recommendations:
+            if answer.id == recommendation.pk and ranked.ablation is not None:
+                _print_lines(ranked.ablation, document.candidate, console)
         for recommended in lines_of(result.evidence(recommendation)):
             if recommended.in_model:
                 console.print(_sized(recommended), markup=False)
@@ -122,21 +123,21 @@ def _print_reasons(result: StudyResult, console: Console) -> None:
         console.print()
 
 
-def _print_findings(result: StudyResult, console: Console) -> None:
+def _print_findings(document: StudyDocument, console: Console) -> None:
     """Nothing where the template has no claims."""
-    findings = source_findings(result)
+    findings = source_findings(document)
     if findings is None:
         return
     so_far = "" if findings.is_final else ", so far"
     console.print(f"The source's claims, checked here{so_far}", style="italic")
     for one in findings.claims:
-        console.print(_indented(f"{one.number}. {one.claim.says}", 0))
-        console.print(_indented(one.findings[0].finding.published, 3), style="dim")
+        console.print(_indented(f"{one.claim.number}. {one.claim.says}", 0))
+        console.print(_indented(one.claim.published_text, 3), style="dim")
         for view in one.findings:
             place = f"{view.place}: " if view.place else ""
             console.print(_indented(f"{place}{view.finding.sentence}", 3))
     for device in findings.unknown:
-        console.print(_indented(f"{device}: kind not detected; set it if you know it.", 0))
+        console.print(_indented(f"{device.name}: kind not detected; set it if you know it.", 0))
     console.print()
 
 
@@ -174,10 +175,13 @@ def _print_importance(found: Importance | None, console: Console) -> None:
     console.print()
 
 
-def _print_lines(apart: TakenApart, console: Console) -> None:
+def _print_lines(
+    found: Ablation, candidates: Mapping[int, CandidateFacts], console: Console
+) -> None:
     """What each line of the winner contributes."""
-    console.print(f"What the lines of {apart.whole.name} contribute", style="italic", markup=False)
-    for row in line_rows(apart):
+    whole = candidates[found.whole_id]
+    console.print(f"What the lines of {whole.name} contribute", style="italic", markup=False)
+    for row in line_rows(found, whole):
         console.print(_indented(f"{', '.join(row.lines)}: {row.answer}: {row.text}", 2))
 
 

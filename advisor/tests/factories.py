@@ -53,6 +53,7 @@ from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
 from tuning.statistics.gate import GatePlan
 from tuning.studies.continuation import continue_study
+from tuning.studies.revision import bump
 
 BEGIN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 LOG_TAIL = """\
@@ -112,7 +113,6 @@ FINGERPRINT = {
     "data_file_system": "ext4",
     "data_mount_options": "rw,relatime",
 }
-
 
 PAPER = "Accelerating OLTP on NVMe (2016), table 6"
 
@@ -397,6 +397,7 @@ def begin(study: Study, *, step: str = "measuring") -> Run | None:
     if slot is None:
         return None
     started = timezone.now()
+    bump([study.pk])
     Run.objects.filter(pk=slot.run_id).update(
         state=RunState.RUNNING, step=step, started_at=started, heartbeat_at=started
     )
@@ -490,6 +491,7 @@ def _set(run: Run, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _store(run: Run, values: dict[str, Any]) -> None:
+    bump(Study.objects.filter(slots__run=run))
     Run.objects.filter(pk=run.pk).update(**values)
 
 

@@ -123,6 +123,7 @@ class World:
         # The views are not called: the others need not be there.
         route = re.sub(r"<(id|int):\w+>", "1", route)
         route = re.sub(r"<hash:\w+>", "0" * 64, route)
+        route = route.replace("<slug:part>", "runs")
         return "/" + route.replace("^(?P<rest>.*)$", "elsewhere")
 
 

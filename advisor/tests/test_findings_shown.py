@@ -6,7 +6,6 @@ import io
 import json
 import re
 from html import unescape
-from unittest.mock import Mock
 
 import pytest
 from django.test import Client
@@ -14,18 +13,14 @@ from rich.console import Console
 
 from advisor.api.documents import study_document
 from advisor.charts.findings import findings_figure, findings_series
-from advisor.shared_results import forget
 from advisor.terminal.report import print_ranking
 from advisor.tests import claimed, factories
 from advisor.tests.drawn import drawn
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.storage.kinds import kind_words
 from tuning.models import Study, StudyState
-from tuning.results import boards as board_module
-from tuning.results import study_result
-from tuning.results.boards import boards_of
+from tuning.results.build import build
 from tuning.results.study_result import StudyResult
-from tuning.statistics.ranking import Metric, judge_by
 from tuning.study_templates.evaluation import FindingKind
 
 pytestmark = pytest.mark.django_db
@@ -140,42 +135,18 @@ def test_without_claims_there_is_no_section(browser: Client) -> None:
     assert TITLE not in printed(study)
 
 
-def test_boards_are_made_and_judged_once_for_all_that_an_answer_shows(
-    browser: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = claimed.claimed_study(NVME)
-    factories.recommend(study)
-    made, judged = Mock(wraps=boards_of), Mock(wraps=judge_by)
-    monkeypatch.setattr(study_result, "boards_of", made)
-    monkeypatch.setattr(board_module, "judge_by", judged)
-    for answer in (
-        lambda: page_of(browser, study),
-        lambda: browser.get(f"/studies/{study.pk}/charts.json"),
-        lambda: study_document(StudyResult(study)),
-        lambda: printed(study),
-    ):
-        made.reset_mock()
-        judged.reset_mock()
-        forget()
-        answer()
-        assert made.call_count == 1
-        # By each metric, and nothing twice.
-        assert sorted(one for call in judged.mock_calls for one in call.args[0]) == sorted(Metric)
-
-
 def test_connections_are_named_where_there_are_several(browser: Client) -> None:
     several = claimed.claimed_study(NVME, connections=(16, 64))
     html = claims_in(page_of(browser, several))[0]
     assert "16 connections confirmed whitepaper-2" in html
     assert "64 connections confirmed whitepaper-2" in html
-    labels = [line.label for line in findings_series(StudyResult(several))]
+    labels = [line.label for line in findings_series(build(StudyResult(several)))]
     assert labels[:2] == ["Claim 1<br>16 conn.", "Claim 1<br>64 conn."]
 
 
 def test_the_chart_has_the_interval_the_threshold_and_the_answer() -> None:
     study = claimed.claimed_study(THREE)
-    result = StudyResult(study)
-    lines = findings_series(result)
+    lines = findings_series(build(StudyResult(study)))
     by_label = {line.label: line for line in lines}
     sata = by_label["Claim 2<br>SATA SSD"]
     assert sata.kind is FindingKind.CONTRADICTED
@@ -204,8 +175,7 @@ def test_the_chart_has_the_interval_the_threshold_and_the_answer() -> None:
 def test_devices_of_one_kind_are_distinguished_in_the_chart() -> None:
     study = claimed.claimed_study({"nvme": claimed.AS_PUBLISHED, "hdd": claimed.ON_A_HARD_DISK})
     study.devices.filter(kind="hdd").update(kind="nvme")
-    result = StudyResult(study)
-    labels = [line.label for line in findings_series(result)]
+    labels = [line.label for line in findings_series(build(StudyResult(study)))]
     assert labels[:2] == ["Claim 1<br>NVMe at /srv/nvme", "Claim 1<br>NVMe at /srv/hdd"]
 
 
@@ -239,8 +209,7 @@ def test_names_in_a_figure_are_text_never_markup() -> None:
     for device in study.devices.all():
         device.data_dir = f"/srv/<b>%{{x}}&{device.pk}"
         device.save()
-    result = StudyResult(study)
-    figure = drawn(findings_figure(findings_series(result)))
+    figure = drawn(findings_figure(findings_series(build(StudyResult(study)))))
     text = "".join(figure.layout.yaxis.ticktext)
     assert "&lt;b&gt;%&#123;x}&amp;" in text
     assert "<b>" not in text

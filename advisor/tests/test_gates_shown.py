@@ -37,6 +37,7 @@ from tuning.statistics.data import Metric
 from tuning.statistics.gate import Limit, LimitResult, Verdict
 from tuning.studies.gates import create_gate
 from tuning.studies.lifecycle import cancel_study
+from tuning.studies.revision import bump
 from tuning.tests.fakes import BINARY, begin, run_to_the_end
 from tuning.tests.test_gates import (
     OF_MYSQL,
@@ -204,7 +205,7 @@ def test_pages_show_the_verdict_the_limits_and_the_history(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # What follows from the clock is not worked out anew in between.
-    monkeypatch.setattr("tuning.studies.glance.REFRESH_S", 1e12)
+    monkeypatch.setattr("tuning.studies.revision.REFRESH_S", 1e12)
     assert "No gates yet" in admin_client.get(reverse("gate-list")).text
     running = gate(name="<b>release</b>")
     begin(running)
@@ -213,7 +214,7 @@ def test_pages_show_the_verdict_the_limits_and_the_history(
     # A gate is judged again only when something has changed.
     [asked] = re.findall(r'data-poll hx-get="([^"]+)"', page)
     assert admin_client.get(asked).status_code == 204
-    Run.objects.filter(slot__study=running).update(step="warming up")
+    bump([running.pk])
     assert admin_client.get(asked).status_code == 200
     # It may be decided early.
     assert "At most" in admin_client.get(reverse("study-live", args=[running.pk])).text

@@ -22,7 +22,7 @@ from advisor.charts.pareto import (
     pareto_series,
 )
 from advisor.charts.payload import charts_json
-from advisor.pages.study.run_rows import run_rows
+from advisor.pages.study.page import ROWS
 from advisor.tests import factories
 from advisor.tests.drawn import drawn
 from benchmarks.models import Run, RunState
@@ -147,7 +147,7 @@ def test_a_live_page_keeps_its_choice_while_it_polls(admin_client: Client) -> No
     text = admin_client.get(page, {"by": "p95_ms", "p95": "100"}).content.decode()
     [address] = re.findall(r'hx-get="([^"]+)"', text)
     assert html.unescape(address).endswith("&by=p95_ms&p95=100")
-    answer = admin_client.get(re.sub("(seen|glance)=", r"\1=x", html.unescape(address)))
+    answer = admin_client.get(re.sub("(revision|mark)=", r"\1=x", html.unescape(address)))
     assert "by p95" in words(answer.content.decode())
 
 
@@ -339,11 +339,26 @@ def test_recommendations_of_several_boards_name_their_connections(admin_client: 
     assert "/srv/mysql, 32 connections: whitepaper-" in text
 
 
-def test_names_in_the_table_of_runs_are_text() -> None:
+def test_names_in_the_table_of_runs_are_text(admin_client: Client) -> None:
     study = factories.measured_study(blocks=1)
     study.candidates.filter(name="whitepaper-a").update(name="<i>R&D</i>")
     study.devices.update(data_dir="/srv/<u>")
-    rows = run_rows(StudyResult(study).history, shows_device=True)
-    assert "&lt;i&gt;R&amp;D&lt;/i&gt;" in rows
-    assert "/srv/&lt;u&gt;" in rows
-    assert not {"<i>", "<u>"} & set(re.findall(r"<\w+>", rows))
+    text = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    assert "&lt;i&gt;R&amp;D&lt;/i&gt;" in text
+    assert "/srv/&lt;u&gt;" in text
+    assert not {"<i>", "<u>"} & set(re.findall(r"<\w+>", text))
+
+
+def test_long_tables_come_in_parts(admin_client: Client) -> None:
+    study = factories.measured_study(blocks=12)
+    text = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    [table] = re.findall(r'<details id="runs-table">.*?</details>', text, re.DOTALL)
+    seen = re.findall(r">Run (\d+)</a>", table)
+    assert len(seen) == ROWS
+    [more] = re.findall(r'hx-get="([^"]+)"', table)
+    rest = admin_client.get(more).content.decode()
+    later = re.findall(r">Run (\d+)</a>", rest)
+    assert len(seen) + len(later) == study.slots.count()
+    assert not {*seen} & {*later}
+    nothing = reverse("study-more", args=[study.pk, "secrets", 0])
+    assert admin_client.get(nothing).status_code == 404

@@ -16,10 +16,17 @@ from advisor.tests.claimed import AS_PUBLISHED, ON_A_HARD_DISK, claimed_study
 from benchmarks.models import Run, RunState
 from benchmarks.storage.kinds import kind_words
 from tuning.models import Study
+from tuning.results.build import build
+from tuning.results.document import StudyDocument
 from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
 
 pytestmark = pytest.mark.django_db
+
+
+def document(study: Study) -> StudyDocument:
+    study = Study.objects.get(pk=study.pk)
+    return build(StudyResult(study))
 
 
 def page(client: Client, user: User, study: Study) -> str:
@@ -35,14 +42,14 @@ def test_each_device_has_its_config_slowest_first(client: Client, admin_user: Us
     study.confirms = False
     study.save()
     store_recommendations(study)
-    [matrix] = device_matrices(StudyResult(study))
+    [matrix] = device_matrices(document(study))
     slow, fast = matrix.rows
     assert [slow.device.kind, fast.device.kind] == ["hdd", "nvme"]
-    assert fast.line is not None
-    assert slow.line is not None
-    assert fast.line.candidate == "whitepaper-a"
+    assert fast.candidate is not None
+    assert slow.candidate is not None
+    assert fast.candidate.name == "whitepaper-a"
     assert fast.answer == "measurably best, not confirmed"
-    assert slow.line.candidate in ("whitepaper-a", "whitepaper-3")
+    assert slow.candidate.name in ("whitepaper-a", "whitepaper-3")
     assert slow.answer.removesuffix(", not confirmed") in (
         "tied for best",
         "measurably best",
@@ -66,11 +73,15 @@ def test_while_it_runs_a_device_without_figures_has_no_answer(
     levels = {"nvme": AS_PUBLISHED, "hdd": ON_A_HARD_DISK}
     one_device = 6 * (len(AS_PUBLISHED))
     study = claimed_study(levels, done=one_device)
-    [matrix] = device_matrices(StudyResult(study))
+    [matrix] = device_matrices(document(study))
     measured, waiting = matrix.rows
-    assert measured.line is not None
-    assert waiting.line is not None
-    assert (waiting.line.tpmP, waiting.times, waiting.is_slowest) == (None, None, False)
+    assert measured.row is not None
+    assert waiting.row is not None
+    assert (waiting.row.figures.throughput, waiting.times, waiting.is_slowest) == (
+        None,
+        None,
+        False,
+    )
     assert not measured.is_slowest, "nobody knows yet which one it is"
     assert waiting.answer == "not known yet"
     text = page(client, admin_user, study)
@@ -84,10 +95,10 @@ def test_a_lead_that_was_not_confirmed_is_not_called_best() -> None:
     study.confirms = True
     study.save()
     store_recommendations(study)
-    [matrix] = device_matrices(StudyResult(study))
+    [matrix] = device_matrices(document(study))
     for row in matrix.rows:
-        assert row.line is not None
-        assert row.line.candidate == "server-default"
+        assert row.candidate is not None
+        assert row.candidate.name == "server-default"
         assert row.answer == "another config's lead could not be confirmed"
 
 
@@ -96,7 +107,7 @@ def test_devices_whose_turn_has_not_come_are_named_from_the_start(
 ) -> None:
     study = factories.study_on_two_devices()
     for answers in (["not measured yet"] * 2, ["not known yet", "not measured yet"]):
-        [matrix] = device_matrices(StudyResult(study))
+        [matrix] = device_matrices(document(study))
         assert [row.answer for row in matrix.rows] == answers
         assert matrix.summary == ""
         assert "emulated HDD with 700 MB of memory" in page(client, admin_user, study)
@@ -110,12 +121,10 @@ def test_a_change_is_that_of_the_recommendation() -> None:
     study.recommendations.filter(device__kind="nvme").update(
         ratio_to_baseline=7.5, low=7.25, high=7.75, confirmation="confirmed"
     )
-    [matrix] = device_matrices(StudyResult(study))
+    [matrix] = device_matrices(document(study))
     [fast] = [row for row in matrix.rows if row.device.kind == "nvme"]
-    assert fast.line is not None
-    assert fast.line.ratio_to_baseline == pytest.approx(11.5, rel=0.05)
-    assert fast.interval is not None
-    assert (fast.change, fast.interval.low, fast.interval.high) == (7.5, 7.25, 7.75)
+    assert fast.change is not None
+    assert (fast.change.ratio, fast.change.low, fast.change.high) == (7.5, 7.25, 7.75)
     assert fast.answer == "measurably best, confirmed"
 
 
@@ -123,7 +132,7 @@ def test_only_runs_that_can_be_ranked_say_how_much_faster_a_device_is() -> None:
     study = claimed_study({"nvme": AS_PUBLISHED, "hdd": ON_A_HARD_DISK})
     best = study.slots.filter(device__kind="nvme", candidate__name="whitepaper-a", replicate=0)
     Run.objects.filter(pk=best[0].run_id).update(comparability_key="b2" * 32, tpmP=1e9)
-    [matrix] = device_matrices(StudyResult(study))
+    [matrix] = device_matrices(document(study))
     fast = matrix.rows[-1]
     assert fast.times is not None
     assert fast.times.high < 1000
@@ -137,7 +146,7 @@ def test_a_device_without_a_baseline_says_why_it_has_no_answer(
         state=RunState.TIMED_OUT, tpmP=None, reason="the server answered nobody for 60 s"
     )
     store_recommendations(study)
-    rows = device_matrices(StudyResult(study))[0].rows
+    rows = device_matrices(document(study))[0].rows
     assert [row.device.kind for row in rows] == ["nvme", "hdd"]
     assert rows[1].answer == "no result: the server answered nobody for 60 s"
     assert "no result: the server answered nobody" in page(client, admin_user, study)
@@ -145,7 +154,7 @@ def test_a_device_without_a_baseline_says_why_it_has_no_answer(
 
 def test_one_device_needs_no_such_table(client: Client, admin_user: User) -> None:
     study = factories.measured_study(blocks=2)
-    assert device_matrices(StudyResult(study)) == []
+    assert device_matrices(document(study)) == []
     assert page(client, admin_user, study) == ""
 
 

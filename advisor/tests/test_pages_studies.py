@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -13,13 +12,12 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from advisor.shared_results import study_to_show
+from advisor.shown_studies import study_to_show
 from advisor.tests import factories
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Study, StudyState
 from tuning.results.study_result import StudyResult
-from tuning.studies.glance import glance
-from tuning.studies.progress import study_progress
+from tuning.studies.revision import bump, progress_mark
 
 pytestmark = pytest.mark.django_db
 
@@ -210,7 +208,7 @@ def test_the_study_page_takes_as_many_queries_for_three_blocks_as_for_one(
     admin_client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     small = factories.measured_study(blocks=1)
-    with django_assert_max_num_queries(25) as one:
+    with django_assert_max_num_queries(30) as one:
         page(admin_client, small)
     large = factories.measured_study(blocks=3)
     with django_assert_max_num_queries(len(one)):
@@ -329,12 +327,12 @@ def test_one_board_for_each_number_of_connections(admin_client: Client) -> None:
 def live(client: Client, study: Study, seen: str) -> tuple[str, bool]:
     """The answer to a poll and whether it announces changed results."""
     address = reverse("study-live", args=[study.pk])
-    answer = client.get(address, {"seen": seen}, headers={"HX-Request": "true"})
+    answer = client.get(address, {"revision": seen}, headers={"HX-Request": "true"})
     return answer.content.decode(), "HX-Trigger-After-Settle" in answer.headers
 
 
 def stamp(text: str) -> str:
-    [found] = re.findall(r"\?seen=([\w.-]+)", text)
+    [found] = re.findall(r"\?revision=(\d+)", text)
     return str(found)
 
 
@@ -362,6 +360,7 @@ def test_a_poll_after_a_run_has_ended_brings_the_results_along(admin_client: Cli
     study = running_study()
     before = stamp(page(admin_client, study))
     factories.finish(study.slots.get(run__state=RunState.RUNNING).run)
+    bump([study.pk])
     text, changed = live(admin_client, study, before)
     assert changed
     for part in ("actions", "recommendations", "runs", "candidates"):
@@ -381,6 +380,7 @@ def test_a_run_that_ends_during_a_poll_is_among_its_results(
 
     def after_the_look(pk: int) -> Study:
         factories.finish(run)
+        bump([pk])
         return study_to_show(pk)
 
     monkeypatch.setattr("advisor.pages.study.views.study_to_show", after_the_look)
@@ -394,6 +394,7 @@ def test_the_last_poll_stops_the_polling(admin_client: Client) -> None:
     study = running_study()
     before = stamp(page(admin_client, study))
     Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED, finished_at=timezone.now())
+    bump([study.pk])
     text, changed = live(admin_client, study, before)
     assert changed
     assert "hx-trigger" not in text
@@ -524,13 +525,13 @@ def test_seconds_of_the_current_run_come_alone_while_nothing_else_changes(
     study = running_study()
     run = study.slots.get(run__state=RunState.RUNNING).run
     address = reverse("study-live", args=[study.pk])
-    asks = {"glance": glance(study.pk)}
+    asks = {"mark": progress_mark(study.pk)}
     assert admin_client.get(address, asks).status_code == 204  # it is not driven yet
 
     seconds = [[at, 100.0 + at, None if at < 0 else 12.5, 61.5] for at in range(-5, 3)]
     Run.objects.filter(pk=run.pk).update(live=seconds)
     with django_assert_max_num_queries(11):
-        answer = admin_client.get(address, {"glance": glance(study.pk)})
+        answer = admin_client.get(address, {"mark": progress_mark(study.pk)})
     text = answer.content.decode()
     assert answer["HX-Reswap"] == "none"
     assert 'id="study-now" class="live" hx-swap-oob="true"' in text
@@ -547,35 +548,11 @@ def test_seconds_of_the_current_run_come_alone_while_nothing_else_changes(
     assert '<strong class="nowrap">5,910 tpmP</strong>' in admin_client.get("/").content.decode()
 
     Run.objects.filter(pk=run.pk).update(live=[[-2, None, None, 10.0], [-1, 90.0, None, 11.0]])
-    text = admin_client.get(address, {"glance": glance(study.pk)}).content.decode()
+    text = admin_client.get(address, {"mark": progress_mark(study.pk)}).content.decode()
     assert "estimated from the server's commits" in text.replace("&#x27;", "'")
     assert text.count("<polyline") == 2  # nobody has told a p95
     factories.finish(run)
     assert (
-        "study-now" not in admin_client.get(address, {"glance": glance(study.pk)}).content.decode()
+        "study-now"
+        not in admin_client.get(address, {"mark": progress_mark(study.pk)}).content.decode()
     )
-
-
-def test_two_browsers_share_what_a_glance_found(
-    admin_client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Progress is worked out once; the seconds of the run are each one's own."""
-    study = factories.make_study(state=StudyState.RUNNING)
-    factories.begin(study)
-    worked_out: list[int] = []
-
-    def count(*arguments: Any, **how: Any) -> Any:
-        worked_out.append(1)
-        return study_progress(*arguments, **how)
-
-    monkeypatch.setattr("advisor.pages.study.context.study_progress", count)
-    # The clock stands still, of which a glance has a part.
-    monkeypatch.setattr("tuning.studies.glance.REFRESH_S", 1e12)
-    address = f"/studies/{study.pk}/live/?seen=x"
-    first, second = (admin_client.get(address).content.decode() for _ in range(2))
-    assert "hx-swap-oob" in first
-    assert len(worked_out) == 1
-    assert first.split("csrf")[0] == second.split("csrf")[0]
-    Run.objects.filter(state=RunState.RUNNING).update(step="stopping the server")
-    assert "stopping the server" in admin_client.get(address).content.decode()
-    assert len(worked_out) == 2

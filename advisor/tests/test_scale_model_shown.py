@@ -12,7 +12,6 @@ from django.test import Client
 from django.urls import reverse
 from rich.console import Console
 
-from advisor.shared_results import forget
 from advisor.terminal.report import print_ranking
 from advisor.tests import factories
 from benchmarks.emulation.profile import EmulationProfile
@@ -109,7 +108,6 @@ def test_a_study_without_a_statement_says_what_it_measured(admin_client: Client)
     assert "of memory for" not in page_of(admin_client, found), "an old study did not store it"
     found.study.memory_bytes = 24 * GB
     found.study.save()
-    forget()  # in life it is stored with the request and never changes
     text = page_of(admin_client, found)
     assert "24 GB of memory for" in text
     assert "times the data" in text

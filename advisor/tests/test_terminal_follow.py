@@ -23,6 +23,7 @@ from tuning.models import Study, StudyState
 from tuning.statistics.data import Metric
 from tuning.studies.leader import Leader
 from tuning.studies.progress import StudyProgress
+from tuning.studies.revision import bump
 from tuning.studies.searched import Searched
 
 pytestmark = pytest.mark.django_db
@@ -105,7 +106,7 @@ def test_a_host_that_takes_no_work_is_named_with_what_to_do_once(
     """As the worker of an older version, which sees that the tables are newer."""
     monkeypatch.setattr(module, "ABSENT_SECONDS", -1.0)
     words = count()
-    monkeypatch.setattr(module, "glance", lambda _: str(next(words)))  # each look is news
+    monkeypatch.setattr(module, "progress_mark", lambda _: str(next(words)))  # each look is news
     monkeypatch.setattr(module, "code_version", lambda: "0.7.0 abc")
     study = factories.make_study(state=StudyState.RUNNING)
     Host.objects.update(worker_seen_at=Now(), idle_reason="update this code, 0.6.0")
@@ -138,6 +139,7 @@ def test_studies_of_several_hosts_are_followed_until_all_have_ended() -> None:
 
     def check() -> None:
         ended = [study.pk for study in next(ends)]
+        bump(ended)
         Study.objects.filter(pk__in=ended).update(state=StudyState.FINISHED)
 
     follow_all(studies, Console(file=shown, width=100), check)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from advisor.wording.formatting import NARROW, change_range, percent_change
-from advisor.wording.words import certainty, names_beside_figures
-from tuning.models import Recommendation, Study
+from advisor.wording.words import certainty, certainty_text, names_beside_figures
+from benchmarks.counted import counted
+from tuning.models import DurabilityClass, Recommendation, Study
+from tuning.results.document import Board, StudyDocument
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
 
@@ -15,23 +17,52 @@ def named_answers(study: Study) -> list[tuple[Recommendation, str]]:
     return [(found, names.get(found.device_id, "")) for found in study.recommendations.all()]
 
 
-def answer_sentence(found: Recommendation, where: str = "", conditions: str = "") -> str:
-    """As "Use big-pool on nvme with durability D1: +23.4 % tpmP (95 %: +11.1 to +34.5 %),
-    measurably best, confirmed."; reads its candidate and study.
+def answer_sentence(found: Recommendation, where: str = "") -> str:
+    """As "Use big-pool on nvme: +23.4 % tpmP (95 %: +11.1 to +34.5 %), measurably best,
+    confirmed."; reads its candidate and study.
     """
-    name, on = found.candidate.name, f" on {where}" if where else ""
-    on += f" with {conditions}" if conditions else ""
-    if found.candidate.is_baseline:
-        return f"Keep the baseline, {name},{on}: {certainty(found)}.".replace(",:", ":")
-    return f"Use {name}{on}: {_effect(found)}, {certainty(found)}."
+    metric, ratio = Metric.TPMP, found.ratio_to_baseline
+    low, high = found.low, found.high
+    if found.objective_ratio is not None:
+        metric, ratio = Metric(found.objective), found.objective_ratio
+        low, high = found.objective_low, found.objective_high
+    effect = _effect_text(metric, ratio, low, high)
+    on = f" on {where}" if where else ""
+    candidate = found.candidate
+    return _sentence(candidate.name, on, effect, certainty(found), keeps=candidate.is_baseline)
 
 
-def _effect(found: Recommendation) -> str:
-    if found.objective_ratio is None:
-        return f"{percent_change(found.ratio_to_baseline)} tpmP{_within(found.low, found.high)}"
-    effect = f"{percent_change(found.objective_ratio)} {FULL_NAMES[Metric(found.objective)]}"
-    return f"{effect}{_within(found.objective_low, found.objective_high)}"
+def answer_of(document: StudyDocument, board: Board) -> str:
+    """The sentence of a board's recommendation, with what tells it from the study's others."""
+    found = board.recommendation
+    if found is None:
+        return ""
+    metric, effect = Metric.TPMP, found.effect
+    if found.objective_effect is not None:
+        metric, effect = found.objective, found.objective_effect
+    says = _effect_text(metric, effect.ratio, effect.low, effect.high)
+    where = document.short_names[board.device_id]
+    on = f" on {where}" if board.device_id in document.named_devices else ""
+    conditions = []
+    if len(document.workloads) > 1:
+        connections = document.workload[board.workload_id].connections
+        conditions.append(counted(connections, "connection"))
+    if board.durability != DurabilityClass.D0:
+        conditions.append(f"durability {board.durability}")
+    on += f" with {' and '.join(conditions)}" if conditions else ""
+    sure = certainty_text(found.kind, found.confirmation, confirms=document.study.confirms)
+    candidate = document.candidate[found.candidate_id]
+    return _sentence(candidate.name, on, says, sure, keeps=candidate.is_baseline)
 
 
-def _within(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f" (95{NARROW}%: {change_range(low, high)})"
+def _sentence(name: str, on: str, effect: str, certain: str, *, keeps: bool) -> str:
+    if keeps:
+        return f"Keep the baseline, {name},{on}: {certain}.".replace(",:", ":")
+    return f"Use {name}{on}: {effect}, {certain}."
+
+
+def _effect_text(metric: Metric, ratio: float, low: float | None, high: float | None) -> str:
+    effect = f"{percent_change(ratio)} {FULL_NAMES[metric]}"
+    if low is None or high is None:
+        return effect
+    return f"{effect} (95{NARROW}%: {change_range(low, high)})"

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from advisor.wording.words import devices_to_name
 from benchmarks.counted import counted
-from benchmarks.models import Device
 from benchmarks.storage.kinds import DeviceKind
-from tuning.results.boards import Board
-from tuning.results.study_result import StudyResult
-from tuning.study_templates.claims import Claim
-from tuning.study_templates.evaluation import Finding, FindingKind
+from tuning.results.document import Claim, DeviceFacts, Finding, StudyDocument
+from tuning.study_templates.evaluation import FindingKind
 
 TONES = {FindingKind.CONFIRMED: "ok", FindingKind.CONTRADICTED: "bad"}
 
@@ -29,21 +24,20 @@ class PlacedFinding:
     @property
     def label(self) -> str:
         """The current result."""
-        kind = self.finding.kind
+        kind = FindingKind(self.finding.kind)
         so_far = " so far" if kind.is_decided and not self.is_final else ""
         return f"{kind.label.lower()}{so_far}"
 
     @property
     def tone(self) -> str:
         """The class of its badge."""
-        return TONES.get(self.finding.kind, "")
+        return TONES.get(FindingKind(self.finding.kind), "")
 
 
 @dataclass(frozen=True)
 class ClaimFindings:
-    """A claim of the source with the finding of each place; `number` counts from 1."""
+    """A claim of the source with the finding of each place."""
 
-    number: int
     claim: Claim
     findings: list[PlacedFinding]
 
@@ -58,57 +52,61 @@ class SourceFindings:
     repeats: str
     claims: list[ClaimFindings]
     is_final: bool
-    unknown: list[Device]
+    unknown: list[DeviceFacts]
 
     @property
     def has_figures(self) -> bool:
         """Whether there is anything to draw."""
         return any(
-            view.finding.ratio is not None for claim in self.claims for view in claim.findings
+            view.finding.estimate is not None for claim in self.claims for view in claim.findings
         )
 
     @property
     def summary(self) -> str:
         """As `3 confirmed, 1 contradicted, 2 not decided`."""
-        kinds = Counter(view.finding.kind for claim in self.claims for view in claim.findings)
+        kinds = Counter(
+            FindingKind(view.finding.kind) for claim in self.claims for view in claim.findings
+        )
         return ", ".join(f"{kinds[one]} {one.label.lower()}" for one in FindingKind if kinds[one])
 
 
-def source_findings(result: StudyResult) -> SourceFindings | None:
+def source_findings(document: StudyDocument) -> SourceFindings | None:
     """The findings so far; None without claims."""
-    template, is_final = result.template, result.study.is_finished
-    if template is None or not template.claims:
+    if not document.claims:
         return None
-    by_claim: dict[Claim, list[PlacedFinding]] = {}
-    named = devices_to_name(result.devices.values())
-    for one in result.findings:
-        view = PlacedFinding(one, place_text(one, result.boards, named), is_final)
-        by_claim.setdefault(one.claim, []).append(view)
+    is_final = document.study.is_finished
     claims = [
-        ClaimFindings(number, claim, views)
-        for number, (claim, views) in enumerate(by_claim.items(), start=1)
+        ClaimFindings(
+            claim,
+            [
+                PlacedFinding(one, place_text(one, document), is_final)
+                for one in document.findings
+                if one.claim == claim.number
+            ],
+        )
+        for claim in document.claims
     ]
-    return SourceFindings(template.repeats, claims, is_final, _unknown(claims, result.boards))
+    return SourceFindings(document.repeats, claims, is_final, _unknown(document))
 
 
-def _unknown(claims: Sequence[ClaimFindings], found: Sequence[Board]) -> list[Device]:
+def _unknown(document: StudyDocument) -> list[DeviceFacts]:
     """The kind of a virtual disk cannot be detected, but the user may know it."""
-    if not any(claim.claim.devices for claim in claims):
+    if not any(claim.device_kinds for claim in document.claims):
         return []
-    devices = {board.device.pk: board.device for board in found}
+    there = {board.device_id: document.device[board.device_id] for board in document.boards}
     return [
         device
-        for device in devices.values()
+        for device in there.values()
         if device.kind == DeviceKind.OTHER and not device.is_throttled
     ]
 
 
-def place_text(finding: Finding, found: Sequence[Board], named: Container[int | None]) -> str:
-    """The device if it is one of `named`, and the connections if the study has several counts."""
+def place_text(finding: Finding, document: StudyDocument) -> str:
+    """The device if it is to be named, and the connections if the study has several counts."""
     words = []
-    if finding.device is not None and finding.device_id in named:
-        words.append(finding.device)
-    several = len({board.workload.connections for board in found}) > 1
-    if finding.connections is not None and several:
+    if finding.device_id is not None and finding.device_id in document.named_devices:
+        words.append(document.device[finding.device_id].name)
+    loads = {document.workload[board.workload_id].connections for board in document.boards}
+    if finding.connections is not None and len(loads) > 1:
         words.append(counted(finding.connections, "connection"))
     return ", ".join(words)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from advisor.wording.formatting import change_range, percent_change
 from advisor.wording.spaces import knob_text
 from benchmarks.counted import counted
-from tuning.strategy.search.importance import MIN_CONFIGS, Importance, KnobEffect
+from tuning.results.document import Importance, KnobEffect
+from tuning.strategy.search.importance import MIN_CONFIGS
 
 TOO_FEW = "too few runs to tell"
 
@@ -31,7 +33,7 @@ def knob_lines(found: Importance) -> list[KnobLine]:
 
 def importance_note(found: Importance) -> str:
     """What was learned from, or that there is too little of it."""
-    if not found.is_enough:
+    if not found.knobs:
         return (
             f"How much each variable matters: {TOO_FEW}. {found.configs} configs have a result, "
             f"and it takes {MIN_CONFIGS}."
@@ -51,8 +53,10 @@ def _line(one: KnobEffect, of: int) -> KnobLine:
         return KnobLine(one.name, "–", "–", TOO_FEW, seen, is_known=False)
     share = f"{one.share * 100:.0f} %" if one.share >= 0.005 else "under 1 %"
     best, worst = knob_text(one.name, one.best), knob_text(one.name, one.worst)
-    spread = change_range(one.low, one.high)
-    change = f"{percent_change(one.ratio)} from {worst} to {best} (95 %: {spread})"
-    if not one.is_known:
+    low, high = one.estimate.low or 0.0, one.estimate.high or inf
+    is_known = low > 1.0 or high < 1.0
+    spread = change_range(low, high)
+    change = f"{percent_change(one.estimate.ratio)} from {worst} to {best} (95 %: {spread})"
+    if not is_known:
         change += "; may be nothing"
-    return KnobLine(one.name, share, best if one.is_known else "–", change, seen, one.is_known)
+    return KnobLine(one.name, share, best if is_known else "–", change, seen, is_known)

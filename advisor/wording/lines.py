@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from advisor.wording.spaces import knob_text
 from tuning.configs.notes import Action
-from tuning.results.apart import LinesEffect, TakenApart
-from tuning.results.apart_texts import effect_text, shortage_text
+from tuning.results.document import Ablation, CandidateFacts, LinesEffect
 from tuning.statistics.removal import RemovalState
 
 ANSWERS = {
@@ -33,32 +32,32 @@ class LineRow:
     text: str
 
 
-def line_rows(apart: TakenApart) -> list[LineRow]:
-    """What matters first."""
-    knobs = apart.whole.config.knobs
+def line_rows(found: Ablation, whole: CandidateFacts) -> list[LineRow]:
+    """What matters first; `whole`: the winner that was taken apart."""
     return [
         LineRow(
-            tuple(f"{name} = {knob_text(name, knobs[name])}" for name in one.names),
+            tuple(f"{name} = {knob_text(name, whole.knobs[name])}" for name in one.names),
             one,
-            ANSWERS[one.state] if apart.is_over or one.state not in _OPEN else UNDECIDED_SO_FAR,
-            _text(one, apart),
+            ANSWERS[RemovalState(one.state)]
+            if found.is_over or one.state not in _OPEN
+            else UNDECIDED_SO_FAR,
+            _text(one, found, whole),
         )
-        for one in apart.effects
+        for one in found.effects
     ]
 
 
-def _text(effect: LinesEffect, apart: TakenApart) -> str:
-    if effect.state is RemovalState.UNTESTED and apart.is_over:
+def _text(effect: LinesEffect, found: Ablation, whole: CandidateFacts) -> str:
+    if effect.state == RemovalState.UNTESTED and found.is_over:
         # The answer has said the rest; what is known is why somebody proposed it.
-        return "; ".join(_reasons(effect, apart)) or shortage_text(apart)
-    return effect_text(effect, apart)
+        return "; ".join(_reasons(effect, whole)) or found.shortage
+    return effect.text
 
 
-def _reasons(effect: LinesEffect, apart: TakenApart) -> list[str]:
+def _reasons(effect: LinesEffect, whole: CandidateFacts) -> list[str]:
     """Why the rules of a proposal have these lines."""
-    notes = apart.whole.notes
     return [
         note["detail"]
-        for note in notes
+        for note in whole.notes
         if note["name"] in effect.names and note["action"] == Action.PROPOSED
     ]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from advisor.wording.formatting import percent_change
 from benchmarks.counted import counted
 from tuning.models import SlotPurpose
+from tuning.results.document import CandidateFacts, EarlierStudies, Search
 from tuning.results.searched import SearchResult
-from tuning.results.slot_rows import SlotRow
 from tuning.statistics.aim import FULL_NAMES
 from tuning.studies.earlier_studies import MissedBefore, WarmStart
 
@@ -16,7 +16,7 @@ from tuning.studies.earlier_studies import MissedBefore, WarmStart
 EXPLORE, REPEAT, CONFIRM, TAKE_APART = "explore", "repeat", "confirm", "take apart"
 
 
-def warm_start_text(found: WarmStart | None) -> str:
+def warm_start_text(found: WarmStart | EarlierStudies | None) -> str:
     """What a search begins with, in a sentence; "" for nothing."""
     if found is None:
         return ""
@@ -39,7 +39,7 @@ def missed_before_text(found: MissedBefore) -> str:
     )
 
 
-def tried_text(found: SearchResult, *, is_finished: bool) -> str:
+def tried_text(found: Search | SearchResult, *, is_finished: bool) -> str:
     """How many configs were measured in short runs and how many were not, in a sentence."""
     said = [f"{counted(len(found.tried), 'config')} measured{'' if is_finished else ' so far'}"]
     said += [f"{found.refused} refused by the gate or the server"] if found.refused else []
@@ -95,18 +95,18 @@ REDUCED = Phase(
 )
 
 
-def phase_of(slot: SlotRow, was_measured: bool) -> Phase:
-    """What the run of a slot is for; `was_measured`: its config has an earlier run."""
-    if slot.purpose == SlotPurpose.CONFIRMATION:
+def phase_of(purpose: str, candidate: CandidateFacts, was_measured: bool) -> Phase:
+    """What a run is for; `was_measured`: its config has an earlier run."""
+    if purpose == SlotPurpose.CONFIRMATION:
         return PAIR
-    if slot.purpose == SlotPurpose.APART:
+    if purpose == SlotPurpose.APART:
         return APART
-    if slot.purpose == SlotPurpose.REDUCED:
+    if purpose == SlotPurpose.REDUCED:
         return REDUCED
-    if slot.purpose == SlotPurpose.BLOCK:
+    if purpose == SlotPurpose.BLOCK:
         return RACE
-    if slot.candidate.is_baseline:
+    if candidate.is_baseline:
         return BASELINE
     if was_measured:
         return AGAIN
-    return NEW if slot.candidate.found_by_search else GIVEN
+    return NEW if candidate.found_by_search else GIVEN

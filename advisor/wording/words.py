@@ -51,13 +51,18 @@ _LEADS = (VerdictKind.WINNER, VerdictKind.TIE)
 
 
 def certainty(found: Recommendation) -> str:
-    """How certain a recommendation is, as "tied for best, confirmed"; reads its study."""
-    known = found.kind in list(VerdictKind)
-    answer = ANSWERS.get(VerdictKind(found.kind)) if known else None
+    """How certain a recommendation is; reads its study."""
+    return certainty_text(found.kind, found.confirmation, confirms=found.study.confirms)
+
+
+def certainty_text(kind: str, confirmation: str, *, confirms: bool) -> str:
+    """How certain an answer is, as "tied for best, confirmed"."""
+    known = kind in list(VerdictKind)
+    answer = ANSWERS.get(VerdictKind(kind)) if known else None
     answer = answer or "nothing to compare"
-    if found.confirmation in list(ConfirmationState):
-        return CONFIRMED[ConfirmationState(found.confirmation)].format(answer)
-    unconfirmed = found.kind in _LEADS and not found.study.confirms
+    if confirmation in list(ConfirmationState):
+        return CONFIRMED[ConfirmationState(confirmation)].format(answer)
+    unconfirmed = kind in _LEADS and not confirms
     return f"{answer}, not confirmed" if unconfirmed else answer
 
 

@@ -17,13 +17,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from advisor.pages.study.context import results_stamp
-from advisor.shared_results import forget as forget_shared
 from benchmarks.models import Run, RunState
-from tuning.models import Candidate, Slot, Study, StudyGroup
+from tuning.models import Candidate, Slot, StoredDocument, Study, StudyGroup
 from tuning.results.knob_importance import forget_learned
-from tuning.results.study_result import StudyResult
-from tuning.studies.glance import REFRESH_S, glance
+from tuning.studies.revision import REFRESH_S, progress_mark
 
 _USER = "bench"
 _numbers = itertools.count()
@@ -107,13 +104,13 @@ def _under_way(study: Study) -> dict[str, Page]:
         Run.objects.filter(pk=ended).update(finished_at=timezone.now())
 
     def seen() -> str:
-        return f"{live}?seen={results_stamp(study, StudyResult(study).slots)}"
+        return f"{live}?revision={study.revision}"
 
     there = reverse("study-detail", args=[study.pk])
     charts = reverse("study-charts", args=[study.pk])
     return {
         "under way": Page(lambda: there, end),
-        "under way, poll": Page(lambda: f"{live}?glance={glance(study.pk)}"),
+        "under way, poll": Page(lambda: f"{live}?mark={progress_mark(study.pk)}"),
         "under way, step": Page(seen, step),
         "under way, end of a run": Page(lambda: live, end),
         "under way, charts": Page(lambda: charts, end),
@@ -157,7 +154,7 @@ class Cost:
 
 def forget() -> None:
     """As a web server that has just been started."""
-    forget_shared()
+    StoredDocument.objects.all().delete()
     forget_learned()
 
 

@@ -30,6 +30,7 @@ from tuning.comparison.choice import (
 )
 from tuning.comparison.comparable_runs import RunGroup, RunSet, ok_runs
 from tuning.models import DurabilityClass
+from tuning.results.names import short_names
 from tuning.statistics.ratios import Ratio, Spread, ladder, ratio, spread
 
 BEST = "best"
@@ -320,13 +321,6 @@ def names_on_hosts(devices: Collection[Device], hosts: Collection[Host]) -> dict
 def device_names(devices: Iterable[Device]) -> dict[int, str]:
     """Short names; devices that would have the same name get their directories as well."""
     devices = list(devices)
-    short = {device.pk: device.what for device in devices}
-    long = {device.pk: str(device) for device in devices}
-    names = {}
-    for pk, name in short.items():
-        if list(short.values()).count(name) > 1:
-            name = long[pk]
-            if list(long.values()).count(name) > 1:
-                name = f"{name} (device {pk})"
-        names[pk] = name
-    return names
+    return short_names(
+        {one.pk: one.what for one in devices}, {one.pk: str(one) for one in devices}
+    )

@@ -50,8 +50,8 @@ class Board:
     """The ranking of one durability class on one device with one workload.
 
     The baseline is on every board, whatever its own class, because all are compared with it.
-    `slots` are those of the blocks, `pair_slots` those of fresh pairs. `excluded_runs` counts OK
-    and cut runs of another fingerprint, server, driver or dataset: shown, never ranked here.
+    `slots` are those of the blocks, `pair_slots` those of fresh pairs. `excluded` are OK and
+    cut runs of another fingerprint, server, driver or dataset: shown, never ranked here.
     `screening` are the slots of a search, `apart_slots` those of taking a winner apart: only
     their failures count here. `crash_tests` are those that have ended, by name of the candidate.
     """
@@ -65,12 +65,16 @@ class Board:
     slots: list[SlotRow]
     pair_slots: list[SlotRow]
     eliminations: dict[str, Elimination]
-    excluded_runs: int
+    excluded: list[int]
     alpha: float
     screening: list[SlotRow] = field(default_factory=list)
     apart_slots: list[SlotRow] = field(default_factory=list)
     aim: Aim = NO_LIMITS
     crash_tests: Mapping[str, CrashTest] = field(default_factory=dict)
+
+    @property
+    def excluded_runs(self) -> int:
+        return len(self.excluded)
 
     @property
     def has_figures(self) -> bool:
@@ -346,7 +350,7 @@ def _board(
         slots=in_blocks,
         pair_slots=[slot for slot in slots if slot.purpose == SlotPurpose.CONFIRMATION],
         eliminations={name: one for name, one in out.items() if one is not None},
-        excluded_runs=len(ended) - len(ranked_slots),
+        excluded=[slot.run_id for slot in ended if _is_excluded(slot.run, key)],
         alpha=alpha,
         screening=screening,
         apart_slots=[slot for slot in apart if _belongs(_owner(slot), durability)],

@@ -16,7 +16,7 @@ from tuning.models import Candidate
 from tuning.models import Recommendation as RecommendationRow
 from tuning.results import document as doc
 from tuning.results.apart import Reduced, TakenApart
-from tuning.results.apart_texts import apart_sentences, effect_text
+from tuning.results.apart_texts import apart_sentences, effect_text, shortage_text
 from tuning.results.boards import Board, missed_text
 from tuning.results.build_search import search_of
 from tuning.results.confirmations import FreshPairs
@@ -62,6 +62,7 @@ def build(result: StudyResult) -> doc.StudyDocument:
             doc.Finding(
                 claim=numbers[one.claim],
                 kind=one.kind.value,
+                said=one.said,
                 sentence=one.sentence,
                 estimate=estimate(one.ratio, one.interval),
                 device_id=one.device_id,
@@ -140,6 +141,7 @@ def _device(device: Device) -> doc.DeviceFacts:
         file_system=device.file_system,
         emulation_label=device.emulation_label,
         emulation_text=device.profile.text() if device.profile else "",
+        emulation_limits=device.profile.limits if device.profile else "",
         is_throttled=device.is_throttled,
         memory_limit_bytes=device.memory_limit_bytes,
     )
@@ -261,7 +263,7 @@ def _board(
         has_figures=board.has_figures,
         is_raced=bool(board.slots),
         blocks_begun=len({slot.block for slot in board.slots if slot.run.is_done}),
-        excluded_runs=board.excluded_runs,
+        excluded=tuple(board.excluded),
         pareto=tuple(ids[name] for name in board.pareto),
         failed=tuple(ids[name] for name in board.failed),
         confirmations=tuple(map(_confirmation, board.fresh_pairs)),
@@ -422,6 +424,7 @@ def _ablation(apart: TakenApart) -> doc.Ablation:
         is_concluded=apart.is_concluded,
         is_left=apart.is_left,
         no_use=apart.no_use,
+        shortage=shortage_text(apart),
         sentences=tuple(apart_sentences(apart)),
     )
 

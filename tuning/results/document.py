@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from tuning.results.names import short_names
 from tuning.statistics.data import Metric
 
 #: Rises with every change of the classes below, and of what is computed for them.
@@ -107,6 +108,7 @@ class DeviceFacts(Part):
     file_system: str
     emulation_label: str
     emulation_text: str
+    emulation_limits: str
     is_throttled: bool
     memory_limit_bytes: int | None
 
@@ -225,6 +227,11 @@ class Standing(Part):
     better: bool
     worse: bool
     at_most: float | None
+
+    @property
+    def ratio(self) -> float | None:
+        """To the baseline; None without an estimate."""
+        return self.estimate.ratio if self.estimate else None
 
 
 class Ranking(Part):
@@ -353,7 +360,7 @@ class Reduced(Part):
 class Ablation(Part):
     """What taking a winner apart found; fields as in `tuning.results.apart.TakenApart`.
 
-    margin: what may be lost at most, as a log.
+    margin: what may be lost at most, as a log. shortage: why lines were not tested.
     """
 
     whole_id: int
@@ -365,6 +372,7 @@ class Ablation(Part):
     is_concluded: bool
     is_left: bool
     no_use: str
+    shortage: str
     sentences: tuple[str, ...]
 
 
@@ -392,6 +400,7 @@ class Board(Part):
 
     rows: best first by throughput. rankings: by each metric, of all candidates. advice: by the
     objective, of those that can be recommended. pareto: whom no other beats by all metrics.
+    excluded: runs with figures that cannot be compared with the others.
     blocks_begun: those of which a run has ended. is_raced: whether it has blocks at all.
     """
 
@@ -405,7 +414,7 @@ class Board(Part):
     has_figures: bool
     is_raced: bool
     blocks_begun: int
-    excluded_runs: int
+    excluded: tuple[int, ...]
     pareto: tuple[int, ...]
     failed: tuple[int, ...]
     confirmations: tuple[Confirmation, ...]
@@ -522,6 +531,7 @@ class Finding(Part):
 
     claim: int
     kind: str
+    said: str
     sentence: str
     estimate: Estimate | None
     device_id: int | None
@@ -539,6 +549,12 @@ class Claim(Part):
     device_kinds: tuple[str, ...]
     claimed_low: float | None
     claimed_high: float | None
+
+    @property
+    def published_text(self) -> str:
+        """The source's own figures with their place."""
+        figures = f": {self.published}" if self.published else ""
+        return f"{self.source}{figures}"
 
 
 class Quality(Part):
@@ -591,6 +607,28 @@ class StudyDocument(Part):
         """By primary key."""
         return {one.id: one for one in self.workloads}
 
+    @cached_property
+    def short_names(self) -> dict[int, str]:
+        """Names of the devices by primary key, as short as they can be told apart."""
+        what = {one.id: one.what for one in self.devices}
+        return short_names(what, {one.id: one.name for one in self.devices})
+
+    @cached_property
+    def named_devices(self) -> frozenset[int]:
+        """The devices to name beside figures: all of several, an emulated one always."""
+        several = len(self.devices) > 1
+        return frozenset(one.id for one in self.devices if several or one.emulation_label)
+
+    @cached_property
+    def current(self) -> RunFacts | None:
+        """The run that is measured now or next; None if nothing is queued."""
+        return next((run for run in self.runs if not run.is_finished), None)
+
+    @cached_property
+    def newest_runs(self) -> tuple[RunFacts, ...]:
+        """The newest run of each place in the study, in its order."""
+        return tuple(run for run in self.runs if run.replaced_by is None)
+
     @property
     def recommendations(self) -> tuple[tuple[Board, Recommendation], ...]:
         """The stored answers with their boards, in the order of the boards."""
@@ -605,11 +643,18 @@ class StudyDocument(Part):
         ranked = {row.candidate_id for row in board.rows}
         return tuple(
             run
-            for run in self.runs
-            if run.replaced_by is None
-            and run.purpose in purposes
+            for run in self.newest_runs
+            if run.purpose in purposes
             and run.candidate_id in ranked
             and (run.device_id, run.workload_id) == board.place
+        )
+
+    def ranked_runs(self, board: Board) -> tuple[RunFacts, ...]:
+        """The runs of the board's blocks whose figures are in its ranking."""
+        return tuple(
+            run
+            for run in self.board_runs(board, "block")
+            if run.is_ok and run.figures.throughput and run.id not in board.excluded
         )
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from benchmarks.models import Run
@@ -21,10 +21,9 @@ class RunLine(NamedTuple):
     again: RunRow | None
 
 
-def log_tails(runs: Iterable[RunRow]) -> dict[int, str]:
+def log_tails(runs: Collection[int]) -> dict[int, str]:
     """The runs' `log_tail` by primary key, in one query at most."""
-    wanted = [run.pk for run in runs]
-    found = Run.objects.filter(pk__in=wanted).values_list("pk", "log_tail") if wanted else ()
+    found = Run.objects.filter(pk__in=runs).values_list("pk", "log_tail") if runs else ()
     return dict(found)
 
 

@@ -17,24 +17,39 @@ def document_of(study: Study) -> StudyDocument:
 
 def documents_of(studies: Sequence[Study]) -> list[StudyDocument]:
     """Return the documents of several studies; what is not stored yet is read together."""
-    rows = StoredDocument.objects.filter(study__in=studies, schema_version=SCHEMA_VERSION)
-    texts = {
-        (pk, revision): text
-        for pk, revision, text in rows.values_list("study_id", "revision", "content")
-    }
-    found = {
-        study.pk: StudyDocument.read(texts[study.pk, study.revision])
-        for study in studies
-        if (study.pk, study.revision) in texts
-    }
+    found = _stored(studies)
     missing = [study for study in studies if study.pk not in found]
-    for result in results_of(missing) if missing else ():
-        built = build(result)
-        found[result.study.pk] = built
-        values = {
-            "revision": built.revision,
-            "schema_version": SCHEMA_VERSION,
-            "content": built.model_dump_json(),
-        }
-        StoredDocument.objects.update_or_create(study=result.study, defaults=values)
+    if missing:
+        built = [build(result) for result in results_of(missing)]
+        _store(built)
+        found |= {one.study.id: one for one in built}
     return [found[study.pk] for study in studies]
+
+
+def _stored(studies: Sequence[Study]) -> dict[int, StudyDocument]:
+    """Read by study the documents that are those of its revision and of our schema."""
+    revisions = {study.pk: study.revision for study in studies}
+    rows = StoredDocument.objects.filter(study__in=studies, schema_version=SCHEMA_VERSION)
+    return {
+        row.study_id: StudyDocument.read(row.content)
+        for row in rows
+        if row.revision == revisions[row.study_id]
+    }
+
+
+def _store(documents: Sequence[StudyDocument]) -> None:
+    rows = [
+        StoredDocument(
+            study_id=one.study.id,
+            revision=one.revision,
+            schema_version=SCHEMA_VERSION,
+            content=one.model_dump_json(),
+        )
+        for one in documents
+    ]
+    StoredDocument.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["study"],
+        update_fields=["revision", "schema_version", "content"],
+    )

@@ -64,6 +64,11 @@ def board_key_of(recommendation: Recommendation) -> BoardKey:
     return recommendation.device, recommendation.workload, recommendation.durability
 
 
+def board_key(board: Board) -> str:
+    """The name of a board in pages and addresses."""
+    return f"board-{board.device.pk}-{board.workload.pk}-{board.durability}"
+
+
 class StudyResult:
     """One study at one moment: make one per request and pass it on.
 

@@ -7,12 +7,17 @@ other. Heartbeats, steps and live figures of a job do not count.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db.models import F, OuterRef, QuerySet, Subquery
 
+from benchmarks.models import CrashTest, JobState, Run, RunState
 from tuning.models import ACTIVE_STUDY_STATES, Study
+
+#: The time left, and whatever else follows from the clock, is shown anew this often, in seconds.
+REFRESH_S = 30.0
 
 
 def bump(studies: Iterable[int] | QuerySet[Any]) -> None:
@@ -23,3 +28,30 @@ def bump(studies: Iterable[int] | QuerySet[Any]) -> None:
 def bump_host(host_id: int) -> None:
     """Raise the revision of each study of a host that has not ended."""
     bump(Study.objects.filter(host=host_id, state__in=ACTIVE_STUDY_STATES))
+
+
+def progress_marks(studies: QuerySet[Study]) -> dict[int, str]:
+    """Return by study a word that differs whenever its progress does, and every REFRESH_S seconds.
+
+    It is made of the revision and the step of the current job, in one query.
+    """
+    runs = Run.objects.filter(slot__study=OuterRef("pk"), state=RunState.RUNNING)
+    tests = CrashTest.objects.filter(slot__study=OuterRef("pk"), state=JobState.RUNNING)
+    steps = Subquery(runs.values("step")[:1]), Subquery(tests.values("step")[:1])
+    tick = int(time.time() // REFRESH_S)
+    return {
+        pk: "-".join(map(str, (*found, tick)))
+        for pk, *found in studies.values_list("pk", "revision", *steps)
+    }
+
+
+def progress_mark(study_id: int) -> str:
+    """Return the mark of one study; "" if there is no such study."""
+    return progress_marks(Study.objects.filter(pk=study_id)).get(study_id, "")
+
+
+def ended_revision(study_id: int) -> str | None:
+    """Return the revision of a study that has ended; None while it goes on."""
+    ended = Study.objects.filter(pk=study_id).exclude(state__in=ACTIVE_STUDY_STATES)
+    found = ended.values_list("revision", flat=True).first()
+    return None if found is None else str(found)

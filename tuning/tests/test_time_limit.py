@@ -132,7 +132,7 @@ def test_only_what_would_have_been_measured_again_was_left_out(
         slots=[slot],
         pair_slots=[],
         eliminations={},
-        excluded_runs=0,
+        excluded=[],
         alpha=0.05,
     )
     said = time_sentence(Study(minutes=MINUTES, blocks=1), board)

@@ -22,7 +22,6 @@ from advisor.pages.compare.context import (
     figure_lines,
     knob_rows,
 )
-from advisor.shared_results import shared_comparisons
 from tuning.comparison.side_by_side import lay_side_by_side
 from tuning.comparison.sides import MAX_SIDES, find_sides
 
@@ -57,7 +56,5 @@ def compare(request: HttpRequest) -> HttpResponse:
 def compare_charts(request: HttpRequest) -> HttpResponse:
     """The charts of the sides by key; those without data are left out."""
     sides = tuple(asked_sides(request.GET))
-    charts = shared_comparisons().made(
-        ("sides", sides), lambda: charts_json(side_figures(find_sides(sides).sides))
-    )
+    charts = charts_json(side_figures(find_sides(sides).sides))
     return HttpResponse(charts, content_type="application/json")

@@ -7,7 +7,6 @@ from typing import Any
 
 from advisor.pages.comparison.charts import CHARTS, ChartWords, connections_of
 from advisor.pages.comparison.choice import ComparisonChoice
-from advisor.shared_results import shared_comparisons
 from advisor.wording.formatting import ABSENT, decimals
 from advisor.wording.hosts import compared_memory
 from benchmarks.measurement.fingerprint import fact_name
@@ -17,8 +16,9 @@ from tuning.comparison.comparable_runs import (
     chosen_run_set,
     hosts_text,
     labels,
+    run_sets,
 )
-from tuning.comparison.device_comparison import BEST, Cell, DeviceComparison
+from tuning.comparison.device_comparison import BEST, Cell, DeviceComparison, compare
 from tuning.published import loader as published
 from tuning.statistics.ratios import Ratio, ladder, ratio, spread
 from tuning.studies.groups import hosts_of_group
@@ -67,13 +67,12 @@ class ChartView:
 
 def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
     """Everything on the page."""
-    shared = shared_comparisons()
-    found = shared.run_sets
+    found = run_sets()
     run_set = chosen_run_set(found, choice.run_set, hosts_of_group(choice.group))
     context: dict[str, Any] = {"choice": choice, **_published()}
     if run_set is None:
         return context
-    comparison = shared.compare(run_set, choice.config)
+    comparison = compare(run_set, choice.config)
     is_config_gone = choice.config != BEST and comparison.choice is None
     number = connections_of(comparison, choice.connections)
     texts = labels(found)

@@ -17,8 +17,8 @@ from advisor.wording.history import recent_sentence
 from tuning.results.gate_facts import gate_facts, gates
 from tuning.results.gate_history import gate_history
 from tuning.statistics.aim import metric_name
-from tuning.studies.glance import glance
 from tuning.studies.progress import study_progress
+from tuning.studies.revision import progress_mark
 from tuning.studies.waiting import mark_waiting
 
 GATES = Listing("gate-list", "gate", "gates", ("name", "host__name"), "Name or host")
@@ -44,7 +44,7 @@ def gate_list(request: HttpRequest) -> HttpResponse:
 @require_GET
 def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The verdict with its limits, then the history of the name."""
-    context = _live(request, pk, glance(pk))
+    context = _live(request, pk, progress_mark(pk))
     history = gate_history(context["gate"])
     names = [metric_name(metric) for metric in history.metrics]
     more = {
@@ -72,14 +72,14 @@ def gate_charts(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 def gate_live(request: HttpRequest, pk: int) -> HttpResponse:
     """The response to htmx while it is measured: nothing as long as nothing has changed."""
-    seen = glance(pk)
+    seen = progress_mark(pk)
     if request.GET.get("glance") == seen:
         return HttpResponse(status=204)
     return render(request, "gates/_live.html", _live(request, pk, seen))
 
 
 def _live(request: HttpRequest, pk: int, seen: str) -> dict[str, Any]:
-    """`seen`: the glance from before the rows were read; what changes then is asked for again."""
+    """`seen`: the mark from before the rows were read; what changes then is asked for again."""
     study = get_object_or_404(gates(), pk=pk)
     url = request.build_absolute_uri(reverse("gate-detail", args=[study.pk]))
     progress = None if study.is_finished else study_progress(study)

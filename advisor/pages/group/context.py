@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from django.shortcuts import get_object_or_404
 
 from advisor.pages.study.board_choice import BoardChoice
-from advisor.pages.study.boards import answer_of, board_sections, verdict_of_study
-from advisor.pages.study.context import results_stamp
+from advisor.pages.study.boards import board_views, verdicts_of
 from advisor.pages.study.device_matrix import device_matrices
-from advisor.shared_results import PROGRESS, shared_results
+from advisor.shown_studies import studies_to_show
+from advisor.wording.answers import answer_of
 from tuning.models import Study, StudyGroup
+from tuning.results.document import StudyDocument
 from tuning.results.slot_rows import SlotRow
-from tuning.results.study_result import StudyResult, results_of
+from tuning.results.stored_documents import documents_of
+from tuning.results.study_result import results_of
 from tuning.studies.host_checks import drain_text
 from tuning.studies.progress import StudyProgress, study_progress
+from tuning.studies.revision import progress_marks
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,6 @@ class HostColumn:
     study: Study
     progress: StudyProgress
     drain: str
-    stamp: str
 
     @property
     def percent(self) -> int:
@@ -40,64 +40,55 @@ def group_for_page(pk: int) -> StudyGroup:
     return get_object_or_404(StudyGroup.objects.select_related("created_by"), pk=pk)
 
 
-def results_of_group(group: StudyGroup, studies: Sequence[Study]) -> list[StudyResult]:
-    return [one.result for one in shared_results(group.pk, studies)]
+def studies_of_group(pk: int) -> list[Study]:
+    return list(studies_to_show().filter(group=pk).order_by("host__name", "pk"))
 
 
-def group_word(glances: Mapping[int, str]) -> str:
-    """Differs whenever one of the glances does."""
-    return hashlib.sha256(repr(sorted(glances.items())).encode()).hexdigest()[:16]
+def group_mark(pk: int) -> str:
+    """Differs whenever the progress of one of the studies does."""
+    return ".".join(progress_marks(Study.objects.filter(group=pk).order_by("pk")).values())
 
 
-def live_context(
-    group: StudyGroup,
-    studies: Sequence[Study],
-    seen: Mapping[int, str],
-    results: Sequence[StudyResult] = (),
-) -> dict[str, Any]:
-    """What changes with each step; `stamp` changes when a result does.
+def revisions(studies: Sequence[Study]) -> str:
+    """Differs whenever a result of one of the studies does."""
+    return ".".join(str(study.revision) for study in studies)
 
-    Worked out again only of the studies in which something has changed. `seen` are the glances
-    from before the rows are read; `results` those that are shown as well, of all or none.
-    """
-    keys = {one: ("column", one.pk, seen.get(one.pk)) for one in studies}
-    moved = [one for one, key in keys.items() if key not in PROGRESS]
-    ended = {one.pk for one in moved if one.is_finished and results}
-    going_on = results_of([one for one in moved if one.pk not in ended])
-    slots = {one.study.pk: one.slots for one in going_on}
-    slots |= {one.study.pk: one.slots for one in results if one.study.pk in ended}
-    columns = [
-        PROGRESS.get(key, partial(_column, one, slots.get(one.pk))) for one, key in keys.items()
-    ]
-    unfinished = [one.study for one in columns if not one.study.is_finished]
+
+def live_context(group: StudyGroup, studies: Sequence[Study], mark: str) -> dict[str, Any]:
+    """What changes with each step; `mark`: from before the studies were read."""
+    columns = [_column(one.study, one.slots) for one in results_of(studies)]
+    unfinished = [one for one in studies if not one.is_finished]
     return {
         "group": group,
-        "glance": group_word(seen),
+        "mark": mark,
+        "revisions": revisions(studies),
         "columns": columns,
-        "stamp": "-".join(column.stamp for column in columns),
         "is_finished": not unfinished,
     }
 
 
-def results_context(results: Sequence[StudyResult]) -> dict[str, Any]:
+def results_context(studies: Sequence[Study]) -> dict[str, Any]:
     """The verdicts of each host, each by its own ranking, and the devices side by side."""
+    documents = documents_of(studies)
     return {
-        "verdicts": [(result.study, _verdicts(result)) for result in results],
-        "matrices": device_matrices(*results),
+        "verdicts": [
+            (study, _verdicts(one)) for study, one in zip(studies, documents, strict=True)
+        ],
+        "matrices": device_matrices(*documents, hosts=[str(one.host) for one in studies]),
     }
 
 
-def _column(study: Study, slots: Sequence[SlotRow] | None) -> HostColumn:
-    slots = StudyResult(study).slots if slots is None else slots
+def _column(study: Study, slots: Sequence[SlotRow]) -> HostColumn:
     drain = "" if study.is_finished else drain_text(study.host)
     progress = study_progress(study, slots, with_leader=False)
     study.waits = bool(progress.waits_for)
-    return HostColumn(study, progress, drain, results_stamp(study, slots))
+    return HostColumn(study, progress, drain)
 
 
-def _verdicts(result: StudyResult) -> list[tuple[str, str]]:
+def _verdicts(document: StudyDocument) -> list[tuple[str, str]]:
     """Answers and their evidence; while it runs, what is known so far and of which ranking."""
-    if result.study.is_finished:
-        return [(answer_of(one, result), one.verdict) for one in result.recommendations]
-    found = verdict_of_study(result, board_sections(result, BoardChoice()))
+    if document.study.is_finished:
+        there = document.recommendations
+        return [(answer_of(document, board), one.sentence) for board, one in there]
+    found = verdicts_of(document, board_views(document, BoardChoice()))
     return found if len(found) > 1 else [("", sentence) for _, sentence in found]

@@ -8,38 +8,33 @@ from django.views.decorators.http import require_GET
 
 from advisor.pages.group.context import (
     group_for_page,
-    group_word,
+    group_mark,
     live_context,
     results_context,
-    results_of_group,
+    studies_of_group,
 )
-from advisor.shared_results import studies_to_show
-from tuning.studies.glance import group_glances
 
 
 @require_GET
 def group_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The hosts side by side, then their devices."""
-    group = group_for_page(pk)
-    seen = group_glances(pk)
-    studies = studies_to_show(pk)
-    results = results_of_group(group, studies)
-    context = live_context(group, studies, seen, results) | results_context(results)
+    group, mark = group_for_page(pk), group_mark(pk)
+    studies = studies_of_group(pk)
+    context = live_context(group, studies, mark) | results_context(studies)
     return render(request, "groups/detail.html", context)
 
 
 @require_GET
 def group_live(request: HttpRequest, pk: int) -> HttpResponse:
-    """The response to htmx every two seconds; with the results unless `seen` is their stamp.
+    """The response to htmx every two seconds; with the results unless they have not changed.
 
     Nothing as long as nothing has changed.
     """
-    seen = group_glances(pk)
-    if request.GET.get("glance") == group_word(seen):
+    mark = group_mark(pk)
+    if request.GET.get("mark") == mark:
         return HttpResponse(status=204)
-    group = group_for_page(pk)
-    studies = studies_to_show(pk)
-    context = live_context(group, studies, seen)
-    if request.GET.get("seen") != context["stamp"]:
-        context |= results_context(results_of_group(group, studies)) | {"swaps_results": True}
+    studies = studies_of_group(pk)
+    context = live_context(group_for_page(pk), studies, mark)
+    if request.GET.get("revisions") != context["revisions"]:
+        context |= results_context(studies) | {"swaps_results": True}
     return render(request, "groups/_live_answer.html", context)

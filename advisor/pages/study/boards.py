@@ -1,98 +1,108 @@
-"""A board as the study page shows it: one of its three rankings, with notes."""
+"""A board of the document as the study page shows it: one of its three rankings, with notes."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import urlencode
 
 from advisor.pages.study.board_choice import BoardChoice
-from advisor.wording.answers import answer_sentence
+from advisor.wording.answers import answer_of
 from advisor.wording.formatting import few_names
 from advisor.wording.lines import LineRow, line_rows
 from advisor.wording.spaces import knob_text
-from advisor.wording.words import devices_to_name, names_beside_figures
 from benchmarks.counted import counted
-from benchmarks.models import RunState
-from tuning.models import Candidate, DurabilityClass, Recommendation
-from tuning.results.apart import TakenApart
-from tuning.results.apart_texts import apart_sentences
-from tuning.results.boards import Board, Row
-from tuning.results.run_list import RunLine
-from tuning.results.run_series import MAX_CONFIGS, shown_candidates
-from tuning.results.study_result import StudyResult
-from tuning.results.write_debt import debt_sentence, debtors_of
-from tuning.statistics.ranking import Judgement, Metric, most_tpmP_within
+from tuning.models import DurabilityClass
+from tuning.results.document import (
+    Board,
+    BoardRow,
+    CandidateFacts,
+    Ranking,
+    Standing,
+    StudyDocument,
+)
+from tuning.results.run_series import MAX_CONFIGS
+from tuning.statistics.data import Metric
 from tuning.statistics.removal import loss_text
 
 # In a larger group the first names are listed and the others counted.
 MAX_NAMES = 3
 MAX_TEXT = 120
+# Longer names are cut where the screen is narrow.
+MAX_NAME = 36
+_PER_ORDER = "Mcycles / New-Order"
+#: By column: its label and unit.
+COLUMN_TEXTS = {
+    "name": ("Candidate", ""),
+    "tpmP": ("tpmP", "median"),
+    "p95_ms": ("p95", "ms"),
+    "p99_ms": ("p99", "ms"),
+    "max_ms": ("max", "ms"),
+    "server_path": ("Server path length", _PER_ORDER),
+    "host_path": ("Host path length", _PER_ORDER),
+    "outcome": ("Outcome", ""),
+    "runs": ("Runs", ""),
+    "failed": ("No result", ""),
+}
 
 
 @dataclass(frozen=True)
-class BoardRow:
-    """A line of a board and its duplicates, which were not measured.
+class RankingLine:
+    """A candidate's line of a ranking.
 
-    `tie` is "first", "inner" or "last" in a group that shares its rank, else "". `disturbed`
-    counts its void runs, those measured again included; `warming` those whose throughput had a
-    trend, `owing` those that put their flushing off. `changes` are the knobs in which its config
-    differs from the baseline: (name, there, here), "" where it is not set.
+    duplicates: candidates with the same effective values, which were not measured. tie: "first",
+    "inner" or "last" in a group that shares its rank, else "". changes: (variable, value of the
+    baseline, own value), "" where it is not set.
     """
 
-    row: Row
-    duplicates: list[Candidate]
+    row: BoardRow
+    standing: Standing
+    candidate: CandidateFacts
+    duplicates: list[CandidateFacts]
+    notes: list[str]
     tie: str
-    is_on_front: bool
-    disturbed: int
-    warming: int
-    owing: int
-    changes: list[tuple[str, str, str]] = field(default_factory=list)
+    changes: list[tuple[str, str, str]]
+    max_name: int = MAX_NAME
 
     @property
-    def tied_with(self) -> str:
-        names = self.row.ranked.tied_with
-        text = few_names(names, MAX_NAMES)
-        # Long names would make each line of a ranking as high as a screen.
-        return text if len(text) <= MAX_TEXT or len(names) == 1 else f"{len(names)} others"
+    def is_long(self) -> bool:
+        return len(self.candidate.name) > self.max_name
 
 
 @dataclass(frozen=True)
-class BoardSection:
-    """A board with the name of its place in the page, by the metric that was chosen.
+class Column:
+    """A column of a ranking; query: what sorts by it. order: the value of `aria-sort`."""
 
-    `shows_durability` says whether its class is shown: always below D0. `is_said_above`: whether
-    the answer on top of the page is its verdict. `left` is the number of candidates that the
-    filter hides. `apart` is what taking its winner apart found so far. `head`
-    and `table_rows` are its table (`ranking_table`).
+    name: str
+    label: str
+    unit: str
+    query: str
+    order: str
+
+    @property
+    def is_words(self) -> bool:
+        return self.name in ("name", "outcome")
+
+
+@dataclass(frozen=True)
+class BoardView:
+    """A board by the chosen metric. title: what tells it from the study's other boards.
+
+    shows_durability: whether its class is named; always below D0. is_said_above: whether the
+    answer on top of the page is its verdict.
     """
 
-    key: str
-    title: str
+    document: StudyDocument
     board: Board
     choice: BoardChoice
-    rows: list[BoardRow]
+    title: str
     shows_durability: bool
     is_said_above: bool = False
-    left: int = 0
-    apart: TakenApart | None = None
-    head: str = ""
-    table_rows: str = ""
 
     @property
-    def line_rows(self) -> list[LineRow]:
-        """What each line of the winner contributes."""
-        return line_rows(self.apart) if self.apart else []
-
-    @property
-    def apart_sentences(self) -> list[str]:
-        return apart_sentences(self.apart) if self.apart else []
-
-    @property
-    def margin(self) -> str:
-        """What may be lost without lines that are left out."""
-        return loss_text(self.apart.margin) if self.apart else ""
+    def key(self) -> str:
+        return self.board.key
 
     @property
     def is_safe(self) -> bool:
@@ -100,185 +110,218 @@ class BoardSection:
         return self.board.durability == DurabilityClass.D0
 
     @property
-    def compare_query(self) -> str:
-        """What the page *Compare* is asked for: the baseline and the best others with a result."""
-        names = shown_candidates(self.board, MAX_CONFIGS)
-        baseline = self.board.baseline.name
-        first = [baseline, *(name for name in names if name != baseline)]
-        at = f"{self.board.device.pk}-{self.board.workload.pk}"
-        return urlencode(
-            [("side", f"candidate-{self.board.candidates[name].pk}-{at}") for name in first]
+    def ranking(self) -> Ranking:
+        """By the chosen metric; for throughput that of the recommendation."""
+        if self.choice.metric is Metric.TPMP:
+            return self.board.advice
+        return self.board.rankings[self.choice.metric]
+
+    @property
+    def baseline(self) -> str:
+        return self.document.candidate[self.board.baseline_id].name
+
+    @property
+    def columns(self) -> list[Column]:
+        """The head of the table; each column sorts by a link."""
+        by = self.choice.words.column
+        texts = {"rank": ("Rank", f"by {by}"), "change": (f"Change in {by}", "")}
+        texts |= COLUMN_TEXTS
+        return [Column(name, *texts[name], *sort) for name, sort in self.choice.sorts.items()]
+
+    @cached_property
+    def lines(self) -> list[RankingLine]:
+        """The lines that the filters leave, in the chosen order."""
+        board = self.board
+        rows = {row.candidate_id: row for row in board.rows}
+        pairs = [(rows[one.candidate_id], one) for one in self._shown]
+        pairs = self.choice.order.applied(pairs, self._name)
+        # Lines that share a rank are bracketed where they stand together.
+        by_rank = self.choice.order.is_by_rank
+        ranks = [standing.rank if by_rank else None for _, standing in pairs]
+        return [
+            self._line(row, standing, _tie(ranks, at)) for at, (row, standing) in enumerate(pairs)
+        ]
+
+    @property
+    def hidden(self) -> int:
+        """How many candidates the filters hide."""
+        return len(self.board.rows) - len(self.lines)
+
+    @property
+    def _shown(self) -> list[Standing]:
+        standings = list(self.board.rankings[self.choice.metric].standings)
+        if self.choice.p95_ms is None:
+            return standings
+        fitting = [row.candidate_id for row in self._fitting(self.choice.p95_ms)]
+        known = {one.candidate_id: one for one in standings}
+        return [known[pk] for pk in fitting]
+
+    def _name(self, pair: tuple[BoardRow, Standing]) -> str:
+        return self.document.candidate[pair[0].candidate_id].name
+
+    def _line(self, row: BoardRow, standing: Standing, tie: str) -> RankingLine:
+        document = self.document
+        candidate = document.candidate[row.candidate_id]
+        return RankingLine(
+            row=row,
+            standing=standing,
+            candidate=candidate,
+            duplicates=[one for one in document.candidates if one.merged_into_id == candidate.id],
+            notes=self._notes(row, standing),
+            tie=tie,
+            changes=_changes(candidate, document.candidate[self.board.baseline_id]),
         )
 
-    @property
-    def judgement(self) -> Judgement:
-        """By the chosen metric; for tpmP that of the recommendation, without failed candidates."""
-        if self.choice.metric is Metric.TPMP:
-            return self.board.for_advice
-        return self.board.judgement_by(self.choice.metric)
+    def _notes(self, row: BoardRow, standing: Standing) -> list[str]:
+        """What is said below a name."""
+        found = []
+        if standing.tied_with:
+            found.append(f"tied with {self._names(standing.tied_with, MAX_NAMES, 'others')}")
+        if row.candidate_id in self._front:
+            found.append("on the Pareto front")
+        if row.left is not None:
+            found.append(f"left the race after block {row.left.after_block}: {row.left.reason}")
+        if row.cut_short:
+            too_slow = "cut short as too slow: an upper bound, not a result"
+            found.append(f"{counted(row.cut_short, 'run')} {too_slow}")
+        for count, what in (
+            (row.disturbed, "disturbed"),
+            (row.warming, "still warming up"),
+            (row.owing, "with growing write debt"),
+        ):
+            if count:
+                found.append(f"{counted(count, 'run')} {what}")
+        return found
 
-    @property
-    def blocks(self) -> int:
-        """Blocks that have started."""
-        return len({slot.block for slot in self.board.slots if slot.run.is_done})
-
-    @property
-    def disturbed(self) -> int:
-        return sum(row.disturbed for row in self.rows)
-
-    @property
-    def debt(self) -> str:
-        """Which runs put their flushing off; "" if none did."""
-        return debt_sentence(debtors_of(self.board))
-
-    @property
-    def has_path_lengths(self) -> bool:
-        """Whether any candidate has one: without them there is no Pareto front."""
-        return any(line.server_path_length is not None for line in self.judgement.ranked)
-
-    @property
-    def has_lines(self) -> bool:
-        """Whether it was measured what any line of its winner contributes."""
-        return self.apart is not None and any(one.ratio is not None for one in self.apart.effects)
+    @cached_property
+    def _front(self) -> Sequence[int]:
+        """The Pareto front; nobody where it tells nothing, being one candidate or all."""
+        ranked = sum(
+            one.rank is not None for one in self.board.rankings[self.choice.metric].standings
+        )
+        return self.board.pareto if 1 < len(self.board.pareto) < ranked else ()
 
     @property
     def front_text(self) -> str:
         """Who is on the Pareto front; "" for nobody."""
-        text = few_names(self.board.pareto, MAX_NAMES + 1)
-        return text if len(text) <= MAX_TEXT else f"{len(self.board.pareto)} candidates"
+        return self._names(self.board.pareto, MAX_NAMES + 1, "candidates")
+
+    def _names(self, keys: Sequence[int], most: int, what: str) -> str:
+        """The first names; their number if they would make a line as high as a screen."""
+        names = [self.document.candidate[pk].name for pk in keys]
+        text = few_names(names, most)
+        return text if len(text) <= MAX_TEXT or len(names) == 1 else f"{len(names)} {what}"
+
+    @property
+    def confirmations(self) -> list[tuple[str, object]]:
+        """The fresh pairs with the names of their winners."""
+        there = self.board.confirmations
+        return [(self.document.candidate[one.candidate_id].name, one) for one in there]
+
+    @property
+    def disturbed(self) -> int:
+        return sum(line.row.disturbed for line in self.lines)
+
+    @property
+    def has_path_lengths(self) -> bool:
+        """Whether any candidate has one: without them there is no Pareto front."""
+        return any(row.figures.server_path_length is not None for row in self.board.rows)
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether it was measured what any line of its winner contributes."""
+        found = self.board.ablation
+        return found is not None and any(one.estimate for one in found.effects)
+
+    @property
+    def whole(self) -> str:
+        """The name of the winner that was taken apart."""
+        found = self.board.ablation
+        return self.document.candidate[found.whole_id].name if found else ""
+
+    @property
+    def line_rows(self) -> list[LineRow]:
+        """What each line of the winner contributes."""
+        found = self.board.ablation
+        return line_rows(found, self.document.candidate[found.whole_id]) if found else []
+
+    @property
+    def margin(self) -> str:
+        """What may be lost without lines that are left out."""
+        return loss_text(self.board.ablation.margin) if self.board.ablation else ""
+
+    @property
+    def compare_query(self) -> str:
+        """What the page *Compare* is asked for: the baseline and the best others with a result."""
+        board = self.board
+        measured = [row.candidate_id for row in board.rows if row.runs]
+        others = [pk for pk in measured if pk != board.baseline_id][: MAX_CONFIGS - 1]
+        first = [board.baseline_id, *others] if board.baseline_id in measured else others
+        at = f"{board.device_id}-{board.workload_id}"
+        return urlencode([("side", f"candidate-{pk}-{at}") for pk in first])
+
+    def _fitting(self, p95_ms: float) -> list[BoardRow]:
+        """The lines whose median p95 is within the limit, highest throughput first."""
+        fitting = [
+            row
+            for row in self.board.rows
+            if row.figures.p95_ms is not None and row.figures.p95_ms <= p95_ms
+        ]
+        return sorted(fitting, key=lambda row: -(row.figures.throughput or 0.0))
 
     @property
     def fitting(self) -> str:
         """The result of the filter; "" without one."""
         if self.choice.p95_ms is None:
             return ""
-        limit = f"p95 ≤ {self.choice.p95_ms:g} ms"
-        lines = self.board.judgement.ranked
-        found = most_tpmP_within(lines, self.choice.p95_ms)
+        limit, names = f"p95 ≤ {self.choice.p95_ms:g} ms", self.document.candidate
+        found = self._fitting(self.choice.p95_ms)
         if found:
             best = found[0]
             return (
-                f"Highest tpmP with {limit}: {best.candidate}, {best.tpmP:,.0f} tpmP at "
-                f"{best.p95_ms:.1f} ms (medians)."
+                f"Highest tpmP with {limit}: {names[best.candidate_id].name}, "
+                f"{best.figures.throughput:,.0f} tpmP at {best.figures.p95_ms:.1f} ms (medians)."
             )
-        known = [(line.p95_ms, line.candidate) for line in lines if line.p95_ms is not None]
+        known = [
+            (row.figures.p95_ms, names[row.candidate_id].name)
+            for row in self.board.rows
+            if row.figures.p95_ms is not None
+        ]
         if not known:
             return f"No candidate has a p95 yet to compare with {limit}."
         value, name = min(known)
         return f"No candidate has {limit}; the lowest is {name} with {value:.1f} ms."
 
 
-def board_key(board: Board) -> str:
-    return f"board-{board.device.pk}-{board.workload.pk}-{board.durability}"
-
-
-def board_sections(result: StudyResult, choice: BoardChoice) -> list[BoardSection]:
-    """The boards of one study; their titles contain only what differs between them."""
-    named = devices_to_name(result.devices.values())
-    workloads = {board.workload.pk for board in result.boards}
-    classes = {board.durability for board in result.boards}
-    disturbed = _disturbed(result.history)
-    candidates = list(result.candidates.values())
+def board_views(document: StudyDocument, choice: BoardChoice) -> list[BoardView]:
+    """Return the boards; their titles contain only what differs between them."""
+    workloads = {board.workload_id for board in document.boards}
+    classes = {board.durability for board in document.boards}
     views = []
-    for board in result.boards:
-        words = [str(board.device)] if board.device.pk in named else []
+    for board in document.boards:
+        device = document.device[board.device_id]
+        words = [device.name] if board.device_id in document.named_devices else []
         if len(workloads) > 1:
-            words.append(counted(board.workload.connections, "connection"))
+            connections = document.workload[board.workload_id].connections
+            words.append(counted(connections, "connection"))
         shows_class = len(classes) > 1 or board.durability != DurabilityClass.D0
         if shows_class:
             words.append(f"durability {board.durability}")
         title = "Ranking" + (f": {', '.join(words)}" if words else "")
-        rows = _rows(board, candidates, disturbed, choice)
-        views.append(
-            BoardSection(
-                board_key(board),
-                title,
-                board,
-                choice,
-                rows,
-                shows_class,
-                left=len(board.candidates) - len(rows),
-                apart=result.taken_apart(board.key),
-            )
-        )
+        views.append(BoardView(document, board, choice, title, shows_class))
     return views
 
 
-def verdict_of_study(result: StudyResult, views: Sequence[BoardSection]) -> list[tuple[str, str]]:
+def verdicts_of(document: StudyDocument, views: Sequence[BoardView]) -> list[tuple[str, str]]:
     """(board's title, sentence): what the rows say so far, later what is recommended."""
-    if result.study.is_finished:
-        return [("", answer_of(one, result)) for one in result.recommendations]
+    if document.study.is_finished:
+        return [("", answer_of(document, board)) for board, _ in document.recommendations]
     begun = [view for view in views if view.board.has_figures]
-    return [(view.title, view.board.for_advice.verdict.sentence) for view in begun]
+    return [(view.title, view.board.advice.verdict.sentence) for view in begun]
 
 
-def answer_of(found: Recommendation, result: StudyResult) -> str:
-    """In a sentence, with what tells it from the study's other answers."""
-    names = names_beside_figures(result.devices.values())
-    return answer_sentence(found, names.get(found.device_id, ""), _conditions(found, result))
-
-
-def _conditions(found: Recommendation, result: StudyResult) -> str:
-    """Connections and class, as far as the study has several."""
-    words = []
-    if len(result.workloads) > 1:
-        words.append(counted(found.workload.connections, "connection"))
-    if found.durability != DurabilityClass.D0:
-        words.append(f"durability {found.durability}")
-    return " and ".join(words)
-
-
-def _disturbed(history: Iterable[RunLine]) -> Counter[tuple[int, int, int]]:
-    """How many runs were, by the ids of candidate, device and workload."""
-    return Counter(
-        (line.slot.candidate_id, line.slot.device_id, line.slot.workload_id)
-        for line in history
-        if line.run.state == RunState.DISTURBED
-    )
-
-
-def _rows(
-    board: Board,
-    candidates: Sequence[Candidate],
-    disturbed: Counter[tuple[int, int, int]],
-    choice: BoardChoice,
-) -> list[BoardRow]:
-    # First: it asks for the rankings by all metrics, which take little longer than one.
-    front = board.pareto
-    rows = board.rows_by(choice.metric)
-    # Said of all of them, or of one, it tells nothing.
-    if not 1 < len(front) < sum(row.ranked.rank is not None for row in rows):
-        front = ()
-    if choice.p95_ms is not None:
-        fitting = most_tpmP_within([row.ranked for row in rows], choice.p95_ms)
-        by_name = {row.ranked.candidate: row for row in rows}
-        rows = [by_name[line.candidate] for line in fitting]
-    warming = Counter(
-        slot.candidate_id
-        for slot in board.slots
-        if slot.run.state == RunState.OK and slot.run.still_warming
-    )
-    owing = {one.candidate.pk: one.marked for one in debtors_of(board)}
-    rows = choice.order.applied(rows, lambda row: row.ranked)
-    # Lines that share a rank are bracketed where they stand together.
-    ranks = [row.ranked.rank if choice.order.is_by_rank else None for row in rows]
-    return [
-        BoardRow(
-            row=row,
-            duplicates=[one for one in candidates if one.merged_into_id == row.candidate.pk],
-            tie=_tie(ranks, at),
-            is_on_front=row.candidate.name in front,
-            disturbed=disturbed[row.candidate.pk, board.device.pk, board.workload.pk],
-            warming=warming[row.candidate.pk],
-            owing=owing.get(row.candidate.pk, 0),
-            changes=_changes(row.candidate, board.baseline),
-        )
-        for at, row in enumerate(rows)
-    ]
-
-
-def _changes(candidate: Candidate, baseline: Candidate) -> list[tuple[str, str, str]]:
-    there, here = baseline.config.knobs, candidate.config.knobs
+def _changes(candidate: CandidateFacts, baseline: CandidateFacts) -> list[tuple[str, str, str]]:
+    there, here = baseline.knobs, candidate.knobs
     names = sorted(name for name in {*there, *here} if there.get(name) != here.get(name))
     return [
         (name, knob_text(name, str(there.get(name, ""))), knob_text(name, str(here.get(name, ""))))

@@ -8,28 +8,28 @@ from dataclasses import dataclass
 from advisor.wording.importance import KnobLine, importance_note, knob_lines
 from advisor.wording.searches import missed_before_text, phase_of, tried_text, warm_start_text
 from advisor.wording.spaces import SpaceLine, knob_text, knobs_text, space_lines
-from tuning.results.knob_importance import knob_importance
-from tuning.results.searched import SearchResult, Tried, search_result
-from tuning.results.slot_rows import SlotRow
-from tuning.results.study_result import StudyResult
+from tuning.results.document import CandidateFacts, Search, StudyDocument, TriedConfig
 from tuning.scale_model.model import ScaleModel
+from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
 from tuning.statistics.rounds import mean_ratio
 from tuning.strategy.search.space import Dimension, Space
-from tuning.studies.earlier_studies import stored_missed_before, warm_start
+from tuning.studies.earlier_studies import MissedBefore
+
+# The best so many are seen at once; as many more come folded.
+OPEN_TRIED, MORE_TRIED = 10, 50
 
 
 @dataclass(frozen=True)
 class TriedLine:
-    """A row of the table of tried configs."""
+    """A row of the table of tried configs; ratios to the baseline."""
 
-    tried: Tried
-    knobs: str
+    tried: TriedConfig
+    candidate: CandidateFacts
     is_on_front: bool
 
     @property
-    def tpmP(self) -> float | None:
-        """Ratio to the baseline, like the others."""
+    def throughput(self) -> float | None:
         return self.tried.ratios.get(Metric.TPMP)
 
     @property
@@ -39,6 +39,10 @@ class TriedLine:
     @property
     def path_length(self) -> float | None:
         return self.tried.ratios.get(Metric.SERVER_PATH_LENGTH)
+
+    @property
+    def settings(self) -> str:
+        return knobs_text(self.candidate.knobs)
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,13 @@ class CurrentConfig:
 class SearchView:
     """The search as the page shows it."""
 
-    found: SearchResult
+    found: Search
+    metric: str
+    leader: str
+    leader_ratio: float | None
     space: list[SpaceLine]
     pinned: dict[str, str]
-    limits: list[str]
+    limits: tuple[str, ...]
     lines: list[TriedLine]
     now: CurrentConfig | None
     knobs: list[KnobLine]
@@ -80,51 +87,72 @@ class SearchView:
     model: ScaleModel | None
 
     @property
-    def has_figures(self) -> bool:
-        """Whether any config can be compared with the baseline."""
-        return any(look.ratio is not None for look in self.found.looks)
+    def open_lines(self) -> list[TriedLine]:
+        """The best, which are seen at once."""
+        return self.lines[:OPEN_TRIED]
+
+    @property
+    def hidden(self) -> int:
+        return len(self.lines) - OPEN_TRIED
+
+    @property
+    def more_lines(self) -> list[TriedLine]:
+        """Those that come with the page as well; `left` follow when asked for."""
+        return self.lines[OPEN_TRIED : self.next]
+
+    @property
+    def next(self) -> int:
+        return OPEN_TRIED + MORE_TRIED
+
+    @property
+    def left(self) -> int:
+        return len(self.lines) - self.next
 
 
-def search_view(result: StudyResult) -> SearchView | None:
-    """None for a study that does not search."""
-    found, stored = search_result(result), result.study.search
-    if found is None or stored is None:
+def search_view(document: StudyDocument) -> SearchView | None:
+    """Return the search; None for a study that does not search."""
+    found = document.search
+    if found is None:
         return None
-    space, learned = Space.from_json(stored["space"]), knob_importance(result)
+    space, learned = Space.from_json(found.space), found.importance
+    leader = found.best[-1] if found.best else None
     return SearchView(
         found=found,
+        metric=FULL_NAMES[found.metric],
+        leader=document.candidate[leader.candidate_id].name if leader else "",
+        leader_ratio=leader.ratio if leader else None,
         space=space_lines(space),
         pinned=dict(space.pinned),
-        limits=result.aim.limits,
-        lines=_tried_lines(found),
-        now=_now(result),
+        limits=document.study.limits,
+        lines=tried_lines(document, found),
+        now=_now(document),
         knobs=knob_lines(learned) if learned else [],
         importance=importance_note(learned) if learned else "",
-        tried=tried_text(found, is_finished=result.study.is_finished),
-        begins=warm_start_text(warm_start(stored)),
-        missed=missed_before_text(stored_missed_before(stored)),
-        values=list(_value_lines(found, space)),
-        model=ScaleModel.from_json(result.study.scale_model),
+        tried=tried_text(found, is_finished=document.study.is_finished),
+        begins=warm_start_text(found.began_with),
+        missed=missed_before_text(MissedBefore(found.baseline_missed_in, found.baseline_missed)),
+        values=list(_value_lines(document, found, space)),
+        model=ScaleModel.from_json(document.study.scale_model),
     )
 
 
-def _tried_lines(found: SearchResult) -> list[TriedLine]:
-    costs = Metric.P95, Metric.SERVER_PATH_LENGTH
-    front = {one.candidate.pk for cost in costs for one in found.front(cost)}
+def tried_lines(document: StudyDocument, found: Search) -> list[TriedLine]:
+    """Return the tried configs, the best first."""
+    front = {pk for there in found.fronts.values() for pk in there}
     return [
-        TriedLine(one, knobs_text(one.candidate.config.knobs), one.candidate.pk in front)
+        TriedLine(one, document.candidate[one.candidate_id], one.candidate_id in front)
         for one in found.tried
     ]
 
 
-def _value_lines(found: SearchResult, space: Space) -> Iterator[ValueLine]:
+def _value_lines(document: StudyDocument, found: Search, space: Space) -> Iterator[ValueLine]:
     """What the chart of one knob at a time shows, as a table."""
     for one in space.dimensions:
         seen: dict[str, list[float]] = {}
-        for look in found.looks:
-            value = look.candidate.config.knobs.get(one.name) or one.default
-            if value and look.ratio is not None:
-                seen.setdefault(value, []).append(look.ratio)
+        for run in found.runs:
+            value = document.candidate[run.candidate_id].knobs.get(one.name) or one.default
+            if value and run.ratio is not None:
+                seen.setdefault(value, []).append(run.ratio)
         for value, ratios in sorted(seen.items(), key=lambda item: _position(one, item[0])):
             text = knob_text(one.name, value)
             yield ValueLine(one.name, text, len(ratios), mean_ratio(ratios))
@@ -138,19 +166,15 @@ def _position(one: Dimension, value: str) -> tuple[float, str]:
         return 0.0, value
 
 
-def _now(result: StudyResult) -> CurrentConfig | None:
+def _now(document: StudyDocument) -> CurrentConfig | None:
     """The current run, else the next one."""
-    if result.study.is_finished:
+    current = document.current
+    if document.study.is_finished or current is None:
         return None
-    current = next((slot for slot in result.slots if not slot.run.is_finished), None)
-    if current is None:
-        return None
-    phase = phase_of(current, _was_measured(result, current))
-    source = current.candidate.source if current.candidate.found_by_search else ""
-    return CurrentConfig(phase.word, current.candidate.name, phase.why, source)
-
-
-def _was_measured(result: StudyResult, current: SlotRow) -> bool:
-    """Whether the candidate has an earlier run."""
-    earlier = (slot for slot in result.slots if slot.order < current.order)
-    return any(slot.candidate_id == current.candidate_id for slot in earlier)
+    candidate = document.candidate[current.candidate_id]
+    was_measured = any(
+        run.order < current.order and run.candidate_id == candidate.id for run in document.runs
+    )
+    phase = phase_of(current.purpose, candidate, was_measured)
+    source = candidate.source if candidate.found_by_search else ""
+    return CurrentConfig(phase.word, candidate.name, phase.why, source)

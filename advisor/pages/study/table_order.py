@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from tuning.statistics.ranking import Ranked
+from tuning.results.document import BoardRow, Standing
 
 MAX_TEXT = 100
-T = TypeVar("T")
-Figure = Callable[[Ranked], float | int | str | None]
+Line = tuple[BoardRow, Standing]
+Figure = Callable[[BoardRow, Standing], float | str | None]
 
 # By the name of the column in an address: its figure, and whether the largest comes first.
 COLUMNS: dict[str, tuple[Figure, bool]] = {
-    "rank": (lambda line: line.rank, False),
-    "name": (lambda line: line.candidate.casefold(), False),
-    "tpmP": (lambda line: line.tpmP, True),
-    "change": (lambda line: line.ratio_to_baseline, True),
-    "p95_ms": (lambda line: line.p95_ms, False),
-    "p99_ms": (lambda line: line.p99_ms, False),
-    "max_ms": (lambda line: line.max_ms, False),
-    "server_path": (lambda line: line.server_path_length, False),
-    "host_path": (lambda line: line.host_path_length, False),
-    "outcome": (lambda line: line.outcome, False),
-    "runs": (lambda line: line.runs, True),
-    "failed": (lambda line: line.failures, True),
+    "rank": (lambda _, place: place.rank, False),
+    "name": (lambda *_: "", False),
+    "tpmP": (lambda row, _: row.figures.throughput, True),
+    "change": (lambda _, place: place.estimate.ratio if place.estimate else None, True),
+    "p95_ms": (lambda row, _: row.figures.p95_ms, False),
+    "p99_ms": (lambda row, _: row.figures.p99_ms, False),
+    "max_ms": (lambda row, _: row.figures.max_ms, False),
+    "server_path": (lambda row, _: row.figures.server_path_length, False),
+    "host_path": (lambda row, _: row.figures.host_path_length, False),
+    "outcome": (lambda row, _: row.outcome, False),
+    "runs": (lambda row, _: row.runs, True),
+    "failed": (lambda row, _: row.failures, True),
 }
-RANK = "rank"
+RANK, NAME = "rank", "name"
 
 
 @dataclass(frozen=True)
@@ -67,21 +66,24 @@ class TableOrder:
             return "none"
         return "descending" if COLUMNS[column][1] != self.turned else "ascending"
 
-    def applied(self, rows: Iterable[T], line_of: Callable[[T], Ranked]) -> list[T]:
-        """The rows that are shown, in their order; those without a figure come last."""
+    def applied(self, lines: Iterable[Line], name_of: Callable[[Line], str]) -> list[Line]:
+        """The lines that are shown, in their order; those without a figure come last."""
         wanted = self.only.casefold()
-        shown = [row for row in rows if wanted in line_of(row).candidate.casefold()]
+        shown = [line for line in lines if wanted in name_of(line).casefold()]
         if self.is_by_rank:
             return shown
         figure, largest_first = COLUMNS[self.column]
-        known = [row for row in shown if figure(line_of(row)) is not None]
-        unknown: Sequence[T] = [row for row in shown if figure(line_of(row)) is None]
 
-        def key(row: T) -> tuple[str, float]:
-            value = figure(line_of(row))
-            return (value, 0.0) if isinstance(value, str) else ("", float(value or 0))
+        def value(line: Line) -> float | str | None:
+            return name_of(line).casefold() if self.column == NAME else figure(*line)
 
-        return [*sorted(known, key=key, reverse=largest_first != self.turned), *unknown]
+        def key(line: Line) -> tuple[str, float]:
+            known = value(line)
+            return (known, 0.0) if isinstance(known, str) else ("", float(known or 0))
+
+        with_figure = [line for line in shown if value(line) is not None]
+        without = [line for line in shown if value(line) is None]
+        return [*sorted(with_figure, key=key, reverse=largest_first != self.turned), *without]
 
 
 def table_order(asked: QueryDict) -> TableOrder:

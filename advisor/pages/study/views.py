@@ -16,31 +16,28 @@ from advisor.charts.findings import findings_figure, findings_series
 from advisor.charts.lines import lines_figure
 from advisor.charts.payload import charts_json
 from advisor.charts.search import search_figures
+from advisor.pages.export.recommendation import recommendation_cards
 from advisor.pages.lists import Listing
 from advisor.pages.study.board_choice import BoardChoice, board_choice
-from advisor.pages.study.boards import board_key
-from advisor.pages.study.context import (
-    cards_context,
-    live_context,
-    now_context,
-    results_context,
-    stamp_at,
-    study_context,
-)
-from advisor.shared_results import PROGRESS, SharedResult, shared_result, study_to_show
+from advisor.pages.study.command import command_of
+from advisor.pages.study.live import live_context, now_context
+from advisor.pages.study.page import ROWS, StudyPage
+from advisor.shown_studies import study_to_show
 from advisor.wording.answers import named_answers
 from benchmarks.models import UNDONE_RUN_STATES
 from tuning.models import Slot, Study
+from tuning.results.evidence import traits_of
 from tuning.results.knob_importance import knob_importance
 from tuning.results.live_run import live_run
 from tuning.results.related import know
-from tuning.results.run_series import has_seconds
+from tuning.results.run_list import log_tails
 from tuning.results.searched import search_result
-from tuning.results.study_result import StudyResult
+from tuning.results.stored_documents import document_of
+from tuning.results.study_result import StudyResult, board_key
 from tuning.strategy.search.space import Space
-from tuning.studies.glance import look_at
 from tuning.studies.hosts import hosts_named
 from tuning.studies.load_hosts import fetch_load_hosts
+from tuning.studies.revision import progress_mark
 from tuning.studies.waiting import mark_waiting
 
 STUDIES = Listing(
@@ -84,45 +81,29 @@ def _count(slots: QuerySet[Slot]) -> Coalesce:
 @require_GET
 def study_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """One study: progress, ranking, charts, recommendation and candidates."""
-    study = study_to_show(pk)
-    return render(request, "studies/detail.html", study_context(study, request))
+    return render(request, "studies/detail.html", _context(request, pk))
 
 
 @require_GET
 def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     """The response to htmx every two seconds while the study is active.
 
-    It includes the results, to be swapped out of band, only if `seen` is not their stamp. A page
-    with fewer rankings or charts than there are now (`parts`) gets all of them, one that shows all
-    of it already gets nothing.
+    The results come with it, to be swapped out of band, unless `revision` is still the study's. A
+    page with fewer rankings or charts than there are now (`parts`) gets all of them. As long as
+    `mark` is the same, there is only the run that is measured now, or nothing.
     """
-    look = look_at(pk)
-    if request.GET.get("glance") == look.word:
+    mark = progress_mark(pk)
+    if request.GET.get("mark") == mark:
         return _only_the_run(request, pk)
-    choice = board_choice(request.GET)
-    seen = request.GET.get("seen")
-    shared: SharedResult | None = None
-
-    def make() -> dict[str, Any]:
-        nonlocal shared
-        study = study_to_show(pk)
-        shared = shared_result(study, look) if seen != stamp_at(study, look) else None
-        return live_context(study, shared, choice, look)
-
-    context = dict(PROGRESS.get((pk, look.word, choice), make))
-    study: Study = context["study"]
+    study = study_to_show(pk)
+    changed = request.GET.get("revision") != str(study.revision)
+    parts = request.GET.get("parts", "")
+    context = live_context(study, mark) | {"choice": board_choice(request.GET), "parts": parts}
     if not study.is_finished:
-        context |= now_context(live_run(pk))  # that of this second
-    changed, parts = seen != context["stamp"], request.GET.get("parts", "")
+        context |= now_context(live_run(pk))
     if changed:
-        # What ended since the look is in the stamp: results from before it would stay.
-        as_seen = look if context["stamp"] == stamp_at(study, look) else None
-        shared = shared or shared_result(study, as_seen)
-        context |= results_context(shared, choice) | cards_context(shared, request)
-        context["swaps_parts"] = parts not in ("", str(context["parts"]))
-    else:
-        context["parts"] = parts
-    context["swaps_results"] = changed
+        context |= _results(request, study)
+        context |= {"swaps_results": True, "swaps_parts": parts not in ("", str(context["parts"]))}
     response = render(request, "studies/_live_answer.html", context)
     if changed:
         trigger_client_event(response, "study-changed", after="settle")
@@ -138,12 +119,60 @@ def _only_the_run(request: HttpRequest, pk: int) -> HttpResponse:
     return reswap(render(request, "studies/_now.html", context), "none")
 
 
+def _context(request: HttpRequest, pk: int) -> dict[str, Any]:
+    """Everything on the study page."""
+    mark, study = progress_mark(pk), study_to_show(pk)
+    now = None if study.is_finished else live_run(pk)
+    context = live_context(study, mark) | now_context(now) | _results(request, study)
+    return context | {"command": command_of(StudyResult(study))}
+
+
+def _results(request: HttpRequest, study: Study) -> dict[str, Any]:
+    """What changes only with the study's revision."""
+    page = _page(request, study)
+    document = page.document
+    logs = log_tails([line.run.id for line in page.failed])
+    return {
+        "page": page,
+        "document": document,
+        "choice": page.choice,
+        "parts": page.parts,
+        "failed_runs": [(line, logs[line.run.id]) for line in page.failed],
+        "recommendations": recommendation_cards(StudyResult(study), request)
+        if document.recommendations
+        else [],
+    }
+
+
+def _page(request: HttpRequest, study: Study) -> StudyPage:
+    return StudyPage(document_of(study), board_choice(request.GET), traits_of(study.server))
+
+
+@require_GET
+def study_more(request: HttpRequest, pk: int, part: str, start: int) -> HttpResponse:
+    """The next rows of a long table of the page, or the next candidates that were made."""
+    page = _page(request, study_to_show(pk))
+    context: dict[str, Any] = {"pk": pk, "page": page, "part": part, "next": start + ROWS}
+    if part == "runs":
+        rows = page.run_lines[start : start + ROWS]
+        context |= {"rows": rows, "left": len(page.run_lines) - start - ROWS}
+        return render(request, "studies/_run_rows.html", context)
+    if part == "tried" and page.search is not None:
+        lines = page.search.lines
+        context |= {"lines": lines[start : start + ROWS], "left": len(lines) - start - ROWS}
+        return render(request, "studies/_tried_rows.html", context)
+    if part not in ("found", "variants"):
+        raise Http404("no such part of the page")
+    left = page.made_counts[part == "variants"] - start - ROWS
+    context |= {"views": page.more_candidates(part, start), "left": left}
+    return render(request, "studies/_made_candidates.html", context)
+
+
 @require_GET
 def study_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The charts of each board and of the findings; none before the first finished run."""
-    shared, choice = shared_result(study_to_show(pk)), board_choice(request.GET)
-    charts = shared.made(("charts", choice.chart_query), lambda result: _charts(result, choice))
-    return HttpResponse(charts, content_type="application/json")
+    result, choice = StudyResult(study_to_show(pk)), board_choice(request.GET)
+    return HttpResponse(_charts(result, choice), content_type="application/json")
 
 
 def _charts(result: StudyResult, choice: BoardChoice) -> bytes:
@@ -161,7 +190,7 @@ def _charts(result: StudyResult, choice: BoardChoice) -> bytes:
         learned = knob_importance(result)
         order = [one.name for one in learned.knobs] if learned else []
         figures |= search_figures(search, space, order or space.names)
-    if findings := findings_series(result):
+    if findings := findings_series(document_of(result.study)):
         figures["findings"] = findings_figure(findings)
     return charts_json(figures)
 
@@ -170,15 +199,9 @@ def _charts(result: StudyResult, choice: BoardChoice) -> bytes:
 def board_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The charts of single runs of one board (`?board=` is its key), asked for when opened."""
     key = request.GET.get("board", "")
-    shared = shared_result(study_to_show(pk))
-    what = "runs", key, has_seconds(shared.result.slots)
-    charts = shared.made(what, lambda result: _run_charts(result, key))
-    return HttpResponse(charts, content_type="application/json")
-
-
-def _run_charts(result: StudyResult, key: str) -> bytes:
+    result = StudyResult(study_to_show(pk))
     board = next((one for one in result.boards if board_key(one) == key), None)
     if board is None:
         raise Http404("no such ranking in this study")
     figures = {f"{key}-{name}": figure for name, figure in run_figures(board).items()}
-    return charts_json(figures)
+    return HttpResponse(charts_json(figures), content_type="application/json")

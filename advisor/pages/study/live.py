@@ -1,0 +1,78 @@
+"""The live part of the study page: state, progress, events and the run that is measured now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from advisor.charts.live import live_curves
+from tuning.models import EventKind, Study
+from tuning.results.live_run import LiveRun
+from tuning.statistics.aim import FULL_NAMES
+from tuning.studies.host_checks import drain_text
+from tuning.studies.pausing import pause_text
+from tuning.studies.progress import StudyProgress, study_progress
+from tuning.studies.scheduler import is_under_way
+
+# How many events are seen at once, and how many are listed at all.
+SHOWN_EVENTS, LISTED_EVENTS = 5, 100
+TONES = {
+    EventKind.CLAIMED: "busy",
+    EventKind.MEASURED: "ok",
+    EventKind.DISTURBED: "warn",
+    EventKind.LOST: "warn",
+    EventKind.CUT_SHORT: "warn",
+    EventKind.LEFT_THE_RACE: "warn",
+    EventKind.FAILED: "bad",
+    EventKind.PAUSED: "warn",
+}
+
+
+def live_context(study: Study, mark: str) -> dict[str, Any]:
+    """Return what changes with every step; `mark`: from before the rows are read."""
+    progress = study_progress(study, with_leader=study.search is not None)
+    study.waits = bool(progress.waits_for)
+    drain = "" if study.is_finished else drain_text(study.host)
+    found = list(study.events.all()[: LISTED_EVENTS + 1])
+    events = [(one, TONES.get(EventKind(one.kind), "")) for one in found[:LISTED_EVENTS]]
+    return {
+        "mark": mark,
+        "study": study,
+        "progress": progress,
+        "percent": round(progress.fraction * 100),
+        "took_s": _took_s(study),
+        "pause": pause_text(study),
+        "drain": drain,
+        # Said of what waits for the current run to end.
+        "is_under_way": (study.is_paused or bool(drain)) and is_under_way(study),
+        "announcement": _announcement(study, progress),
+        "searched_metric": FULL_NAMES[progress.searched.metric] if progress.searched else "",
+        "events": events[:SHOWN_EVENTS],
+        "older_events": events[SHOWN_EVENTS:],
+        "has_more_events": len(found) > LISTED_EVENTS,
+    }
+
+
+def now_context(now: LiveRun | None) -> dict[str, Any]:
+    """Return the run that is driven now."""
+    return {"now": now, "curves": live_curves(now.seconds) if now else []}
+
+
+def _took_s(study: Study) -> float | None:
+    if study.started_at is None or study.finished_at is None:
+        return None
+    return (study.finished_at - study.started_at).total_seconds()
+
+
+def _announcement(study: Study, progress: StudyProgress) -> str:
+    label = study.shown_state
+    if study.is_finished:
+        return f"Study {label.lower()}."
+    if not progress.candidate:
+        return f"{label}."
+    if progress.pairs:
+        pair = f"pair {progress.pair} of {progress.pairs}"
+        return f"Confirmation, {pair}: {progress.candidate}."
+    if progress.searched is not None or progress.takes_apart:
+        return f"{progress.text.capitalize().rpartition(',')[0]}."
+    run = f"Run {progress.runs_done + 1} of {progress.runs_total}"
+    return f"{run}: {progress.candidate}, block {progress.block}."

@@ -1,0 +1,251 @@
+"""What the study page shows of a result document: its typed context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from advisor.pages.study.board_choice import BoardChoice
+from advisor.pages.study.boards import BoardView, board_views, verdicts_of
+from advisor.pages.study.candidates import CandidateView, candidate_views
+from advisor.pages.study.device_matrix import DeviceMatrix, device_matrices
+from advisor.pages.study.search import SearchView, search_view
+from advisor.wording.findings import SourceFindings, source_findings
+from advisor.wording.formatting import duration
+from benchmarks.models import RunState
+from tuning.catalogue.target import ServerTraits
+from tuning.export.words import sentence
+from tuning.models import SlotPurpose, StudyState
+from tuning.results.document import CandidateFacts, DeviceFacts, RunFacts, StudyDocument
+from tuning.statistics.data import Metric
+
+#: Rows of a long table, and candidates that a search made, that come at once.
+ROWS = 50
+# With more lines in all, of several rankings only the first is open, also in a wide window.
+MAX_OPEN_ROWS = 40
+# States with a result or a bound, whose log is not shown.
+_HAVE_A_FIGURE = (RunState.OK, RunState.CUT_SHORT)
+_NUMBERED: dict[str, str] = {SlotPurpose.REDUCED: "round ", SlotPurpose.APART: "apart "}
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """A row of the table of all runs; block: as the study counts it, pairs from 1."""
+
+    run: RunFacts
+    block: str
+    candidate: CandidateFacts
+    device: DeviceFacts
+    connections: int
+
+    @property
+    def is_void(self) -> bool:
+        return self.run.replaced_by is not None or self.run.state == RunState.DISTURBED
+
+
+@dataclass(frozen=True)
+class StudyPage:
+    """The parts of the page that change with the study's revision."""
+
+    document: StudyDocument
+    choice: BoardChoice
+    server: ServerTraits
+
+    @cached_property
+    def boards(self) -> list[BoardView]:
+        """The rankings; none before a run has ended, and of a search before it races."""
+        if not self.has_begun:
+            return []
+        views = [
+            view
+            for view in board_views(self.document, self.choice)
+            if view.board.is_raced or not self.document.study.searches
+        ]
+        is_said = bool(self.verdicts) and len(views) == 1 and self.choice.metric is Metric.TPMP
+        return [replace(view, is_said_above=is_said) for view in views]
+
+    @cached_property
+    def verdicts(self) -> list[tuple[str, str]]:
+        views = board_views(self.document, self.choice)
+        raced = [one for one in views if one.board.is_raced or not self.document.study.searches]
+        return verdicts_of(self.document, raced)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a run that had started has ended."""
+        return any(run.is_finished and run.started_at is not None for run in self.document.runs)
+
+    @property
+    def long_boards(self) -> bool:
+        return sum(len(view.board.rows) for view in self.boards) > MAX_OPEN_ROWS
+
+    @cached_property
+    def search(self) -> SearchView | None:
+        return search_view(self.document)
+
+    @cached_property
+    def findings(self) -> SourceFindings | None:
+        return source_findings(self.document)
+
+    @property
+    def matrices(self) -> list[DeviceMatrix]:
+        return device_matrices(self.document)
+
+    @property
+    def parts(self) -> int:
+        """Another number when there are more rankings or charts than before."""
+        drawn = sum(view.board.has_figures for view in self.boards)
+        drawn += bool(self.search and self.search.found.has_figures)
+        drawn += bool(self.findings and self.findings.has_figures)
+        return len(self.boards) + drawn
+
+    @property
+    def shows_device(self) -> bool:
+        return bool(self.document.named_devices)
+
+    @cached_property
+    def given(self) -> list[CandidateView]:
+        """The candidates that the study began with."""
+        return self._views([one for one in self.document.candidates if not one.is_made])
+
+    @property
+    def found(self) -> list[CandidateView]:
+        """The first candidates that the search made."""
+        return self._views(self._made[0][:ROWS])
+
+    @property
+    def variants(self) -> list[CandidateView]:
+        """The first candidates that were made to take a winner apart."""
+        return self._views(self._made[1][:ROWS])
+
+    @property
+    def made_counts(self) -> tuple[int, int]:
+        found, variants = self._made
+        return len(found), len(variants)
+
+    @cached_property
+    def _made(self) -> tuple[list[CandidateFacts], list[CandidateFacts]]:
+        there = self.document.candidates
+        return (
+            [one for one in there if one.found_by_search],
+            [one for one in there if one.taken_from_id is not None],
+        )
+
+    def more_candidates(self, part: str, start: int) -> list[CandidateView]:
+        """The next candidates of a part, "found" or "variants"."""
+        there = self._made[part == "variants"]
+        return self._views(there[start : start + ROWS])
+
+    def _views(self, candidates: Sequence[CandidateFacts]) -> list[CandidateView]:
+        return candidate_views(self.document, candidates, self.server)
+
+    @property
+    def refused(self) -> list[CandidateFacts]:
+        """What a search tried in vain is no news: its table counts them. Nor is a variant."""
+        there = self.document.candidates
+        return [one for one in there if one.refusal and not one.is_made]
+
+    @cached_property
+    def run_lines(self) -> list[RunLine]:
+        """Every run that has ended, except those that never started."""
+        document, numbers = self.document, self._pair_numbers
+        return [
+            RunLine(
+                run,
+                f"pair {numbers[run.device_id, run.workload_id, run.block]}"
+                if run.purpose == SlotPurpose.CONFIRMATION
+                else f"{_NUMBERED.get(run.purpose, '')}{run.block}",
+                document.candidate[run.candidate_id],
+                document.device[run.device_id],
+                document.workload[run.workload_id].connections,
+            )
+            for run in document.runs
+            if run.is_finished and not self._never_started(run)
+        ]
+
+    @property
+    def rows(self) -> int:
+        """How many rows of a long table come at once."""
+        return ROWS
+
+    @property
+    def runs_left(self) -> int:
+        return len(self.run_lines) - ROWS
+
+    @property
+    def found_left(self) -> int:
+        return self.made_counts[0] - ROWS
+
+    @property
+    def variants_left(self) -> int:
+        return self.made_counts[1] - ROWS
+
+    @property
+    def first_runs(self) -> list[RunLine]:
+        return self.run_lines[:ROWS]
+
+    @property
+    def failed(self) -> list[RunLine]:
+        """The runs without a result that were not measured again."""
+        return [
+            line
+            for line in self.run_lines
+            if line.run.replaced_by is None and line.run.state not in _HAVE_A_FIGURE
+        ]
+
+    @property
+    def never_started(self) -> int:
+        ended = (run for run in self.document.newest_runs if run.is_finished)
+        return sum(self._never_started(run) for run in ended)
+
+    def _never_started(self, run: RunFacts) -> bool:
+        """Whether it was cancelled before its start, or the server refused its candidate."""
+        refused = bool(self.document.candidate[run.candidate_id].refusal)
+        return run.started_at is None and (refused or run.state == RunState.CANCELLED)
+
+    @property
+    def _pair_numbers(self) -> dict[tuple[int, int, int], int]:
+        """By device, workload and block the number of each confirming pair, from 1."""
+        pairs = sorted(
+            {
+                (run.device_id, run.workload_id, run.block)
+                for run in self.document.runs
+                if run.purpose == SlotPurpose.CONFIRMATION
+            }
+        )
+        numbers: dict[tuple[int, int, int], int] = {}
+        for device, workload, block in pairs:
+            there = [key for key in numbers if key[:2] == (device, workload)]
+            numbers[device, workload, block] = len(there) + 1
+        return numbers
+
+    @property
+    def first_figures(self) -> str:
+        """What is measured first and when its figures are there; "" once a run has ended."""
+        study = self.document.study
+        if study.is_finished or self.has_begun:
+            return ""
+        first = self._first_run
+        if study.state != StudyState.RUNNING:
+            first = f"the host loads the dataset and tries each config on the server; then {first}"
+        if study.is_paused and not any(run.started_at for run in self.document.runs):
+            first = f"nothing is measured until the study is resumed. After that, {first}"
+        there = "when that run has ended"
+        if study.searches:
+            there = "when the baseline and a config have been measured"
+        figures = f"The first figures, in a table and in charts, are on this page {there}."
+        return f"{sentence(first)} {figures}"
+
+    @property
+    def _first_run(self) -> str:
+        document, first = self.document, self.document.current
+        if first is None:
+            return "the first run measures the first config"
+        several = len(document.devices) > 1
+        on = f" on {document.device[first.device_id].name}" if several else ""
+        load = document.workload[first.workload_id]
+        return (
+            f"the first run measures {document.candidate[first.candidate_id].name}{on}, for "
+            f"{duration(load.measure_s)} after {duration(load.warmup_s)} of warm-up"
+        )
