@@ -217,6 +217,7 @@ AXES_VERBOSE = False  # else each command says that it has begun
 AXES_CLIENT_IP_CALLABLE = "advisor.access.proxies.network_of"
 AXES_LOCKOUT_TEMPLATE = "429.html"
 
+SESSION_ENGINE = "advisor.access.sessions"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
@@ -333,5 +334,6 @@ LOGGING: dict[str, Any] = {
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "loggers": {"axes": {"level": "WARNING"}},  # else four lines for each log-in
     "root": {"handlers": ["console"], "level": read("ADVISOR_LOG_LEVEL")},
 }

@@ -1,175 +1,96 @@
-"""Backup and restore of everything that cannot be made again, while the advisor works.
+"""Copy everything that cannot be made again into a new folder, while the advisor works.
 
-SQLite is copied by its own online backup, PostgreSQL table by table in one snapshot: both are
-the database at one moment, and nobody waits for them.
+The databases copy themselves, as they are at one moment: SQLite with VACUUM INTO, PostgreSQL with
+pg_dump. docs/backup.md says how to restore a copy.
 """
 
 from __future__ import annotations
 
-import tempfile
-import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
+import secrets
+import shutil
+import subprocess
 from pathlib import Path
-from typing import Any, Final
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
-from django.db import DataError, Error, IntegrityError, connection, transaction
-from django.db.migrations.recorder import MigrationRecorder
+from django.db import Error, connection
+from psycopg.conninfo import make_conninfo
 
-from advisor.upkeep.archive import (
-    BackupFailed,
-    Manifest,
-    add_home,
-    reading,
-    require_parts,
-    restore_home,
-    write_manifest,
-    writing,
-)
-from advisor.upkeep.sqlite_copy import copy_sqlite, fault_of, opened_sqlite, replace_sqlite
-from benchmarks.jobs.presence import seen
-from benchmarks.jobs.versions import write_release
-from benchmarks.models import Device, Host, Run
-from tuning.models import Study
+from advisor.errors import AdvisorError
+from benchmarks.storage.identify import check_usable
 
-_SQLITE: Final = "database/db.sqlite3"
-_TABLES: Final = "database/tables/"
-#: How much of a table is read or written at a time.
-_CHUNK: Final = 1 << 20
+#: Of what connects to PostgreSQL, what pg_dump is told, beside the options of TLS.
+_WHERE = ("host", "port", "user", "dbname", "service", "passfile")
 
 
-def back_up(path: Path) -> None:
-    """Write everything to a new file. Raises BackupFailed, DeviceUnusable."""
-    with _failing_as("not_written"), writing(path, _size()) as archive:
-        manifest = Manifest.of_database()
-        write_manifest(archive, manifest)
-        if connection.vendor == "sqlite":
-            with tempfile.TemporaryDirectory(dir=settings.PRIVATE_DIR) as folder:
-                copy = Path(folder) / "db.sqlite3"
-                copy_sqlite(opened_sqlite(), copy)
-                if why := fault_of(copy, manifest.migrations):
-                    text = f"the database {why}: a backup of it could not be restored"
-                    raise BackupFailed("not_written", text)
-                archive.write(copy, _SQLITE)
-        else:
-            _export_tables(archive)
-        add_home(archive)
+class BackupFailed(AdvisorError):
+    """A backup cannot be made: already_there, no_pg_dump or not_written."""
 
 
-def restore(path: Path, *, force: bool) -> int:
-    """Make the database what it was; the number of files of the home that were missing.
+def back_up(folder: Path) -> None:
+    """Make the folder, which only this user can read. A failure leaves nothing of it.
 
-    The database must have the tables of this version, and nobody may migrate it meanwhile. All
-    of it is replaced or nothing. Raises BackupFailed: in_use while a worker runs, not_empty unless
-    `force`, version_differs, other_database, damaged, not_found, not_restored; DeviceUnusable: no
-    room beside the disk's reserve.
+    Raises BackupFailed; DeviceUnusable: no room beside the disk's reserve.
     """
-    with reading(path) as (archive, manifest), _failing_as("not_restored"):
-        _check_target(force=force)
-        if connection.vendor == "sqlite":
-            require_parts(archive, [_SQLITE])
-            with tempfile.TemporaryDirectory(dir=settings.PRIVATE_DIR) as folder:
-                copy = Path(archive.extract(_SQLITE, folder))
-                if why := fault_of(copy, manifest.migrations):
-                    raise BackupFailed("damaged", f"the database in the backup {why}")
-                replace_sqlite(copy)
-        else:
-            with transaction.atomic():
-                _import_tables(archive)
-        write_release()
-        return restore_home(archive)
-
-
-@contextmanager
-def _failing_as(code: str) -> Iterator[None]:
-    """A database that refuses, such as for a full disk, is no bug of ours; rows that it cannot
-    read come from the file. Raises BackupFailed.
-    """
+    if folder.exists():
+        raise BackupFailed("already_there", f"{folder} exists: name another folder")
+    check_usable(folder.absolute().parent, max(_size(), 1))
+    draft = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    draft.mkdir(mode=0o700)
     try:
-        with connection.wrap_database_errors:
-            yield
-    except (DataError, IntegrityError) as error:
-        raise BackupFailed("damaged", f"rows of the backup: {error}") from error
+        if connection.vendor == "sqlite":
+            _copy_sqlite(draft / "db.sqlite3")
+        else:
+            _dump_postgresql(draft / "database.dump")
+        _copy_home(draft)
+        draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _copy_sqlite(target: Path) -> None:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM INTO %s", [str(target)])
     except Error as error:
-        raise BackupFailed(code, f"the database says: {error}") from error
+        raise BackupFailed("not_written", f"the database says: {error}") from error
 
 
-def _check_target(*, force: bool) -> None:
-    working = Host.objects.filter(seen()).exclude(worker="")  # empty: it has left
-    if busy := working.values_list("name", flat=True).first():
-        raise BackupFailed(
-            "in_use", f"the worker of {busy} is running: stop it, and the web server"
-        )
-    full = [model for model in (Study, Run, Device, get_user_model()) if model.objects.exists()]
-    if full and not force:
-        names = ", ".join(str(model._meta.verbose_name_plural) for model in full)
-        raise BackupFailed(
-            "not_empty", f"this database has {names}: --force replaces all of it by the backup"
-        )
+def _dump_postgresql(target: Path) -> None:
+    """The password goes through the environment, where other users do not see it."""
+    program = shutil.which("pg_dump")
+    if program is None:
+        text = "pg_dump is not installed: install it, or call it where PostgreSQL runs"
+        raise BackupFailed("no_pg_dump", text)
+    given = connection.get_connection_params()
+    where = {name: given[name] for name in given if name in _WHERE or name.startswith("ssl")}
+    words = [program, "--format=custom", "--no-owner", f"--file={target}"]
+    done = subprocess.run(
+        [*words, f"--dbname={make_conninfo(**where)}"],
+        env={**os.environ, "PGPASSWORD": given.get("password", "")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BackupFailed("not_written", f"pg_dump says: {' '.join(done.stderr.split())}")
+
+
+def _copy_home(draft: Path) -> None:
+    """The secret key, so that log-ins and signatures stay valid, and what was recommended."""
+    key, recommended = settings.PRIVATE_DIR / "secret-key", settings.HOME / "recommended"
+    if key.is_file():
+        shutil.copy2(key, draft)
+    if recommended.is_dir():
+        shutil.copytree(recommended, draft / "recommended")
 
 
 def _size() -> int:
     """About how large the database is, in bytes; its copy is no larger."""
     name = Path(str(connection.settings_dict["NAME"]))
     if connection.vendor == "sqlite":
-        return 2 * name.stat().st_size if name.is_file() else 0
+        return name.stat().st_size if name.is_file() else 0
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_database_size(current_database())")
         return int(cursor.fetchone()[0])
-
-
-def _export_tables(archive: zipfile.ZipFile) -> None:
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        for table in _tables(cursor):
-            with (
-                archive.open(f"{_TABLES}{table}", "w", force_zip64=True) as file,
-                cursor.copy(
-                    f"COPY {_quoted(table)} ({_columns(cursor, table)}) TO STDOUT"
-                ) as rows,
-            ):
-                for part in rows:
-                    file.write(part)
-
-
-def _import_tables(archive: zipfile.ZipFile) -> None:
-    with connection.cursor() as cursor:
-        tables = _tables(cursor)
-        require_parts(archive, [f"{_TABLES}{table}" for table in tables])
-        cursor.execute(f"TRUNCATE {', '.join(map(_quoted, tables))}")
-        for table in tables:
-            into = f"COPY {_quoted(table)} ({_columns(cursor, table)}) FROM STDIN"
-            with archive.open(f"{_TABLES}{table}") as file, cursor.copy(into) as rows:
-                while part := file.read(_CHUNK):
-                    rows.write(part)
-        _raise_sequences(cursor)
-
-
-def _raise_sequences(cursor: Any) -> None:
-    """New rows get numbers of their own.
-
-    A sequence is outside of the transaction: it is never lowered, so that it suits the rows that
-    were there as well if they stay.
-    """
-    for one in connection.introspection.sequence_list():
-        sequence, table, column = (_quoted(one[key]) for key in ("name", "table", "column"))
-        newest = f"GREATEST(MAX({column}), (SELECT last_value FROM {sequence}))"  # noqa: S608
-        cursor.execute(f"SELECT setval(%s, {newest}) FROM {table}", [sequence])  # noqa: S608
-
-
-def _tables(cursor: Any) -> list[str]:
-    """All but the list of migrations, which is the same on both sides."""
-    kept = MigrationRecorder.Migration._meta.db_table
-    return sorted(set(connection.introspection.table_names(cursor)) - {kept})
-
-
-def _columns(cursor: Any, table: str) -> str:
-    """In an order that does not depend on the migrations by which a table was made."""
-    described = connection.introspection.get_table_description(cursor, table)
-    return ", ".join(_quoted(name) for name in sorted(column.name for column in described))
-
-
-def _quoted(name: str) -> str:
-    return connection.ops.quote_name(name)
