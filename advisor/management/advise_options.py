@@ -13,7 +13,7 @@ from advisor.management.request_options import add_request_options, given
 from benchmarks.emulation.shipped import throttles
 from tuning.catalogue.knob import Durability
 from tuning.configs.files.cnf import read_cnf
-from tuning.errors import BadRequest, InvalidConfig
+from tuning.errors import BadRequest, TuningError
 from tuning.export.formats import FORMATS
 from tuning.requests.configs import ConfigText
 from tuning.requests.device import KIND_OF_EMULATED, DeviceRequest
@@ -179,5 +179,5 @@ def _config_file(text: str) -> ConfigText:
     path = Path(text)
     try:
         return ConfigText.of(path.stem, read_cnf(path))
-    except InvalidConfig as error:
+    except TuningError as error:
         raise ArgumentTypeError(str(error)) from None

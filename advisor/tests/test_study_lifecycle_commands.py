@@ -102,7 +102,7 @@ def test_the_api_refuses_what_makes_no_sense(admin_client: Client) -> None:
     for action in ("pause", "resume", "cancel", "conclude"):
         status, answer = post(admin_client, study, action)
         assert (status, answer["error"]["code"]) == (400, "already_ended")
-    for body in ({"reason": "x" * 201}, {"why": "x"}, {"reason": None}):
+    for body in ({"reason": "x" * 201}, {"why": "x"}):
         status, answer = post(admin_client, study, "pause", body)
         assert (status, answer["error"]["code"]) == (400, "invalid_request")
     assert admin_client.post("/api/v1/studies/999/pause/").status_code == 404

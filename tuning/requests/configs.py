@@ -16,7 +16,8 @@ from tuning.catalogue.target import parse_traits
 from tuning.configs.candidates import MAX_NAME
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.configs.translation.origin import ANY_VERSION, Origin
-from tuning.requests.fields import Cli, Request
+from tuning.errors import InvalidConfig, Problem
+from tuning.requests.fields import Cli, Request, read_request
 
 OLDER = "older"
 MAX_CONNECTIONS = 10_000
@@ -52,10 +53,7 @@ ORIGIN_HELP = (
 
 
 class ConfigText(Request):
-    """A my.cnf under the name that it gets in a study.
-
-    Bytes of a file that are not UTF-8 are kept, so that its import can name their line.
-    """
+    """A my.cnf under the name that it gets in a study."""
 
     model_config = ConfigDict(str_strip_whitespace=False)
 
@@ -67,10 +65,25 @@ class ConfigText(Request):
 
     @classmethod
     def of(cls, name: str, data: bytes) -> Self:
-        """The config of a file's bytes."""
-        return cls(name=name, text=data.decode(errors="surrogateescape"))
+        """Return the config of a file. Raises InvalidConfig and InvalidRequest."""
+        return read_request(cls, {"name": name, "text": text_of(name, data)})
 
     @property
     def data(self) -> bytes:
         """The bytes of the file."""
-        return self.text.encode(errors="surrogateescape")
+        return self.text.encode()
+
+
+def text_of(name: str, data: bytes) -> str:
+    """Return a file's text. Raises InvalidConfig for what is no text, with the line."""
+    if len(data) > MAX_CONFIG_BYTES:
+        reason = f"larger than {MAX_CONFIG_BYTES // 1024} KiB; this is not a my.cnf"
+        raise InvalidConfig([Problem(name, None, "", reason)])
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise InvalidConfig([Problem(name, line, "", "has a null character")])
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InvalidConfig([Problem(name, line, "", "is not UTF-8 text")]) from None

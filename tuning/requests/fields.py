@@ -16,6 +16,7 @@ from pydantic import (
     PlainSerializer,
     StrictInt,
     ValidationError,
+    field_validator,
     model_validator,
 )
 from pydantic_core import ErrorDetails
@@ -56,6 +57,14 @@ class Request(BaseModel):
             name: value for name, value in content.items() if value is not None or name in required
         }
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _storable(cls, value: object) -> object:
+        """Refuse a NUL in a text: no database stores it."""
+        if _has_nul(value):
+            raise ValueError("null characters are not allowed")
+        return value
+
     def as_json(self) -> dict[str, Any]:
         """The fields that differ from their defaults, in the form that `read_request` takes."""
         return self.model_dump(mode="json", exclude_defaults=True)
@@ -82,12 +91,23 @@ def _path(place: tuple[int | str, ...]) -> str:
     return path.removeprefix(".")
 
 
+def _has_nul(value: object) -> bool:
+    """Whether a text has one, or texts have; an inner request looks at its own fields."""
+    if isinstance(value, Mapping):
+        value = [*value, *value.values()]
+    texts = value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(text, str) and "\0" in text for text in texts)
+
+
 def _reason(fault: ErrorDetails) -> str:
     known = {"missing": "is required", "extra_forbidden": "there is no such field"}
     text = fault["msg"].removeprefix("Value error, ")
-    return known.get(
-        fault["type"], text.replace("Input should", "must", 1).replace(" after validation", "")
-    )
+    if fault["type"] in known:
+        return known[fault["type"]]
+    text = text.replace("Input should", "must", 1).replace(" after validation", "")
+    given = f"{fault['input']}"[:60]
+    is_plain = isinstance(fault["input"], str | int | float)
+    return f"{text}, not {given!r}" if is_plain and given not in text else text
 
 
 def _bytes(value: object) -> object:

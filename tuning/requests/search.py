@@ -28,6 +28,8 @@ RECOVERY = "recovery"
 # Knobs that a search changes, and knobs that are pinned or bounded.
 MAX_KNOBS = MAX_COUNT
 MAX_SETTINGS = 60
+MAX_BOUND = 1e12
+_RANGE = f"a limit is above zero and below {MAX_BOUND:.0e}"
 _COUNT = re.compile(r"[+-]?[0-9]+")
 _KEEP = re.compile(r"\s*([A-Za-z0-9-]+)\s*(<=|>=)\s*([0-9.]+(?:[eE][0-9]+)?)\s*")
 
@@ -52,14 +54,19 @@ def _knobs(value: object) -> object:
 
 def _pinned(value: object) -> object:
     """Texts of the form `name=value` by name."""
-    return _by_name((_pair(text, "=", "name=value") for text in _texts(value)), value)
+    return _by_name(map(_pair, _texts(value)), value)
 
 
 def _bounds(value: object) -> object:
     """Texts of the form `name=low..high` by name."""
-    form = "name=low..high"
-    pairs = (_pair(text, "=", form) for text in _texts(value))
-    return _by_name(((name, _pair(limits, "..", form)) for name, limits in pairs), value)
+    pairs = []
+    for text in _texts(value):
+        name, _, limits = text.partition("=")
+        low, dots, high = (part.strip() for part in limits.partition(".."))
+        if not (name.strip() and low and dots and high):
+            raise ValueError(f"{text!r} is not name=low..high")
+        pairs.append((name, (low, high)))
+    return _by_name(pairs, value)
 
 
 def _keep(value: object) -> object:
@@ -86,10 +93,10 @@ def _by_name(pairs: Iterable[tuple[str, object]], given: object) -> object:
     return found
 
 
-def _pair(text: str, mark: str, form: str) -> tuple[str, str]:
-    name, found, value = (part.strip() for part in text.partition(mark))
-    if not (name and found and value):
-        raise ValueError(f"{text!r} is not {form}")
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (name and equals and value):
+        raise ValueError(f"{text!r} is not name=value")
     return name, value
 
 
@@ -99,7 +106,10 @@ def _limit(text: str) -> tuple[str, float]:
         raise ValueError(f"{text!r} is no limit such as p95<=50 or tpmP>=10000")
     if parsed[2] != _sign(parsed[1]):
         raise ValueError(f"{text!r}: a limit of {parsed[1]} is written with {_sign(parsed[1])}")
-    return parsed[1], float(parsed[3])
+    bound = float(parsed[3])
+    if not 0 < bound < MAX_BOUND:
+        raise ValueError(f"{text!r}: {_RANGE}")
+    return parsed[1], bound
 
 
 def _sign(name: str) -> str:
@@ -201,8 +211,8 @@ class SearchRequest(Request):
         for name, bound in keep.items():
             if name not in (*OBJECTIVES, RECOVERY):
                 raise ValueError(f"{name!r} is none of {', '.join((*OBJECTIVES, RECOVERY))}")
-            if not 0 < bound < 1e12:
-                raise ValueError(f"{bound:g}: a limit is above zero and below 1e+12")
+            if not 0 < bound < MAX_BOUND:
+                raise ValueError(f"{name} {bound:g}: {_RANGE}")
         if keep.get(RECOVERY, 0) > GIVE_UP_S:
             raise ValueError(f"a server is waited for {GIVE_UP_S:.0f} s at most")
         return keep

@@ -50,9 +50,8 @@ def _numbers(value: object) -> object:
     try:
         return [int(part) for part in value.split(",")]
     except ValueError:
-        raise ValueError(
-            "must be whole numbers separated by commas, such as 8 or 8, 32, 128"
-        ) from None
+        form = "must be whole numbers separated by commas, such as 8 or 8, 32, 128"
+        raise ValueError(form) from None
 
 
 def _different(numbers: list[int] | None) -> list[int] | None:
@@ -66,7 +65,7 @@ def _kinds(value: object) -> object:
     """Kinds of cost with commas between them as a set."""
     if isinstance(value, str):
         return read_kinds(value)
-    return frozenset(value) if isinstance(value, list) else value
+    return value
 
 
 class _StudyFields(Request):

@@ -10,6 +10,7 @@ from django.core.files.uploadedfile import UploadedFile
 
 from tuning.configs.candidates import MAX_NAME
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
+from tuning.requests.configs import text_of
 
 TOO_LARGE = f"larger than {MAX_CONFIG_BYTES // 1024} KiB; this is not a my.cnf."
 
@@ -28,8 +29,8 @@ class ConfigText:
 
     @property
     def requested(self) -> dict[str, str]:
-        """The config in a request."""
-        return {"name": self.name, "text": self.data.decode(errors="surrogateescape")}
+        """The config in a request. Raises InvalidConfig for what is no text."""
+        return {"name": self.name, "text": text_of(self.name, self.data)}
 
 
 def pasted_configs(names: list[str], texts: list[str]) -> tuple[list[ConfigText], list[str]]:

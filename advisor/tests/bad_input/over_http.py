@@ -108,7 +108,7 @@ def good_study(study: Study, place: Path) -> dict[str, Any]:
     return {
         "template": "compare",
         "host": study.host.name,
-        "device": str(place),
+        "devices": [{"path": str(place)}],
         "warehouses": 1,
         "connections": [1],
         "configs": [{"name": "mine", "text": "[mysqld]\ninnodb_io_capacity = 300\n"}],
@@ -157,7 +157,7 @@ def _bad_values(kinds: list[str], one: dict[str, Any], dice: random.Random) -> I
     drawn = "".join(dice.choices("qwxyz", k=dice.randint(3, 12)))
     number = dice.randint(1, 10**6)
     if "enum" in one:
-        yield from (drawn, "", [drawn], {drawn: number})
+        yield from (drawn, [drawn], {drawn: number})
     elif "string" in kinds:
         yield from ([drawn], {drawn: number}, True, f"{drawn}\0{drawn}")
         if "maxLength" in one:
@@ -207,13 +207,12 @@ def _known_to_services(study: Study, place: Path) -> Iterator[tuple[str, str, An
         ({"blocks": 10**7}, "blocks"),
         ({"translate_from": "oracle 23"}, "oracle 23"),
         ({"translate_from": "mysql 99"}, "mysql 99"),
-        ({"devices": [{"path": str(place)}]}, "device"),
-        ({"devices": [{"path": None, "devices": [None]}]}, "devices"),
-        ({"device": None, "devices": [{"path": "/nowhere"}]}, "/nowhere"),
-        ({"device": None, "devices": [{"path": str(place), "emulate": "floppy"}]}, "floppy"),
-        ({"device": None, "devices": [{"path": str(place), "memory_mb": 1}]}, "memory_mb"),
-        ({"device": None, "devices": [{"path": str(place), "log_dir": "/no"}]}, "/no"),
-        ({"device": None, "devices": [{"path": str(place)}] * 2}, "devices"),
+        ({"devices": [None]}, "devices"),
+        ({"devices": [{"path": "/nowhere"}]}, "/nowhere"),
+        ({"devices": [{"path": str(place), "emulate": "floppy"}]}, "floppy"),
+        ({"devices": [{"path": str(place), "memory_mb": 1}]}, "memory_mb"),
+        ({"devices": [{"path": str(place), "log_dir": "/no"}]}, "/no"),
+        ({"devices": [{"path": str(place)}] * 2}, "devices"),
         ({"data_size": "200G"}, "memory"),
         ({"memory": "48G"}, "data_size"),
         ({"data_size": "-1G", "memory": "48G"}, "data_size"),
@@ -230,8 +229,7 @@ def _known_to_services(study: Study, place: Path) -> Iterator[tuple[str, str, An
     for change, name in wrong:
         yield studies, "post", good | change, [name]
     in_search: list[tuple[dict[str, Any], str]] = [
-        ({"names": ["nonesuch"]}, "nonesuch"),
-        ({"names": ["innodb_io_capacity"], "knobs": 3}, "names"),
+        ({"knobs": ["nonesuch"]}, "nonesuch"),
         ({"pinned": {"nonesuch": "1"}}, "nonesuch"),
         ({"pinned": {"innodb_io_capacity": "x"}}, "innodb_io_capacity"),
         ({"bounds": {"innodb_io_capacity": ["9", "3"]}}, "innodb_io_capacity"),
