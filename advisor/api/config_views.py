@@ -24,8 +24,8 @@ from tuning.comparison.configs import differing_knobs
 from tuning.errors import InvalidConfig
 from tuning.requests.fields import read_request
 from tuning.requests.study import StudyRequest
+from tuning.studies.arrangement import proposals_here
 from tuning.studies.check import CheckedText, check_text
-from tuning.studies.proposing import proposals_here
 
 
 def _checked(request: Request, values: dict[str, Any], text: str) -> CheckedText:

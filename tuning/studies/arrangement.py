@@ -11,7 +11,10 @@ from benchmarks.inventory.host import FoundDriver, HostInventory
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
 from benchmarks.servers.binary import ServerBinary
+from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.situation import Situation
+from tuning.proposals.plan import plan_proposals
+from tuning.proposals.rule_sets import RULE_SETS
 from tuning.requests.sizes import Sizes, sizes_of
 from tuning.requests.study import StudyRequest
 from tuning.scale_model.model import ScaleModel
@@ -104,3 +107,11 @@ def arrange(request: StudyRequest) -> Arrangement:
         room,
         situation,
     )
+
+
+def proposals_here(request: StudyRequest) -> list[PlannedCandidate]:
+    """Return each set's config for what the request names; nothing is stored or measured.
+
+    Raises TuningError or BenchmarkError as creating the study would.
+    """
+    return list(plan_proposals(RULE_SETS, arrange(request).measured_before).values())

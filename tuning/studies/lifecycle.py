@@ -44,8 +44,7 @@ from tuning.studies.rows import (
     workload_row,
 )
 from tuning.studies.scheduler import advance_host
-from tuning.studies.search_beginning import held_to
-from tuning.studies.searching import plan_search
+from tuning.studies.searching import held_to, plan_search
 from tuning.studies.template_time import template_minutes
 from tuning.study_templates.loader import StudyTemplate
 
