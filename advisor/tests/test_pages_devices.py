@@ -150,7 +150,7 @@ def test_devices_are_found_by_host_directory_model_and_kind(admin_client: Client
 
     def found(**query: str) -> set[str]:
         text = text_of(admin_client, "device-list", **query)
-        return set(re.findall(r'id="device-\d+" href="[^"]*">([^<]*)<', text))
+        return set(re.findall(r'id="device-\d+"\s+href="[^"]*">([^<]*)<', text))
 
     assert len(found()) == 11
     assert found(find="OPTANE") == found(find="db-host-2") == found(kind="hdd") == {"/fast"}
