@@ -78,7 +78,7 @@ def write_files(
         for found in wanted:
             path = with_suffix(file, suffixes[found.pk])
             wanted_file = ExportRequest(
-                name, None, acknowledged, as_measured=as_measured, keeps_lines=keeps_lines
+                name, acknowledged, as_measured=as_measured, keeps_lines=keeps_lines
             )
             _write(path, result.export(found, wanted_file).text)
             console.print(f"Recommendation as {name}: {path}", markup=False, soft_wrap=True)

@@ -146,7 +146,7 @@ CALLS = (
     Call("list_events", _measured),
     Call("get_recommendation", _measured),
     Call("get_my_cnf", _measured),
-    Call("export_recommendation", _measured, {"format": "cnf", "target": "mysql 8.4"}),
+    Call("export_recommendation", _measured, {"format": "cnf"}),
     Call("list_recommendations"),
     Call("list_all_runs"),
     Call("get_run", lambda world: world.run.pk),

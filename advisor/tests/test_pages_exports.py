@@ -15,7 +15,7 @@ from tuning.models import Recommendation, Study
 
 pytestmark = pytest.mark.django_db
 
-BLANK = {"format": "cnf", "target": "", "current": ""}
+BLANK = {"format": "cnf", "current": ""}
 CURRENT = "[mysqld]\nport = 3306\ninnodb_io_capacity = 200\n"
 
 
@@ -84,18 +84,12 @@ def test_a_diff_takes_the_pasted_or_the_uploaded_file(
     assert "port = 3306\ninnodb_io_capacity = 200\n</textarea>" in pasted
 
 
-def test_another_server_gets_a_translated_file(admin_client: Client, safe: Recommendation) -> None:
-    text = text_of(post(admin_client, safe, target="mariadb 10.11.19"))
-    assert "translated for MariaDB 10.11.19, on which nothing was measured" in text
-
-
 @pytest.mark.parametrize(
     ("fields", "field", "error"),
     [
         ({"format": "diff"}, "current", "a diff needs your current my.cnf"),
         ({"format": "diff", "current": "[mysqld\n"}, "current", "Line 1: "),
         ({"format": "pdf"}, "format", "Select a valid choice"),
-        ({"target": "mysql 3.23"}, "target", "Select a valid choice"),
     ],
 )
 def test_what_is_wrong_stands_beside_its_field(

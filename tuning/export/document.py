@@ -38,7 +38,6 @@ def export_document(
         "study": {"text": facts.study, "url": facts.study_url or None, "date": facts.date},
         "device": facts.device,
         "server": _server(facts.server),
-        "measured_on": _server(facts.measured_on),
         "candidate": facts.candidate,
         "baseline": facts.baseline,
         "origin": facts.source,

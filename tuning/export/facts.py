@@ -72,9 +72,7 @@ class ExportFacts:
     `baseline_variables` are SHOW GLOBAL VARIABLES (lower-case names) of an OK run of each, empty
     if there is none. `baseline_knobs` are those that the baseline set: only a baseline that set
     nothing shows the server's defaults. `date` is that of the study's end. `not_tested` adds to
-    the usual list. `translated_from` are the facts as measured, if `server` is another one
-    (`tuning.export.retarget`); `pinned` are then the knobs that only keep the defaults of the
-    measured server. `proportion` is the memory and the data of the study in words. Of a scale
+    the usual list. `proportion` is the memory and the data of the study in words. Of a scale
     model `model` the knobs are those measured; `as_measured` leaves them so, otherwise the lines
     are sized back to the real server. `apart` is what taking the winner apart found of its lines;
     `left_out` are those of them that the candidate lacks for it, `all_lines` the facts of the
@@ -99,8 +97,6 @@ class ExportFacts:
     not_tested: Sequence[str] = ()
     study_url: str = ""
     baseline_knobs: Mapping[str, str] = field(default_factory=dict)
-    translated_from: ExportFacts | None = None
-    pinned: frozenset[str] = frozenset()
     proportion: str = ""
     model: ScaleModel | None = None
     as_measured: bool = False
@@ -108,11 +104,6 @@ class ExportFacts:
     apart: Sequence[LinesEvidence] = ()
     left_out: Sequence[LinesEvidence] = ()
     all_lines: ExportFacts | None = None
-
-    @property
-    def measured_on(self) -> ServerTraits:
-        """The server that the figures come from."""
-        return self.translated_from.server if self.translated_from else self.server
 
     def own(self, name: str) -> LinesEvidence | None:
         """What taking the winner apart found of a line that is kept; None if nothing."""

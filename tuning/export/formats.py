@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tuning.catalogue.knob import Durability
-from tuning.catalogue.target import ServerTraits
 from tuning.errors import TuningError
 from tuning.export.diff import render_diff
 from tuning.export.document import render_document
 from tuning.export.facts import ExportFacts
 from tuning.export.my_cnf import render_my_cnf
 from tuning.export.persist import render_set_persist
-from tuning.export.retarget import retarget
 from tuning.export.rollback import render_rollback_cnf, render_rollback_sql
 
 
@@ -21,15 +19,14 @@ from tuning.export.rollback import render_rollback_cnf, render_rollback_sql
 class ExportRequest:
     """A request for an export.
 
-    `format` is a name of FORMATS, `target` a server other than the measured one, `acknowledged`
-    the least safe durability class that the user accepted, `current` the bytes of the user's
-    my.cnf (required by the diff, used by the rollback). `as_measured`: values of a scale model are
-    not sized back to the real server. `keeps_lines` asks for the winner with
-    all its lines, also those that contribute nothing measurable.
+    `format` is a name of FORMATS. `acknowledged` is the least safe durability class that the user
+    accepted. `current` are the bytes of the user's my.cnf: the diff requires them, the rollback
+    uses them. `as_measured`: values of a scale model are not sized back to the real server.
+    `keeps_lines` asks for the winner with all its lines, also those that contribute nothing
+    measurable.
     """
 
     format: str = "cnf"
-    target: ServerTraits | None = None
     acknowledged: Durability = Durability.D0
     current: bytes | None = None
     as_measured: bool = False
@@ -113,7 +110,7 @@ def export(facts: ExportFacts, request: ExportRequest) -> Exported:
     """The requested file.
 
     Raises TuningError (unknown_format, durability_not_acknowledged, current_config_needed) and
-    InvalidConfig, for a `current` that cannot be read or a `target` that refuses the values.
+    InvalidConfig, for a `current` that cannot be read.
     """
     wanted = FORMATS.get(request.format)
     if wanted is None:
@@ -126,6 +123,4 @@ def export(facts: ExportFacts, request: ExportRequest) -> Exported:
     facts = wanted_facts(facts, request)
     if facts.as_measured != request.as_measured:
         facts = replace(facts, as_measured=request.as_measured)
-    if request.target is not None:
-        facts = retarget(facts, request.target)
     return Exported(wanted.file_name, wanted.content_type, wanted.render(facts, request))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from tuning.configs.notes import Action, Note
 from tuning.export.comments import CNF, comment, item, labelled
 from tuning.export.facts import ExportFacts
 from tuning.export.safety import WARNINGS, durability_of_export, warnings
@@ -28,14 +26,6 @@ def header(
     yield mark
     for warning in own if undo else (*warnings(facts), *own):
         yield from comment(warning, mark=mark)
-    if facts.translated_from is not None:
-        yield from comment(
-            f"WARNING: translated for {facts.server}, on which nothing was measured. All figures "
-            f"are from {facts.measured_on}.",
-            mark=mark,
-        )
-        yield from comment(_translated(facts), mark=mark)
-        yield mark
     if facts.model is not None and facts.as_measured:
         text = f"As measured in the {facts.model.title}: too small for the real server."
         yield from comment(f"WARNING: {text}", mark=mark)
@@ -82,21 +72,6 @@ def left_behind(facts: ExportFacts, *, mark: str = CNF) -> list[str]:
 
 
 def _server(facts: ExportFacts) -> str:
-    log = (facts.translated_from or facts).candidate_variables.get("log_bin", "")
+    log = facts.candidate_variables.get("log_bin", "")
     state = f", binary log {log}" if log in ("ON", "OFF") else ""
-    return f"{facts.measured_on}{state}"
-
-
-def _translated(facts: ExportFacts) -> str:
-    """Which knobs were dropped, renamed and so on, in one sentence; details follow in the file."""
-    measured = facts.translated_from or facts
-    names: dict[Action, list[str]] = defaultdict(list)
-    for note in new_notes(facts, measured):
-        names[note.action].append(note.name)
-    changes = [f"{action}: {', '.join(dict.fromkeys(found))}" for action, found in names.items()]
-    return f"Translation: {'; '.join(changes)}." if changes else "Translation: no line changed."
-
-
-def new_notes(facts: ExportFacts, measured: ExportFacts) -> list[Note]:
-    """The notes that the translation added."""
-    return list(facts.notes[len(measured.notes) :])
+    return f"{facts.server}{state}"

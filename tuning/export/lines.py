@@ -54,7 +54,7 @@ class Line:
 def lines_of(facts: ExportFacts) -> Sequence[Line]:
     """Every knob of the recommendation, in order; those of a scale model are sized back."""
     found = _measured_lines(facts)
-    if facts.model is None or facts.as_measured or facts.translated_from is not None:
+    if facts.model is None or facts.as_measured:
         return found
     return list(_sized_back(found, facts, facts.model))
 
@@ -92,7 +92,7 @@ def _unset_line(name: str, value: str, facts: ExportFacts) -> Line:
         effective=value,
         default=default_of(name, facts),
         written=False,
-        changed=name in _changed_here(facts),
+        changed=name in changed_names(facts),
         durability=Durability.D0,
         loses="",
         knob=knob,
@@ -108,7 +108,7 @@ def _measured_lines(facts: ExportFacts) -> list[Line]:
     }
     values.update(safeguards(facts, values))
     given_up = {**losses(facts.knobs, facts.server), **losses(values, facts.server)}
-    differing, costs = _changed_here(facts), _costs(values, facts)
+    differing, costs = changed_names(facts), _costs(values, facts)
     found = []
     for name, value in values.items():
         asked = facts.knobs.get(name, value)
@@ -149,8 +149,6 @@ def safeguards(facts: ExportFacts, values: Mapping[str, str]) -> dict[str, str]:
     Without them the file would be less safe than what was measured: MariaDB does not sync the
     binary log by default.
     """
-    if facts.translated_from is not None:
-        return {}  # tuning.export.retarget has written them out
     names = [
         knob.name
         for knob in load_catalogue().tunable(facts.server)
@@ -173,8 +171,6 @@ def written_lines(facts: ExportFacts) -> list[Line]:
 @made_once
 def changed_names(facts: ExportFacts) -> Set[str]:
     """The knobs in which the measured candidate differed from the baseline."""
-    if facts.translated_from is not None:
-        return changed_names(facts.translated_from)
     names = {**facts.knobs, **facts.baseline_knobs}
     here = _running(facts, facts.candidate_variables, facts.knobs, names)
     there = _running(facts, facts.baseline_variables, facts.baseline_knobs, names)
@@ -183,15 +179,6 @@ def changed_names(facts: ExportFacts) -> Set[str]:
         for name in names
         if name not in here or name not in there or not same(here[name], there[name])
     }
-
-
-def _changed_here(facts: ExportFacts) -> Set[str]:
-    """Like `changed_names`, with the names of a translation."""
-    differing = changed_names(facts)
-    if facts.translated_from is None:
-        return differing
-    unchanged = facts.translated_from.knobs.keys() - differing
-    return set(facts.knobs) - unchanged - facts.pinned
 
 
 def default_of(name: str, facts: ExportFacts) -> str | None:

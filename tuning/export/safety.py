@@ -34,18 +34,17 @@ def losing_lines(facts: ExportFacts) -> Sequence[Line]:
 
 def _unset(facts: ExportFacts) -> Iterator[Line]:
     """Values below D0 of the measured server that are defaults or set outside the config."""
-    measured = facts.translated_from or facts
-    found = effective_losses(measured.candidate_variables, measured.server)
+    found = effective_losses(facts.candidate_variables, facts.server)
     for name, (given, loses) in found.items():
         knob = load_catalogue().knobs[name]
-        if name not in measured.knobs and name not in facts.knobs:
-            value = measured.candidate_variables[knob.variable(measured.server)]
+        if name not in facts.knobs:
+            value = facts.candidate_variables[knob.variable(facts.server)]
             yield Line(
                 name=name,
                 requested="",
                 value=value,
                 effective=value,
-                default=default_of(name, measured),
+                default=default_of(name, facts),
                 written=False,
                 changed=False,
                 durability=given,

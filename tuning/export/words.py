@@ -70,8 +70,6 @@ def _seen_in(effect: Effect) -> str:
 
 def not_tested(facts: ExportFacts) -> Iterator[str]:
     """What the study did not test."""
-    if facts.translated_from is not None:
-        yield f"{facts.server}: every figure is from {facts.measured_on}"
     yield "devices, server versions, hosts and workloads other than those above"
     if facts.model is not None:
         yield f"the real server: every figure is from the {facts.model.title} (docs/scale.md)"
@@ -129,12 +127,11 @@ def baseline_in_model(facts: ExportFacts) -> str:
 
     A server with its defaults there has a far smaller pool than what the figures compare with.
     """
-    measured = facts.translated_from or facts
-    read = effective_values([POOL], measured.baseline_variables, measured.server)
-    pool = read.get(POOL) or measured.baseline_knobs.get(POOL)
+    read = effective_values([POOL], facts.baseline_variables, facts.server)
+    pool = read.get(POOL) or facts.baseline_knobs.get(POOL)
     if facts.model is None or pool is None:
         return ""
-    there = on_real_server(POOL, pool, facts.model, measured.server, measured.baseline_knobs)
+    there = on_real_server(POOL, pool, facts.model, facts.server, facts.baseline_knobs)
     knob = load_catalogue().knobs[POOL]
     return (
         f"{facts.baseline}; its buffer pool of {readable_value(knob, pool)} in the model stands "
@@ -165,9 +162,8 @@ def effect_of(line: Line, facts: ExportFacts) -> Iterator[str]:
         yield f"{facts.baseline} had the same value, so its effect was not measured."
         return
     others = len(changed_names(facts)) - 1
-    where = f" on {facts.measured_on}" if facts.translated_from else ""
-    alone = f"Measured on its own{where}:"
-    together = f"Measured{where} together with {counted(others, 'other setting')}:"
+    alone = "Measured on its own:"
+    together = f"Measured together with {counted(others, 'other setting')}:"
     several = len(facts.effects) > 1
     found = [
         gain(effect, facts.baseline) + (f" with {effect.workload}" if several else "")
@@ -182,10 +178,9 @@ def own_effect(name: str, own: LinesEvidence, facts: ExportFacts) -> str:
     """What taking the winner apart found of a line, as a sentence."""
     if own.ratio is None:
         return sentence(own.text)
-    where = f" on {facts.measured_on}" if facts.translated_from else ""
     others = [one for one in own.lines if one != name]
     beside = f"together with {', '.join(others)}" if others else "on its own"
-    return f"Measured {beside}{where}, by removing it: {own.text}."
+    return f"Measured {beside}, by removing it: {own.text}."
 
 
 def left_out_text(one: LinesEvidence, facts: ExportFacts) -> str:
@@ -196,10 +191,10 @@ def left_out_text(one: LinesEvidence, facts: ExportFacts) -> str:
 
 def _left_out_line(name: str, value: str, facts: ExportFacts) -> str:
     """With both values where the one in a scale model stands for another."""
-    measured, knob = facts.translated_from or facts, load_catalogue().get(name)
+    knob = load_catalogue().get(name)
     if facts.model is None or facts.as_measured or not is_scaled(name):
         return f"{name} = {readable_value(knob, value)}"
-    here = on_real_server(name, value, facts.model, measured.server, measured.knobs)
+    here = on_real_server(name, value, facts.model, facts.server, facts.knobs)
     there = f"{readable_value(knob, value)} in the {facts.model.title}"
     return f"{name} = {readable_value(knob, here)} ({there})"
 

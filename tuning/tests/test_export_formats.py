@@ -18,7 +18,6 @@ from tuning.configs.presets.loader import preset_names
 from tuning.errors import TuningError
 from tuning.export.document import export_document, render_document
 from tuning.export.formats import FORMATS, ExportRequest, export
-from tuning.export.retarget import retarget
 from tuning.statistics.ranking import Interval
 from tuning.tests.export_cases import EFFECT, FACTS, MARIADB, facts, preset_facts
 
@@ -66,7 +65,6 @@ def test_the_document_has_every_line_and_figure() -> None:
         "url": "http://127.0.0.1:8000/studies/3/",
         "date": "2026-11-21",
     }
-    assert document["server"] == document["measured_on"]
     assert document["server"]["text"] == "MySQL 9.7.4"
     interval = {"low": 1.31, "high": 1.52, "confidence": 0.95}
     assert document["workloads"][0]["interval"] == interval
@@ -86,15 +84,6 @@ def test_the_document_has_every_line_and_figure() -> None:
     assert capacity["notes"] == [{"action": "adjusted", "detail": "rounded"}]
     assert (neighbours["written"], neighbours["effects"]) == (False, [])
     assert any("replication" in item for item in document["not_tested"])
-
-
-def test_a_translated_document_says_where_it_was_measured() -> None:
-    shown = {"innodb_io_capacity": "2000"}
-    document = export_document(retarget(facts(candidate_variables=shown), MARIADB))
-    assert [line["effective"] for line in document["lines"]] == [None] * 3
-    assert document["server"]["flavour"] == "mariadb"
-    assert document["measured_on"]["text"] == "MySQL 9.7.4"
-    assert document["lines"][0]["effects"][0]["alone"] is False
 
 
 @pytest.mark.parametrize("name", preset_names())

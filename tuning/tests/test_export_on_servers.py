@@ -28,11 +28,8 @@ from tuning.export.assignments import NEVER_PERSISTED, ChangeMode, persists
 from tuning.export.facts import ExportFacts
 from tuning.export.my_cnf import render_my_cnf
 from tuning.export.persist import planned_assignments, render_set_persist
-from tuning.export.retarget import retarget
 from tuning.export.rollback import render_rollback_cnf, render_rollback_sql
 from tuning.tests.export_cases import (
-    MARIADB,
-    MYSQL_57,
     facts,
     patched_cnf,
     preset_facts,
@@ -81,11 +78,7 @@ def test_the_server_accepts_the_files(any_server: ServerBinary, server_tmp: Path
     # and none whose every line is in another that it gets.
     files: dict[tuple[str, ...], tuple[str, str | bytes]] = {}
     for name in preset_names():
-        for given in (
-            preset_facts(name, target),
-            retarget(preset_facts(name, MYSQL_57), target),
-            retarget(preset_facts(name, MARIADB), target),
-        ):
+        for given in (preset_facts(name, target),):
             for text in (
                 render_my_cnf(given),
                 render_rollback_cnf(given),

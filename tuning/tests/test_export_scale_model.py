@@ -14,7 +14,7 @@ from tuning.export.facts import ExportFacts, LinesEvidence
 from tuning.export.formats import FORMATS, ExportRequest, export
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import GB, MB
-from tuning.tests.export_cases import MARIADB, MYSQL_8, facts, flat, knobs_in
+from tuning.tests.export_cases import facts, flat, knobs_in
 from tuning.tests.test_export_formats import SCHEMA
 
 POOL, CHUNK, REDO = (
@@ -100,11 +100,10 @@ def test_every_format_says_what_was_measured_in_the_model() -> None:
     assert both in later
 
 
-@pytest.mark.parametrize("target", [None, MARIADB])
-def test_every_file_says_what_the_baseline_stands_for(target: object) -> None:
+def test_every_file_says_what_the_baseline_stands_for() -> None:
     said = "server-default; its buffer pool of 128M in the model stands for 25G on"
     for name in ("cnf", "sql", "rollback-cnf"):
-        assert said in flat(text_of(of_model(), name, target=target))
+        assert said in flat(text_of(of_model(), name))
     assert "Baseline:" not in text_of(facts(baseline_variables={POOL: f"{128 * MIB}"}))
 
 
@@ -139,15 +138,6 @@ def test_the_document_has_both_values_and_the_proportions() -> None:
     plain = json.loads(text_of(facts(), "json"))
     validate(plain, SCHEMA)
     assert plain["scale_model"] is None
-
-
-@pytest.mark.parametrize("target", [MYSQL_8, MARIADB])
-def test_it_is_sized_back_before_it_is_translated(target: object) -> None:
-    text = text_of(of_model(), target=target)
-    assert knobs_in(text, target)[POOL] == f"{31 * GIB}"  # type: ignore[arg-type]
-    assert "160M in the scale model 1:200, which is 31G here" in flat(text)
-    small = text_of(of_model(), target=target, as_measured=True)
-    assert knobs_in(small, target)[POOL] == f"{IN_MODEL}"  # type: ignore[arg-type]
 
 
 def test_a_line_that_the_baseline_shares_is_not_claimed_for_the_gain() -> None:

@@ -15,7 +15,6 @@ from advisor.api.serializers.common import (
 )
 from advisor.ids import MAX_ID
 from tuning.catalogue.knob import Durability
-from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import MAX_NAME
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.export.formats import ExportRequest
@@ -71,7 +70,6 @@ class ExportRequestSerializer(StrictSerializer):
     """A request for a recommendation as a file."""
 
     format = serializers.ChoiceField(choices=FORMAT_NAMES, default="cnf")
-    target = TargetField(**OPTIONAL, help_text=TARGET_HELP)
     acknowledge = serializers.ChoiceField(
         choices=CLASSES,
         default=Durability.D0.value,
@@ -106,11 +104,9 @@ class ExportRequestSerializer(StrictSerializer):
 
     def export_request(self) -> ExportRequest:
         values = self.validated_data
-        target: ServerTraits | None = values.get("target")
         current: str | None = values.get("current")
         return ExportRequest(
             format=values["format"],
-            target=target,
             acknowledged=Durability(values["acknowledge"]),
             current=None if current is None else current.encode(),
             as_measured=values["as_measured"],

@@ -7,13 +7,10 @@ from typing import Any
 from django import forms
 
 from advisor.pages.configs.texts import TOO_LARGE
-from advisor.pages.device.forms import PlainForm, set_choices
-from advisor.wording.words import target_choices
+from advisor.pages.device.forms import PlainForm
 from tuning.catalogue.knob import Durability
-from tuning.catalogue.target import parse_traits
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.errors import InvalidConfig, TuningError
-from tuning.export.current import SOURCE
 from tuning.export.formats import FORMATS, ExportRequest
 
 
@@ -21,7 +18,6 @@ class ExportForm(PlainForm):
     """`needed` is the class that has to be acknowledged first; D0 needs no acknowledgement."""
 
     format = forms.ChoiceField(choices=[(name, one.title) for name, one in FORMATS.items()])
-    target = forms.ChoiceField(label="Target server", required=False)
     as_measured = forms.BooleanField(
         label="As measured in the scale model, not sized back to the real server", required=False
     )
@@ -40,13 +36,11 @@ class ExportForm(PlainForm):
     acknowledge = forms.BooleanField(required=False)
 
     def __init__(
-        self, data: Any = None, files: Any = None, *, needed: Durability, measured_on: str, pk: int
+        self, data: Any = None, files: Any = None, *, needed: Durability, pk: int
     ) -> None:
         # A page may have several of these forms.
         super().__init__(data, files, auto_id=f"id_{pk}_%s")
         self.needed = needed
-        others = [(value, f"{name}, translated") for value, name in target_choices()]
-        set_choices(self, "target", [("", f"{measured_on}, as measured"), *others])
         self.fields["current"].widget.attrs |= {"spellcheck": "false", "rows": "6"}
 
     def clean(self) -> None:
@@ -65,7 +59,6 @@ class ExportForm(PlainForm):
         current = file.read() if file is not None else data["current"].encode()
         return ExportRequest(
             format=data["format"],
-            target=parse_traits(data["target"]) if data["target"] else None,
             acknowledged=self.needed if data["acknowledge"] else Durability.D0,
             current=current if current.strip() else None,
             as_measured=data["as_measured"],
@@ -82,5 +75,4 @@ class ExportForm(PlainForm):
         for problem in error.problems:
             line = f"Line {problem.line}: " if problem.line else ""
             name = f"{problem.name}: " if problem.name else ""
-            field = "current" if problem.source == SOURCE else "target"
-            self.add_error(field, f"{line}{name}{problem.reason}")
+            self.add_error("current", f"{line}{name}{problem.reason}")

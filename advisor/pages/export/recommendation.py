@@ -81,9 +81,7 @@ def recommendation_card(
         losses=losses,
         costs=[cost for line in lines for cost in line.costs],
         my_cnf=export(facts, ExportRequest()).text if needed is Durability.D0 else None,
-        form=ExportForm(
-            *answers, needed=needed, measured_on=str(facts.server), pk=recommendation.pk
-        ),
+        form=ExportForm(*answers, needed=needed, pk=recommendation.pk),
         proportion=facts.proportion,
         price=_price(result, recommendation),
         model=facts.model,

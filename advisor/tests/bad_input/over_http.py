@@ -251,7 +251,6 @@ def _known_to_services(study: Study, place: Path) -> Iterator[tuple[str, str, An
     export = f"{one}recommendation/export/"
     yield export, "post", {"format": "pdf"}, ["pdf"]
     yield export, "post", {"format": "diff"}, ["current"]
-    yield export, "post", {"format": "my.cnf", "target": "oracle 23"}, ["oracle 23", "target"]
     yield export, "post", {"format": "diff", "current": "[mysqld]\nnonsense\0"}, ["current"]
     for missing in ("studies/4711/pause/", "hosts/4711/drain/", "devices/4711/probes/"):
         yield _V1 + missing, "post", {"reason": ""}, ["not_found"]
@@ -356,9 +355,7 @@ def page_cases(client: Client, study: Study, place: Path, dice: random.Random) -
         yield _form(client, "/configs/check/", check | {field: drawn}, field, drawn)
     yield _form(client, "/configs/check/", {"config_text": ""}, "config_text", "paste a my.cnf")
     export = f"/studies/{study.pk}/recommendations/{study.recommendations.get().pk}/export/"
-    for field in ("format", "target"):
-        good = {"format": "my.cnf"}
-        yield _form(client, export, good | {field: drawn}, field, drawn)
+    yield _form(client, export, {"format": drawn}, "format", drawn)
     for value in ("[mysqld\nx", "\0"):
         yield _form(client, export, {"format": "diff", "current": value}, "current", "urrent")
     for value in (drawn, "", "0", number):
