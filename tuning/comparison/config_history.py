@@ -9,7 +9,7 @@ from datetime import datetime
 from statistics import median
 from typing import NamedTuple
 
-from django.db.models import Max, Q, QuerySet
+from django.db.models import F, Max, Q, QuerySet
 
 from benchmarks.models import Config, Device, RunState, Workload
 from tuning.models import RANKED_PURPOSES, Slot, Study
@@ -110,8 +110,12 @@ _SHOWN = "name", "host__name", "server__flavour"
 
 
 def _measured() -> QuerySet[Slot]:
+    """Runs in blocks and pairs; without longer pairs, whose figures are others."""
     return Slot.objects.filter(
-        run__state=RunState.OK, run__tpmP__gt=0, purpose__in=RANKED_PURPOSES
+        run__state=RunState.OK,
+        run__tpmP__gt=0,
+        run__workload=F("workload"),
+        purpose__in=RANKED_PURPOSES,
     )
 
 

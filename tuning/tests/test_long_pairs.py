@@ -6,11 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db.models import F
 
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run
 from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
+from tuning.comparison.config_history import config_history
+from tuning.comparison.sides import find_sides
 from tuning.models import Recommendation, SlotPurpose, Study
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Observation
@@ -70,6 +73,21 @@ def test_pairs_are_so_long_that_the_debt_stops_growing_and_the_lead_may_go() -> 
     found, seconds = confirmed(study)
     assert (found.candidate.name, seconds) == ("fast", {SETTLES_S + 1})
     assert "its write debt stopped growing" in found.verdict
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("host_of_fakes", "sent")
+@pytest.mark.long
+def test_comparisons_leave_longer_pairs_out() -> None:
+    study = run_to_the_end(started(budget_minutes=90, measure_s=10), owing(EFFECTS))
+    winner = study.recommendations.get().candidate
+    there = study.slots.filter(candidate=winner, run__state="ok")
+    blocks = set(there.filter(purpose=SlotPurpose.BLOCK).values_list("run", flat=True))
+    assert there.exclude(run__workload=F("workload")).exists()
+    (side,) = find_sides([f"candidate-{winner.pk}"]).sides
+    assert {run.pk for run in side.runs} == blocks
+    (measured,) = config_history(winner.config)
+    assert measured.runs == len(blocks)
 
 
 @pytest.mark.django_db(transaction=True)
