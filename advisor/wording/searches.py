@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from advisor.wording.formatting import percent_change
 from benchmarks.counted import counted
 from tuning.models import SlotPurpose
 from tuning.results.document import CandidateFacts, EarlierStudies, Search
-from tuning.results.searched import SearchResult
-from tuning.statistics.aim import FULL_NAMES
 from tuning.studies.earlier_studies import MissedBefore, WarmStart
 
 # What a search does with a config, in four words.
@@ -39,26 +36,13 @@ def missed_before_text(found: MissedBefore) -> str:
     )
 
 
-def tried_text(found: Search | SearchResult, *, is_finished: bool) -> str:
+def tried_text(found: Search, *, is_finished: bool) -> str:
     """How many configs were measured in short runs and how many were not, in a sentence."""
     said = [f"{counted(len(found.tried), 'config')} measured{'' if is_finished else ' so far'}"]
     said += [f"{found.refused} refused by the gate or the server"] if found.refused else []
     if found.duplicates:
         said.append(f"{found.duplicates} with the same effective values as another")
     return f"{', '.join(said)}."
-
-
-def best_so_far_text(found: SearchResult) -> str:
-    """What the short runs of a search have shown, in sentences; "" before the first."""
-    if found.leader is None:
-        return ""
-    count = len(found.tried)
-    effect = f"{percent_change(found.leader.ratio)} {FULL_NAMES[found.metric]}"
-    return (
-        f"{counted(count, 'config')} measured in short runs so far. Best so far: "
-        f"{found.leader.candidate.name}, {effect}. This is the highest of many short runs, so it "
-        "is probably overstated. The race and the confirmation decide."
-    )
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from django.utils import timezone
 
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Slot, StoredDocument, Study, StudyGroup
-from tuning.results.knob_importance import forget_learned
 from tuning.studies.revision import REFRESH_S, progress_mark
 
 _USER = "bench"
@@ -155,7 +154,6 @@ class Cost:
 def forget() -> None:
     """As a web server that has just been started."""
     StoredDocument.objects.all().delete()
-    forget_learned()
 
 
 def measured(page: Page, requests: int) -> Cost:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,10 +12,6 @@ from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric, Observation
 from tuning.strategy.search.importance import VERSION, Importance, importance
 from tuning.strategy.search.space import Space
-
-# A model is fitted for each answer; pages ask again and again for the same one.
-_MAX_KEPT = 16
-_kept: OrderedDict[str, Importance] = OrderedDict()
 
 
 def knob_importance(result: StudyResult) -> Importance | None:
@@ -27,14 +22,8 @@ def knob_importance(result: StudyResult) -> Importance | None:
     asked = _asked_of(result)
     if asked is None:
         return None
-    key = asked.key
-    if key not in _kept:
-        stored = LearnedKnobs.objects.filter(study=result.study, key=key).first()
-        _kept[key] = Importance.from_json(stored.found) if stored else asked.answer()
-        while len(_kept) > _MAX_KEPT:
-            _kept.popitem(last=False)
-    _kept.move_to_end(key)
-    return _kept[key]
+    stored = LearnedKnobs.objects.filter(study=result.study, key=asked.key).first()
+    return Importance.from_json(stored.found) if stored else asked.answer()
 
 
 def learn_knobs(result: StudyResult) -> None:
@@ -46,11 +35,6 @@ def learn_knobs(result: StudyResult) -> None:
     if not stored.filter(key=asked.key).exists():
         values = {"key": asked.key, "found": asked.answer().as_json()}
         LearnedKnobs.objects.update_or_create(study=result.study, defaults=values)
-
-
-def forget_learned() -> None:
-    """What this process keeps of it."""
-    _kept.clear()
 
 
 @dataclass(frozen=True)

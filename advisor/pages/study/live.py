@@ -7,6 +7,7 @@ from typing import Any
 from advisor.charts.live import live_curves
 from tuning.models import EventKind, Study
 from tuning.results.live_run import LiveRun
+from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import FULL_NAMES
 from tuning.studies.host_checks import drain_text
 from tuning.studies.pausing import pause_text
@@ -27,9 +28,10 @@ TONES = {
 }
 
 
-def live_context(study: Study, mark: str) -> dict[str, Any]:
+def live_context(result: StudyResult, mark: str) -> dict[str, Any]:
     """Return what changes with every step; `mark`: from before the rows are read."""
-    progress = study_progress(study, with_leader=study.search is not None)
+    study = result.study
+    progress = study_progress(study, result.slots, with_leader=study.search is not None)
     study.waits = bool(progress.waits_for)
     drain = "" if study.is_finished else drain_text(study.host)
     found = list(study.events.all()[: LISTED_EVENTS + 1])

@@ -27,7 +27,6 @@ from advisor.wording.answers import named_answers
 from benchmarks.models import UNDONE_RUN_STATES
 from tuning.models import Slot, Study
 from tuning.results.evidence import traits_of
-from tuning.results.knob_importance import knob_importance
 from tuning.results.live_run import live_run
 from tuning.results.related import know
 from tuning.results.run_list import log_tails
@@ -98,11 +97,12 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     study = study_to_show(pk)
     changed = request.GET.get("revision") != str(study.revision)
     parts = request.GET.get("parts", "")
-    context = live_context(study, mark) | {"choice": board_choice(request.GET), "parts": parts}
+    result = StudyResult(study)
+    context = live_context(result, mark) | {"choice": board_choice(request.GET), "parts": parts}
     if not study.is_finished:
         context |= now_context(live_run(pk))
     if changed:
-        context |= _results(request, study)
+        context |= _results(request, result)
         context |= {"swaps_results": True, "swaps_parts": parts not in ("", str(context["parts"]))}
     response = render(request, "studies/_live_answer.html", context)
     if changed:
@@ -123,13 +123,14 @@ def _context(request: HttpRequest, pk: int) -> dict[str, Any]:
     """Everything on the study page."""
     mark, study = progress_mark(pk), study_to_show(pk)
     now = None if study.is_finished else live_run(pk)
-    context = live_context(study, mark) | now_context(now) | _results(request, study)
-    return context | {"command": command_of(StudyResult(study))}
+    result = StudyResult(study)
+    context = live_context(result, mark) | now_context(now) | _results(request, result)
+    return context | {"command": command_of(result)}
 
 
-def _results(request: HttpRequest, study: Study) -> dict[str, Any]:
+def _results(request: HttpRequest, result: StudyResult) -> dict[str, Any]:
     """What changes only with the study's revision."""
-    page = _page(request, study)
+    page = _page(request, result.study)
     document = page.document
     logs = log_tails([line.run.id for line in page.failed])
     return {
@@ -138,7 +139,7 @@ def _results(request: HttpRequest, study: Study) -> dict[str, Any]:
         "choice": page.choice,
         "parts": page.parts,
         "failed_runs": [(line, logs[line.run.id]) for line in page.failed],
-        "recommendations": recommendation_cards(StudyResult(study), request)
+        "recommendations": recommendation_cards(result, request)
         if document.recommendations
         else [],
     }
@@ -177,6 +178,7 @@ def study_charts(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _charts(result: StudyResult, choice: BoardChoice) -> bytes:
     figures = {}
+    document = document_of(result.study)
     for board in result.boards:
         key = board_key(board)
         charts = board_figures(board, result.history, choice.metric, choice.p95_ms)
@@ -187,10 +189,10 @@ def _charts(result: StudyResult, choice: BoardChoice) -> bytes:
             figures[f"{key}-{name}" if name else key] = figure
     if search := search_result(result):
         space = Space.from_json((result.study.search or {})["space"])
-        learned = knob_importance(result)
+        learned = document.search.importance if document.search else None
         order = [one.name for one in learned.knobs] if learned else []
         figures |= search_figures(search, space, order or space.names)
-    if findings := findings_series(document_of(result.study)):
+    if findings := findings_series(document):
         figures["findings"] = findings_figure(findings)
     return charts_json(figures)
 
