@@ -605,42 +605,12 @@ def test_an_array_is_compared_with_a_probed_disk_of_its_members_model(
     assert "Missing:" not in rows
 
 
-def test_without_such_a_probe_the_page_says_so_and_takes_figures(admin_client: Client) -> None:
+def test_without_such_a_probe_the_page_says_so(admin_client: Client) -> None:
     device = raid5()
     single_disk(emulation=HDD.as_dict(), emulation_label=HDD.label())
     text = text_of(admin_client, "device-detail", device.pk)
     assert f"There is no probe of {SSD} alone" in text
     assert "Lost to the software stack" not in text
-    query = {"random_read_iops": "80000", "sequential_write_mb_s": ""}
-    text = text_of(admin_client, "device-detail", device.pk, **query)
-    assert "those you entered" in text
-    assert "none: more than expected" not in text
-    assert ">240,000<" in text
-    assert ">0.0 %<" in text
-
-
-@pytest.mark.parametrize("value", ["0", "-5", "NaN", "inf", "1e300", "9" * 5000, "many"])
-def test_absurd_figures_of_a_disk_are_refused_beside_the_field(
-    admin_client: Client, value: str
-) -> None:
-    text = text_of(admin_client, "device-detail", raid5().pk, random_read_iops=value)
-    assert 'id="id_random_read_iops_error"' in text
-    assert "those you entered" not in text
-
-
-def test_the_array_s_form_leads_to_the_page_from_wherever_it_is_shown(
-    admin_client: Client,
-) -> None:
-    device = raid5()
-    page = f'action="{reverse("device-detail", args=[device.pk])}#array"'
-    assert page in text_of(admin_client, "device-detail", device.pk)
-    probe = factories.probed(device, probes.probe_result(device.found))
-    then = admin_client.get(reverse("probe-detail", args=[device.pk, probe.pk]))
-    page = f'action="{reverse("probe-detail", args=[device.pk, probe.pk])}#array"'
-    assert page in then.content.decode()
-    figure = {"random_read_iops": "100"}
-    text = text_of(admin_client, "device-detail", device.pk, **figure)
-    assert f'href="{reverse("device-detail", args=[device.pk])}#array">Remove them' in text
 
 
 def test_an_array_of_unknown_level_is_not_guessed(admin_client: Client) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from advisor.pages.device.forms import OneDiskForm
 from benchmarks.models import Device, JobState, Probe
 from benchmarks.probe.arrays import ArrayLoss, Figures, RaidLevel, array_of, compare, figures_of
 from benchmarks.probe.result import ProbeResult
@@ -41,24 +39,19 @@ class ArrayView:
     identity: DeviceIdentity
     level: str
     disks: int
-    form: OneDiskForm
     lines: list[ArrayLine] = field(default_factory=list)
     sources: list[tuple[str, Probe]] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     reason: str = ""
-    given: bool = False
     has_parity: bool = False
     not_direct: str = ""
 
 
-def array_view(
-    device: Device, found: ProbeResult | None, asked: Mapping[str, str]
-) -> ArrayView | None:
-    """None for a device that is no array. `asked` may give the figures of one disk."""
+def array_view(device: Device, found: ProbeResult | None) -> ArrayView | None:
+    """None for a device that is no array."""
     identity = found.device if found else device.found
     if identity is None or not identity.raid_level:
         return None
-    form = OneDiskForm(asked) if any(name in asked for name in FIGURES) else OneDiskForm()
     known = array_of(identity)
     if known is None:
         words = {
@@ -68,16 +61,13 @@ def array_view(
         reason = words.get(
             identity.raid_level, f"There is no formula for {identity.raid_level} with its disks."
         )
-        return ArrayView(identity, identity.raid_level, identity.raid_disks, form, reason=reason)
+        return ArrayView(identity, identity.raid_level, identity.raid_disks, reason=reason)
     level, disks = known
     parity = level in _STRIPES
     if device.emulation_label:
         reason = "Not compared: the limits of an emulated device are not those of the array."
-        return ArrayView(identity, level, disks, form, reason=reason, has_parity=parity)
+        return ArrayView(identity, level, disks, reason=reason, has_parity=parity)
     members, sources, missing = _single_disks(device, identity)
-    given = _given(form)
-    if given is not None:
-        members, sources, missing = [given], [], []
     lines: list[ArrayLine] = []
     if found is not None and not missing:
         lines = _lines(level, disks, members, found)
@@ -85,12 +75,10 @@ def array_view(
         identity,
         level,
         disks,
-        form,
         lines=lines,
         sources=sources,
         missing=missing,
         reason="" if found else "The array itself has not been probed yet.",
-        given=given is not None,
         has_parity=parity,
         not_direct=found.direct_missing if found else "",
     )
@@ -105,13 +93,6 @@ def _lines(
         slowest = min(getattr(member, comparison.figure) for member in members)
         lines.append(ArrayLine(name, unit, slowest, comparison))
     return lines
-
-
-def _given(form: OneDiskForm) -> Figures | None:
-    if not form.is_bound or not form.is_valid():
-        return None
-    values = {name: form.cleaned_data[name] for name in FIGURES}
-    return Figures(**values) if any(value is not None for value in values.values()) else None
 
 
 def _single_disks(

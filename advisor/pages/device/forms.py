@@ -15,9 +15,6 @@ from benchmarks.storage.kinds import DeviceKind, kind_words
 from tuning.requests.device import DeviceRequest
 from tuning.requests.fields import read_request
 
-# Twice the fastest array sold, and far below the overflow of a chart or a product.
-MAX_FIGURE = 1e9
-
 _MEANS = {
     DeviceKind.HDD: ": hard disk",
     DeviceKind.RAID: ": an array",
@@ -84,22 +81,6 @@ class AddDeviceForm(DeviceFields):
         """Show a service's error beside the field it is about, or above the form."""
         for path, reason in faults_of(error):
             self.add_error(path if path in self.fields else None, reason)
-
-
-class OneDiskForm(PlainForm):
-    """Figures of a single disk of an array, if there is no probe of such a disk."""
-
-    random_read_iops = forms.FloatField(label="Random read, IOPS", required=False)
-    random_write_iops = forms.FloatField(label="Random write, IOPS", required=False)
-    sequential_read_mb_s = forms.FloatField(label="Sequential read, MB/s", required=False)
-    sequential_write_mb_s = forms.FloatField(label="Sequential write, MB/s", required=False)
-
-    def clean(self) -> dict[str, Any]:
-        for name in self.fields:
-            value = self.cleaned_data.get(name)
-            if value is not None and not 0 < value <= MAX_FIGURE:
-                self.add_error(name, f"Enter a number above zero, at most {MAX_FIGURE:,.0f}.")
-        return self.cleaned_data
 
 
 def set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:

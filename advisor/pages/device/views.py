@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from advisor.charts.payload import charts_answer
@@ -54,7 +53,7 @@ def device_list(request: HttpRequest) -> HttpResponse:
 @require_GET
 def device_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """One device: identity, results of its newest probe, best config so far."""
-    return render(request, "devices/detail.html", _device_context(_device(pk), request))
+    return render(request, "devices/detail.html", _device_context(_device(pk)))
 
 
 @require_GET
@@ -66,7 +65,7 @@ def device_live(request: HttpRequest, pk: int) -> HttpResponse:
     device = _device(pk)
     context = _live_context(device)
     if request.GET.get("seen") != context["stamp"]:
-        context = _device_context(device, request) | {"swaps_results": True}
+        context = _device_context(device) | {"swaps_results": True}
     return render(request, "devices/_live_answer.html", context)
 
 
@@ -79,10 +78,9 @@ def probe_detail(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
     context = {
         "device": device,
         "shown": row,
-        "page": request.path,
         "view": view,
         "layers": layers_of(view.found.device) if view else [],
-        "array": array_view(device, view.found if view else None, request.GET),
+        "array": array_view(device, view.found if view else None),
     }
     return render(request, "devices/probe.html", context)
 
@@ -124,7 +122,7 @@ def _live_context(device: Device) -> dict[str, Any]:
     }
 
 
-def _device_context(device: Device, request: HttpRequest) -> dict[str, Any]:
+def _device_context(device: Device) -> dict[str, Any]:
     # First: a probe that ends meanwhile still counts as active, so the page asks for its result.
     live = _live_context(device)
     identity, log = device.found, device.found_for_logs
@@ -141,11 +139,10 @@ def _device_context(device: Device, request: HttpRequest) -> dict[str, Any]:
         "log_layers": layers_of(log) if log else [],
         "profile": device.profile,
         "is_throttled": device.is_throttled,
-        "page": reverse("device-detail", args=[device.pk]),
         "shown": shown,
         "view": view,
         "probes": _ended_probes(device),
-        "array": array_view(device, view.found if view else None, request.GET),
+        "array": array_view(device, view.found if view else None),
         "answers": [(answer, certainty(answer)) for answer in answers_for(device)],
         "studies": studies_on(device),
         "command": advise_command(device),
