@@ -126,7 +126,7 @@ def _sweep(host_id: int) -> None:
 
     from benchmarks.jobs.presence import NameTaken, stay
     from benchmarks.jobs.versions import say_version
-    from tuning.studies.recovery import sweep_host
+    from tuning.studies.jobs import sweep_host
 
     try:
         stay(host_id, settings.HOST_NAME)
@@ -202,7 +202,7 @@ def tidy_up() -> bool:
 
     False while the process of its last job still ends: then this is to be called again.
     """
-    from tuning.studies.recovery import recover_host
+    from tuning.studies.jobs import recover_host
 
     return _with_database(recover_host) is not False
 
@@ -234,7 +234,7 @@ def _request_stop() -> None:
     """Repeatedly: a run may be about to be claimed, or the database briefly unavailable."""
     from django.db import Error, connections
 
-    from tuning.studies.recovery import request_stop
+    from tuning.studies.jobs import request_stop
 
     for _ in range(STOP_REQUESTS):
         try:

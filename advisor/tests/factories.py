@@ -53,6 +53,7 @@ from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
 from tuning.statistics.gate import GatePlan
 from tuning.studies.continuation import continue_study
+from tuning.studies.events import note_run
 from tuning.studies.revision import bump
 
 BEGIN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -772,5 +773,8 @@ def disturb(slot: Slot) -> Run:
         started_at=BEGIN + timedelta(seconds=28 * slot.order - 5),
         finished_at=BEGIN + timedelta(seconds=28 * slot.order),
     )
+    Slot.objects.filter(pk=slot.pk).update(run=void)
+    note_run(void.pk)
+    Slot.objects.filter(pk=slot.pk).update(run=run)
     Run.objects.filter(pk=run.pk).update(retry_of=void)
     return void

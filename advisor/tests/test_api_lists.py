@@ -23,6 +23,7 @@ from advisor.tests.test_api_contract import COMMITTED, check, document
 from benchmarks.models import Run, RunState, Sample
 from benchmarks.tests.made_up_host import this_host
 from tuning.models import GateVerdict, Recommendation, Slot, Study, StudyState
+from tuning.studies.events import note_run
 
 __all__ = ["COMMITTED", "document"]
 pytestmark = pytest.mark.django_db
@@ -268,6 +269,8 @@ def test_chosen_configs_are_compared_place_by_place(
 
 def test_events_are_those_of_the_study(api: Client, document: dict[str, Any]) -> None:
     study = factories.measured_study(blocks=1, fails=["whitepaper-1"])
+    for slot in study.slots.order_by("order"):
+        note_run(slot.run_id)
     found = api.get(f"{V1}studies/{study.pk}/events/").json()
     for one in found:
         check(document, "Event", one)

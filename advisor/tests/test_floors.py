@@ -18,7 +18,6 @@ DJANGO_PARTS = {
     "jobs",
     "migrations",
     "models",
-    "ready_query",
     "results",
     "studies",
     "tasks",

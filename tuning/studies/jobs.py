@@ -1,4 +1,7 @@
-"""All kinds of jobs of a host. A new kind is a module of its own and a line here."""
+"""All kinds of jobs of a host, and the sweep that looks after them.
+
+A new kind is a module of its own and a line in KINDS.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from benchmarks.jobs.kinds import JobKind
 from benchmarks.jobs.loads import LoadKind
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
+from benchmarks.jobs.sweep import Sweeper
 from tuning.models import Study
 from tuning.studies.early_stop import cut_rule_of
 from tuning.studies.events import note_crash_test, note_run
@@ -56,3 +60,24 @@ KINDS: tuple[JobKind[Any], ...] = (
     StudyCrashTestKind(wake=advance_host),
     LoadKind(),
 )
+
+_SWEEPER = Sweeper(KINDS)
+
+
+def sweep_host(host_id: int) -> None:
+    """Mark lost jobs and take the host's next step, which queues them again. Safe to repeat."""
+    recover_host(host_id)
+    advance_host(host_id)
+
+
+def recover_host(host_id: int) -> bool:
+    """Store pending results, mark dead jobs as lost, delete what they left behind.
+
+    Returns whether no job is running any more.
+    """
+    return _SWEEPER.sweep(host_id)
+
+
+def request_stop(host_id: int) -> None:
+    """The worker is shutting down: ask the current job of this host to end within seconds."""
+    _SWEEPER.request_stop(host_id)

@@ -14,7 +14,6 @@ from tuning.results.slot_rows import SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.studies.absence import absence_text
-from tuning.studies.apart_progress import apart_text
 from tuning.studies.crash_tests import running_crash_test
 from tuning.studies.forecast import Forecast, expected_s
 from tuning.studies.host_checks import drain_text
@@ -198,7 +197,7 @@ def _measuring(
         return replace(current_run, text=text, pair=current.block, pairs=counted.blocks)
     again = " (replicate)" if current.replicate else ""
     if current.purpose in VARIANT_PURPOSES:
-        text = apart_text(current, forecast.slots(place))
+        text = _ablation_text(current, forecast.slots(place))
         return replace(current_run, text=f"{text}, {step}", takes_apart=True)
     if counted.searched is not None:
         number = _number(current, forecast.slots(place))
@@ -221,3 +220,20 @@ def _preparing_eta(study: Study, seconds: float) -> float | None:
         return None
     spent = max((_now(study) - study.started_at).total_seconds(), 0.0)
     return spent / study.preparing_fraction - spent + seconds
+
+
+def _ablation_text(current: SlotRow, there: Sequence[SlotRow]) -> str:
+    """As `taking the winner apart: advisor without redo log (3 of 7), block 2`.
+
+    `there` are the slots of the place. What is numbered are the configs of the block, in the
+    order in which they run.
+    """
+    same = [slot for slot in there if slot.purpose == current.purpose]
+    blocks = sorted({slot.block for slot in same})
+    number = blocks.index(current.block) + 1
+    if current.purpose == SlotPurpose.REDUCED:
+        return f"measuring the reduced config, round {number} of {len(blocks)}: {current.name}"
+    in_block = [slot.order for slot in same if slot.block == current.block]
+    position = f"{in_block.index(current.order) + 1} of {len(in_block)}"
+    again = " (replicate)" if current.replicate else ""
+    return f"taking the winner apart: {current.name}{again} ({position}), block {number}"

@@ -20,12 +20,11 @@ from tuning.studies import absence
 from tuning.studies.absence import AbsenceWatch
 from tuning.studies.host_state import retire_host, unretire_host
 from tuning.studies.inspecting import inspect_again
-from tuning.studies.jobs import KINDS, StudyRunKind
+from tuning.studies.jobs import KINDS, StudyRunKind, recover_host
 from tuning.studies.lifecycle import cancel_study, extend_study, plan_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.progress import study_progress
-from tuning.studies.recovery import recover_host
 from tuning.tests.fakes import MINE, begin
 from tuning.tests.test_job_storing import measured
 from tuning.tests.test_pausing import Sent, later, study, under_way

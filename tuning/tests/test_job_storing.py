@@ -40,11 +40,10 @@ from benchmarks.tests.made_up_host import add_directories, this_host
 from tuning.models import Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.studies import preparation
-from tuning.studies.jobs import KINDS
+from tuning.studies.jobs import KINDS, request_stop, sweep_host
 from tuning.studies.lifecycle import cancel_study
 from tuning.studies.named_devices import register_device
 from tuning.studies.probing import cancel_probe, start_probe
-from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.scheduler import advance_host
 from tuning.tests.fakes import begin, measurement
 from tuning.tests.test_disturbed_runs import disturbed

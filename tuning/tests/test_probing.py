@@ -23,9 +23,9 @@ from benchmarks.tests.made_up_host import this_host
 from tuning.errors import BadRequest, TuningError
 from tuning.models import Study, StudyState
 from tuning.requests.device import DeviceRequest
+from tuning.studies.jobs import request_stop, sweep_host
 from tuning.studies.named_devices import register_device
 from tuning.studies.probing import cancel_probe, start_probe
-from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.scheduler import PREPARE, PROBE, advance_host
 from tuning.tests.work import execute_probe
 

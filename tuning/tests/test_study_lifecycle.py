@@ -42,11 +42,10 @@ from tuning.results.study_result import StudyResult
 from tuning.studies import continuation
 from tuning.studies import preparation as prepare
 from tuning.studies import scheduler as dispatch
-from tuning.studies.jobs import KINDS
+from tuning.studies.jobs import KINDS, request_stop, sweep_host
 from tuning.studies.lifecycle import cancel_study, create_study
 from tuning.studies.pausing import resume_study
 from tuning.studies.progress import study_progress
-from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.scheduler import EXECUTE, PREPARE, advance_host
 from tuning.tests.fakes import (
     BINARY,
