@@ -29,7 +29,9 @@ from advisor.api.serializers.probes import (
 from advisor.api.serializers.shown import all_shown, shown
 from benchmarks.emulation.shipped import NATIVE
 from benchmarks.models import Device, Probe
-from tuning.requests.device import DeviceRequest, KindRequest, ProbeRequest
+from benchmarks.storage.kinds import DeviceKind
+from tuning.actions.fields import KindFields, ProbeFields
+from tuning.requests.device import DeviceRequest
 from tuning.requests.fields import read_request
 from tuning.results.known_devices import known_devices
 from tuning.studies.named_devices import register_device, set_kind
@@ -98,7 +100,7 @@ class DeviceDetailView(APIView):
     @extend_schema(
         operation_id="correct_device",
         summary="Set the kind of a device, or remove that setting",
-        request=KindRequest,
+        request=KindFields,
         responses={
             200: DeviceSerializer,
             400: error_response("`invalid_request`; `device_unusable` if the device is emulated."),
@@ -107,7 +109,8 @@ class DeviceDetailView(APIView):
     )
     def patch(self, request: Request, pk: int) -> Response:
         device = get_object_or_404(devices(), pk=pk)
-        set_kind(device, read_request(KindRequest, request.data).kind)
+        kind = read_request(KindFields, request.data).kind
+        set_kind(device, DeviceKind(kind) if kind else None)
         return Response(_document(device))
 
 
@@ -126,7 +129,7 @@ class ProbeListView(APIView):
         operation_id="start_probe",
         summary="Probe a device with fio; the probe waits for a running study",
         parameters=[KEY],
-        request=ProbeRequest,
+        request=ProbeFields,
         responses={
             202: ProbeSerializer,
             400: error_response("`invalid_request`, `bad_request`, `device_retired`."),
@@ -136,7 +139,7 @@ class ProbeListView(APIView):
     )
     def post(self, request: Request, pk: int) -> Response:
         device = get_object_or_404(devices(), pk=pk)
-        seconds = read_request(ProbeRequest, request.data).seconds
+        seconds = read_request(ProbeFields, request.data).seconds
         once = IdempotentRequest(request)
         made = once.make_quickly(lambda: start_probe(device, seconds, user=request.user))
         document = shown(ProbeSerializer, probes().get(pk=made))

@@ -23,9 +23,10 @@ from advisor.api.serializers.studies import (
     StudyGroupStateSerializer,
 )
 from advisor.api.views import studies
+from tuning.actions.fields import ReasonFields
 from tuning.models import StudyGroup
 from tuning.requests.fields import read_request
-from tuning.requests.study import GroupRequest, PauseRequest
+from tuning.requests.study import GroupRequest
 from tuning.studies.groups import cancel_group, create_group, pause_group, resume_group
 
 NO_GROUP = error_response("There is no such study over several hosts.")
@@ -89,7 +90,7 @@ PauseGroupView = _changes.view(
     "pause_study_group",
     "Pause the studies on all its hosts after their current runs",
     "`invalid_request`, `already_paused`, `already_ended`.",
-    PauseRequest,
+    ReasonFields,
 )
 ResumeGroupView = _changes.view(
     resume_group,

@@ -32,9 +32,10 @@ from advisor.api.serializers.studies import (
 )
 from advisor.shown_studies import study_to_show
 from benchmarks.models import Device
+from tuning.actions.fields import BlocksFields, ReasonFields
 from tuning.models import Candidate, Study
 from tuning.requests.fields import read_request
-from tuning.requests.study import ExtendRequest, PauseRequest, StudyRequest
+from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.studies.concluding import conclude_study
 from tuning.studies.lifecycle import cancel_study, create_study, extend_study
@@ -190,14 +191,14 @@ ExtendView = _changes.view(
     "extend_study",
     "Measure more blocks of a finished study, then conclude it again",
     "`invalid_request`, `not_finished`, `nothing_left`, `device_retired`.",
-    ExtendRequest,
+    BlocksFields,
 )
 PauseView = _changes.view(
     pause_study,
     "pause_study",
     "Pause a study after its current run; the host continues with its next study",
     "`invalid_request`, `already_paused`, `already_ended`, `being_cancelled`.",
-    PauseRequest,
+    ReasonFields,
 )
 ResumeView = _changes.view(
     resume_study,

@@ -363,8 +363,8 @@ def test_the_command_names_what_is_wrong() -> None:
     assert refused("study", "pause", 999) == (1, "not_found")
     assert refused("study", "pause", "one") == (1, "not_found")
     assert refused("host", "drain", "nowhere") == (1, "not_found")
-    assert refused("study", "extend", study.pk, "--blocks", 0) == (2, "bad_request")
-    assert refused("study", "pause", study.pk, "--reason", "x" * 201) == (2, "bad_request")
+    assert refused("study", "extend", study.pk, "--blocks", 0) == (2, "invalid_request")
+    assert refused("study", "pause", study.pk, "--reason", "x" * 201) == (2, "invalid_request")
     for wrong in (["extend", "1"], ["stop", "1"], ["pause"]):
         with pytest.raises(CommandError):
             call_command("study", *wrong)

@@ -129,7 +129,7 @@ def test_two_emulated_devices_on_one_directory_are_distinguished(
         ({"memory_mb": 2**70}, "invalid_request", "memory_mb", "less than or equal to"),
         ({"emulate": "hdd", "kind": "nvme"}, "invalid_request", "kind", "it emulates"),
         ({"kind": "floppy"}, "invalid_request", "kind", "must be"),
-        ({"path": "/\0"}, "invalid_request", "path", "not an absolute path"),
+        ({"path": "/\0"}, "invalid_request", "path", "null characters"),
         ({"path": 7 * ["x"]}, "invalid_request", "path", "not a valid path"),
         ({"memory_limit": 700}, "invalid_request", "memory_limit", "no such field"),
     ],
@@ -184,7 +184,7 @@ def test_the_kind_of_an_emulated_device_is_that_of_its_limits(api: Client) -> No
     assert (device.kind, device.kind_correction) == ("hdd", "")
 
 
-@pytest.mark.parametrize("body", [{}, {"kind": "floppy"}, {"kind": ""}, {"kind": "hdd", "id": 1}])
+@pytest.mark.parametrize("body", [{"kind": "floppy"}, {"kind": "hdd", "id": 1}])
 def test_a_correction_names_a_kind(api: Client, body: Any) -> None:
     found = error(patch(api, factories.found_device(), body), 400)
     assert found["code"] == "invalid_request"

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from django.db.models import Model, QuerySet
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from benchmarks.errors import ExpectedError
-from tuning.errors import BadRequest
+from tuning.requests.fields import Request, read_request
 
 
-class Fields(BaseModel):
+class Fields(Request):
     """The parameters of an action; an action without parameters uses this class itself."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
 
 @dataclass(frozen=True)
@@ -108,11 +105,5 @@ def perform(action: Action, row: Any, actor: Actor, fields: Fields) -> Done:
 
 
 def read_fields(action: Action, values: dict[str, Any]) -> Fields:
-    """Return the fields of typed values. Raises BadRequest with the first field that is wrong."""
-    try:
-        return action.fields.model_validate(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = str(first["loc"][0])
-        text = repr(values.get(name, ""))
-        raise BadRequest(f"{name}: {first['msg'].lower()}: {text:.60}", field=name) from None
+    """Return the fields of typed values. Raises InvalidRequest with the fields at fault."""
+    return read_request(action.fields, values)

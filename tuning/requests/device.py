@@ -15,7 +15,6 @@ from pydantic import (
 
 from benchmarks.emulation.profile import MAX_MEMORY_BYTES, MIN_MEMORY_BYTES
 from benchmarks.emulation.shipped import NATIVE, shipped_profiles, throttles
-from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
 from benchmarks.storage.kinds import DeviceKind
 from tuning.requests.fields import Cli, HostName, HostPath, Request
 
@@ -90,24 +89,6 @@ class DeviceRequest(Request):
         if self.id is not None and self.model_fields_set != {"id"}:
             raise ValueError("an id allows no other field")
         return self
-
-
-class ProbeRequest(Request):
-    """A request to measure what a device can do."""
-
-    seconds: float = Field(
-        USUAL_S,
-        ge=MIN_S,
-        le=MAX_S,
-        title="Duration, seconds",
-        description="A longer probe gives steadier figures.",
-    )
-
-
-class KindRequest(Request):
-    """The kind of a device as a user knows it."""
-
-    kind: DeviceKind | None = Field(description="Null takes the user's word back.")
 
 
 class InspectionRequest(Request):

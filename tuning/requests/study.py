@@ -255,15 +255,3 @@ class GroupRequest(_StudyFields):
         """The request for one of the hosts."""
         fields = {name: getattr(self, name) for name in self.model_fields_set - {"hosts"}}
         return StudyRequest.model_construct(**(fields | {"host": host} | changes))
-
-
-class ExtendRequest(Request):
-    """A request for more blocks of a finished study."""
-
-    blocks: StrictInt = Field(ge=1, le=MAX_BLOCKS, title="Blocks", description="More blocks.")
-
-
-class PauseRequest(Request):
-    """A request to pause something, with the reason."""
-
-    reason: str = Field("", max_length=MAX_PAUSE_REASON, title="Reason", description="For others.")

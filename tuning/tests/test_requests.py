@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from tuning.actions.fields import ProbeFields
 from tuning.catalogue.costs import CostKind
 from tuning.errors import InvalidRequest
 from tuning.requests.configs import ConfigText
-from tuning.requests.device import DeviceRequest, InspectionRequest, ProbeRequest
+from tuning.requests.device import DeviceRequest, InspectionRequest
 from tuning.requests.fields import Request, read_request
 from tuning.requests.gate import GateRequest
 from tuning.requests.search import SearchRequest
@@ -70,7 +71,7 @@ GB = 10**9
             {"name": "x", "candidate": {"stored": "x"}, "limits": ["p95 +5%", "p95 +6%"]},
             ["limits"],
         ),
-        (ProbeRequest, {"seconds": 1e300}, ["seconds"]),
+        (ProbeFields, {"seconds": 61}, ["seconds"]),
         (InspectionRequest, {"server": "mysqld"}, ["server"]),
     ],
 )

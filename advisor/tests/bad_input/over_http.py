@@ -389,7 +389,8 @@ def text_cases(client: Client, study: Study) -> Iterator[Case]:
         send = partial(_posted, client, "/account/token/", token)
         yield Case(f"POST /account/token/ {text[:9]!r}", ("not", "Not"), send)
         dataset = f"/hosts/{study.host.pk}/datasets/actions/delete/"
-        yield _button(client, dataset, {"name": text}, "there is no dataset")
+        said = "null characters" if "\0" in text else "there is no dataset"
+        yield _button(client, dataset, {"name": text}, said)
 
 
 def _read(client: Client, asked: dict[str, str]) -> Said:
