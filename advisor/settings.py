@@ -141,7 +141,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "advisor.processes.versions.warning",
-                "advisor.pages.fleet.several.several_hosts",
+                "advisor.pages.hosts.several.several_hosts",
             ],
             "builtins": ["advisor.templatetags.access", "advisor.templatetags.actions"],
         },

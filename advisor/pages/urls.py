@@ -6,21 +6,21 @@ from django.urls import path
 from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.pages.account import views as account
 from advisor.pages.actions import action_urls
-from advisor.pages.check import views as check
 from advisor.pages.compare import views as compare
 from advisor.pages.comparison import views as comparison
-from advisor.pages.config import views as config
-from advisor.pages.device import views as devices
+from advisor.pages.configs import check as check
+from advisor.pages.configs import detail as config
+from advisor.pages.devices import views as devices
 from advisor.pages.export import views as exports
-from advisor.pages.fleet import dataset_views as datasets
-from advisor.pages.fleet import inspection_views as inspections
-from advisor.pages.fleet import views as hosts
-from advisor.pages.gate import views as gates
-from advisor.pages.group import views as groups
+from advisor.pages.gates import views as gates
+from advisor.pages.groups import views as groups
 from advisor.pages.help import views as help_pages
 from advisor.pages.home import views as home
+from advisor.pages.hosts import dataset_views as datasets
+from advisor.pages.hosts import inspection_views as inspections
+from advisor.pages.hosts import views as hosts
 from advisor.pages.new_study import views as new_study
-from advisor.pages.run import views as runs
+from advisor.pages.runs import views as runs
 from advisor.pages.study import views as studies
 
 urlpatterns = [

@@ -11,10 +11,10 @@ from django.test import Client
 from django.urls import reverse
 
 from advisor.access.roles import Role
-from advisor.pages.device.listing import DEVICES
+from advisor.pages.devices.listing import DEVICES
 from advisor.pages.finding import MIN_FILTERED
-from advisor.pages.fleet.views import HOSTS
-from advisor.pages.gate.views import GATES
+from advisor.pages.gates.views import GATES
+from advisor.pages.hosts.views import HOSTS
 from advisor.pages.lists import Listing
 from advisor.pages.study.views import STUDIES
 from advisor.tests import factories

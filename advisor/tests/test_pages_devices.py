@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from advisor.pages.device.probe import ProbeView, probe_view
+from advisor.pages.devices.probe import ProbeView, probe_view
 from advisor.tests import factories, probes
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
@@ -207,7 +207,7 @@ def test_a_device_is_added_as_the_form_names_it(
         asked.append(request)
         return device
 
-    monkeypatch.setattr("advisor.pages.device.views.register_device", register)
+    monkeypatch.setattr("advisor.pages.devices.views.register_device", register)
     answer = admin_client.post(
         reverse("device-list"),
         {
@@ -283,7 +283,7 @@ def test_a_service_s_refusal_stands_beside_what_it_is_about(
     def refuse(request: DeviceRequest) -> Device:
         raise error
 
-    monkeypatch.setattr("advisor.pages.device.views.register_device", refuse)
+    monkeypatch.setattr("advisor.pages.devices.views.register_device", refuse)
     values = {"path": "/srv/x", "log_dir": "/srv/logs"}
     answer = admin_client.post(reverse("device-list"), values)
     assert answer.status_code == 400
@@ -494,7 +494,7 @@ def test_a_probe_that_ends_while_the_page_is_made_is_asked_for_again(
         Probe.objects.update(state=JobState.OK)
         return probe_view(shown)
 
-    monkeypatch.setattr("advisor.pages.device.views.probe_view", just_before_the_end)
+    monkeypatch.setattr("advisor.pages.devices.views.probe_view", just_before_the_end)
     assert "hx-trigger" in text_of(admin_client, "device-detail", device.pk)
 
 

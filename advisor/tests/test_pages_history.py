@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from advisor.pages.device.history import history_sentence
+from advisor.pages.devices.history import history_sentence
 from advisor.tests import factories
 from advisor.tests.history_rows import NEW_KERNEL, WEEK, slower, weekly
 from benchmarks.models import Device, Run
@@ -90,8 +90,8 @@ def test_of_more_studies_than_are_looked_at_the_newest_are_shown(
 def test_of_many_results_of_a_config_the_newest_are_open(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("advisor.pages.config.views._OPEN_RESULTS", 2)
-    monkeypatch.setattr("advisor.pages.config.views.MAX_RESULTS", 3)
+    monkeypatch.setattr("advisor.pages.configs.detail._OPEN_RESULTS", 2)
+    monkeypatch.setattr("advisor.pages.configs.detail.MAX_RESULTS", 3)
     studies = weekly(factories.make_device(), factories.BEGIN, [6000.0] * 3)
     config = studies[0].candidates.get().config_id
     text = admin_client.get(reverse("config-detail", args=[config])).text

@@ -10,7 +10,7 @@ from django.template.defaultfilters import capfirst
 from django.test import Client
 from django.urls import reverse
 
-from advisor.pages.run.measures import GROUPS, measures_of
+from advisor.pages.runs.measures import GROUPS, measures_of
 from advisor.tests import factories
 from benchmarks.measurement.metrics import Metrics
 from benchmarks.models import Run, RunState

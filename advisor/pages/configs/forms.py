@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
-from advisor.pages.device.forms import PlainForm
+from advisor.pages.devices.forms import PlainForm
 from advisor.wording.words import STUDY_MAY_HAVE, origin_choices
 from tuning.catalogue.knob import Durability
 

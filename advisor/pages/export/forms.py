@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from advisor.pages.configs.texts import TOO_LARGE
-from advisor.pages.device.forms import PlainForm
+from advisor.pages.devices.forms import PlainForm
 from tuning.catalogue.knob import Durability
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.errors import InvalidConfig, TuningError

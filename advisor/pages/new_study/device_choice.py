@@ -10,8 +10,8 @@ from django import forms
 from django.forms.boundfield import BoundWidget
 
 from advisor.ids import read_id
-from advisor.pages.device.forms import DeviceFields, set_choices
-from advisor.pages.device.listing import COLUMNS
+from advisor.pages.devices.forms import DeviceFields, set_choices
+from advisor.pages.devices.listing import COLUMNS
 from advisor.pages.finding import FilteredChoice, with_words
 from advisor.pages.new_study.hosts import ChosenHosts
 from benchmarks.emulation.shipped import NATIVE, ShippedProfile, shipped_profiles, throttles

@@ -9,7 +9,7 @@ from django.forms.boundfield import BoundField
 
 from advisor.pages.configs.forms import ConfigFields
 from advisor.pages.configs.texts import ConfigText
-from advisor.pages.device.forms import set_choices
+from advisor.pages.devices.forms import set_choices
 from advisor.pages.finding import FilteredChoice
 from advisor.pages.new_study.device_choice import StudyDevicesForm
 from advisor.pages.new_study.templates import template_facts

@@ -11,7 +11,7 @@ from django.http import QueryDict
 
 from advisor.ids import read_id
 from advisor.pages.finding import FilteredChoice, text_asked, with_words
-from advisor.pages.fleet.fields import host_boxes
+from advisor.pages.hosts.fields import host_boxes
 from benchmarks.errors import ExpectedError
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import known_inventory, why_not_known

@@ -22,7 +22,7 @@ from advisor.pages.configs.texts import (
     pasted_configs,
     uploaded_configs,
 )
-from advisor.pages.fleet.typed_paths import FIELDS, PathAnswer, answers_about
+from advisor.pages.hosts.typed_paths import FIELDS, PathAnswer, answers_about
 from advisor.pages.new_study.again import files_of, initial_of
 from advisor.pages.new_study.device_choice import choosable
 from advisor.pages.new_study.forms import NewStudyForm

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from advisor.charts.payload import charts_answer
-from advisor.pages.gate.charts import gate_figures
+from advisor.pages.gates.charts import gate_figures
 from advisor.pages.lists import Listing
 from advisor.wording.history import recent_sentence
 from tuning.results.gate_facts import gate_facts, gates

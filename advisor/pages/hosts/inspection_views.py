@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 
 from advisor.access.callers import caller_of
-from advisor.pages.fleet.typed_paths import FIELDS, answer_of, answers_about
+from advisor.pages.hosts.typed_paths import FIELDS, answer_of, answers_about
 from benchmarks.models import Inspection
 from tuning.errors import TuningError
 from tuning.studies.hosts import host_for, hosts_named

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -10,7 +10,6 @@ from django.views.decorators.http import require_GET
 
 from advisor.charts.config_history import history_figure
 from advisor.charts.payload import charts_answer
-from advisor.pages.config.rows import result_rows
 from advisor.wording.spaces import knob_text
 from benchmarks.models import Config
 from tuning.comparison.config_history import MAX_RESULTS, ConfigResult, config_history
@@ -30,13 +29,13 @@ def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "knobs": [(name, knob_text(name, value)) for name, value in sorted(config.knobs.items())],
         "results": results,
         "most": MAX_RESULTS,
-        "rows": result_rows(results[:_OPEN_RESULTS], names),
-        "older": result_rows(results[_OPEN_RESULTS:], names),
+        "rows": _rows(results[:_OPEN_RESULTS], names),
+        "older": _rows(results[_OPEN_RESULTS:], names),
         "older_count": len(results) - _OPEN_RESULTS,
         "names": list(dict.fromkeys(one.name for one in results)),
         "devices": len(names),
     }
-    return render(request, "config/detail.html", context)
+    return render(request, "configs/detail.html", context)
 
 
 @require_GET
@@ -45,6 +44,13 @@ def config_charts(request: HttpRequest, pk: int) -> HttpResponse:
     names = _device_names(results)
     figures = {"history": history_figure(results, names)} if results else {}
     return charts_answer(figures)
+
+
+def _rows(
+    results: Sequence[ConfigResult], names: Mapping[int, str]
+) -> list[tuple[ConfigResult, str]]:
+    """Return each result with the name of its device."""
+    return [(one, names[one.device.pk]) for one in results]
 
 
 def _device_names(results: Sequence[ConfigResult]) -> dict[int, str]:

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from advisor.pages.group.context import (
+from advisor.pages.groups.context import (
     group_for_page,
     group_mark,
     live_context,

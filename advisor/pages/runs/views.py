@@ -8,10 +8,10 @@ from django.views.decorators.http import require_GET
 
 from advisor.charts.payload import charts_answer
 from advisor.charts.telemetry import drawn_of_run, series_of_run, telemetry_figure
-from advisor.pages.run.conditions import conditions_of
-from advisor.pages.run.measures import measures_of
-from advisor.pages.run.variables import compare_variables
-from advisor.pages.run.write_debt import debt_of
+from advisor.pages.runs.conditions import conditions_of
+from advisor.pages.runs.measures import measures_of
+from advisor.pages.runs.variables import compare_variables
+from advisor.pages.runs.write_debt import debt_of
 from advisor.responses import series_csv
 from advisor.wording.hosts import fact_words
 from benchmarks.models import Run

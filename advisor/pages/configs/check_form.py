@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import forms
 
 from advisor.pages.configs.forms import ConfigFields
-from advisor.pages.fleet.fields import HostField
+from advisor.pages.hosts.fields import HostField
 from advisor.wording.words import target_choices
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits

@@ -11,16 +11,16 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from advisor.charts.payload import charts_answer
 from advisor.charts.probe import probe_figures
-from advisor.pages.device.array import array_view
-from advisor.pages.device.context import (
+from advisor.pages.devices.array import array_view
+from advisor.pages.devices.context import (
     advise_command,
     layers_of,
     studies_on,
 )
-from advisor.pages.device.forms import AddDeviceForm
-from advisor.pages.device.history import history_figure, history_sentence
-from advisor.pages.device.listing import listed_devices
-from advisor.pages.device.probe import probe_view, step_words, waits_for
+from advisor.pages.devices.forms import AddDeviceForm
+from advisor.pages.devices.history import history_figure, history_sentence
+from advisor.pages.devices.listing import listed_devices
+from advisor.pages.devices.probe import probe_view, step_words, waits_for
 from advisor.wording.words import certainty
 from benchmarks.errors import ExpectedError
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe

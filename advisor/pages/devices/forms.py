@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from advisor.pages.fleet.fields import HostField, inventory_in_form
+from advisor.pages.hosts.fields import HostField, inventory_in_form
 from advisor.pages.request_fields import faults_of, form_field, given
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import ExpectedError

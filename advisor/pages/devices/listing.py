@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from advisor.pages.device.forms import KINDS
+from advisor.pages.devices.forms import KINDS
 from advisor.pages.finding import text_asked, with_words
 from advisor.pages.lists import Listing
 from benchmarks.models import Device

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from advisor.pages.fleet.context import host_view, summary
+from advisor.pages.hosts.context import host_view, summary
 from advisor.pages.lists import Listing
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
 from tuning.studies.waiting import mark_waiting

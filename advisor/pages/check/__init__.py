@@ -1,1 +1,0 @@
-"""Checking a my.cnf without a study."""

@@ -1,1 +1,0 @@
-"""One config: everywhere it ran."""
