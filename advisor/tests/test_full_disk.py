@@ -114,7 +114,7 @@ def test_a_run_that_meets_the_reserve_is_void_and_its_study_waits_for_room(
     assert sent == []
 
     filling.unlink()
-    client.post(f"/studies/{study.pk}/resume/")
+    client.post(f"/studies/{study.pk}/actions/resume/")
     for _ in study.slots.all():
         assert sent[-1][0] == EXECUTE
         assert execute(StudyRunKind(fake_measuring.measure), sent[-1][1])

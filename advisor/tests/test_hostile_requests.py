@@ -111,7 +111,7 @@ def test_addresses_with_such_a_number_are_not_there(api: Client, number: str) ->
         f"/runs/{number}/charts.json",
     ):
         assert api.get(where).status_code == 404, where
-    for where in (f"/studies/{number}/cancel/", f"/studies/{number}/extend/"):
+    for where in (f"/studies/{number}/actions/cancel/", f"/studies/{number}/actions/extend/"):
         assert api.post(where).status_code == 404, where
     for rest in ("", "ranking/", "results/", "runs/", "recommendation/"):
         found = error(api.get(f"/api/v1/studies/{number}/{rest}"), 404)

@@ -6,11 +6,10 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import Error, close_old_connections, connections
+from django.db import Error, connections
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -20,10 +19,6 @@ CANCELLED = "cancelled"
 WORKER_STOPPING = "worker_stopping"
 WORKER_DIED = "worker_died"
 TAKEN_AWAY = "taken_away"
-
-
-# A thread that has ended a heartbeat does the next one, with the connection it has.
-_THREADS = ThreadPoolExecutor(max_workers=1000, thread_name_prefix="heartbeat")
 
 
 def quiet() -> Q:
@@ -52,7 +47,7 @@ class Heartbeat:
         self._beat = beat
         self._parent = os.getppid()
         self._ended = threading.Event()
-        self._running: Future[None] | None = None
+        self._thread = threading.Thread(target=self._run, name="heartbeat")
         self.stop_request = ""
 
     def should_stop(self) -> bool:
@@ -61,16 +56,14 @@ class Heartbeat:
         return bool(self.stop_request)
 
     def __enter__(self) -> Heartbeat:
-        self._running = _THREADS.submit(self._run)
+        self._thread.start()
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._ended.set()
-        if self._running is not None:
-            self._running.result()
+        self._thread.join()
 
     def _run(self) -> None:
-        close_old_connections()
         try:
             while not self._ended.wait(settings.HEARTBEAT_SECONDS):
                 try:
@@ -86,13 +79,4 @@ class Heartbeat:
                 if heard == CANCELLED or not self.stop_request:
                     self.stop_request = heard
         finally:
-            _put_away_connections()
-
-
-def _put_away_connections() -> None:
-    """For the thread's next heartbeat, where connections are kept at all."""
-    for connection in connections.all(initialized_only=True):
-        if connection.settings_dict["CONN_MAX_AGE"] == 0:
-            connection.close()
-            del connections[connection.alias]
-    close_old_connections()
+            connections.close_all()
