@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import attrgetter
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max, Q, prefetch_related_objects
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -27,7 +27,6 @@ from tuning.models import (
 from tuning.results.host_jobs import CurrentJob, HostState, current_jobs, measured_runs
 from tuning.results.known_devices import answers_at_d0, newest_answers
 from tuning.results.known_hosts import HostProblem, host_problems, hosts
-from tuning.results.related import know
 
 # Of more the page of the hosts has the rest.
 _MAX_ANSWERS = 9
@@ -210,7 +209,7 @@ def _ended() -> tuple[list[Study], list[Study]]:
         if study.state == StudyState.FAILED and study.finished_at and study.finished_at >= since
     ]
     ended = newest[:_MAX_ENDED]
-    know(ended, "devices", "recommendations")
+    prefetch_related_objects(ended, "devices", "recommendations__candidate")
     return ended, failed[:_MAX_FAILED]
 
 

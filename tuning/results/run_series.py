@@ -13,7 +13,7 @@ from typing import TypeVar
 from benchmarks.drivers.latency import LatencyHistogram
 from benchmarks.models import Run, RunState, Sample
 from tuning.results.boards import Board
-from tuning.results.slot_rows import RunRow, SlotRow
+from tuning.results.slot_rows import RunRow
 
 #: Configs over each other in one chart: more cannot be told apart.
 MAX_CONFIGS = 6
@@ -49,12 +49,6 @@ def seconds_of(runs: Iterable[int]) -> dict[int, Seconds]:
         one.p95_ms.append(p95_ms)
         one.cpu_busy_pct.append(None if user is None or system is None else user + system)
     return dict(found)
-
-
-def has_seconds(slots: Sequence[SlotRow]) -> bool:
-    """Whether the newest successful run still has its series: those of old runs are deleted."""
-    newest = next((slot.run_id for slot in reversed(slots) if slot.run.state == RunState.OK), 0)
-    return Sample.objects.filter(run=newest).exists()
 
 
 def shown_candidates(board: Board, most: int) -> list[str]:

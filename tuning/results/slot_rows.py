@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import groupby
 from typing import Any, NamedTuple
 
 from django.db.models import TextField
@@ -17,7 +16,7 @@ from django.db.models.functions import Cast
 
 from benchmarks.models import ACTIVE_RUN_STATES, UNDONE_RUN_STATES, Device, Run, RunState, Workload
 from benchmarks.telemetry.write_debt import WriteDebt
-from tuning.models import Candidate, Slot, SlotPurpose
+from tuning.models import Candidate, Slot
 from tuning.statistics.data import Metric, Observation
 
 
@@ -224,16 +223,3 @@ def _before(run: RunRow, replaced: Mapping[int, RunRow]) -> Sequence[RunRow]:
         return ()
     older = replaced[run.retry_of_id]
     return older, *_before(older, replaced)
-
-
-def pair_numbers(slots: Iterable[SlotRow]) -> dict[tuple[int, int, int], int]:
-    """By device, workload and block the number of each pair that confirms a winner.
-
-    Pairs are blocks after all others; each device and workload counts its own from 1.
-    """
-    pairs = {(*one.place, one.block) for one in slots if one.purpose == SlotPurpose.CONFIRMATION}
-    return {
-        pair: number
-        for _, there in groupby(sorted(pairs), key=lambda pair: pair[:2])
-        for number, pair in enumerate(there, start=1)
-    }

@@ -129,12 +129,6 @@ def is_measuring(host_id: int) -> bool:
     )
 
 
-def measures_here() -> bool:
-    """Whether the host that this process runs on is measuring; not if it is none of the hosts."""
-    here = Host.objects.filter(name=settings.HOST_NAME).values_list("pk", flat=True).first()
-    return here is not None and is_measuring(here)
-
-
 def _send_probe(host_id: int) -> bool:
     """Wake the worker for the host's oldest probe; True while there is one."""
     probe = next_probe(host_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery, prefetch_related_objects
 from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -28,7 +28,6 @@ from benchmarks.models import UNDONE_RUN_STATES
 from tuning.models import Slot, Study
 from tuning.results.evidence import traits_of
 from tuning.results.live_run import live_run
-from tuning.results.related import know
 from tuning.results.run_list import log_tails
 from tuning.results.searched import search_result
 from tuning.results.stored_documents import document_of
@@ -63,7 +62,8 @@ def study_list(request: HttpRequest) -> HttpResponse:
         runs_done=_count(Slot.objects.exclude(run__state__in=UNDONE_RUN_STATES)),
     )
     shown = STUDIES.read(request.GET, studies, host=name)
-    know(list(shown), "devices", "workloads", "recommendations")
+    answers = "recommendations__candidate"
+    prefetch_related_objects(list(shown), "devices", "workloads", answers)
     fetch_load_hosts(shown)
     mark_waiting(shown)
     rows = [(study, named_answers(study)) for study in shown]
