@@ -193,11 +193,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ] + [{"NAME": "advisor.access.passwords.EndsTokens"}]
-PASSWORD_HASHERS = [
-    "advisor.access.hashers.Argon2PasswordHasher",
-    # Of older versions; replaced at the next log-in.
-    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
-]
+PASSWORD_HASHERS = ["advisor.access.hashers.Argon2PasswordHasher"]
 # A study's form with its largest number of largest my.cnf files pasted into it.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
