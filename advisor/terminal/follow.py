@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from advisor.processes.unavailable import Patience
+from advisor.wording.formatting import percent_change
 from benchmarks.counted import counted, percent
 from benchmarks.jobs.versions import code_version
 from tuning.models import Study
@@ -194,7 +195,7 @@ def searched_text(state: StudyProgress) -> str:
     if found.raced:
         return f"{text}, {found.raced} in the race"
     if found.ratio is not None:
-        change = f"{(found.ratio - 1) * 100:+.1f} % {FULL_NAMES[found.metric]}"
+        change = f"{percent_change(found.ratio)} {FULL_NAMES[found.metric]}"
         text += f", best so far {found.best} ({change})"
     return text
 
@@ -204,7 +205,7 @@ def leader_text(state: StudyProgress) -> str:
     leader = state.leader
     if leader is None:
         return ""
-    change = f"{(leader.ratio - 1) * 100:+.1f} % {FULL_NAMES[leader.metric]}"
+    change = f"{percent_change(leader.ratio)} {FULL_NAMES[leader.metric]}"
     return f"{leader.name} leads ({change} in {counted(leader.blocks, 'block')})"
 
 

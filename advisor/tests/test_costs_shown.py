@@ -9,7 +9,7 @@ from django.test import Client
 from rich.console import Console
 
 from advisor.api.documents import study_document
-from advisor.terminal.report import print_ranking
+from advisor.terminal.report import print_study
 from advisor.tests import factories
 from benchmarks.models import Config
 from tuning.configs.knobs import config_hash
@@ -61,7 +61,7 @@ def test_api_and_terminal_show_it(study: Study) -> None:
     assert of_candidates["whitepaper-a"] == [cost]
     assert of_candidates["server-default"] == []
     text = io.StringIO()
-    print_ranking(StudyResult(study), Console(file=text, width=80))
+    print_study(StudyResult(study), Console(file=text, width=80))
     assert "performance_schema = OFF costs observability:" in " ".join(text.getvalue().split())
 
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from rich.console import Console
 
 from advisor.api.serializers.rankings import ranking_of
-from advisor.terminal.report import print_ranking
+from advisor.terminal.report import print_study
 from advisor.tests import factories
 from benchmarks.models import Run, RunState
 from tuning.models import Study
@@ -43,9 +43,9 @@ def test_the_api_shows_the_bound(study: Study) -> None:
 @pytest.mark.parametrize("width", [80, 200])
 def test_the_terminal_shows_the_bound(study: Study, width: int) -> None:
     text = io.StringIO()
-    print_ranking(StudyResult(study), Console(file=text, width=width))
+    print_study(StudyResult(study), Console(file=text, width=width))
     line = next(line for line in text.getvalue().splitlines() if "whitepaper-1" in line)
-    assert re.search(r"<-\d\d %", line)
+    assert re.search(r"<\N{MINUS SIGN}\d\d\.\d\s%", line)
     assert "0/3" in line
     assert "Cut" in line
     assert "…" not in text.getvalue()

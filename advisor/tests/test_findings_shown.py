@@ -13,7 +13,7 @@ from rich.console import Console
 
 from advisor.api.documents import study_document
 from advisor.charts.findings import findings_figure, findings_series
-from advisor.terminal.report import print_ranking
+from advisor.terminal.report import print_study
 from advisor.tests import claimed, factories
 from advisor.tests.drawn import drawn
 from benchmarks.emulation.profile import EmulationProfile
@@ -254,7 +254,7 @@ def test_a_finding_without_a_device_has_no_figures_in_the_api(browser: Client) -
 
 def printed(study: Study) -> str:
     text = io.StringIO()
-    print_ranking(StudyResult(study), Console(file=text, width=80))
+    print_study(StudyResult(study), Console(file=text, width=80))
     return " ".join(text.getvalue().split())
 
 

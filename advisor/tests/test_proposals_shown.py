@@ -9,7 +9,7 @@ from django.test import Client
 from rich.console import Console
 
 from advisor.api.documents import study_document
-from advisor.terminal.report import print_ranking
+from advisor.terminal.report import print_study
 from advisor.tests import factories
 from tuning.models import Study
 from tuning.results.study_result import StudyResult
@@ -45,7 +45,7 @@ def test_the_page_has_the_reason_of_each_line_apart_from_other_notes(
 
 def test_the_terminal_lists_the_lines_with_their_reasons(study: Study) -> None:
     text = io.StringIO()
-    print_ranking(StudyResult(study), Console(file=text, width=80))
+    print_study(StudyResult(study), Console(file=text, width=80))
     shown = " ".join(text.getvalue().split())
     assert "whitepaper-a, Proposal of the advisor: rules of several sources." in shown
     assert f"innodb_buffer_pool_size = 128M: {REASON}" in shown

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from rich.console import Console
 
-from advisor.terminal.report import print_ranking
+from advisor.terminal.report import print_study
 from advisor.tests import factories
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.models import Device
@@ -97,7 +97,7 @@ def test_the_api_shows_both_values(admin_client: Client, modelled: Recommendatio
 
 def test_the_terminal_shows_both_values(modelled: Recommendation) -> None:
     console = Console(file=io.StringIO(), width=400)
-    print_ranking(StudyResult(modelled.study), console)
+    print_study(StudyResult(modelled.study), console)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "innodb_buffer_pool_size: 160M in the scale model, 31G on your server." in text
     assert MODEL.sentence in text

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from rich.console import Console
 
-from advisor.terminal.report import print_ranking
+from advisor.terminal.report import print_study
 from advisor.tests.search_study import searching_study
 from benchmarks.models import Run, RunState
 from tuning.models import Study
@@ -154,7 +154,7 @@ def test_the_api_has_what_was_tried_and_learned(admin_client: Client) -> None:
 
 def test_the_terminal_says_the_same_in_short() -> None:
     stream = io.StringIO()
-    print_ranking(StudyResult(searching_study()), Console(file=stream, width=200))
+    print_study(StudyResult(searching_study()), Console(file=stream, width=200))
     text = stream.getvalue().replace("\u202f", " ")
     assert "innodb_buffer_pool_size: " in text
     assert "No other beats these in both tpmP and p95, in short runs: search-" in text

@@ -12,7 +12,7 @@ from django.test import Client
 from rich.console import Console
 
 from advisor.terminal.follow import searched_text
-from advisor.terminal.report import print_ranking
+from advisor.terminal.report import print_study
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.searched import search_result
@@ -175,7 +175,7 @@ def test_a_search_that_found_nothing_shows_no_ranking(
     assert "The search found nothing better: keep server-default" in html
     assert 'class="card board' not in html
     stream = io.StringIO()
-    print_ranking(StudyResult(study), Console(file=stream, width=100))
+    print_study(StudyResult(study), Console(file=stream, width=100))
     for of_a_table in ("not run yet", "Figures are medians"):
         assert of_a_table not in stream.getvalue()
     assert "The search found nothing better: keep server-default" in stream.getvalue()
@@ -234,10 +234,10 @@ def test_the_terminal_reports_a_search(over: Study) -> None:
     count = raced.values("candidate").distinct().count()
     assert searched_text(study_progress(study)) == f"5 configs tried, {count} in the race"
     stream = io.StringIO()
-    print_ranking(StudyResult(study), Console(file=stream, width=100))
+    print_study(StudyResult(study), Console(file=stream, width=100))
     text = stream.getvalue()
-    assert "The search measured 5 configs in 5 short runs." in text
-    assert re.search(r"given: \+[0-9.]+ % tpmP, raced", text)
+    assert "The search took 5 short runs: 5 configs measured." in text
+    assert re.search(r"given: \+[0-9.]+\s% tpmP, raced", text)
     assert "Figures are medians" in text
 
 
@@ -245,5 +245,6 @@ def test_the_terminal_names_the_metric_that_a_search_is_for() -> None:
     found = Searched(3, 1, Metric.P95, "search-2", 0.7)
     state = StudyProgress(0.5, "search, round 1", searched=found)
     assert searched_text(state) == (
-        "3 configs tried, best so far search-2 (-30.0 % p95 response time)"
+        "3 configs tried, best so far search-2 "
+        "(\N{MINUS SIGN}30.0\N{NO-BREAK SPACE}% p95 response time)"
     )

@@ -24,6 +24,7 @@ from benchmarks.models import Host, Run, RunState
 from tuning.models import Study, StudyState
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
+from tuning.studies.revision import bump
 
 pytestmark = pytest.mark.django_db
 
@@ -150,6 +151,7 @@ def test_following_a_study_reports_its_pause_and_waits(
             step()
         elif step == "end":
             Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED)
+            bump([study.pk])
 
     terminal.follow(study, Console(file=shown, width=300), check)
     lines = shown.getvalue().splitlines()

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from advisor.terminal.report import print_ranking
+from advisor.terminal.report import print_study
 from advisor.tests import factories
 from benchmarks.models import Config
 from tuning.models import Candidate, Study
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 def test_the_ranking_keeps_every_figure_on_a_terminal_of_80_columns(width: int) -> None:
     study = factories.measured_study(fails=["whitepaper-1"])
     shown = io.StringIO()
-    print_ranking(StudyResult(study), Console(file=shown, width=width))
+    print_study(StudyResult(study), Console(file=shown, width=width))
     text = shown.getvalue()
     lines = {line.split()[1]: line.split() for line in text.splitlines() if "whitepaper" in line}
     assert lines["whitepaper-a"][0].isdigit()
@@ -32,7 +32,7 @@ def test_the_ranking_keeps_every_figure_on_a_terminal_of_80_columns(width: int) 
 
 def shown(study: Study) -> str:
     text = io.StringIO()
-    print_ranking(StudyResult(study), Console(file=text, width=80))
+    print_study(StudyResult(study), Console(file=text, width=80))
     return text.getvalue()
 
 
@@ -66,7 +66,7 @@ def test_classes_have_tables_and_verdicts_of_their_own() -> None:
 
 def test_intervals_ties_race_noise_and_confirmation_are_reported() -> None:
     text = " ".join(shown(factories.raced_study()).split())
-    assert "+38.9 % +34 to +44" in text
+    assert "+38.9 % +33.8 to +44.3 %" in text
     assert "Rank 1 is shared: whitepaper-3 and whitepaper-a are tied." in text
     assert "whitepaper-1 left the race after block 3: measurably below" in text
     assert "Noise floor 2.1 %" in text

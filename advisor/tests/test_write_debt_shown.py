@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from rich.console import Console
 
-from advisor.terminal.report import print_ranking
+from advisor.terminal.report import print_study
 from advisor.tests import factories
 from benchmarks.models import Run
 from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
@@ -100,7 +100,7 @@ def test_page_terminal_and_files_say_it(study: Study, admin_client: Client) -> N
     assert SAID in text
     assert "with growing write debt" in text
     result, out = StudyResult(study), StringIO()
-    print_ranking(result, Console(file=out, width=200))
+    print_study(result, Console(file=out, width=200))
     # Once below the ranking, once in the verdict.
     assert out.getvalue().count(SAID) == 2
     [recommendation] = result.recommendations

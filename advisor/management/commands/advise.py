@@ -21,7 +21,7 @@ from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
 from advisor.terminal.files import with_suffix, write_files
 from advisor.terminal.follow import follow_all
-from advisor.terminal.report import print_ranking
+from advisor.terminal.report import print_study
 from advisor.terminal.space import print_space
 from advisor.wording.searches import missed_before_text, warm_start_text
 from benchmarks.errors import ExpectedError
@@ -93,7 +93,7 @@ class Command(BaseCommand):
                     console.rule(f"Host {host}, study {result.study.pk}", align="left")
                 _check_finished(result.study)
                 if not options["json"]:
-                    print_ranking(result, console)
+                    print_study(result, console)
                 self._write(result, console, options, suffix=f"-{host}" if several else "")
             except (AdvisorError, TuningError) as error:
                 where = f"host {host}: " if several else ""

@@ -18,7 +18,7 @@ from advisor.processes.supervisor import Supervisor, web_address
 from advisor.processes.unavailable import Patience
 from advisor.terminal.files import write_files
 from advisor.terminal.follow import follow
-from advisor.terminal.report import print_ranking
+from advisor.terminal.report import print_study
 from benchmarks.errors import ExpectedError, NotInspected
 from benchmarks.models import Host
 from tuning.errors import TuningError
@@ -133,7 +133,7 @@ def _show(study: Study, console: Console, url: str) -> None:
         console.print(f"Study {study.pk} ended without a ranking: {reason}", markup=False)
     else:
         result = StudyResult(study)
-        print_ranking(result, console)
+        print_study(result, console)
         try:
             write_files(result, console)
         except (AdvisorError, TuningError) as error:
