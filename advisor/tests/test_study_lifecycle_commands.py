@@ -24,7 +24,7 @@ from benchmarks.models import Host, Run, RunState
 from tuning.models import Study, StudyState
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
-from tuning.studies.revision import bump
+from tuning.studies.revision import bump, progress_mark
 
 pytestmark = pytest.mark.django_db
 
@@ -48,10 +48,10 @@ def page_of(client: Client, study: Study) -> str:
 
 def test_the_live_part_brings_the_other_button_with_it(admin_client: Client) -> None:
     study = running_study()
-    seen = admin_client.get(reverse("study-detail", args=[study.pk])).context["stamp"]
+    seen = progress_mark(study.pk)
     pause_study(study, by="ann")
     live = reverse("study-live", args=[study.pk])
-    text = admin_client.get(live, {"seen": seen}).content.decode()
+    text = admin_client.get(live, {"mark": seen}).content.decode()
     assert "Resume study" in text
     assert "Waiting to be resumed" in text
 

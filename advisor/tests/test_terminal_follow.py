@@ -100,7 +100,7 @@ def test_a_race_names_its_leader_and_a_limit_that_the_baseline_misses() -> None:
         "the baseline itself misses p95 <= 50 ms: 61.2 ms in 3 runs",
     ]
     other = StudyProgress(0.5, "block 3 of 6: advisor", leader=leader)
-    assert module._lines(other, "").endswith("\nsearch-30 leads ({LEAD} tpmP in 3 blocks)")
+    assert module._lines(other, "").endswith(f"\nsearch-30 leads ({LEAD} tpmP in 3 blocks)")
 
 
 def test_a_host_that_takes_no_work_is_named_with_what_to_do_once(
