@@ -77,7 +77,7 @@ def test_a_device_without_a_baseline_has_no_history(admin_client: Client) -> Non
 def test_of_more_studies_than_are_looked_at_the_newest_are_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tuning.results.baseline_runs.MAX_STUDIES", 4)
+    monkeypatch.setattr("tuning.comparison.measured.MAX_STUDIES", 4)
     monkeypatch.setattr("tuning.comparison.config_history.MAX_RESULTS", 4)
     device = factories.make_device()
     studies = weekly(device, JANUARY, [6000.0] * 6)

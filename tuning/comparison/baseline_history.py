@@ -14,8 +14,8 @@ from django.db.models import Avg, Count, Max
 from django.db.models.functions import Ln
 
 from benchmarks.models import Device, Server, Workload
+from tuning.comparison.measured import baseline_slots, of_newest_studies
 from tuning.models import Candidate, Study
-from tuning.results.baseline_runs import of_newest_studies, runs_of_baselines
 from tuning.statistics.recent import Recent, compare_recent
 
 
@@ -60,7 +60,7 @@ class BaselineHistory:
 
 def baseline_history(device: Device) -> BaselineHistory | None:
     """Return the history of the newest studies; None if no baseline was measured on the device."""
-    there = runs_of_baselines().filter(device=device)
+    there = baseline_slots().filter(device=device)
     line = (
         there.order_by()
         .values("candidate__config", "workload", "run__server__flavour")

@@ -9,10 +9,11 @@ from datetime import datetime
 from statistics import median
 from typing import NamedTuple
 
-from django.db.models import F, Max, Q, QuerySet
+from django.db.models import Max, Q
 
-from benchmarks.models import Config, Device, RunState, Workload
-from tuning.models import RANKED_PURPOSES, Slot, Study
+from benchmarks.models import Config, Device, Workload
+from tuning.comparison.measured import ranked_slots
+from tuning.models import Study
 from tuning.statistics.analysis import Interval
 from tuning.statistics.side_by_side import ratio_of
 
@@ -49,7 +50,7 @@ class ConfigResult:
 def config_history(config: Config) -> list[ConfigResult]:
     """Newest first, at most MAX_RESULTS; in five queries whatever the number of runs."""
     newest = (
-        _measured()
+        ranked_slots()
         .filter(candidate__config=config)
         .values_list("study", "device", "workload")
         .annotate(last=Max("run__finished_at"))
@@ -61,7 +62,7 @@ def config_history(config: Config) -> list[ConfigResult]:
     studies = {study for study, _, _ in ended}
     rows: dict[_Key, list[_Row]] = defaultdict(list)
     baseline: dict[_Key, list[_Row]] = defaultdict(list)
-    with_baselines = _measured().filter(
+    with_baselines = ranked_slots().filter(
         Q(candidate__config=config) | Q(candidate__is_baseline=True), study__in=studies
     )
     for row in map(_Row._make, with_baselines.values_list(*_COLUMNS)):
@@ -107,16 +108,6 @@ _COLUMNS = (
     *("run__tpmP", "run__p95_ms", "run__server_path_length", "run__comparability_key"),
 )
 _SHOWN = "name", "host__name", "server__flavour"
-
-
-def _measured() -> QuerySet[Slot]:
-    """Runs in blocks and pairs; without longer pairs, whose figures are others."""
-    return Slot.objects.filter(
-        run__state=RunState.OK,
-        run__tpmP__gt=0,
-        run__workload=F("workload"),
-        purpose__in=RANKED_PURPOSES,
-    )
 
 
 def _result(

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 
 from benchmarks.counted import counted
 from benchmarks.models import Run, RunState
-from tuning.models import RANKED_PURPOSES, Candidate, Recommendation, Slot, Study
+from tuning.comparison.measured import ranked_slots
+from tuning.models import Candidate, Recommendation, Slot, Study
 from tuning.results.run_list import BULKY
 from tuning.results.run_series import middle_run
 
@@ -101,10 +102,10 @@ def _name_of(kind: str, pk: int) -> str:
     return f"{row[0]} of {row[1]}" if kind == "candidate" and row else ""
 
 
-def _slots() -> QuerySet[Slot]:
+def _read(slots: QuerySet[Slot]) -> QuerySet[Slot]:
+    """Return the slots with what a side shows, newest run first."""
     return (
-        Slot.objects.filter(run__state=RunState.OK, run__tpmP__gt=0)
-        .select_related(
+        slots.select_related(
             "run",
             "run__host",
             "run__server",
@@ -119,22 +120,14 @@ def _slots() -> QuerySet[Slot]:
 
 
 def _of_run(pk: int) -> list[Side]:
-    slots = list(_slots().filter(run=pk))
+    slots = list(_read(Slot.objects.filter(run__state=RunState.OK, run__tpmP__gt=0, run=pk)))
     return [_side(f"run-{pk}", f"{slots[0].candidate.name}, run {pk}", slots)] if slots else []
-
-
-def _ranked() -> QuerySet[Slot]:
-    """Runs in blocks and pairs that lasted as long as their place in the study says.
-
-    Longer pairs are excluded: a config with write debt has other figures in them.
-    """
-    return _slots().filter(purpose__in=RANKED_PURPOSES, run__workload=F("workload"))
 
 
 def _measured_of(candidates: Iterable[int]) -> dict[int, list[Slot]]:
     """The slots of each, newest run first; one study measures none of them very often."""
     wanted, found = list(candidates), defaultdict(list)
-    for slot in _ranked().filter(candidate__in=wanted):
+    for slot in _read(ranked_slots()).filter(candidate__in=wanted):
         found[slot.candidate_id].append(slot)
     return {pk: slots[:_MAX_RUNS] for pk, slots in found.items()}
 
@@ -146,14 +139,14 @@ def _of_candidate(pk: int, slots: Sequence[Slot]) -> list[Side]:
 
 def _of_config(pk: int) -> list[Side]:
     """Its newest runs, wherever they were measured: one side per device and workload."""
-    slots = list(_ranked().filter(candidate__config=pk)[:_MAX_RUNS])
+    slots = list(_read(ranked_slots()).filter(candidate__config=pk)[:_MAX_RUNS])
     return [_side(f"config-{pk}", slots[0].candidate.name, there) for there in _places(slots)]
 
 
 def _of_study(pk: int) -> list[Side]:
     """What it recommends, or its baseline before that; one side per device and workload."""
     advised = list(Recommendation.objects.filter(study=pk).values_list("candidate", flat=True))
-    there = _ranked().filter(study=pk)
+    there = _read(ranked_slots()).filter(study=pk)
     chosen = there.filter(candidate__in=advised) if advised else there.none()
     slots = list(chosen[:_MAX_RUNS]) or list(there.filter(candidate__is_baseline=True)[:_MAX_RUNS])
     by_candidate: dict[int, list[Slot]] = {}
