@@ -167,7 +167,9 @@ def test_the_outlook_counts_what_the_study_counts_then(asked: StudyRequest) -> N
 
 def test_what_is_wrong_stands_beside_its_field_while_it_is_typed(admin_client: Client) -> None:
     text = preview(admin_client, connections="many", blocks="0")
-    said = dict(re.findall(r'<div id="id_(\w+)_said" hx-swap-oob="true">(.*?)</div>', text))
+    said = dict(
+        re.findall(r'<div id="id_(\w+)_said" hx-swap-oob="true">(.*?)</div>', text, re.DOTALL)
+    )
     assert "must be whole numbers" in said["connections"]
     assert "greater than or equal to 1" in html.unescape(said["blocks"])
     assert said["warehouses"] == ""  # an error that was there before goes

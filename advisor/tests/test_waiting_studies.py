@@ -19,7 +19,7 @@ from tuning.models import Study, StudyState
 pytestmark = pytest.mark.django_db
 
 WORDS = "Waiting|Queued|Measuring|Loading the dataset"
-BADGE = re.compile(rf'<span class="badge[^"]*">({WORDS})</span>')
+BADGE = re.compile(rf'<span\s+class="badge[^"]*">({WORDS})</span>')
 
 
 @pytest.fixture

@@ -121,7 +121,7 @@ def _rows_written() -> int | None:
 
 
 def _contents() -> dict[str, list[str]]:
-    """The rows of each table, but those of sessions, as text."""
+    """The rows of each judged table, as text."""
     found = {}
     with connection.cursor() as cursor:
         for name in _tables():
@@ -130,6 +130,10 @@ def _contents() -> dict[str, list[str]]:
     return found
 
 
+_UNJUDGED = {"django_session", "tuning_storeddocument"}
+
+
 def _tables() -> list[str]:
+    """All but sessions, and documents, which are stored when they are first read."""
     models = apps.get_models(include_auto_created=True)
-    return sorted({model._meta.db_table for model in models} - {"django_session"})
+    return sorted({model._meta.db_table for model in models} - _UNJUDGED)
