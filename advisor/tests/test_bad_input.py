@@ -118,7 +118,7 @@ def test_the_api_refuses_and_stores_nothing(
 def test_pages_refuse_and_store_nothing(
     web: Client, study: Study, place: Path, dice: random.Random
 ) -> None:
-    hold(page_cases(web, study, place, dice), 110)
+    hold(page_cases(web, study, place, dice), 100)
 
 
 def test_commands_refuse_and_store_nothing(

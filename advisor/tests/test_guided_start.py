@@ -33,6 +33,8 @@ NEW = "/studies/new/"
 RISKY = b"[mysqld]\ninnodb_flush_log_at_trx_commit = 2\n"
 MINE = b"[mysqld]\ninnodb_io_capacity = 2000\nsync_binlog = 1\n"
 
+SAID = re.compile(r'<div id="id_(\w+)_said" hx-swap-oob="true">(.*?)</div>', re.DOTALL)
+
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path) -> Host:
@@ -167,21 +169,14 @@ def test_the_outlook_counts_what_the_study_counts_then(asked: StudyRequest) -> N
 
 def test_what_is_wrong_stands_beside_its_field_while_it_is_typed(admin_client: Client) -> None:
     text = preview(admin_client, connections="many", blocks="0")
-    said = dict(
-        re.findall(r'<div id="id_(\w+)_said" hx-swap-oob="true">(.*?)</div>', text, re.DOTALL)
-    )
+    said = dict(SAID.findall(text))
     assert "must be whole numbers" in said["connections"]
     assert "greater than or equal to 1" in html.unescape(said["blocks"])
     assert said["warehouses"] == ""  # an error that was there before goes
     assert "Shown once the errors in the form are corrected." in text
     # What only the host knows is said as well, before the study is requested.
     refused = preview(admin_client, path="/nowhere/at/all")
-    assert (
-        "/nowhere/at/all"
-        in dict(re.findall(r'<div id="id_(\w+)_said" hx-swap-oob="true">(.*?)</div>', refused))[
-            "path"
-        ]
-    )
+    assert "/nowhere/at/all" in dict(SAID.findall(refused))["path"]
 
 
 def test_what_a_preview_says_has_its_place_on_a_page_of_before(admin_client: Client) -> None:
