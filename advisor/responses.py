@@ -29,12 +29,9 @@ def series_csv(run: Run, file_name: str) -> HttpResponse:
     return answer
 
 
-def error_body(code: str, message: str, details: Any = None) -> dict[str, Any]:
-    """`{"error": {"code", "message", "details"?}}`."""
-    error: dict[str, Any] = {"code": code, "message": message}
-    if details is not None:
-        error["details"] = details
-    return {"error": error}
+def error_body(code: str, message: str, **more: Any) -> dict[str, Any]:
+    """Return `{"error": {"code", "message", "field"?, "problems"?}}`, without what is empty."""
+    return {"error": {"code": code, "message": message, **{k: v for k, v in more.items() if v}}}
 
 
 def too_large() -> str:

@@ -92,7 +92,6 @@ LOAD_CPU_LIMIT_PCT = read("ADVISOR_LOAD_CPU_LIMIT_PCT")
 INSTALLED_APPS = [
     "advisor",
     "advisor.access",
-    "advisor.api",
     "tuning",
     "benchmarks",
     "advisor.access.apps.AccountsAdminConfig",
@@ -106,9 +105,6 @@ INSTALLED_APPS = [
     "django_htmx",
     "ninja",
     "axes",
-    "rest_framework",
-    "drf_spectacular",
-    "drf_spectacular_sidecar",
 ]
 MIDDLEWARE = [
     "advisor.access.proxies.ProxyMiddleware",
@@ -253,47 +249,6 @@ CONTENT_SECURITY_POLICY = {
         "form-action": ["'self'"],
         "frame-ancestors": ["'none'"],
     }
-}
-
-REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": [
-        "advisor.access.authentication.TokenAuthentication",
-        "advisor.access.authentication.SessionAuthentication",
-    ],
-    "DEFAULT_PERMISSION_CLASSES": ["advisor.access.permissions.RolePermission"],
-    "DEFAULT_PARSER_CLASSES": ["advisor.api.parsers.JSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "advisor.api.errors.handle_exception",
-    "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.UserRateThrottle"],
-    "DEFAULT_THROTTLE_RATES": {"user": "1200/minute"},
-}
-SPECTACULAR_SETTINGS = {
-    "TITLE": "MySQL OLTP tuning advisor",
-    "DESCRIPTION": "Start studies, read rankings, download the recommended my.cnf.",
-    "VERSION": CODE_VERSION,
-    "OAS_VERSION": "3.1.0",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_PERMISSIONS": ["advisor.access.permissions.RolePermission"],
-    "ENUM_NAME_OVERRIDES": {
-        "CostKindEnum": "advisor.api.serializers.common.COSTS",
-        "DurabilityEnum": "advisor.api.serializers.common.CLASSES",
-        "DeviceKindEnum": "advisor.api.serializers.common.KINDS",
-        "FormatEnum": "advisor.api.serializers.common.FORMAT_NAMES",
-        "ProbeStateEnum": "benchmarks.models.JobState.values",
-        "SlotPurposeEnum": "tuning.models.SlotPurpose.values",
-        "StateEnum": "tuning.models.StudyState.values",
-    },
-    "PATH_CONVERTER_OVERRIDES": {
-        "id": int,
-        "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-    },
-    "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.hooks.postprocess_schema_enums",
-        "advisor.api.openapi.complete",
-    ],
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 
 # --- Celery: see docs/architecture.md, "Jobs" ---------------------------------------------------

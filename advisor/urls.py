@@ -7,15 +7,14 @@ from django.views.generic import RedirectView
 
 from advisor.api.api import api
 from advisor.monitoring import health
-from advisor.monitoring.metrics import MetricsView
+from advisor.monitoring.metrics import metrics
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("advisor.pages.urls")),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
-    path("metrics", MetricsView.as_view(), name="metrics"),
+    path("metrics", metrics, name="metrics"),
     path("api/v1/", api.urls),
-    path("api/v1/", include("advisor.api.urls")),
     # One log-in for all: with the same limits.
     path(
         "admin/login/",

@@ -53,9 +53,21 @@ class StudyGroup(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
     created_at = models.DateTimeField(auto_now_add=True)
+    client_key = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text="of the client's choice: the same request of its user makes no other row",
+    )
 
     class Meta:
         ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["created_by", "client_key"],
+                condition=~models.Q(client_key=""),
+                name="one_group_per_client_key",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -191,6 +203,11 @@ class Study(JobRow):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
     created_at = models.DateTimeField(auto_now_add=True)
+    client_key = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text="of the client's choice: the same request of its user makes no other row",
+    )
 
     #: Whether it has begun and its host does something else, or nothing: set where it is shown.
     waits = False
@@ -198,6 +215,13 @@ class Study(JobRow):
     class Meta:
         ordering: ClassVar = ["-id"]
         verbose_name_plural = "studies"
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["created_by", "client_key"],
+                condition=~models.Q(client_key=""),
+                name="one_study_per_client_key",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
 from django.contrib.auth.models import AbstractBaseUser
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from ninja.errors import AuthorizationError
 from ninja.security import HttpBearer
 from ninja.security import SessionAuth as NinjaSessionAuth
@@ -12,7 +16,7 @@ from advisor.access.callers import Refused, caller_of, check
 from advisor.access.models import ApiToken
 from advisor.access.passwords import MUST_CHANGE
 from advisor.access.rules import rule_for
-from advisor.access.tokens import token_for
+from advisor.access.tokens import InvalidToken, token_for
 
 
 class TokenAuth(HttpBearer):
@@ -42,6 +46,23 @@ class SessionAuth(NinjaSessionAuth):
         check_access(request)
         user: AbstractBaseUser | None = super().__call__(request)
         return user
+
+
+def for_programs(view: Callable[[HttpRequest], HttpResponse]) -> Any:
+    """Let tokens and sessions in to a view outside of the API."""
+
+    @wraps(view)
+    def checked(request: HttpRequest) -> HttpResponse:
+        try:
+            if TokenAuth()(request) or SessionAuth()(request):
+                return view(request)
+        except InvalidToken as error:
+            return HttpResponse(str(error), status=401)
+        except AuthorizationError as error:
+            return HttpResponse(str(error), status=403)
+        return HttpResponse("Send a token.", status=401)
+
+    return checked
 
 
 def check_access(request: HttpRequest) -> None:

@@ -65,7 +65,7 @@ class AccessMiddleware:
     ) -> HttpResponse | None:
         _check_size(request)
         match = request.resolver_match
-        if match is None or hasattr(view, "cls"):
+        if match is None:
             return None
         if is_api_operation(match.view_name):
             return _check_method(request, rules_of(match.view_name))

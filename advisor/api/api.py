@@ -9,7 +9,7 @@ from ninja import NinjaAPI
 from ninja.throttling import UserRateThrottle
 
 from advisor.access.api_auth import SessionAuth, TokenAuth
-from advisor.api import hosts, lists, runs
+from advisor.api import actions, configs, devices, gates, groups, hosts, lists, runs, studies
 from advisor.api.error_format import handle_errors
 from advisor.api.json_format import Renderer, StrictParser
 from advisor.api.openapi_document import completed
@@ -38,5 +38,5 @@ api = Api(
     parser=StrictParser(),
 )
 handle_errors(api)
-for router in (hosts.router, runs.router, lists.router):
-    api.add_router("", router)
+for resource in (studies, groups, gates, runs, configs, devices, hosts, lists, actions):
+    api.add_router("", resource.router)

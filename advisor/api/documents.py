@@ -1,4 +1,4 @@
-"""What commands write with `--json`, with the keys of the API. Keys are only ever added."""
+"""What commands write with `--json`: the documents of the API."""
 
 from __future__ import annotations
 
@@ -6,33 +6,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from advisor.api.schemas.hosts import Host
-from advisor.api.serializers.configs import CandidateSerializer
-from advisor.api.serializers.rankings import ranking_of
-from advisor.api.serializers.recommendations import recommendation_of
-from advisor.api.serializers.results import results_of
-from advisor.api.serializers.shown import all_shown, shown
-from advisor.api.serializers.studies import StudySerializer
+from advisor.api.schemas.studies import StudyRow
 from tuning.models import Study
 from tuning.results.known_hosts import KnownHost
-from tuning.results.study_result import StudyResult
+from tuning.results.stored_documents import document_of
 
 
-def study_document(result: StudyResult) -> dict[str, Any]:
-    """The whole document: `{"study", "ranking", "recommendation", "candidates", "recommendations",
-    "boards", "trust", "findings"}`.
-
-    `recommendation` is None if the study has none; if it has several it is the first of
-    `recommendations`: first device, fewest connections, safest class.
-    """
-    recommendations = [recommendation_of(result, one) for one in result.recommendations]
-    return {
-        "study": shown(StudySerializer, result.study),
-        "ranking": ranking_of(result),
-        "recommendation": recommendations[0] if recommendations else None,
-        "candidates": all_shown(CandidateSerializer, result.candidates.values()),
-        "recommendations": recommendations,
-        **results_of(result),
-    }
+def study_document(study: Study) -> dict[str, Any]:
+    """The result document of a study."""
+    return document_of(study).model_dump(mode="json")
 
 
 def hosts_document(known: Iterable[KnownHost]) -> list[Any]:
@@ -42,4 +24,4 @@ def hosts_document(known: Iterable[KnownHost]) -> list[Any]:
 
 def studies_document(studies: Iterable[Study]) -> list[Any]:
     """The studies as in the API's list of them."""
-    return [shown(StudySerializer, one) for one in studies]
+    return [StudyRow.from_orm(study).model_dump(mode="json") for study in studies]

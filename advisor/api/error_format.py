@@ -13,9 +13,9 @@ from ninja import Field, NinjaAPI, Schema
 from ninja.errors import HttpError, Throttled, ValidationError
 
 from advisor.access.tokens import InvalidToken
-from advisor.responses import too_large
-from benchmarks.errors import BenchmarkError
-from tuning.errors import InvalidConfig, TuningError
+from advisor.responses import error_body, too_large
+from benchmarks.errors import ExpectedError
+from tuning.errors import InvalidConfig
 
 #: Codes of refusals that end by themselves: answered with 409.
 ASK_LATER = {"probe_running", "study_running", "test_waiting"}
@@ -50,15 +50,13 @@ class Error(Schema):
 
 def error_response(status: int, code: str, message: str, **more: Any) -> JsonResponse:
     """Return an error; `more` are its field and problems, left out where empty."""
-    detail = {"code": code, "message": message, **{key: it for key, it in more.items() if it}}
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
-    return JsonResponse({"error": detail}, status=status, headers=headers)
+    return JsonResponse(error_body(code, message, **more), status=status, headers=headers)
 
 
 def handle_errors(api: NinjaAPI) -> None:
     """Make ninja answer every error of a request in this format; a bug stays Django's."""
-    api.add_exception_handler(TuningError, _refused)
-    api.add_exception_handler(BenchmarkError, _refused)
+    api.add_exception_handler(ExpectedError, _refused)
     api.add_exception_handler(InvalidToken, _invalid_token)
     api.add_exception_handler(ValidationError, _invalid)
     api.add_exception_handler(HttpError, _http_error)
@@ -96,9 +94,11 @@ def _invalid(request: HttpRequest, error: Any) -> HttpResponse:
 def _field(location: Sequence[int | str]) -> str:
     """Return the path of a field: `("body", "body", "configs", 0, "text")` as configs[0].text.
 
-    Ninja puts the source first, and for a body the name of the operation's argument after it.
+    Ninja puts the source first. The name of the operation's argument comes after it for a body,
+    and for an item of a list among parameters.
     """
-    parts = location[2:] if location[0] == "body" else location[1:]
+    names_argument = location[0] == "body" or isinstance(location[-1], int)
+    parts = location[2:] if names_argument else location[1:]
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
     return path.removeprefix(".")
 

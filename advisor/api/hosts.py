@@ -14,10 +14,8 @@ from advisor.api.schemas import hosts as schemas
 from benchmarks import models
 from tuning.requests.device import DeviceRequest, InspectionRequest
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
-from tuning.studies import host_state
 from tuning.studies.datasets import Kept, noted_datasets
 from tuning.studies.inspecting import inspect_again, inspect_device, inspect_server
-from tuning.studies.tidying import ask_to_delete, ask_to_prune
 
 router = Router(tags=["hosts"])
 
@@ -43,53 +41,21 @@ def get_host(request: HttpRequest, pk: int) -> KnownHost:
     return _known(pk)
 
 
-@router.post("hosts/{int:pk}/drain/", response=schemas.HostDetail, url_name="host-drain")
-def drain_host(request: HttpRequest, pk: int, body: schemas.ReasonBody | None = None) -> KnownHost:
-    """Let a host finish its current job and take nothing more."""
-    reason = body.reason if body else ""
-    host_state.drain_host(_host(pk), reason=reason, by=request.user.get_username())
-    return _known(pk)
-
-
-@router.post("hosts/{int:pk}/undrain/", response=schemas.HostDetail, url_name="host-undrain")
-def undrain_host(request: HttpRequest, pk: int) -> KnownHost:
-    """Let a drained host take work again."""
-    host_state.undrain_host(_host(pk))
-    return _known(pk)
-
-
-@router.post("hosts/{int:pk}/retire/", response=schemas.HostDetail, url_name="host-retire")
-def retire_host(
-    request: HttpRequest, pk: int, body: schemas.ReasonBody | None = None
-) -> KnownHost:
-    """Retire a host: its studies end, nothing begins there, its history stays."""
-    reason = body.reason if body else ""
-    host_state.retire_host(_host(pk), reason=reason, by=request.user.get_username())
-    return _known(pk)
-
-
-@router.post("hosts/{int:pk}/unretire/", response=schemas.HostDetail, url_name="host-unretire")
-def unretire_host(request: HttpRequest, pk: int) -> KnownHost:
-    """Let a retired host take work again."""
-    host_state.unretire_host(_host(pk))
-    return _known(pk)
-
-
 @router.post(
-    "hosts/{int:pk}/inspect/", response={202: schemas.InspectionAnswer}, url_name="host-inspect"
+    "hosts/{int:pk}/inspections/",
+    response={202: schemas.InspectionAnswer},
+    url_name="inspection-list",
 )
-def inspect_host(
-    request: HttpRequest, pk: int, body: InspectionRequest | None = None
-) -> models.Inspection:
+def start_inspection(request: HttpRequest, pk: int, body: InspectionRequest) -> models.Inspection:
     """Let a host look at all that it has, or at one server or device, between two runs."""
     host, user = _host(pk), request.user
     lists = caller_of(request).is_administrator
-    if body is None or not (body.server or body.path or body.log_dir):
-        return inspect_again(host, user=user)
     if body.server:
         return inspect_server(host, str(body.server), lists=lists, user=user)
-    device = DeviceRequest(path=body.path, log_dir=body.log_dir)
-    return inspect_device(host, device, lists=lists, user=user)
+    if body.path or body.log_dir:
+        device = DeviceRequest(path=body.path, log_dir=body.log_dir)
+        return inspect_device(host, device, lists=lists, user=user)
+    return inspect_again(host, user=user)
 
 
 @router.get(
@@ -104,25 +70,3 @@ def get_inspection(request: HttpRequest, pk: int) -> models.Inspection:
 def list_datasets(request: HttpRequest, pk: int) -> list[Kept]:
     """The golden datasets of a host, as it noted them between two jobs."""
     return noted_datasets(_host(pk))
-
-
-@router.post(
-    "hosts/{int:pk}/datasets/delete/",
-    response={202: schemas.InspectionAnswer},
-    url_name="dataset-delete",
-)
-def delete_dataset(
-    request: HttpRequest, pk: int, body: schemas.DeleteDatasetBody
-) -> models.Inspection:
-    """Let a host delete a golden dataset between two runs."""
-    return ask_to_delete(_host(pk), key=body.name, user=request.user)
-
-
-@router.post(
-    "hosts/{int:pk}/datasets/prune/",
-    response={202: schemas.InspectionAnswer},
-    url_name="dataset-prune",
-)
-def prune_datasets(request: HttpRequest, pk: int) -> models.Inspection:
-    """Let a host delete unused golden datasets, and those of servers that are gone."""
-    return ask_to_prune(_host(pk), user=request.user)

@@ -6,29 +6,25 @@ from collections.abc import Iterator
 
 from django.conf import settings
 from django.db.models import Count, Sum
-from django.http import HttpResponse
-from drf_spectacular.utils import extend_schema
+from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
-from rest_framework.request import Request
-from rest_framework.views import APIView
 
+from advisor.access.api_auth import for_programs
 from benchmarks.inventory.stored import known_inventory
 from benchmarks.jobs.presence import silent_hosts
 from benchmarks.models import ACTIVE_RUN_STATES, Host, Run
 from tuning.models import ACTIVE_STUDY_STATES, Study
 
 
-class MetricsView(APIView):
-    """For every token; Prometheus sends it as `Authorization: Bearer ...`."""
-
-    @extend_schema(exclude=True)
-    def get(self, request: Request) -> HttpResponse:
-        registry = CollectorRegistry()
-        registry.register(Rows())
-        return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
+@for_programs
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Answer a session or a token, which Prometheus sends as `Authorization: Bearer ...`."""
+    registry = CollectorRegistry()
+    registry.register(Rows())
+    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
 class Rows(Collector):

@@ -34,7 +34,7 @@ class Address:
         from advisor.access.rules import is_api_operation
 
         # Its reference is a page for people.
-        return self.name.startswith(("metrics", "api-")) or is_api_operation(self.name)
+        return is_api_operation(self.name)
 
 
 def addresses() -> list[Address]:
@@ -99,8 +99,6 @@ def table() -> str:
 
 
 def _readable(address: Address) -> str:
-    if address.name == "api-unknown":
-        return "api/v1/..."
     return re.sub(r"[<{]\w+:(\w+)[>}]", lambda found: _shown(found[1]), address.route)
 
 

@@ -8,7 +8,6 @@ import pytest
 from django.test import Client
 from rich.console import Console
 
-from advisor.api.documents import study_document
 from advisor.terminal.report import print_study
 from advisor.tests import factories
 from benchmarks.models import Config
@@ -49,17 +48,7 @@ def test_the_page_shows_it_with_the_candidate_and_with_the_recommendation(
     assert "<dt>Other costs allowed</dt><dd>observability, recovery time</dd>" in text
 
 
-def test_api_and_terminal_show_it(study: Study) -> None:
-    document = study_document(StudyResult(study))
-    [cost] = document["recommendations"][0]["costs"]
-    assert (cost["name"], cost["value"], cost["kind"]) == (
-        "performance_schema",
-        "OFF",
-        "observability",
-    )
-    of_candidates = {one["name"]: one["costs"] for one in document["candidates"]}
-    assert of_candidates["whitepaper-a"] == [cost]
-    assert of_candidates["server-default"] == []
+def test_the_terminal_shows_it(study: Study) -> None:
     text = io.StringIO()
     print_study(StudyResult(study), Console(file=text, width=80))
     assert "performance_schema = OFF costs observability:" in " ".join(text.getvalue().split())

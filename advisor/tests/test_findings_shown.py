@@ -11,7 +11,6 @@ import pytest
 from django.test import Client
 from rich.console import Console
 
-from advisor.api.documents import study_document
 from advisor.charts.findings import findings_figure, findings_series
 from advisor.terminal.report import print_study
 from advisor.tests import claimed, factories
@@ -224,34 +223,6 @@ def test_the_figure_of_two_blocks_is_finite(browser: Client) -> None:
     assert "NaN" not in text
 
 
-def test_results_of_the_api_have_the_findings(browser: Client) -> None:
-    study = claimed.claimed_study(THREE)
-    found = browser.get(f"/api/v1/studies/{study.pk}/results/").json()["findings"]
-    by_place = {(one["claim"], one["device_kind"]): one for one in found}
-    sata = by_place["Config #2 is worse than #1 for SATA SSDs.", "sata-ssd"]
-    assert sata["finding"] == "contradicted"
-    assert sata["ratio"] == pytest.approx(25.1 / 37.8, rel=0.03)
-    assert sata["interval_low"] < sata["ratio"] < sata["interval_high"] < sata["claimed_low"]
-    assert sata["claimed_high"] is None
-    assert (sata["device"], sata["connections"]) == ("/srv/sata-ssd", 16)
-    assert sata["device_id"] == study.devices.get(kind="sata-ssd").pk
-    assert sata["device_kinds"] == ["sata-ssd"]
-    assert sata["published"].startswith("4,478 against 7,367 tpmP")
-    assert sata["sentence"].startswith("Contradicted here: whitepaper-1 completes 3")
-    assert study_document(StudyResult(study))["findings"] == found
-    plain = factories.measured_study(name="quick", device=claimed.make_device("nvme"))
-    assert browser.get(f"/api/v1/studies/{plain.pk}/results/").json()["findings"] == []
-
-
-def test_a_finding_without_a_device_has_no_figures_in_the_api(browser: Client) -> None:
-    study = claimed.claimed_study(NVME)
-    found = browser.get(f"/api/v1/studies/{study.pk}/results/").json()["findings"]
-    [one] = [one for one in found if one["device_kinds"] == ["sata-ssd"]]
-    assert one["finding"] == "not_decided"
-    places = ("ratio", "interval_low", "interval_high", "device", "device_id", "device_kind")
-    assert {one[name] for name in (*places, "connections")} == {None}
-
-
 def printed(study: Study) -> str:
     text = io.StringIO()
     print_study(StudyResult(study), Console(file=text, width=80))
@@ -287,20 +258,3 @@ def test_the_api_lists_the_templates(browser: Client) -> None:
 
 def test_the_api_lists_the_templates_with_a_token_only(client: Client) -> None:
     assert client.get("/api/v1/templates/").status_code == 401
-
-
-def test_a_finding_of_the_api_distinguishes_emulated_from_real_devices(browser: Client) -> None:
-    study = claimed.claimed_study({"hdd": claimed.AS_PUBLISHED})
-    emulated = factories.emulated_device(data_dir="/srv/other")
-    study.devices.update(emulation=emulated.emulation, emulation_label=emulated.emulation_label)
-    found = browser.get(f"/api/v1/studies/{study.pk}/results/").json()["findings"]
-    placed = [one for one in found if one["device_id"] is not None]
-    assert placed
-    for one in placed:
-        assert one["device_name"] == str(study.devices.get())
-        assert one["device_kind"] == "hdd"
-        assert one["emulated"] is True
-        assert one["emulation"] == emulated.emulation_label
-    for one in found:
-        if one["device_id"] is None:
-            assert one["device_name"] is one["emulated"] is one["emulation"] is None

@@ -101,7 +101,7 @@ def test_a_scope_never_goes_beyond_the_role(client: Client) -> None:
         create_token(user, "ci", Scope.ADMIN)
     set_role(user, Role.ADMINISTRATOR)
     token = create_token(user, "ci", Scope.ADMIN)
-    drain = f"/api/v1/hosts/{factories.make_host().pk}/drain/"
+    drain = f"/api/v1/hosts/{factories.make_host().pk}/actions/drain/"
     assert asked(token, drain, "post")[0] == 200
     set_role(user, Role.VIEWER)
     assert asked(token, drain, "post") == (
@@ -115,7 +115,7 @@ def test_the_scope_limits_a_token_of_an_administrator() -> None:
     reads = create_token(user, "reads", Scope.READ)
     study = factories.make_study(blocks=1)
     assert asked(reads)[0] == 200
-    status, message = asked(reads, f"{STUDIES}{study.pk}/cancel/", "post")
+    status, message = asked(reads, f"{STUDIES}{study.pk}/actions/cancel/", "post")
     assert (status, message) == (403, "This needs a token with the scope of the role operator.")
 
 

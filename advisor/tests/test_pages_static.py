@@ -43,7 +43,7 @@ def test_nothing_is_loaded_from_elsewhere_or_inline() -> None:
         "advisor/folds.js",
         "django_htmx/htmx-2.min.js",
         "plotly/plotly.min.js",
-        "drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js",
+        "ninja/swagger-ui-bundle.js",
     ],
 )
 def test_every_script_and_style_sheet_is_found(name: str) -> None:

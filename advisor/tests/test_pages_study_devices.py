@@ -12,7 +12,6 @@ from django.test import Client
 from django.urls import reverse
 
 from advisor.tests import factories
-from advisor.tests.test_api import Service
 from advisor.tests.test_pages_new_study import BLANK, beside
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
@@ -23,6 +22,7 @@ from benchmarks.tests.made_up_host import add_directories, change_host
 from tuning.errors import BadRequest
 from tuning.models import Study
 from tuning.requests.device import DeviceRequest
+from tuning.requests.study import StudyRequest
 from tuning.studies.named_devices import usual_memory
 from tuning.study_templates.loader import load_template
 
@@ -38,6 +38,22 @@ NEW = "/studies/new/"
 def here(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
     settings.HOST_NAME = factories.make_host().name
+
+
+class Service:
+    """Stands in for create_study: keeps the request, stores a study or refuses."""
+
+    def __init__(self) -> None:
+        self.request: StudyRequest | None = None
+        self.refusal: Exception | None = None
+
+    def __call__(self, request: StudyRequest, user: Any, also: Any = lambda _: None) -> Study:
+        self.request = request
+        if self.refusal:
+            raise self.refusal
+        study = factories.make_study(blocks=1, created_by=user)
+        also(study)
+        return study
 
 
 @pytest.fixture

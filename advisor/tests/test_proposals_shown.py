@@ -8,7 +8,6 @@ import pytest
 from django.test import Client
 from rich.console import Console
 
-from advisor.api.documents import study_document
 from advisor.terminal.report import print_study
 from advisor.tests import factories
 from tuning.models import Study
@@ -49,13 +48,3 @@ def test_the_terminal_lists_the_lines_with_their_reasons(study: Study) -> None:
     shown = " ".join(text.getvalue().split())
     assert "whitepaper-a, Proposal of the advisor: rules of several sources." in shown
     assert f"innodb_buffer_pool_size = 128M: {REASON}" in shown
-
-
-def test_the_api_has_them_among_the_notes(study: Study) -> None:
-    document = study_document(StudyResult(study))
-    [candidate] = [one for one in document["candidates"] if one["name"] == "whitepaper-a"]
-    assert candidate["notes"][0] == {
-        "name": "innodb_buffer_pool_size",
-        "action": "proposed",
-        "detail": REASON,
-    }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -284,19 +283,3 @@ def test_a_pin_beyond_the_memory_is_refused_with_whose_sizes_are_meant() -> None
     ) as no:
         search_here(asked(search=SearchRequest(pinned={POOL: "100G"})))
     assert (no.value.code, no.value.field) == ("bad_pin", f"search.pinned.{POOL}")
-
-
-@pytest.mark.usefixtures("host")
-def test_the_api_asks_for_it_and_shows_it(admin_client: Client, tmp_path: Path) -> None:
-    def ask(**body: Any) -> Any:
-        text = json.dumps(body)
-        return admin_client.post("/api/v1/studies/", text, content_type="application/json")
-
-    refused = ask(data_size="200G", memory="48G", warehouses=3)
-    assert refused.status_code == 400
-    assert "warehouses" in refused.json()["error"]["details"]
-    assert ask(data_size="200", memory="48G").status_code == 400
-    found = ask(data_size="200G", memory="48G").json()["scale_model"]
-    assert (found["scale"], found["model_memory_bytes"]) == (200, 240 * MB)
-    assert found["text"].startswith("Scale model 1:200")
-    assert ask(template="first-answer").json()["scale_model"] is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import io
-import json
 from dataclasses import asdict
 
 import pytest
@@ -75,24 +74,6 @@ def test_only_a_device_that_was_slowed_is_said_to_lack_seek_times(
     [found] = result.recommendations
     text = result.export(found, ExportRequest()).text
     assert ("seek times" in " ".join(text.replace("#", "").split())) is (iops is not None)
-
-
-def test_the_api_shows_both_values(admin_client: Client, modelled: Recommendation) -> None:
-    where = f"/api/v1/studies/{modelled.study_id}/"
-    found = admin_client.get(f"{where}recommendation/").json()
-    [pool] = found["sized"]
-    assert pool == {
-        "name": "innodb_buffer_pool_size",
-        "in_model": f"{160 * MIB}",
-        "value": f"{31 * GIB}",
-    }
-    assert found["proportion"] == MODEL.sentence
-    assert "= 31G" in found["my_cnf"]
-    body = json.dumps({"as_measured": True})
-    small = admin_client.post(
-        f"{where}recommendation/export/", body, content_type="application/json"
-    )
-    assert "= 160M" in small.content.decode()
 
 
 def test_the_terminal_shows_both_values(modelled: Recommendation) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import datetime
 from io import StringIO
 from typing import Any
 
@@ -66,48 +65,6 @@ def post(client: Client, study: Study, action: str, body: Any = None) -> tuple[i
         content_type="application/json",
     )
     return answer.status_code, answer.json()
-
-
-def test_the_api_pauses_resumes_and_cancels(admin_client: Client) -> None:
-    study = running_study()
-    status, answer = post(admin_client, study, "pause", {"reason": "the backup runs"})
-    assert (status, answer["state"]) == (200, "running")
-    assert answer["paused"]["by"] == "admin"
-    assert answer["paused"]["reason"] == "the backup runs"
-    assert datetime.fromisoformat(answer["paused"]["since"]) <= timezone.now()
-    assert "; paused since " in answer["progress"]["text"]
-    assert answer["progress"]["eta_s"] is None
-    status, answer = post(admin_client, study, "pause")
-    assert (status, answer["error"]["code"]) == (400, "already_paused")
-    status, answer = post(admin_client, study, "resume")
-    assert (status, answer["paused"]) == (200, None)
-    status, answer = post(admin_client, study, "resume")
-    assert (status, answer["error"]["code"]) == (400, "not_paused")
-    status, answer = post(admin_client, study, "cancel")
-    assert status == 200
-    assert not study.slots.filter(run__state=RunState.QUEUED).exists()
-
-
-def test_the_api_concludes(admin_client: Client) -> None:
-    study = running_study()
-    status, answer = post(admin_client, study, "conclude")
-    assert (status, answer["state"]) == (200, "running")
-    assert datetime.fromisoformat(answer["concluded_at"]) <= timezone.now()
-    early = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
-    status, answer = post(admin_client, early, "conclude")
-    assert (status, answer["error"]["code"]) == (400, "nothing_measured")
-
-
-def test_the_api_refuses_what_makes_no_sense(admin_client: Client) -> None:
-    study = factories.measured_study(blocks=1)
-    for action in ("pause", "resume", "cancel", "conclude"):
-        status, answer = post(admin_client, study, action)
-        assert (status, answer["error"]["code"]) == (400, "already_ended")
-    for body in ({"reason": "x" * 201}, {"why": "x"}):
-        status, answer = post(admin_client, study, "pause", body)
-        assert (status, answer["error"]["code"]) == (400, "invalid_request")
-    assert admin_client.post("/api/v1/studies/999/pause/").status_code == 404
-    assert Client().post(f"/api/v1/studies/{study.pk}/pause/").status_code == 401
 
 
 # --- the command line ----------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from advisor.api.documents import study_document
 from advisor.tests import claimed, factories
 from benchmarks.models import Run, RunState
 from tuning.models import Study, StudyState
@@ -73,10 +72,7 @@ def shown(client: Client, admin_user: User) -> Shown:
         "same": get("/studies/{}/live/?mark={mark}"),
         "charts": get("/studies/{}/charts.json"),
         "study": get("/api/v1/studies/{}/"),
-        "ranking": get("/api/v1/studies/{}/ranking/"),
-        "results": get("/api/v1/studies/{}/results/"),
-        "runs": get("/api/v1/studies/{}/runs/"),
-        "document": lambda study: study_document(StudyResult(study)),
+        "document": get("/api/v1/studies/{}/document/"),
         "progress": lambda study: study_progress(Study.objects.get(pk=study.pk)),
     }
 
@@ -104,12 +100,8 @@ MAX_QUERIES = {
     "live": 28,
     "same": 9,
     "charts": 17,
-    # Of the API's, five are for the ETag of a study that has ended, four for the version.
     "study": 13,
-    "ranking": 14,
-    "results": 16,
-    "runs": 14,
-    "document": 13,
+    "document": 20,
     "progress": 11,
 }
 

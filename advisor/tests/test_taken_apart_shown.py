@@ -80,24 +80,6 @@ def test_every_way_to_show_a_study_says_which_lines_matter(
     assert "What the lines of fast contribute" in output.getvalue()
     assert "table_open_cache = 3000: no measurable effect: " in output.getvalue()
 
-    where = f"/api/v1/studies/{study.pk}"
-    answer = client.get(f"{where}/recommendation/").json()
-    assert (answer["config"], answer["whole"]) == ("fast reduced", "fast")
-    states = {name: one["state"] for one in answer["line_effects"] for name in one["lines"]}
-    assert states["innodb_io_capacity_max"] == "matters"
-    assert states["table_open_cache"] == "no_effect"
-    assert (
-        b"\ntable_open_cache = 3000"
-        in client.get(f"{where}/recommendation/my.cnf?lines=all").content
-    )
-    assert client.get(f"{where}/recommendation/my.cnf?lines=some").status_code == 400
-    exported = client.post(f"{where}/recommendation/export/", {"lines": "all"}, "application/json")
-    assert b"\ntable_open_cache = 3000" in exported.content
-    variants = [one for one in client.get(f"{where}/").json()["candidates"] if one["taken_from"]]
-    assert {one["taken_from"] for one in variants} == {"fast"}
-    refused = client.post(f"{where}/take-apart/")
-    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "nothing_left")
-
 
 def test_a_running_study_and_one_without_time_show_what_they_have(admin_client: Client) -> None:
     client = admin_client

@@ -300,36 +300,3 @@ def test_a_log_that_was_cut_off_loses_no_result(installation: Installation) -> N
         assert (run.state, run.log_tail) == ("ok", "mysqld got signal 11"), run.reason
         assert run.variables["init_connect"] == "set names"
     """)
-
-
-def test_the_same_key_in_two_processes_makes_one_study(installation: Installation) -> None:
-    """Both have planned before either writes."""
-    installation.run("""
-        from django.test import Client
-        from advisor.access.roles import Role
-        from advisor.api import views
-
-        factories.make_host()
-        user = factories.make_user("ci", Role.OPERATOR)
-        headers = {"Idempotency-Key": "build-1"}
-
-        def create(request, user, also):
-            say(f"planned-{os.getpid()}")
-            while len(list(HOME.glob("planned-*"))) < 2:
-                time.sleep(0.01)
-            with transaction.atomic():
-                study = factories.make_study(names=factories.NAMES[:2], blocks=1)
-                also(study)
-            return study
-
-        def ask():
-            views.create_study = create
-            client = Client(headers=headers, SERVER_NAME="localhost")
-            client.force_login(user)
-            answer = client.post("/api/v1/studies/", {}, content_type="application/json")
-            assert answer.status_code == 201, answer.content
-            assert answer.json()["id"] == 1, answer.content
-
-        assert at_once(ask, ask) == [0, 0]
-        assert Study.objects.count() == 1
-    """)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import re
 import runpy
 import socket
 import sqlite3
@@ -32,6 +33,7 @@ from advisor.access.roles import Role
 from advisor.tests import factories
 from advisor.tests.harness import wait_for
 from benchmarks.servers.startup import free_port
+from tuning.models import Recommendation
 
 pytestmark = pytest.mark.django_db
 
@@ -164,14 +166,16 @@ def proxy(settings: Settings) -> str:
 
 
 def location(client: Client, **more: Any) -> str:
-    """The link to the next page, which shows whom the API believes."""
-    answer = client.get("/api/v1/studies/?page_size=1", headers=FORWARDED, **more)
-    return str(answer.json()["next"])
+    """The link to the study in its exported file, which shows whom the API believes."""
+    pk = Recommendation.objects.get().pk
+    answer = client.get(f"/api/v1/recommendations/{pk}/my.cnf", headers=FORWARDED, **more)
+    found = re.search(r"https?://\S+/studies/\d+/", answer.content.decode())
+    assert found, answer.content
+    return found[0]
 
 
 def test_links_are_https_where_the_listed_proxy_says_so(admin_client: Client, proxy: str) -> None:
-    for _ in range(2):
-        factories.make_study(blocks=1, names=["a"])
+    factories.measured_study(blocks=1)
     assert location(admin_client, REMOTE_ADDR=proxy).startswith("https://advisor.example.org/")
     assert location(admin_client, REMOTE_ADDR="10.8.0.1").startswith("http://testserver/")
     assert location(admin_client, REMOTE_ADDR=f"::ffff:{proxy}").startswith("https://")

@@ -119,18 +119,3 @@ def test_a_run_shows_both_ends(study: Study, admin_client: Client) -> None:
     Run.objects.filter(pk=run.pk).update(write_debt=None, debt_grew=False)
     text = admin_client.get(reverse("run-detail", args=[run.pk])).content.decode()
     assert "Write debt" not in text
-
-
-def test_the_api_has_boards_and_runs_with_their_debt(study: Study, admin_client: Client) -> None:
-    address = f"/api/v1/studies/{study.pk}"
-    [board] = admin_client.get(f"{address}/results/").json()["boards"]
-    [owing] = board["write_debt"]
-    assert (owing["config"], owing["is_settled"]) == (WINNER, False)
-    assert owing["put_off"] == pytest.approx(0.75)
-    assert owing["marked"] == owing["runs"] > 3
-    runs = {run["id"]: run for run in admin_client.get(f"{address}/runs/").json()}
-    marked = [run for run in runs.values() if run["debt_grew"]]
-    assert len(marked) == owing["marked"]
-    assert marked[0]["write_debt"]["end"]["checkpoint_age_bytes"] == 90 * MB
-    assert marked[0]["write_debt"]["fills"] == pytest.approx(0.12)
-    assert all(run["write_debt"] is None for run in runs.values() if not run["debt_grew"])

@@ -18,7 +18,6 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.models.functions import Now
 
-from advisor.api.models import IdempotencyKey
 from benchmarks.errors import DatasetInUse
 from benchmarks.models import ACTIVE_RUN_STATES, Host, Run, Sample
 from tuning.studies.datasets import prune_datasets
@@ -30,8 +29,6 @@ MAX_LOG_BYTES: Final = 10 * 1024**2
 KEPT_LOGS: Final = 3
 #: How many runs lose their series at a time: others write to the same database.
 _RUNS_AT_ONCE: Final = 20
-#: Nobody sends a request again that long after it was answered.
-KEPT_KEYS: Final = timedelta(days=7)
 #: It is due after a day; after a week it no longer waits until nothing is measured.
 DUE_S: Final = 86_400.0
 OVERDUE_S: Final = 7 * DUE_S
@@ -47,7 +44,6 @@ def keep_house(host: Host | None) -> Iterator[str]:
         yield f"runs that ended {settings.SERIES_DAYS} days ago and lost their series: {runs}"
     if for_all:
         call_command("clearsessions")
-        IdempotencyKey.objects.filter(created_at__lt=Now() - KEPT_KEYS).delete()
     for log in rotate_logs(settings.LOG_DIR):
         yield f"{log} begins anew"
     if host is not None:

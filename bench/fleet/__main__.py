@@ -263,7 +263,7 @@ def _paths(place: Fleet) -> list[str]:
     for study in (running, finished):
         if study is not None:
             paths += [f"/studies/{study}/", f"/studies/{study}/live/", f"/api/v1/studies/{study}/"]
-            paths += [f"/api/v1/studies/{study}/runs/", f"/api/v1/studies/{study}/ranking/"]
+            paths += [f"/api/v1/studies/{study}/document/", f"/api/v1/runs/?study={study}"]
     return paths
 
 

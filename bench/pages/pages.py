@@ -81,11 +81,11 @@ def pages() -> dict[str, Page]:
         "search": reverse("study-detail", args=[search.pk]),
         "search, live": reverse("study-live", args=[search.pk]),
         "search, charts": reverse("study-charts", args=[search.pk]),
-        "API, search/results": f"/api/v1/studies/{search.pk}/results/",
+        "API, search/document": f"/api/v1/studies/{search.pk}/document/",
     }
     for name in ("studies", "runs", "recommendations", "device-comparison"):
         found[f"API, {name}"] = f"/api/v1/{name}/"
-    for name in ("", "ranking/", "results/", "runs/", "events/"):
+    for name in ("", "document/", "events/"):
         found[f"API, study/{name}".rstrip("/")] = f"/api/v1/studies/{large.pk}/{name}"
     return {name: Page(partial(str, it)) for name, it in found.items()} | _under_way(busy)
 

@@ -57,7 +57,7 @@ class Api:
 
     def cancel(self, pk: int) -> None:
         """Stop measuring it."""
-        self._json("POST", f"studies/{pk}/cancel/", {})
+        self._json("POST", f"gates/{pk}/actions/cancel/", {})
 
     def file(self, pk: int, name: str) -> str:
         """One of the gate's files, such as junit.xml."""
@@ -119,7 +119,6 @@ def _refusal(error: HTTPError) -> str:
     """What the advisor says; else the status."""
     try:
         found = json.loads(error.read())["error"]
-        details = f" {json.dumps(found['details'])}" if found.get("details") else ""
-        return f"{found['code']}: {found['message']}{details}"
+        return f"{found['code']}: {found['message']}"
     except (ValueError, KeyError, TypeError):
         return f"HTTP status {error.code}"

@@ -7,10 +7,8 @@ from typing import Any
 
 from ninja import Field, Schema
 
-from advisor.api.schemas.base import Body
 from benchmarks.inventory.host import HostInventory
 from benchmarks.models import Inspection, JobState
-from tuning.requests.study import MAX_PAUSE_REASON
 from tuning.results.host_jobs import HostState
 from tuning.results.known_hosts import HostProblem, KnownHost
 from tuning.studies.inspecting import waiting_text
@@ -124,11 +122,3 @@ class InspectionAnswer(Schema):
     @staticmethod
     def resolve_waiting(row: Inspection) -> str:
         return waiting_text(row)
-
-
-class ReasonBody(Body):
-    reason: str = Field("", max_length=MAX_PAUSE_REASON)
-
-
-class DeleteDatasetBody(Body):
-    name: str = Field(min_length=1, max_length=255)

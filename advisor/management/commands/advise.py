@@ -80,10 +80,9 @@ class Command(BaseCommand):
         console, results = Console(stderr=options["json"]), [StudyResult(one) for one in studies]
         several, failures = len(studies) > 1, []
         if options["json"] and (several or studies[0].state == StudyState.FINISHED):
-            # What makes the API's JSON takes a seventh of the time and memory of a command.
             from advisor.api.documents import study_document
 
-            documents = [study_document(result) for result in results]
+            documents = [study_document(study) for study in studies]
             json.dump({"studies": documents} if several else documents[0], sys.stdout, indent=2)
             sys.stdout.write("\n")
         for result in results:

@@ -58,7 +58,7 @@ class Command(BaseCommand):
 def _list(*, as_json: bool) -> None:
     known = known_hosts(hosts())
     if as_json:
-        from advisor.api.documents import hosts_document  # the REST framework
+        from advisor.api.documents import hosts_document
 
         json.dump(hosts_document(known), sys.stdout, indent=2)
         sys.stdout.write("\n")

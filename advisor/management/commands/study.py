@@ -50,7 +50,7 @@ def _list(options: dict[str, Any]) -> None:
         rows = rows.filter(host=host_for(options["host"]))
     rows = rows.order_by("-pk")[: options["limit"]]
     if options["json"]:
-        from advisor.api.documents import studies_document  # the REST framework
+        from advisor.api.documents import studies_document
 
         json.dump(studies_document(rows), sys.stdout, indent=2)
         sys.stdout.write("\n")

@@ -1,0 +1,68 @@
+"""Checks of a my.cnf without a study, and what a study would try; nothing is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Router
+
+from advisor.api.schemas import configs as schemas
+from advisor.api.schemas.studies import SearchSpace
+from tuning.catalogue.target import parse_traits
+from tuning.comparison.configs import differing_knobs
+from tuning.errors import InvalidConfig
+from tuning.requests.study import StudyRequest
+from tuning.studies.arrangement import proposals_here
+from tuning.studies.check import CheckedText, check_text
+from tuning.studies.searching import search_here
+
+router = Router(tags=["configs"])
+
+
+def _checked(body: schemas.ServerBody, name: str, text: str) -> CheckedText:
+    return check_text(
+        text.encode(),
+        name=name,
+        target=None if body.target is None else parse_traits(body.target),
+        host=body.host,
+        translate_from=body.translate_from,
+        durability=body.durability,
+        connections=body.connections,
+    )
+
+
+@router.post("configs/check/", response=schemas.CheckedConfig, url_name="config-check")
+def check_config(request: HttpRequest, body: schemas.CheckBody) -> CheckedText:
+    """Check a my.cnf line by line; `is_fine` says whether a study would accept it."""
+    return _checked(body, body.name, body.text)
+
+
+@router.post("configs/translate/", response=schemas.CheckedConfig, url_name="config-translate")
+def translate_config(request: HttpRequest, body: schemas.TranslateBody) -> CheckedText:
+    """Translate a my.cnf of another version or server for this one."""
+    return _checked(body, body.name, body.text)
+
+
+@router.post("configs/diff/", response=schemas.Differences, url_name="config-diff")
+def diff_configs(request: HttpRequest, body: schemas.DiffBody) -> Any:
+    """Where two my.cnf differ once a server has read them."""
+    sides = []
+    for name, text in (("left", body.left), ("right", body.right)):
+        report = _checked(body, name, text).report
+        if report.problems:
+            raise InvalidConfig(report.problems)
+        sides.append(report.knobs)
+    return {"differences": differing_knobs(sides)}
+
+
+@router.post("proposals/", response=list[schemas.Proposal], url_name="proposals")
+def propose_configs(request: HttpRequest, body: StudyRequest) -> Any:
+    """What each set of published rules advises for such a study."""
+    return proposals_here(body)
+
+
+@router.post("search-space/", response=SearchSpace, url_name="search-space")
+def show_search_space(request: HttpRequest, body: StudyRequest) -> Any:
+    """What a search would change."""
+    return search_here(body)

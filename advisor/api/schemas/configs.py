@@ -1,0 +1,129 @@
+"""Checked configs, differences and proposals, and bodies that carry a my.cnf."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ninja import Field, Schema
+from pydantic import AfterValidator
+
+from advisor.api.schemas.base import Body
+from advisor.wording.checks import summary_of
+from tuning.catalogue.costs import CostKind
+from tuning.catalogue.knob import Durability
+from tuning.catalogue.target import parse_traits
+from tuning.configs.files.cnf import MAX_CONFIG_BYTES
+from tuning.configs.notes import Action
+from tuning.requests.configs import MAX_CONNECTIONS, OLDER, ORIGIN_HELP
+from tuning.studies.check import CheckedText
+
+TARGET_HELP = 'A server such as "mysql 8.4" or "mariadb 10.11.8".'
+
+
+def _target(text: str | None) -> str | None:
+    if text is not None:
+        parse_traits(text)
+    return text
+
+
+#: Checked here, so that the error names the field.
+Target = Annotated[str | None, AfterValidator(_target)]
+Text = Annotated[str, Field(max_length=MAX_CONFIG_BYTES)]
+
+
+class ServerBody(Body):
+    """The server that reads the files."""
+
+    host: str = Field("", max_length=255, description="Host whose server counts without `target`.")
+    target: Target = Field(None, description=f"{TARGET_HELP} If omitted, that of the host.")
+    translate_from: str = Field("", max_length=64, description=ORIGIN_HELP)
+    durability: Durability = Durability.D0
+    connections: int | None = Field(None, ge=1, le=MAX_CONNECTIONS)
+
+
+class CheckBody(ServerBody):
+    text: Text
+    name: str = Field("my.cnf", max_length=100)
+
+
+class TranslateBody(CheckBody):
+    translate_from: str = Field(OLDER, max_length=64, description=ORIGIN_HELP)
+
+
+class DiffBody(ServerBody):
+    left: Text
+    right: Text
+
+
+class Problem(Schema):
+    line: int | None
+    name: str = Field(description="The option as it was written.")
+    reason: str
+
+
+class Note(Schema):
+    name: str
+    action: Action
+    detail: str
+
+
+class Line(Schema):
+    line: int = Field(description="Counted from 1.")
+    name: str
+    given: str | None = Field(description="Null for an option without a value.")
+    action: Action
+    became: list[tuple[str, str]] = Field(description="The variables that the line sets.")
+    detail: str = Field(description="The reason, in words.")
+
+
+class Cost(Schema):
+    name: str
+    value: str
+    kind: CostKind
+    loses: str = Field(description="The cost in words.")
+
+
+class CheckedConfig(Schema):
+    name: str = Field(alias="report.source")
+    target: str
+    is_fine: bool = Field(description="Whether a study would accept it.")
+    summary: str = Field(description="The result in one sentence.")
+    durability: Durability = Field(description="Class of the resulting config.")
+    costs: list[Cost] = Field(description="Its costs other than durability.")
+    lines: list[Line] = Field(alias="report.lines")
+    problems: list[Problem] = Field(alias="report.problems")
+    notes: list[Note] = Field(alias="report.notes")
+    knobs: dict[str, str] = Field(alias="report.knobs")
+    my_cnf: str | None = Field(description="The resulting file; null if refused.")
+
+    @staticmethod
+    def resolve_target(checked: CheckedText) -> str:
+        return str(checked.target)
+
+    @staticmethod
+    def resolve_is_fine(checked: CheckedText) -> bool:
+        return not checked.report.problems
+
+    @staticmethod
+    def resolve_summary(checked: CheckedText) -> str:
+        return summary_of(checked)
+
+    @staticmethod
+    def resolve_my_cnf(checked: CheckedText) -> str | None:
+        return checked.cnf or None
+
+
+class Differences(Schema):
+    differences: dict[str, list[str | None]] = Field(
+        description="By variable [left, right]; null: the server's default."
+    )
+
+
+class Proposal(Schema):
+    """What a set of rules advises here."""
+
+    name: str
+    source: str
+    knobs: dict[str, str]
+    notes: list[Note] = Field(description="Why each line is there.")
+    left_out: str = Field(description="Why it is not possible here; else empty.")
