@@ -250,7 +250,6 @@ def pages() -> dict[str, str]:
     named["help"] = reverse("help")
     named["host"] = reverse("host-detail", args=[raced.host_id])
     named["datasets"] = reverse("host-datasets", args=[raced.host_id])
-    named["chart-tables"] = reverse("study-charts", args=[raced.pk])
     probe = Probe.objects.filter(state=JobState.OK).first()
     if probe is not None:
         named["probe"] = reverse("probe-detail", args=[probe.device_id, probe.pk])

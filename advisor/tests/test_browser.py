@@ -578,7 +578,8 @@ def test_a_device_draws_its_probe_and_fits_into_every_window(visitor: Visitor) -
         assert set(visitor.overflow().values()) == {0}
         visitor.widen()
         page.get_by_role("link", name=device.data_dir, exact=True).click()
-        expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(4)
+        # Four of the probe, and the baseline of the study over time.
+        expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(4 + 1)
         # Four depths directly and two buffered, for reads and writes.
         expect(page.locator("[data-chart=iops] .points .point")).to_have_count(12)
         # Four kinds of request, three parts of each.
@@ -606,7 +607,7 @@ def test_a_probe_that_ends_brings_its_charts(visitor: Visitor) -> None:
 
     def see_the_end() -> None:
         expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(4)
-        expect(page.get_by_role("button", name="Probe again")).to_be_visible()
+        expect(page.get_by_role("button", name="Probe device")).to_be_visible()
         assert page.locator("[hx-trigger]").count() == 0
         assert page.evaluate("window.loadedOnce"), "the page was loaded again"
 
@@ -667,7 +668,7 @@ def test_files_are_checked_in_the_form_of_a_study_without_leaving_it(visitor: Vi
         assert set(visitor.overflow().values()) == {0}
         page.get_by_label("Connections").fill("many")
         page.get_by_role("button", name="Check my files only").click()
-        expect(result).to_contain_text("Connections: Enter whole numbers")
+        expect(result).to_contain_text("Connections: must be whole numbers")
 
     in_browser(check)
 

@@ -115,7 +115,7 @@ EXTEND = Action(
     help="Measure more blocks of a finished study. Each block runs every remaining config once "
     "and the baseline twice. Existing runs still count. The study is then concluded again, at a "
     "stricter level: testing it repeatedly would otherwise produce false winners.",
-    done="will measure {blocks} more blocks and then be concluded again",
+    done="is measured further (blocks: {blocks}), and is then concluded again",
     check=check_can_extend,
     run=_extend,
     fields=BlocksFields,
