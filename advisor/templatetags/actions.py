@@ -37,10 +37,12 @@ class Input:
 class Button:
     """A possible action of a row. `takes_focus`: a button of the row has just been used.
 
+    id: by it the focus stays on the button while the page is fetched anew.
     title: the label with the values that the page fixed, such as "Delete" with a dataset's name.
     """
 
     action: Action
+    id: str
     url: str
     title: str
     inputs: list[Input]
@@ -68,6 +70,7 @@ def action_buttons(
     buttons = [
         Button(
             action,
+            "-".join([action.url_name, str(row.pk), *map(str, given.values())]),
             reverse(action.url_name, args=[row.pk]),
             " ".join([action.label, *map(str, given.values())]),
             _inputs(action, given),
