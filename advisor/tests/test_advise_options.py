@@ -229,7 +229,7 @@ def test_several_hosts_have_rankings_and_files_of_their_own(
     with pytest.raises(SystemExit, match="1"):
         call_command("advise", *TWO, "--json")
     documents = json.loads(capsys.readouterr().out)["studies"]
-    assert [one["study"]["host"] for one in documents] == ["db2", "db1"]
+    assert [one["study"]["id"] for one in documents] == [failed.pk, good.pk]
     assert [one["study"]["state"] for one in documents] == ["failed", "finished"]
 
 

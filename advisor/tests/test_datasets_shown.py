@@ -116,16 +116,16 @@ def test_the_api_lists_deletes_and_prunes(admin_client: Client, host: Host, show
     assert [line["name"] for line in found] == ["gone", "new", "old"]
     assert found[0]["server_digest"] == "d2"
     assert found[0]["bytes"] >= 5000
-    wrong = admin_client.post(f"{one}delete/", {"name": "../new"}, "application/json")
+    wrong = admin_client.post(f"{one}actions/delete/", {"name": "../new"}, "application/json")
     assert wrong.status_code == 400
     assert wrong.json()["error"]["code"] == "not_found"
-    answer = admin_client.post(f"{one}delete/", {"name": "new"}, "application/json")
-    assert answer.status_code == 202
+    answer = admin_client.post(f"{one}actions/delete/", {"name": "new"}, "application/json")
+    assert answer.status_code == 200
     work()
-    done = admin_client.get(answer["Location"]).json()
+    done = admin_client.get(f"/api/v1/inspections/{answer.json()['made']}/").json()
     assert (done["subject"], done["state"]) == ("datasets", "ok")
     assert [line["name"] for line in done["answer"]["deleted"]] == ["new"]
-    assert admin_client.post(f"{one}prune/").status_code == 202
+    assert admin_client.post(f"{one}actions/prune/", {}, "application/json").status_code == 200
     work()
     assert left(host) == []
     assert admin_client.get(one).json() == []

@@ -87,7 +87,7 @@ def page_cases(client: Client, study: Study, place: Path, dice: random.Random) -
         yield _form(client, "/configs/check/", check | {field: drawn}, field, drawn)
     yield _form(client, "/configs/check/", {"config_text": ""}, "config_text", "paste a my.cnf")
     export = f"/studies/{study.pk}/recommendations/{study.recommendations.get().pk}/export/"
-    for field in ("format", "target"):
+    for field in ("format",):
         good = {"format": "my.cnf"}
         yield _form(client, export, good | {field: drawn}, field, drawn)
     for value in ("[mysqld\nx", "\0"):
@@ -123,7 +123,7 @@ def text_cases(client: Client, study: Study) -> Iterator[Case]:
         send = partial(_posted, client, "/account/token/", token)
         yield Case(f"POST /account/token/ {text[:9]!r}", ("not", "Not"), send)
         dataset = f"/hosts/{study.host.pk}/datasets/actions/delete/"
-        yield _button(client, dataset, {"name": text}, "there is no dataset")
+        yield _button(client, dataset, {"name": text}, "there is no dataset", "not allowed")
 
 
 def _read(client: Client, asked: dict[str, str]) -> Said:
