@@ -10,7 +10,7 @@ PYTHON_BIN := .venv/bin
 SHELL_SCRIPTS := scripts/setup scripts/install-server scripts/common.bash .ci/run
 # Processes that run tests. More than half of the time most of them wait for servers.
 WORKERS ?= 6
-PYTEST = $(PYTHON_BIN)/pytest -rs --dist loadscope
+PYTEST = $(PYTHON_BIN)/pytest -rfEs --dist loadscope
 
 # Tests write gigabytes, and some are about disks: not into memory, which /tmp is on Debian 13.
 ifeq ($(shell stat -f -c %T /tmp),tmpfs)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,20 +14,8 @@ from benchmarks.drivers.tpcc_mysql import find_tpcc_start
 from benchmarks.emulation.device import why_unavailable
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.servers.binary import Flavour, ServerBinary
-
-ROW_KEYS = {
-    "rank",
-    "config",
-    "outcome",
-    "tpmP",
-    "ratio_to_baseline",
-    "p95_ms",
-    "p99_ms",
-    "max_ms",
-    "server_path_length",
-    "host_path_length",
-    "runs",
-}
+from tuning.results.document import Board, BoardRow, StudyDocument
+from tuning.statistics.data import Metric
 
 # Where no figures are compared, a second shows that there are some.
 SHORT = ("--measure", "1")
@@ -63,31 +49,40 @@ def test_presets_proposals_and_a_file_end_in_a_ranking_and_a_file_the_server_acc
         *("--output", str(output), "--blocks", "1", "--no-race", *SHORT),
     )
     assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    assert set(document) >= {"study", "ranking", "recommendation", "candidates", "boards"}
-    [advisor] = [one for one in document["candidates"] if one["name"] == "advisor"]
-    assert {note["name"] for note in advisor["notes"] if note["action"] == "proposed"} >= {
+    document = StudyDocument.model_validate_json(done.stdout)
+    [board] = document.boards
+    assert board.recommendation is not None
+    [advisor] = [one for one in document.candidates if one.name == "advisor"]
+    assert {note["name"] for note in advisor.notes if note["action"] == "proposed"} >= {
         "innodb_buffer_pool_size",
         "innodb_log_file_size",
     }
-    rows = {row["config"]: row for row in document["ranking"]}
+    rows = rows_of(document, board)
     presets = {"server-default", "dedicated-server", "whitepaper-a"}
     assert set(rows) == presets | {"advisor", "mysqltuner", "mine"}
-    assert sorted(row["rank"] for row in rows.values()) == [1, 2, 3, 4, 5, 6]
+    standings = board.rankings[Metric.TPMP].standings
+    assert sorted(one.rank or 0 for one in standings) == [1, 2, 3, 4, 5, 6]
     for name, row in rows.items():
         check_row(row, runs=2 if name == "server-default" else 1)
-    assert rows["server-default"]["ratio_to_baseline"] == 1.0
+    baseline = board.rankings[Metric.TPMP].standing(board.baseline_id)
+    assert baseline is not None
+    assert baseline.ratio == 1.0
     assert _accepts(home.server, output)
     assert home.left_behind() == []
 
 
-def check_row(row: dict[str, Any], *, runs: int) -> None:
-    assert set(row) >= ROW_KEYS
-    assert row["outcome"] == "ok"
-    assert row["runs"] == runs  # the baseline runs twice in each block
-    assert row["tpmP"] > 0
-    assert 0 < row["p95_ms"] <= row["p99_ms"] <= row["max_ms"]
-    assert row["host_path_length"] > row["server_path_length"] > 0
+def rows_of(document: StudyDocument, board: Board) -> dict[str, BoardRow]:
+    """The rows of a board by the names of their candidates."""
+    return {document.candidate[row.candidate_id].name: row for row in board.rows}
+
+
+def check_row(row: BoardRow, *, runs: int) -> None:
+    assert row.outcome == "ok"
+    assert row.runs == runs  # the baseline runs twice in each block
+    figures = row.figures.model_dump()
+    assert figures["throughput"] > 0
+    assert 0 < figures["p95_ms"] <= figures["p99_ms"] <= figures["max_ms"]
+    assert figures["host_path_length"] > figures["server_path_length"] > 0
 
 
 def test_merged_and_unsafe_configs_are_distinguished_on_mysql(
@@ -115,17 +110,19 @@ def test_merged_and_unsafe_configs_are_distinguished_on_mysql(
         *("--output", str(output), "--json", "--no-race", "--no-confirm", "--warmup", "1", *SHORT),
     )
     assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    candidates = {one["name"]: one for one in document["candidates"]}
-    assert candidates["unsafe"]["durability"] == "D1"
-    assert [line["action"] for line in candidates["unsafe"]["lines"]] == ["kept", "dropped"]
-    assert [stage["passed"] for stage in candidates["unsafe"]["checks"]] == [True] * 4
-    assert candidates["same"]["merged_into"] == "unsafe"
-    rows = {(row["config"], row["durability"]): row for row in document["ranking"]}
-    assert set(rows) == {("server-default", "D1"), ("unsafe", "D1")}
-    check_row(rows["server-default", "D1"], runs=2)
-    check_row(rows["unsafe", "D1"], runs=1)
-    assert rows["server-default", "D1"]["ratio_to_baseline"] == 1.0
+    document = StudyDocument.model_validate_json(done.stdout)
+    candidates = {one.name: one for one in document.candidates}
+    unsafe = candidates["unsafe"]
+    assert unsafe.durability == "D1"
+    assert [line["action"] for line in unsafe.lines] == ["kept", "dropped"]
+    assert [stage["passed"] for stage in unsafe.checks] == [True] * 4
+    assert candidates["same"].merged_into_id == unsafe.id
+    [board] = document.boards
+    rows = rows_of(document, board)
+    assert board.durability == "D1"
+    assert set(rows) == {"server-default", "unsafe"}
+    check_row(rows["server-default"], runs=2)
+    check_row(rows["unsafe"], runs=1)
     assert _accepts(home.server, output)
     assert home.left_behind() == []
 
@@ -143,17 +140,21 @@ def test_one_study_over_two_emulated_devices(home: Home, candidate: Path) -> Non
         "--json",
     )
     assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    hdd, native = document["study"]["devices"]
-    assert [hdd["kind"], hdd["emulated"], native["emulated"]] == ["hdd", True, True]
-    tpmp = {(row["device_id"], row["config"]): row["tpmP"] for row in document["ranking"]}
-    assert len(tpmp) == 4
-    assert None not in tpmp.values(), done.stderr
+    document = StudyDocument.model_validate_json(done.stdout)
+    hdd, native = document.devices
+    assert hdd.kind == "hdd"
+    assert "200 IOPS read, 200 IOPS write, 600 MB memory" in hdd.name
+    assert "600 MB memory" in native.name
+    figures = {
+        (board.device_id, name): row.figures.throughput or 0.0
+        for board in document.boards
+        for name, row in rows_of(document, board).items()
+    }
+    assert len(figures) == 4
+    assert 0.0 not in figures.values(), done.stderr
     for config in ("server-default", candidate.stem):
-        assert tpmp[hdd["id"], config] < tpmp[native["id"], config] / 2
-    answered = {one["device_id"]: one["my_cnf"] for one in document["recommendations"]}
-    assert "emulated HDD (200 IOPS read, 200 IOPS write, 600 MB memory)" in answered[hdd["id"]]
-    assert "emulated native (600 MB memory)" in answered[native["id"]]
+        assert figures[hdd.id, config] < figures[native.id, config] / 2
+    assert all(board.recommendation for board in document.boards)
     assert home.left_behind() == []
 
 

@@ -221,7 +221,7 @@ def test_two_users_at_once_see_what_the_other_did(
             one.page.evaluate("window.loadedOnce = true")
         state = "#study-live .badge >> nth=0"
         expect(second.locator(state)).to_have_text("Measuring")
-        first.get_by_label("Reason", exact=True).fill("nightly backup")
+        first.get_by_label("Reason (Pause study)").fill("nightly backup")
         first.get_by_role("button", name="Pause study").click()
         resume = first.get_by_role("button", name="Resume study")
         expect(resume).to_be_focused()

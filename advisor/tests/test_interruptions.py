@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import signal
 import sqlite3
 import subprocess
@@ -15,6 +14,7 @@ import psutil
 import pytest
 
 from advisor.tests.harness import Home, wait_for
+from tuning.results.document import StudyDocument
 
 RUNS = {"server-default": 2, "mine": 1}
 
@@ -154,7 +154,10 @@ def test_a_killed_worker_loses_a_run_and_later_kills_nothing_but_time(
     assert process.returncode == 0, err
     assert "on the command line: backup. Resume it on its page" in err
     assert "Study 1 was resumed." in err
-    assert {row["config"]: row["runs"] for row in json.loads(out)["ranking"]} == RUNS
+    document = StudyDocument.model_validate_json(out)
+    names = {pk: one.name for pk, one in document.candidate.items()}
+    [board] = document.boards
+    assert {names[row.candidate_id]: row.runs for row in board.rows} == RUNS
     assert sorted(_states(home).values()) == ["lost", "ok", "ok", "ok"]
     retries = "select retry_of_id from benchmarks_run where retry_of_id is not null"
     assert _rows(home, retries) == [(first,)]

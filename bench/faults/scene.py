@@ -143,11 +143,11 @@ class Scene:
         )
         found = self.rows(f"select id from benchmarks_host where name = '{host}'")
         if not asked and found:
-            self._post(f"hosts/{found[0]['id']}/inspect/", {})
+            self._post(f"hosts/{found[0]['id']}/actions/inspect/", {})
 
     def resume(self, study: int) -> None:
         """As whoever has made room does."""
-        self._post(f"studies/{study}/resume/", {})
+        self._post(f"studies/{study}/actions/resume/", {})
 
     def _post(self, path: str, body: object) -> bool:
         """Whether it was accepted, or may have been."""

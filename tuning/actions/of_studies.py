@@ -9,6 +9,7 @@ from tuning.actions.fields import BlocksFields, ReasonFields
 from tuning.actions.subjects import GATE, GROUP, STUDY
 from tuning.models import Study, StudyGroup
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
+from tuning.strategy.search.search import CONCLUDING_BLOCKS
 from tuning.studies.concluding import check_can_conclude, conclude_study
 from tuning.studies.groups import cancel_group, for_each_active, pause_group, resume_group
 from tuning.studies.lifecycle import (
@@ -86,8 +87,9 @@ CONCLUDE = Action(
     "conclude",
     "operator",
     label="Conclude now",
-    help="Try no new config and start no new block. The study confirms its best config so far, "
-    "then ends with an answer.",
+    help="Try no new config. In a search the best few race for at most "
+    f"{CONCLUDING_BLOCKS} blocks; any other study starts no new block. Then the best config is "
+    "confirmed, and the study ends with an answer.",
     done="is being concluded: it confirms its best config, then it ends",
     check=check_can_conclude,
     run=_conclude,
