@@ -143,8 +143,8 @@ def test_one_study_over_two_emulated_devices(home: Home, candidate: Path) -> Non
     document = StudyDocument.model_validate_json(done.stdout)
     hdd, native = document.devices
     assert hdd.kind == "hdd"
-    assert "200 IOPS read, 200 IOPS write, 600 MB memory" in hdd.name
-    assert "600 MB memory" in native.name
+    assert hdd.emulation_limits == "200 IOPS read, 200 IOPS write, 600 MB memory"
+    assert native.emulation_limits == "600 MB memory"
     figures = {
         (board.device_id, name): row.figures.throughput or 0.0
         for board in document.boards
