@@ -48,10 +48,3 @@ def progress_marks(studies: QuerySet[Study]) -> dict[int, str]:
 def progress_mark(study_id: int) -> str:
     """Return the mark of one study; "" if there is no such study."""
     return progress_marks(Study.objects.filter(pk=study_id)).get(study_id, "")
-
-
-def ended_revision(study_id: int) -> str | None:
-    """Return the revision of a study that has ended; None while it goes on."""
-    ended = Study.objects.filter(pk=study_id).exclude(state__in=ACTIVE_STUDY_STATES)
-    found = ended.values_list("revision", flat=True).first()
-    return None if found is None else str(found)
