@@ -155,7 +155,7 @@ def test_the_chart_has_the_interval_the_threshold_and_the_answer() -> None:
     assert sata.claimed_low == pytest.approx(5)
     assert sata.claimed_high is None
     same = by_label["Claim 6<br>HDD"]
-    assert (same.claimed_low, same.claimed_high) == pytest.approx((100 / 1.1 - 100, 10))
+    assert (same.claimed_low, same.claimed_high) == pytest.approx((-10, 10))
     figure = drawn(findings_figure(lines))
     dots = figure.data[0]
     assert list(figure.layout.yaxis.ticktext) == [line.label for line in lines]

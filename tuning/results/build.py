@@ -486,13 +486,12 @@ def _quality(result: StudyResult) -> doc.Quality:
 
 
 def _claim(number: int, claim: Claim) -> doc.Claim:
-    low, high = claim.statement.claimed
     return doc.Claim(
         number=number,
         says=claim.says,
         source=claim.source,
         published=claim.published,
         device_kinds=tuple(str(one) for one in claim.devices),
-        claimed_low=low,
-        claimed_high=high,
+        claimed_low=claim.ratio.above,
+        claimed_high=claim.ratio.below,
     )

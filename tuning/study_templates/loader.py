@@ -119,7 +119,7 @@ class StudyTemplate:
             )
         if self.baseline not in self.candidates:
             raise ValueError("the baseline is not among the presets and variants")
-        named = {name for claim in self.claims for name in claim.statement.names}
+        named = {name for claim in self.claims for name in claim.ratio.names}
         if unknown := sorted(named - set(self.candidates)):
             raise ValueError(f"a claim is about {', '.join(unknown)}, which is not a candidate")
         # Without a log directory such a variant equals its base.

@@ -66,19 +66,15 @@ def test_a_broken_template_is_refused(old: str, new: str, reason: str, tmp_path:
         read_data_file(broken, StudyTemplate, is_named=True)
 
 
-CLAIM = "{says: It is faster., source: Somebody said so, faster: {candidate: a, than: b}}"
+CLAIM = "{says: It is faster., source: Somebody said so, ratio: {of: a, to: b, above: 1}}"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        (
-            "faster: {candidate: a, than: b}",
-            "devices: [hdd]",
-            "claims/0: must have exactly one of faster",
-        ),
-        ("faster:", "knee: {candidate: a}, faster:", "claims/0: must have exactly one of faster"),
-        ("than: b", "than: c", "a claim is about c, which is not a candidate"),
+        ("ratio: {of: a, to: b, above: 1}", "devices: [hdd]", "claims/0/ratio: is missing"),
+        (", above: 1", "", "claims/0/ratio: must have `above`"),
+        ("to: b", "to: c", "a claim is about c, which is not a candidate"),
         ("says", "devices: [hdd, hdd], says", "claims/0/devices: hdd is given twice"),
     ],
 )
@@ -87,7 +83,7 @@ def test_a_broken_claim_is_refused(old: str, new: str, reason: str, tmp_path: Pa
     path = tmp_path / "mine.yaml"
     head = f"{study}baseline: a\npresets: [a, b]\nclaims:\n  - "
     path.write_text(head + CLAIM)
-    assert read_data_file(path, StudyTemplate, is_named=True).claims[0].statement.names
+    assert read_data_file(path, StudyTemplate, is_named=True).claims[0].ratio.names
     assert old in CLAIM
     path.write_text(head + CLAIM.replace(old, new))
     with pytest.raises(InvalidDataFile, match=rf"^mine\.yaml: .*{reason}"):

@@ -246,7 +246,7 @@ def test_connections_are_never_the_same_number_twice(tmp_path: Path) -> None:
         (
             "\nvariants",
             "\nclaims: [{says: It is faster., source: Somebody said so, "
-            "faster: {candidate: small, than: large}}]\nvariants",
+            "ratio: {of: small, to: large, above: 1}}]\nvariants",
             "a claim is about large, which is not a candidate",
         ),
         (

@@ -11,7 +11,6 @@ from tuning.catalogue.knob import Durability
 from tuning.published.loader import PublishedTable
 from tuning.statistics.data import Metric
 from tuning.statistics.ratios import Ratio, Spread
-from tuning.study_templates.claims import Claim
 
 
 class ServerRow(Server):
@@ -108,17 +107,9 @@ class TemplateClaim(Schema):
     source: str
     published: str = Field(description="The source's own figures; may be empty.")
     device_kinds: list[str] = Field(alias="devices", description="Empty: all kinds of device.")
-    metric: Metric = Field(alias="statement.metric")
-    claimed_low: float | None
-    claimed_high: float | None
-
-    @staticmethod
-    def resolve_claimed_low(claim: Claim) -> float | None:
-        return claim.statement.claimed[0]
-
-    @staticmethod
-    def resolve_claimed_high(claim: Claim) -> float | None:
-        return claim.statement.claimed[1]
+    metric: Metric = Field(alias="ratio.metric")
+    claimed_low: float | None = Field(alias="ratio.above")
+    claimed_high: float | None = Field(alias="ratio.below")
 
 
 class Template(Schema):
