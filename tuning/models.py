@@ -634,7 +634,7 @@ class GateVerdict(models.Model):
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="gate_verdict")
     verdict = models.CharField(max_length=16, choices=Verdict)
     reason = models.TextField(help_text="in plain sentences")
-    result = models.JSONField(default=dict, help_text="tuning.results.gates.GateOutcome")
+    result = models.JSONField(default=dict, help_text="tuning.results.document.Gate")
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

@@ -28,7 +28,7 @@ from benchmarks.tests.made_up_host import (
     with_inventory,
 )
 from tuning.models import GateVerdict, Study, StudyState
-from tuning.results.gates import GateOutcome
+from tuning.results.gate import GateOutcome
 from tuning.results.study_result import StudyResult
 from tuning.statistics.gate import DEFAULT_LIMITS, GatePlan
 
@@ -84,7 +84,9 @@ def make_world(admin: User, settings: Settings) -> World:
         **small | {"names": factories.NAMES[:2], "blocks": 1},
     )
     document = GateOutcome(StudyResult(gate)).document()
-    GateVerdict.objects.create(study=gate, verdict="undecided", result=document)
+    GateVerdict.objects.create(
+        study=gate, verdict="undecided", result=document.model_dump(mode="json")
+    )
     return World(measured, running, gate, device, probe, run, hosts)
 
 

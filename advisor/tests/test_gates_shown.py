@@ -32,7 +32,7 @@ from tuning.models import Candidate, GateVerdict, Study
 from tuning.requests.gate import GateSide
 from tuning.results.gate_facts import gate_facts
 from tuning.results.gate_history import gate_history
-from tuning.results.gate_texts import change_percent, limit_sentence
+from tuning.results.gate_sentences import change_percent, limit_sentence
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import Limit, LimitResult, Verdict
 from tuning.studies.gates import create_gate

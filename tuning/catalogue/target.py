@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Protocol
 
 from benchmarks.servers.binary import Flavour, ServerBinary
 
@@ -100,3 +101,21 @@ class ServerTraits:
 
     def __str__(self) -> str:
         return f"{FLAVOUR_NAMES[self.flavour]} {'.'.join(map(str, self.version))}"
+
+
+class ServerRow(Protocol):
+    """A stored server; its version may have a suffix of a distribution."""
+
+    @property
+    def flavour(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+
+def traits_of(server: ServerRow) -> ServerTraits:
+    """Return flavour and version of a stored server."""
+    number = re.match(r"\d+(\.\d+){0,2}", server.version)
+    if number is None:
+        raise ValueError(f"not a version: {server.version!r}")
+    return ServerTraits(Flavour(server.flavour), parse_version(number[0]))

@@ -8,9 +8,9 @@ from statistics import median
 
 from benchmarks.measurement.fingerprint import comparable_facts, fact_name
 from benchmarks.models import Run
+from tuning.catalogue.target import traits_of
 from tuning.comparison.sides import Side
 from tuning.configs.effective.readback import effective_values
-from tuning.results.evidence import traits_of
 from tuning.statistics.analysis import Interval
 from tuning.statistics.compare import ALPHA
 from tuning.statistics.side_by_side import geometric_mean, mean_interval, ratio_of

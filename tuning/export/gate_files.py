@@ -25,7 +25,7 @@ class GateFacts:
 
     verdict: "pass", "fail", "undecided", RUNNING or ERROR. candidate, baseline: config and server.
     place: host, device and workload. binary_log: "default", or for both sides "on" or "off".
-    result: the document of `tuning.results.gates`; empty for
+    result: the document of `tuning.results.gate`; empty for
     a gate that ended without a verdict.
     """
 

@@ -376,7 +376,7 @@ class Migration(migrations.Migration):
                 ("reason", models.TextField(help_text="in plain sentences")),
                 (
                     "result",
-                    models.JSONField(default=dict, help_text="tuning.results.gates.GateOutcome"),
+                    models.JSONField(default=dict, help_text="tuning.results.document.Gate"),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
+from statistics import median
 
 from benchmarks.models import Device, RunState, Workload
-from tuning.models import Candidate
+from tuning.models import Candidate, Study
 from tuning.models import Recommendation as RecommendationRow
 from tuning.results import document as doc
 from tuning.results.apart import Reduced, TakenApart
@@ -21,7 +22,7 @@ from tuning.results.boards import Board, missed_text
 from tuning.results.build_search import search_of
 from tuning.results.confirmations import FreshPairs
 from tuning.results.crash_recovery import recovery_sentence
-from tuning.results.gates import gate_document
+from tuning.results.gate import gate_document
 from tuning.results.prices import price_of
 from tuning.results.proportion import proportion_text
 from tuning.results.run_list import RunLine
@@ -29,7 +30,7 @@ from tuning.results.study_result import BoardKey, StudyResult, board_key_of
 from tuning.results.write_debt import debt_sentence, debtors_of
 from tuning.statistics.analysis import Interval
 from tuning.statistics.confirmation import Confirmation
-from tuning.statistics.data import Metric
+from tuning.statistics.data import Metric, Observation
 from tuning.statistics.drift import Drift
 from tuning.statistics.ranking import Judgement, Ranked
 from tuning.study_templates.claims import Claim
@@ -104,6 +105,8 @@ def _study(result: StudyResult) -> doc.StudyFacts:
         template=study.template,
         host_id=study.host_id,
         server=str(study.server),
+        flavour=study.server.flavour,
+        server_version=study.server.version,
         state=study.state,
         is_finished=study.is_finished,
         is_paused=study.is_paused,
@@ -184,6 +187,7 @@ def _candidate(one: Candidate, baseline: Mapping[str, str]) -> doc.CandidateFact
         taken_from_id=one.taken_from_id,
         without=tuple(one.without),
         merged_into_id=one.merged_into_id,
+        logs_with_data=one.logs_with_data,
         changes=sum(knobs.get(name) != baseline.get(name) for name in {*knobs, *baseline}),
         notes=tuple(one.notes),
         lines=tuple(one.lines),
@@ -239,12 +243,13 @@ def _boards(
         if line.run.state == RunState.DISTURBED
     )
     return tuple(
-        _board(board, void, result.taken_apart(board.key), stored.get(board.key))
+        _board(result.study, board, void, result.taken_apart(board.key), stored.get(board.key))
         for board in result.boards
     )
 
 
 def _board(
+    study: Study,
     board: Board,
     void: Mapping[tuple[int, int, int], int],
     apart: TakenApart | None,
@@ -256,6 +261,7 @@ def _board(
         device_id=board.device.pk,
         workload_id=board.workload.pk,
         durability=str(board.durability),
+        proportion=proportion_text(study, board.device, board.workload),
         baseline_id=board.baseline.pk,
         rows=_rows(board, void),
         rankings=rankings,
@@ -266,7 +272,7 @@ def _board(
         excluded=tuple(board.excluded),
         pareto=tuple(ids[name] for name in board.pareto),
         failed=tuple(ids[name] for name in board.failed),
-        confirmations=tuple(map(_confirmation, board.fresh_pairs)),
+        confirmations=tuple(_confirmation(board, one) for one in board.fresh_pairs),
         debtors=tuple(
             doc.Debtor(
                 candidate_id=one.candidate.pk,
@@ -381,8 +387,9 @@ def _drift(found: Drift | None) -> doc.Drift | None:
     )
 
 
-def _confirmation(one: FreshPairs) -> doc.Confirmation:
+def _confirmation(board: Board, one: FreshPairs) -> doc.Confirmation:
     found = one.found
+    throughput = board.throughput_of(one.candidate) if found else None
     return doc.Confirmation(
         candidate_id=one.candidate.pk,
         pairs=tuple(
@@ -398,6 +405,8 @@ def _confirmation(one: FreshPairs) -> doc.Confirmation:
         state=found.state.value if found else "measuring",
         whole_pairs=found.pairs if found else 0,
         estimate=_confirmed(found),
+        throughput_pairs=throughput.pairs if throughput else 0,
+        throughput=_confirmed(throughput),
         sentence=found.sentence if found else "",
     )
 
@@ -431,6 +440,7 @@ def _ablation(apart: TakenApart) -> doc.Ablation:
 
 def _reduced(reduced: Reduced) -> doc.Reduced:
     found = reduced.found
+    ok = [run for run in reduced.runs if run.counts]
     return doc.Reduced(
         candidate_id=reduced.candidate.pk,
         rounds=reduced.rounds,
@@ -439,8 +449,21 @@ def _reduced(reduced: Reduced) -> doc.Reduced:
         to_baseline=_confirmed(found.to_baseline if found else None),
         to_whole=_confirmed(found.to_whole if found else None),
         throughput=_confirmed(reduced.throughput),
+        runs=len(ok),
+        failures=sum(not (run.counts or run.is_cut_short) for run in reduced.runs),
+        blocks=len({run.block for run in ok}),
+        figures=_medians(ok),
         is_advice=reduced.is_advice,
     )
+
+
+def _medians(runs: Sequence[Observation]) -> doc.Figures:
+    def middle(name: str) -> float | None:
+        known = [value for run in runs if (value := getattr(run, name)) is not None]
+        return median(known) if known else None
+
+    own = {name: middle(name) for name in doc.Figures.model_fields if name != "throughput"}
+    return doc.Figures(throughput=middle("tpmP"), **own)
 
 
 def _confirmed(found: Confirmation | None) -> doc.Estimate | None:

@@ -71,6 +71,8 @@ class StudyFacts(Part):
     template: str
     host_id: int
     server: str
+    flavour: str
+    server_version: str
     state: str
     is_finished: bool
     is_paused: bool
@@ -146,6 +148,7 @@ class CandidateFacts(Part):
     taken_from_id: int | None
     without: tuple[str, ...]
     merged_into_id: int | None
+    logs_with_data: bool
     changes: int
     notes: tuple[dict[str, Any], ...]
     lines: tuple[dict[str, Any], ...]
@@ -298,7 +301,8 @@ class Pair(Part):
 class Confirmation(Part):
     """The fresh pairs of a winner. state: "measuring" before all are measured.
 
-    estimate is of the objective, whole_pairs how many have both figures.
+    estimate is of the objective, throughput of throughput, whatever the objective. whole_pairs,
+    throughput_pairs: how many pairs have both figures.
     """
 
     candidate_id: int
@@ -307,6 +311,8 @@ class Confirmation(Part):
     state: str
     whole_pairs: int
     estimate: Estimate | None
+    throughput_pairs: int
+    throughput: Estimate | None
     sentence: str
 
 
@@ -345,7 +351,10 @@ class LinesEffect(Part):
 
 
 class Reduced(Part):
-    """The winner without the lines that contribute nothing, from its own rounds."""
+    """The winner without the lines that contribute nothing, from its own rounds.
+
+    figures: medians over its `runs` successful runs, which lie in `blocks` rounds.
+    """
 
     candidate_id: int
     rounds: int
@@ -354,6 +363,10 @@ class Reduced(Part):
     to_baseline: Estimate | None
     to_whole: Estimate | None
     throughput: Estimate | None
+    runs: int
+    failures: int
+    blocks: int
+    figures: Figures
     is_advice: bool
 
 
@@ -402,11 +415,13 @@ class Board(Part):
     objective, of those that can be recommended. pareto: whom no other beats by all metrics.
     excluded: runs with figures that cannot be compared with the others.
     blocks_begun: those of which a run has ended. is_raced: whether it has blocks at all.
+    proportion: memory and data in words.
     """
 
     device_id: int
     workload_id: int
     durability: str
+    proportion: str
     baseline_id: int
     rows: tuple[BoardRow, ...]
     rankings: dict[Metric, Ranking]
@@ -569,11 +584,65 @@ class Quality(Part):
     sentence: str
 
 
+class SettingDifference(Part):
+    """As `tuning.configs.effective.differences.SettingDifference`."""
+
+    name: str
+    candidate: str | None
+    baseline: str | None
+    is_durability: bool
+    is_default: bool
+
+
+class GateLimit(Part):
+    """A limit of a gate and the answer of its pairs.
+
+    Changes are in percent of the baseline's figure; candidate, baseline: geometric means.
+    """
+
+    metric: Metric
+    limit: str
+    allowed_percent: float
+    verdict: str
+    change_percent: float | None
+    low_percent: float | None
+    high_percent: float | None
+    candidate: float | None
+    baseline: float | None
+    pairs: int
+    pairs_to_decide: int | None
+    minutes_to_decide: float | None
+
+
+class GateDurability(Part):
+    """The durability class of each side as it ran."""
+
+    candidate: str
+    baseline: str
+
+
+class Gate(Part):
+    """A regression gate so far, or as it ended.
+
+    pairs: those that are compared. durability: None before there is one.
+    """
+
+    verdict: str
+    reason: str
+    pairs: int
+    max_pairs: int
+    confidence: float
+    seconds: float
+    limits: tuple[GateLimit, ...]
+    durability: GateDurability | None
+    differences: tuple[SettingDifference, ...]
+
+
 class StudyDocument(Part):
     """A study at one revision.
 
     runs: every run in the order of the study. repeats: the figure that the template repeats. gate:
-    how a gate stands, as `tuning.results.gates.GateOutcome.document`; None for another study.
+    None for a study that is no gate.
     """
 
     schema_version: int
@@ -585,7 +654,7 @@ class StudyDocument(Part):
     runs: tuple[RunFacts, ...]
     boards: tuple[Board, ...]
     search: Search | None
-    gate: dict[str, Any] | None
+    gate: Gate | None
     quality: Quality
     repeats: str
     claims: tuple[Claim, ...]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from statistics import median
 from typing import Any
@@ -10,10 +9,9 @@ from typing import Any
 from django.utils import timezone
 
 from benchmarks.datasets.rules import estimated_bytes
-from benchmarks.models import Device, Server
-from benchmarks.servers.binary import Flavour
+from benchmarks.models import Device
 from benchmarks.storage.kinds import kind_words
-from tuning.catalogue.target import ServerTraits, parse_version
+from tuning.catalogue.target import traits_of
 from tuning.configs.notes import Action, Note
 from tuning.export.facts import Effect, ExportFacts, LinesEvidence, ObjectiveEffect
 from tuning.models import Candidate, Recommendation, Study
@@ -28,14 +26,6 @@ from tuning.statistics.data import Metric
 from tuning.statistics.ranking import Interval, Ranked
 
 CONFIDENCE = 0.95
-
-
-def traits_of(server: Server) -> ServerTraits:
-    """Flavour and version of a server's row; its version may have a distribution's suffix."""
-    number = re.match(r"\d+(\.\d+){0,2}", server.version)
-    if number is None:
-        raise ValueError(f"not a version: {server.version!r}")
-    return ServerTraits(Flavour(server.flavour), parse_version(number[0]))
 
 
 def export_facts(

@@ -1,4 +1,4 @@
-"""A gate's row as its files, its page and the API show it."""
+"""A gate as its files, its page and the API show it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from django.db.models import QuerySet
 
 from tuning.export.gate_files import ERROR, RUNNING, GateFacts
 from tuning.models import Candidate, GateVerdict, Study, StudyState
-from tuning.results.gates import gate_document
-from tuning.results.study_result import StudyResult
+from tuning.results.stored_documents import document_of
 
 
 def gates() -> QuerySet[Study]:
@@ -18,34 +17,29 @@ def gates() -> QuerySet[Study]:
 
 
 def gate_facts(study: Study, *, url: str = "") -> GateFacts:
-    """What is known of a gate now; `url` is that of its page."""
-    result = StudyResult(study)
-    rows = list(result.candidates.values())
-    baseline = next(one for one in rows if one.is_baseline)
-    candidate = next(one for one in rows if not one.is_baseline)
+    """Return what is known of a gate now; `url` is that of its page."""
+    document = document_of(study)
+    rows = study.candidates.select_related("config", "server")
+    sides = {one.is_baseline: _side(one) for one in rows}
     verdict = verdict_of(study)
-    has_result = verdict != ERROR
-    document = gate_document(result) if has_result else {}
-    reason = str(document["reason"]) if has_result else f"{study.reason_code}: {study.reason}"
-    device = next(iter(result.devices.values()))
-    workload = next(iter(result.workloads.values()))
+    result = document.gate if verdict != ERROR else None
     return GateFacts(
         id=study.pk,
         name=study.name,
         verdict=verdict,
-        reason=reason,
-        candidate=_side(candidate),
-        baseline=_side(baseline),
-        place=f"{study.host}, {device}, {workload}",
+        reason=result.reason if result else f"{study.reason_code}: {study.reason}",
+        candidate=sides[False],
+        baseline=sides[True],
+        place=f"{study.host}, {document.devices[0].name}, {document.workloads[0].name}",
         binary_log=study.binary_log,
         created_at=study.created_at.isoformat(timespec="seconds"),
-        result=document,
+        result=result.model_dump(mode="json") if result else {},
         url=url,
     )
 
 
 def verdict_of(study: Study) -> str:
-    """Its verdict; "running" before it has one, "error" where it ended without."""
+    """Return the verdict; "running" before it has one, "error" where it ended without."""
     stored: GateVerdict | None = getattr(study, "gate_verdict", None)
     if stored is not None:
         return stored.verdict

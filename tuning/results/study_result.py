@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from benchmarks.models import Device, Run, RunState, Workload
+from tuning.catalogue.target import traits_of
 from tuning.errors import TuningError, UnknownTemplate
 from tuning.export.facts import ExportFacts
 from tuning.export.formats import Exported, ExportRequest, export
@@ -26,7 +27,7 @@ from tuning.models import (
 from tuning.results.apart import Dismantling, TakenApart, kept_by
 from tuning.results.boards import Board, boards_of, screened_runs
 from tuning.results.data_quality import DataQuality, data_quality
-from tuning.results.evidence import export_facts, traits_of
+from tuning.results.evidence import export_facts
 from tuning.results.findings import claim_boards
 from tuning.results.run_list import RunLine, run_history
 from tuning.results.slot_rows import SlotRow, slot_columns, slot_rows

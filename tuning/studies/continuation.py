@@ -17,10 +17,10 @@ from django.db.models import Max, prefetch_related_objects
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import ACTIVE_JOB_STATES, ACTIVE_RUN_STATES
 from tuning.catalogue.knob import Durability
+from tuning.catalogue.target import traits_of
 from tuning.configs.proposed import plan_proposed
 from tuning.errors import TuningError
 from tuning.models import Candidate, Elimination, SlotPurpose, Study, StudyState
-from tuning.results.evidence import traits_of
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.gate import GatePlan
 from tuning.strategy.compose import strategy_for

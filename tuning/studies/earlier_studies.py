@@ -21,13 +21,12 @@ from benchmarks.inventory.host import HostInventory
 from benchmarks.models import Config, CrashTest, Device, JobState, RunState, Workload
 from benchmarks.outcomes import Outcome
 from benchmarks.storage.identity import DeviceIdentity
-from tuning.catalogue.target import ServerTraits
+from tuning.catalogue.target import ServerTraits, traits_of
 from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.sizes import Sizes
 from tuning.results.crash_recovery import not_recovered
-from tuning.results.evidence import traits_of
 from tuning.statistics.aim import Aim, missed_texts
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.rounds import ShortRun, round_ratios

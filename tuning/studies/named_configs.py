@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.models import Config
-from tuning.catalogue.target import ServerTraits
+from tuning.catalogue.target import ServerTraits, traits_of
 from tuning.errors import BadRequest
 from tuning.models import Recommendation
-from tuning.results.evidence import traits_of
 
 #: The server's own defaults.
 DEFAULTS = "default"

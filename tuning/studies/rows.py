@@ -9,12 +9,12 @@ from django.db.models import Max
 
 from benchmarks.models import Config, Device, Host, Run, Server, Workload
 from benchmarks.servers.binary import ServerBinary
+from tuning.catalogue.target import traits_of
 from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.effective.durability import durability_of
 from tuning.configs.knobs import config_hash
 from tuning.models import Candidate, DurabilityClass, Slot, SlotPurpose, Study
 from tuning.requests.sizes import Sizes
-from tuning.results.evidence import traits_of
 from tuning.strategy.protocol import PlannedRun
 from tuning.studies.revision import bump
 

@@ -32,7 +32,7 @@ from benchmarks.jobs.runs import RunKind
 from benchmarks.models import CrashTest, Host, JobState, Run, RunState
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
-from tuning.results.gates import store_verdict
+from tuning.results.gate import store_verdict
 from tuning.results.knob_importance import learn_knobs
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
 from tuning.results.study_result import StudyResult

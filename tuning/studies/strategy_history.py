@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tuning.models import SlotPurpose, Study
 from tuning.results.boards import Board
-from tuning.results.gates import gate_seen
+from tuning.results.gate import gate_seen
 from tuning.results.slot_rows import SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debtors_of

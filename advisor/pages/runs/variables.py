@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from advisor.wording.spaces import knob_text
 from benchmarks.models import Run
+from tuning.catalogue.target import traits_of
 from tuning.configs.effective.readback import differences, effective_values
-from tuning.results.evidence import traits_of
 
 
 @dataclass(frozen=True)

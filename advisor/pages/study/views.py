@@ -25,8 +25,8 @@ from advisor.pages.study.page import ROWS, StudyPage
 from advisor.shown_studies import study_to_show
 from advisor.wording.answers import named_answers
 from benchmarks.models import UNDONE_RUN_STATES
+from tuning.catalogue.target import traits_of
 from tuning.models import Slot, Study
-from tuning.results.evidence import traits_of
 from tuning.results.live_run import live_run
 from tuning.results.run_list import log_tails
 from tuning.results.searched import search_result

@@ -1,18 +1,19 @@
-"""What the pairs of a gate say, from its rows; the verdict is stored when it ends."""
+"""A regression gate by its rows: its pairs, its part of the document, its stored verdict."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
 
 from benchmarks.measurement.fingerprint import comparable_facts
 from benchmarks.models import BinaryLog, Run, RunState
+from tuning.catalogue.target import traits_of
+from tuning.configs.effective.differences import EffectiveSettings, setting_differences
 from tuning.models import Candidate, GateVerdict, SlotPurpose, Study
-from tuning.results.gate_sides import NOT_KNOWN, GateSides, sides_of
-from tuning.results.gate_texts import change_percent, reason_of
+from tuning.results import document as doc
+from tuning.results.gate_sentences import change_percent, side_sentences, verdict_sentences
 from tuning.results.recommendation import NothingToRecommend
 from tuning.results.slot_rows import RunRow
 from tuning.results.study_result import StudyResult
@@ -158,45 +159,65 @@ class GateOutcome:
         return 2 * sum(spent) / len(spent) if spent else 0.0
 
     @cached_property
-    def sides(self) -> GateSides | None:
-        """What both ran with in the newest pair that is compared; None before there is one."""
+    def sides(self) -> tuple[EffectiveSettings, EffectiveSettings] | None:
+        """Candidate and baseline as they ran in the newest compared pair; None without a pair."""
         if not self.compared:
             return None
-        asked = BinaryLog(self.study.binary_log)
-        return sides_of((self.candidate, self.baseline), self.compared[-1].runs, asked)
+        runs = self.compared[-1].runs
+        read = dict(
+            Run.objects.filter(pk__in=[run.pk for run in runs]).values_list("pk", "variables")
+        )
+        candidate, baseline = (
+            EffectiveSettings(traits_of(side.measured_on), read[run.pk], side.config.knobs)
+            for side, run in zip((self.candidate, self.baseline), runs, strict=True)
+        )
+        return candidate, baseline
 
-    def document(self) -> dict[str, Any]:
-        """For JSON; percentages are of the baseline's figure."""
-        reason = reason_of(self.judged, self.fault, self.pair_seconds)
-        remarks = self.sides.remarks if self.sides else []
-        return {
-            "verdict": self.verdict.value,
-            "reason": " ".join([reason, *remarks]),
-            "pairs": len(self.compared),
-            "max_pairs": self.plan.max_pairs,
-            "confidence": self.plan.confidence,
-            "seconds": round(self.seconds, 1),
-            "limits": [self._limit(one) for one in self.judged.limits],
-            **(self.sides.document() if self.sides else NOT_KNOWN),
-        }
+    def document(self) -> doc.Gate:
+        """Return the gate's part of the document."""
+        texts, durability, differences = [self._reason()], None, []
+        if self.sides is not None:
+            candidate, baseline = self.sides
+            differences = setting_differences(candidate, baseline)
+            asked = BinaryLog(self.study.binary_log).is_on
+            texts += side_sentences(candidate, baseline, differences, asked)
+            durability = doc.GateDurability(
+                candidate=candidate.durability, baseline=baseline.durability
+            )
+        return doc.Gate(
+            verdict=self.verdict,
+            reason=" ".join(texts),
+            pairs=len(self.compared),
+            max_pairs=self.plan.max_pairs,
+            confidence=self.plan.confidence,
+            seconds=round(self.seconds, 1),
+            limits=tuple(map(self._limit, self.judged.limits)),
+            durability=durability,
+            differences=tuple(doc.SettingDifference(**asdict(one)) for one in differences),
+        )
 
-    def _limit(self, found: LimitResult) -> dict[str, Any]:
-        more = found.pairs_to_decide
-        return {
-            "metric": found.limit.metric.value,
-            "limit": found.limit.text,
-            "allowed_percent": (-1 if found.limit.metric.more_is_better else 1)
-            * round(found.limit.loss * 100, 6),
-            "verdict": found.verdict.value,
-            "change_percent": change_percent(found.ratio),
-            "low_percent": change_percent(found.low),
-            "high_percent": change_percent(found.high),
-            "candidate": self._level("candidate", found.limit.metric),
-            "baseline": self._level("baseline", found.limit.metric),
-            "pairs": found.pairs,
-            "pairs_to_decide": more,
-            "minutes_to_decide": None if more is None else round(more * self.pair_seconds / 60, 1),
-        }
+    def _reason(self) -> str:
+        if self.fault:
+            return f"{self.fault[0].upper()}{self.fault[1:]}."
+        return verdict_sentences(self.judged, self.pair_seconds)
+
+    def _limit(self, found: LimitResult) -> doc.GateLimit:
+        more, metric = found.pairs_to_decide, found.limit.metric
+        sign = -1 if metric.more_is_better else 1
+        return doc.GateLimit(
+            metric=metric,
+            limit=found.limit.text,
+            allowed_percent=sign * round(found.limit.loss * 100, 6),
+            verdict=found.verdict,
+            change_percent=change_percent(found.ratio),
+            low_percent=change_percent(found.low),
+            high_percent=change_percent(found.high),
+            candidate=self._level("candidate", metric),
+            baseline=self._level("baseline", metric),
+            pairs=found.pairs,
+            pairs_to_decide=more,
+            minutes_to_decide=None if more is None else round(more * self.pair_seconds / 60, 1),
+        )
 
     def _level(self, side: str, metric: Metric) -> float | None:
         """The geometric mean of one side's figures; None without any."""
@@ -215,16 +236,10 @@ def gate_seen(result: StudyResult) -> GateSeen:
     )
 
 
-def gate_document(result: StudyResult) -> dict[str, Any]:
-    """The outcome that was stored at the end, else how it stands."""
+def gate_document(result: StudyResult) -> doc.Gate:
+    """Return the gate as it was stored at its end, else as it stands."""
     stored = GateVerdict.objects.filter(study=result.study).first()
-    if stored is None:
-        return GateOutcome(result).document()
-    if "differences" in stored.result:
-        return dict(stored.result)
-    # An older one; its rows say as much as they do of a new one.
-    sides = GateOutcome(result).sides
-    return stored.result | (sides.document() if sides else NOT_KNOWN)
+    return doc.Gate.model_validate(stored.result) if stored else GateOutcome(result).document()
 
 
 def store_verdict(study: Study) -> None:
@@ -233,13 +248,13 @@ def store_verdict(study: Study) -> None:
     code, reason = outcome.obstacle
     if code and not outcome.fault:
         raise NothingToRecommend(code, reason)
-    document = outcome.document()
+    found = outcome.document()
     GateVerdict.objects.update_or_create(
         study=study,
         defaults={
-            "verdict": document["verdict"],
-            "reason": document["reason"],
-            "result": document,
+            "verdict": found.verdict,
+            "reason": found.reason,
+            "result": found.model_dump(mode="json"),
         },
     )
 
