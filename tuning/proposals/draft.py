@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from benchmarks.storage.human import human_bytes
 from tuning.catalogue.costs import CostKind
@@ -14,7 +14,7 @@ from tuning.configs.effective.by_itself import by_itself
 from tuning.configs.effective.costs import forbidden_costs, free_redo_bytes
 from tuning.configs.effective.expected import GIB, MIB, Expected
 from tuning.configs.effective.memory import MAX_SHARE, memory_need
-from tuning.configs.effective.variables import CAPACITY, POOL
+from tuning.configs.effective.variables import CAPACITY, INSTANCES, POOL
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.scale import MIN_POOL, unrounded_pool
 from tuning.configs.situation import Situation
@@ -93,15 +93,43 @@ class Draft:
             return
         self.settings[name] = Setting(name, text, reason, source)
 
-    def set_pool(self, wanted: float, reason: Callable[[int], str], source: str) -> None:
-        """Size the buffer pool for the memory, with a size that the server does not round."""
+    def fact(self, name: str) -> Any:
+        """The fact that rules know by that name (`rule_sets.yaml`); None if it is unknown."""
+        resources, host = self.situation.resources, self.situation.host
+        device, target = self.situation.device, self.situation.target
+        redo, commit_us = self.situation.redo_bytes_per_hour, device.commit_us
+        facts = {
+            "memory": resources.memory_bytes,
+            "data": resources.data_bytes,
+            "cpus": resources.logical_cpus,
+            "connections": host.connections or 0,
+            "pool": self.pool_bytes,
+            "parts": self.number(INSTANCES) or 1,
+            "ssd": device.is_ssd,
+            "disk": device.is_disk,
+            "reads": device.read_iops,
+            "writes": device.write_iops,
+            "probed": device.write_iops is not None,
+            "commit_ms": None if commit_us is None else commit_us / 1000,
+            "redo_per_hour": redo,
+            "redo_measured": redo is not None,
+            "direct_io": host.direct_io is not False,
+            "binary_log": host.binary_log is not False,
+            "old_mysql": not target.mariadb and target.version < (8, 4),
+        }
+        if name not in facts and name not in load_catalogue().knobs:
+            raise ValueError(f"there is no fact {name!r}")
+        return facts[name] if name in facts else self.number(name)
+
+    def pool_within_memory(self, wanted: float) -> int:
+        """The size of a buffer pool for the memory, one that the server does not round."""
         most = self.largest_pool()
         asked = min(wanted, most)
         size = unrounded_pool(int(asked), self.expected)
         while size > most and asked > MIB:
             asked *= _STEP
             size = unrounded_pool(int(asked), self.expected)
-        self.set(POOL, size, reason(size), source)
+        return size
 
     def largest_pool(self) -> float:
         """Bytes that the gate leaves for a pool beside the connections and the log buffer."""

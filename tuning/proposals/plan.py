@@ -10,7 +10,7 @@ from tuning.configs.gate.stages import static_stages
 from tuning.configs.situation import Situation
 from tuning.errors import InvalidConfig
 from tuning.proposals.draft import Draft
-from tuning.proposals.rule_sets import rule_set
+from tuning.proposals.rules import rule_set
 
 
 def plan_proposal(name: str, situation: Situation) -> PlannedCandidate:
@@ -21,7 +21,7 @@ def plan_proposal(name: str, situation: Situation) -> PlannedCandidate:
     found = rule_set(name)
     draft = Draft(situation)
     for rule in found.rules:
-        rule(draft)
+        rule.apply(draft)
     settings = draft.worth_saying()
     source = f"{found.title}: {found.source}."
     reasons = (*(one.note for one in settings), *draft.left_out)

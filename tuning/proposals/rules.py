@@ -1,50 +1,110 @@
-"""What a rule is, and those of one line."""
+"""Rules of published advice: read from `rule_sets.yaml`, and applied to a draft."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
 
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic.dataclasses import dataclass
+
+from benchmarks.datafiles import STRICT, Named, read_data_file
+from tuning.catalogue.facts import Name
+from tuning.catalogue.knob import Kind
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.effective.variables import POOL
+from tuning.errors import TuningError
 from tuning.proposals.draft import Draft
+from tuning.proposals.expressions import UnknownFact, checked, evaluate, filled
 
-#: A rule sets what it advises in a draft, or nothing where it has nothing to say.
-Rule = Callable[[Draft], None]
-When = Callable[[Draft], bool]
+HERE = Path(__file__).resolve().parent
 
-
-def _always(_: Draft) -> bool:
-    return True
-
-
-def fixed(name: str, value: float | str, reason: str, source: str, when: When = _always) -> Rule:
-    """A value that is the same on every host where `when` holds."""
-
-    def rule(draft: Draft) -> None:
-        if when(draft):
-            draft.set(name, value, reason, source)
-
-    return rule
+#: A number, a word of a variable (ON, MINIMAL) or an expression.
+Expression = Annotated[str, BeforeValidator(lambda written: f"{written}"), AfterValidator(checked)]
+Phrase = Annotated[str, Field(min_length=3)]
 
 
-def on_ssd(draft: Draft) -> bool:
-    """Whether the device is known to have no moving parts."""
-    return draft.situation.device.is_ssd
+@dataclass(frozen=True, config=STRICT)
+class Rule:
+    """A line of advice with its reason, a plain sentence without a full stop, and its source.
+
+    It sets one variable: `set`, the buffer pool (`pool`, within the memory) or the redo log
+    (`redo`, all its files). It says nothing where `when` is not true or a fact that it needs is
+    unknown.
+    """
+
+    because: Phrase
+    source: Phrase
+    set: Name = ""
+    to: Expression = "0"
+    pool: Expression | None = None
+    redo: Expression | None = None
+    when: Expression = "1"
+
+    def __post_init__(self) -> None:
+        if bool(self.set) + (self.pool is not None) + (self.redo is not None) != 1:
+            raise ValueError("must have exactly one of `set`, `pool` and `redo`")
+        if self.set and self.set not in load_catalogue().knobs:
+            raise ValueError(f"{self.set}: not a variable of the catalogue")
+
+    def apply(self, draft: Draft) -> None:
+        """Set the variable in the draft, if the rule has something to say there."""
+        try:
+            if evaluate(self.when, draft.fact):
+                self._set(draft)
+        except UnknownFact:
+            return
+
+    def _set(self, draft: Draft) -> None:
+        if self.pool is not None:
+            size = draft.pool_within_memory(evaluate(self.pool, draft.fact))
+            draft.set(POOL, size, self._reason(draft, size), self.source)
+        elif self.redo is not None:
+            wanted = evaluate(self.redo, draft.fact)
+            draft.set_redo(wanted, self._reason(draft, wanted), self.source)
+        else:
+            kind = load_catalogue().knobs[self.set].kind
+            is_number = kind in (Kind.INT, Kind.BYTES, Kind.FLOAT)
+            value = evaluate(self.to, draft.fact) if is_number else self.to
+            draft.set(self.set, value, self._reason(draft, value), self.source)
+
+    def _reason(self, draft: Draft, value: Any) -> str:
+        return filled(self.because, lambda name: value if name == "value" else draft.fact(name))
 
 
-def on_disk(draft: Draft) -> bool:
-    """Whether the device is known to turn."""
-    return draft.situation.device.is_disk
+@dataclass(frozen=True, config=STRICT)
+class RuleSet:
+    """Rules in the order in which they are applied; `source` says where they were read."""
+
+    name: str
+    title: Phrase
+    source: Phrase
+    rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
 
 
-def on_mysql_before(*version: int) -> When:
-    """Whether it is a MySQL or Percona Server older than that."""
-
-    def when(draft: Draft) -> bool:
-        target = draft.situation.target
-        return not target.mariadb and target.version < version
-
-    return when
+@dataclass(frozen=True, config=STRICT)
+class _Advice:
+    sets: Annotated[Named[str, RuleSet], Field(min_length=1)]
 
 
-def holds_data(draft: Draft) -> bool:
-    """Whether the buffer pool is as large as the data."""
-    return draft.pool_bytes >= draft.situation.resources.data_bytes
+class UnknownProposal(TuningError):
+    """There is no proposal of that name."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("unknown_proposal", message)
+
+
+@cache
+def rule_sets() -> Mapping[str, RuleSet]:
+    """Return all sets of rules by name."""
+    return read_data_file(HERE / "rule_sets.yaml", _Advice).sets
+
+
+def rule_set(name: str) -> RuleSet:
+    """Return the set of that name. Raises UnknownProposal, which lists the known ones."""
+    if name not in rule_sets():
+        known = ", ".join(rule_sets())
+        raise UnknownProposal(f"there is no proposal {name!r}; there are: {known}")
+    return rule_sets()[name]

@@ -14,7 +14,7 @@ from benchmarks.servers.binary import ServerBinary
 from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.situation import Situation
 from tuning.proposals.plan import plan_proposals
-from tuning.proposals.rule_sets import RULE_SETS
+from tuning.proposals.rules import rule_sets
 from tuning.requests.sizes import Sizes, sizes_of
 from tuning.requests.study import StudyRequest
 from tuning.scale_model.model import ScaleModel
@@ -114,4 +114,4 @@ def proposals_here(request: StudyRequest) -> list[PlannedCandidate]:
 
     Raises TuningError or BenchmarkError as creating the study would.
     """
-    return list(plan_proposals(RULE_SETS, arrange(request).measured_before).values())
+    return list(plan_proposals(rule_sets(), arrange(request).measured_before).values())

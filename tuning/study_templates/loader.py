@@ -59,7 +59,7 @@ class StudyTemplate:
 
     Either `connections` or `connections_per_core` is empty. `races` and `confirms` as in
     `tuning.models.Study`. `copies_of_baseline` is a number of copies of the same config, measured
-    separately: their differences are noise. `proposals` are names of `tuning.proposals.rule_sets`.
+    separately: their differences are noise. `proposals` are names of `tuning.proposals.rules`.
     `budget_minutes` is that of a template that `searches`, unless the user requests another.
     With `searches` it continues with proposals of its own, for that time. `takes_apart` as in
     `tuning.models.Study`; `minutes` are those of the whole study, after which no block and no

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
+from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits, parse_traits
 from tuning.configs.candidates import PlannedCandidate
@@ -23,8 +24,11 @@ from tuning.configs.situation import DeviceFacts, Situation
 from tuning.configs.translation.origin import RELEASES
 from tuning.configs.values import same
 from tuning.knob_docs.wording import DOCUMENTED
+from tuning.proposals.draft import Draft
+from tuning.proposals.expressions import checked, evaluate
 from tuning.proposals.plan import plan_proposal, plan_proposals
-from tuning.proposals.rule_sets import RULE_SETS, UnknownProposal
+from tuning.proposals.rules import Rule, UnknownProposal, rule_sets
+from tuning.search_space.ranges import dimension_of
 from tuning.study_templates.loader import load_template, template_names
 
 MIB = 1024**2
@@ -70,7 +74,7 @@ def knobs(name: str, situation: Situation) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("advisor", {POOL: "4.0G", REDO: "4.0G"}),
+        ("advisor", {POOL: "2.0G", REDO: "2.0G"}),
         ("manual", {POOL: "12.0G", REDO: "4.0G"}),
         ("mysqltuner", {POOL: "2.0G", REDO: "1.0G", "innodb_buffer_pool_instances": "2"}),
         (
@@ -226,13 +230,53 @@ def test_older_servers_get_what_newer_ones_have_by_itself() -> None:
     assert found["innodb_log_writer_threads"] == "OFF"
     assert found["innodb_doublewrite_pages"] == "128"
     assert found["innodb_adaptive_hash_index"] == "OFF"
-    assert found["innodb_log_file_size"] == "2.0G"
+    assert found["innodb_log_file_size"] == "1.0G"
     large = replace(B, target=parse_traits("mysql 8.0.28"))
     assert knobs("advisor", large)["innodb_page_cleaners"] == "8"
     assert knobs("advisor", large)["innodb_read_io_threads"] == "8"
     assert "innodb_flush_method" not in knobs("advisor", large)  # the pool does not hold the data
     buffered = replace(old, host=replace(old.host, direct_io=False))
     assert "innodb_flush_method" not in knobs("advisor", buffered)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "binary_log", "expected"),
+    [(2, True, "OFF"), (16, True, "OFF"), (32, True, None), (4, False, "OFF"), (8, False, None)],
+)
+def test_log_writer_threads_are_off_where_the_cited_source_has_them_off(
+    cpus: int, binary_log: bool, expected: str | None
+) -> None:
+    here = host(24 * GIB, cpus, GIB, target=parse_traits("mysql 8.4"))
+    here = replace(here, host=replace(here.host, binary_log=binary_log))
+    assert knobs("advisor", here).get("innodb_log_writer_threads") == expected
+
+
+@pytest.mark.parametrize("situation", [A, B], ids=["small", "large"])
+def test_the_pool_of_the_advisor_is_one_that_a_search_may_try(situation: Situation) -> None:
+    pool = int(plan("advisor", situation).knobs[POOL])
+    space = dimension_of(load_catalogue().knobs[POOL], situation)
+    assert space is not None
+    assert space.low <= pool <= space.high
+
+
+@pytest.mark.parametrize(
+    "text", ["import os", "a.b", "f(1)", "[1]", "x ** 2", "1 < 2 < 3", "'a' or 1"]
+)
+def test_an_expression_is_only_arithmetic_on_facts(text: str) -> None:
+    with pytest.raises((ValueError, KeyError)):
+        evaluate(checked(text), {"a": 1, "x": 2}.get)
+
+
+def test_a_rule_that_needs_an_unknown_fact_says_nothing() -> None:
+    rule = Rule(
+        because="as the device", source="a test", set="innodb_io_capacity", to="writes / 2"
+    )
+    draft = Draft(A)
+    rule.apply(draft)
+    assert draft.settings == {}
+    known = Draft(replace(A, device=DeviceFacts(write_iops=8000)))
+    rule.apply(known)
+    assert known.knobs == {"innodb_io_capacity": "4000"}
 
 
 def test_a_wait_for_more_commits_needs_a_slow_device_many_connections_and_leave() -> None:
@@ -267,7 +311,7 @@ SITUATIONS = [
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", RULE_SETS)
+@pytest.mark.parametrize("name", rule_sets())
 def test_every_proposal_passes_the_gate_on_every_server_and_host(name: str) -> None:
     for situation in SITUATIONS:
         planned, target = plan(name, situation), situation.target
@@ -289,7 +333,7 @@ def test_every_proposal_passes_the_gate_on_every_server_and_host(name: str) -> N
 def test_every_template_names_proposals_that_there_are() -> None:
     named = {name for one in template_names() for name in load_template(one).proposals}
     assert set(plan_proposals(named, A)) == named
-    assert named == set(RULE_SETS)
+    assert named == set(rule_sets())
 
 
 def test_an_unknown_name_is_refused_with_those_there_are() -> None:
