@@ -75,3 +75,7 @@ class UnknownTemplate(TuningError):
 
     def __init__(self, message: str) -> None:
         super().__init__("unknown_template", message, field="template")
+
+
+class NothingToRecommend(TuningError):
+    """The study has no figures to compare."""

@@ -22,8 +22,8 @@ from benchmarks.models import Device, Host, JobState, Probe, Run, Sample
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import directory_elsewhere, made_up_host, with_inventory
 from tuning.models import Recommendation, SlotPurpose, Study, StudyGroup, StudyState
+from tuning.results.answer import store_recommendations
 from tuning.results.gate import store_verdict
-from tuning.results.recommendation import store_recommendations
 from tuning.statistics.gate import GatePlan
 
 USER, PASSWORD = "dba", "a password"

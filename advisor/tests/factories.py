@@ -48,8 +48,8 @@ from tuning.requests.fields import Request
 from tuning.requests.gate import GateRequest, GateSide
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
+from tuning.results.answer import store_recommendations
 from tuning.results.boards import Board
-from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
 from tuning.statistics.gate import GatePlan
 from tuning.studies.continuation import continue_study

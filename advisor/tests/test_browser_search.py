@@ -21,7 +21,7 @@ from advisor.tests.test_browser import (
 from advisor.tests.test_search_asked import host
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
-from tuning.results.recommendation import store_recommendations
+from tuning.results.answer import store_recommendations
 
 __all__ = ["browser", "context", "host", "visitor", "wait_until_unasked"]
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -27,8 +27,8 @@ from advisor.tests import factories
 from advisor.tests.drawn import drawn
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
+from tuning.results.answer import store_recommendations
 from tuning.results.boards import Board
-from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
 from tuning.statistics.confirmation import most_pairs
 from tuning.statistics.ranking import Metric

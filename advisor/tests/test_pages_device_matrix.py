@@ -16,9 +16,9 @@ from advisor.tests.claimed import AS_PUBLISHED, ON_A_HARD_DISK, claimed_study
 from benchmarks.models import Run, RunState
 from benchmarks.storage.kinds import kind_words
 from tuning.models import Study
+from tuning.results.answer import store_recommendations
 from tuning.results.build import build
 from tuning.results.document import StudyDocument
-from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
 
 pytestmark = pytest.mark.django_db

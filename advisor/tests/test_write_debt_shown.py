@@ -16,7 +16,7 @@ from benchmarks.models import Run
 from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
 from tuning.export.formats import ExportRequest
 from tuning.models import Study
-from tuning.results.recommendation import store_recommendations
+from tuning.results.answer import store_recommendations
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debtors_of
 

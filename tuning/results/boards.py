@@ -123,6 +123,11 @@ class Board:
         is_same = self.aim.objective is Metric.TPMP
         return self.for_advice if is_same else self._among_the_fit(Metric.TPMP)
 
+    @property
+    def leader(self) -> str | None:
+        """The config whose lead decides: the winner."""
+        return self.for_advice.analysis.winner
+
     def _among_the_fit(self, metric: Metric) -> Judgement:
         unfit = {*self.failed, *self.over_limits}
         return self._judged_by([metric], unfit)[metric] if unfit else self.judgement_by(metric)

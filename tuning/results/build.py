@@ -27,7 +27,13 @@ from tuning.results.prices import price_of
 from tuning.results.proportion import proportion_text
 from tuning.results.run_list import RunLine
 from tuning.results.study_result import BoardKey, StudyResult, board_key_of
-from tuning.results.write_debt import debt_sentence, debtors_of
+from tuning.results.write_debt import (
+    Debtor,
+    debt_of_reduced,
+    debt_sentence,
+    debtors_of,
+    settling_sentence,
+)
 from tuning.statistics.analysis import Interval
 from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.data import Metric, Observation
@@ -242,8 +248,11 @@ def _boards(
         for line in result.history
         if line.run.state == RunState.DISTURBED
     )
+    ids = {one.name: one.pk for one in result.candidates.values()}
     return tuple(
-        _board(result.study, board, void, result.taken_apart(board.key), stored.get(board.key))
+        _board(
+            result.study, board, ids, void, result.taken_apart(board.key), stored.get(board.key)
+        )
         for board in result.boards
     )
 
@@ -251,11 +260,11 @@ def _boards(
 def _board(
     study: Study,
     board: Board,
+    ids: Mapping[str, int],
     void: Mapping[tuple[int, int, int], int],
     apart: TakenApart | None,
     stored: RecommendationRow | None,
 ) -> doc.Board:
-    ids = {name: candidate.pk for name, candidate in board.candidates.items()}
     rankings = {metric: _ranking(one, metric, ids) for metric, one in board.judgements.items()}
     return doc.Board(
         device_id=board.device.pk,
@@ -266,6 +275,7 @@ def _board(
         rows=_rows(board, void),
         rankings=rankings,
         advice=_ranking(board.for_advice, board.aim.objective, ids),
+        leader_id=ids[board.leader] if board.leader else None,
         has_figures=board.has_figures,
         is_raced=bool(board.slots),
         blocks_begun=len({slot.block for slot in board.slots if slot.run.is_done}),
@@ -273,17 +283,7 @@ def _board(
         pareto=tuple(ids[name] for name in board.pareto),
         failed=tuple(ids[name] for name in board.failed),
         confirmations=tuple(_confirmation(board, one) for one in board.fresh_pairs),
-        debtors=tuple(
-            doc.Debtor(
-                candidate_id=one.candidate.pk,
-                marked=one.marked,
-                runs=one.runs,
-                put_off=one.put_off,
-                seconds_to_settle=finite(one.seconds_to_settle),
-                is_settled=one.is_settled,
-            )
-            for one in debtors_of(board)
-        ),
+        debtors=tuple(map(_debtor, debtors_of(board))),
         debt_sentence=debt_sentence(debtors_of(board)),
         crash_tests=tuple(
             doc.CrashTest(
@@ -292,12 +292,12 @@ def _board(
                 reason=test.reason,
                 seconds=tuple(test.seconds),
                 kills=tuple(test.kills),
+                too_slow=board.not_recovered.get(name, ""),
                 sentence=recovery_sentence(name, test),
             )
             for name, test in board.crash_tests.items()
-            if name in ids
         ),
-        ablation=_ablation(apart) if apart else None,
+        ablation=_ablation(board, apart) if apart else None,
         recommendation=_recommendation(stored) if stored else None,
     )
 
@@ -411,7 +411,19 @@ def _confirmation(board: Board, one: FreshPairs) -> doc.Confirmation:
     )
 
 
-def _ablation(apart: TakenApart) -> doc.Ablation:
+def _debtor(one: Debtor) -> doc.Debtor:
+    return doc.Debtor(
+        candidate_id=one.candidate.pk,
+        marked=one.marked,
+        runs=one.runs,
+        put_off=one.put_off,
+        seconds_to_settle=finite(one.seconds_to_settle),
+        is_settled=one.is_settled,
+        sentence=settling_sentence(one),
+    )
+
+
+def _ablation(board: Board, apart: TakenApart) -> doc.Ablation:
     return doc.Ablation(
         whole_id=apart.whole.pk,
         metric=apart.metric,
@@ -428,7 +440,7 @@ def _ablation(apart: TakenApart) -> doc.Ablation:
             )
             for one in apart.effects
         ),
-        reduced=_reduced(apart.reduced) if apart.reduced else None,
+        reduced=_reduced(board, apart.reduced) if apart.reduced else None,
         is_over=apart.is_over,
         is_concluded=apart.is_concluded,
         is_left=apart.is_left,
@@ -438,7 +450,7 @@ def _ablation(apart: TakenApart) -> doc.Ablation:
     )
 
 
-def _reduced(reduced: Reduced) -> doc.Reduced:
+def _reduced(board: Board, reduced: Reduced) -> doc.Reduced:
     found = reduced.found
     ok = [run for run in reduced.runs if run.counts]
     return doc.Reduced(
@@ -453,6 +465,7 @@ def _reduced(reduced: Reduced) -> doc.Reduced:
         failures=sum(not (run.counts or run.is_cut_short) for run in reduced.runs),
         blocks=len({run.block for run in ok}),
         figures=_medians(ok),
+        debtor=next(map(_debtor, debt_of_reduced(board, reduced.candidate)), None),
         is_advice=reduced.is_advice,
     )
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cached_property
+from math import inf
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from tuning.results.names import short_names
+from tuning.statistics.analysis import Interval
 from tuning.statistics.data import Metric
 
 #: Rises with every change of the classes below, and of what is computed for them.
@@ -42,6 +44,13 @@ class Estimate(Part):
     @property
     def has_interval(self) -> bool:
         return self.low is not None
+
+    @property
+    def interval(self) -> Interval | None:
+        """The interval as the statistics have it."""
+        if self.low is None or self.confidence is None:
+            return None
+        return Interval(self.low, inf if self.high is None else self.high, self.confidence)
 
 
 class Figures(Part):
@@ -325,16 +334,21 @@ class Debtor(Part):
     put_off: float
     seconds_to_settle: float | None
     is_settled: bool
+    sentence: str
 
 
 class CrashTest(Part):
-    """A crash test that has ended; kills as in `benchmarks.models.CrashTest`."""
+    """A crash test that has ended; kills as in `benchmarks.models.CrashTest`.
+
+    too_slow: why the recovery rules the candidate out, in words.
+    """
 
     candidate_id: int
     state: str
     reason: str
     seconds: tuple[float, ...]
     kills: tuple[dict[str, Any], ...]
+    too_slow: str
     sentence: str
 
 
@@ -367,6 +381,7 @@ class Reduced(Part):
     failures: int
     blocks: int
     figures: Figures
+    debtor: Debtor | None
     is_advice: bool
 
 
@@ -414,6 +429,7 @@ class Board(Part):
     rows: best first by throughput. rankings: by each metric, of all candidates. advice: by the
     objective, of those that can be recommended. pareto: whom no other beats by all metrics.
     excluded: runs with figures that cannot be compared with the others.
+    leader_id: the config whose lead decides, if any.
     blocks_begun: those of which a run has ended. is_raced: whether it has blocks at all.
     proportion: memory and data in words.
     """
@@ -426,6 +442,7 @@ class Board(Part):
     rows: tuple[BoardRow, ...]
     rankings: dict[Metric, Ranking]
     advice: Ranking
+    leader_id: int | None
     has_figures: bool
     is_raced: bool
     blocks_begun: int

@@ -11,10 +11,10 @@ from benchmarks.measurement.fingerprint import comparable_facts
 from benchmarks.models import BinaryLog, Run, RunState
 from tuning.catalogue.target import traits_of
 from tuning.configs.effective.differences import EffectiveSettings, setting_differences
+from tuning.errors import NothingToRecommend
 from tuning.models import Candidate, GateVerdict, SlotPurpose, Study
 from tuning.results import document as doc
 from tuning.results.gate_sentences import change_percent, side_sentences, verdict_sentences
-from tuning.results.recommendation import NothingToRecommend
 from tuning.results.slot_rows import RunRow
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric

@@ -80,9 +80,19 @@ class StudyResult:
     not seen.
     """
 
-    def __init__(self, study: Study, read: Mapping[str, list[Any]] | None = None) -> None:
-        """`read`: rows that were read for several studies at once, as `results_of` does."""
+    def __init__(
+        self,
+        study: Study,
+        read: Mapping[str, list[Any]] | None = None,
+        *,
+        is_over: bool = False,
+    ) -> None:
+        """`read`: rows that were read for several studies at once, as `results_of` does.
+
+        is_over: whether the study is ending now, before its row says so.
+        """
         self.study = study
+        self._is_over = is_over or study.is_finished
         self._given = read or {}
         self._evidence: dict[int, ExportFacts] = {}
 
@@ -159,7 +169,7 @@ class StudyResult:
             list(self.candidates.values()),
             traits_of(self.study.server),
             kept_by(self.study.search or {}),
-            is_over=self.study.is_finished,
+            is_over=self._is_over,
             is_concluded=self.study.concluded_at is not None,
         )
 

@@ -6,7 +6,7 @@ The rule for one run is in `benchmarks.telemetry.write_debt`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -84,17 +84,12 @@ def debt_sentence(debtors: Sequence[Debtor]) -> str:
     )
 
 
-def advice_sentence(debtors: Iterable[Debtor], advised: Candidate) -> str:
-    """Whether the recommended config was measured long enough; "" if it owes nothing.
-
-    Of a baseline that is kept nothing either: it has no lead that could shrink.
-    """
-    mine = next((one for one in debtors if one.candidate == advised), None)
-    if mine is None or advised.is_baseline:
-        return ""
+def settling_sentence(mine: Debtor) -> str:
+    """Return whether the config was measured long enough."""
+    name = mine.candidate.name
     if mine.is_settled:
         return (
-            f"{advised.name} was also measured in runs so long that its write debt stopped "
+            f"{name} was also measured in runs so long that its write debt stopped "
             "growing or its redo log was filled twice."
         )
     length = (
@@ -103,7 +98,7 @@ def advice_sentence(debtors: Iterable[Debtor], advised: Candidate) -> str:
         else ""
     )
     return (
-        f"{advised.name} was not measured long enough: its write debt was still growing when "
+        f"{name} was not measured long enough: its write debt was still growing when "
         f"its runs ended{length}. Its lead may shrink in longer use."
     )
 

@@ -9,8 +9,9 @@ from benchmarks.models import CrashTest, JobState
 from tuning.errors import BadRequest
 from tuning.models import Candidate, CrashSlot, Study
 from tuning.requests.study import StudyRequest
-from tuning.results.boards import Board
-from tuning.results.recommendation import advised_on
+from tuning.results.answer import advise
+from tuning.results.build import build
+from tuning.results.document import Board, StudyDocument
 from tuning.results.study_result import StudyResult
 from tuning.studies.crash_forecast import has_crash_tests, load_seconds
 from tuning.studies.revision import bump
@@ -38,8 +39,10 @@ def next_crash_test(study: Study) -> CrashTest | None:
         return None
     result = StudyResult(study)
     has_limit = result.aim.max_recovery_s is not None
-    for board in result.boards:
-        for candidate in _to_test(result, board, has_limit=has_limit):
+    document = build(result)
+    for board in document.boards:
+        for candidate_id in _to_test(document, board, has_limit=has_limit):
+            candidate = result.candidates[candidate_id]
             test = _test_of(study, board, candidate)
             if not test.is_finished:
                 return test
@@ -69,27 +72,26 @@ def close_crash_tests(study: Study, reason: str) -> None:
     there.filter(state=JobState.LOST).update(claimed_by="")
 
 
-def _to_test(result: StudyResult, board: Board, *, has_limit: bool) -> list[Candidate]:
-    """The winner last: it has most to lose. Of one that was taken apart the reduced config."""
-    if not board.slots:  # a search without a race
-        return [board.baseline] if has_limit else []
-    advised = advised_on(result, board)
-    if not advised.is_baseline:
-        return [board.baseline, advised]
-    return [board.baseline] if has_limit else []
+def _to_test(document: StudyDocument, board: Board, *, has_limit: bool) -> list[int]:
+    """Return the baseline and the config that would be recommended now, which has most to lose."""
+    baseline = board.baseline_id
+    advised = advise(document, board).candidate_id if board.is_raced else baseline
+    if advised != baseline:
+        return [baseline, advised]
+    return [baseline] if has_limit else []
 
 
 def _test_of(study: Study, board: Board, candidate: Candidate) -> CrashTest:
     """The candidate's newest test there, queued first or again if need be."""
     slot = study.crash_slots.filter(
-        candidate=candidate, device=board.device, workload=board.workload
+        candidate=candidate, device_id=board.device_id, workload_id=board.workload_id
     ).first()
     if slot is None:
         slot = CrashSlot(
             study=study,
             candidate=candidate,
-            device=board.device,
-            workload=board.workload,
+            device_id=board.device_id,
+            workload_id=board.workload_id,
             test=_queued(study, board, candidate),
         )
         slot.save()
@@ -109,13 +111,14 @@ def _replace(slot: CrashSlot, test: CrashTest, *, losses: int) -> None:
 
 def _queued(study: Study, board: Board, candidate: Candidate) -> CrashTest:
     bump([study.pk])
+    workload = study.workloads.get(pk=board.workload_id)
     return CrashTest.objects.create(
         host=study.host,
-        device=board.device,
+        device_id=board.device_id,
         server=study.server,
-        workload=board.workload,
+        workload=workload,
         config=candidate.config,
         seed=study.seed,
         logs_with_data=candidate.logs_with_data,
-        load_s=load_seconds(board.workload),
+        load_s=load_seconds(workload),
     )

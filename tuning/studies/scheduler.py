@@ -30,11 +30,11 @@ from benchmarks.jobs.loads import LoadKind
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
 from benchmarks.models import CrashTest, Host, JobState, Run, RunState
-from tuning.errors import TuningError
+from tuning.errors import NothingToRecommend, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
+from tuning.results.answer import store_recommendations
 from tuning.results.gate import store_verdict
 from tuning.results.knob_importance import learn_knobs
-from tuning.results.recommendation import NothingToRecommend, store_recommendations
 from tuning.results.study_result import StudyResult
 from tuning.results.turns import in_turn
 from tuning.strategy.protocol import Done

@@ -20,8 +20,8 @@ from tuning.export.formats import ExportRequest
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.search import SearchRequest
+from tuning.results.answer import store_recommendations
 from tuning.results.apart_texts import lines_text
-from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.statistics.removal import RemovalState

@@ -26,7 +26,7 @@ from tuning.export.formats import ExportRequest
 from tuning.export.words import gain
 from tuning.models import Candidate, LearnedKnobs, SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
-from tuning.results.recommendation import store_recommendations
+from tuning.results.answer import store_recommendations
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import ConfirmationState, most_pairs

@@ -8,16 +8,15 @@ import pytest
 
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
-from benchmarks.models import Device, Run, RunState, Workload
+from benchmarks.models import Run, RunState
 from tuning.export.formats import ExportRequest
-from tuning.models import Candidate, DurabilityClass, SlotPurpose, Study, StudyState
+from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.sizes import Sizes
 from tuning.requests.study import StudyRequest
-from tuning.results.boards import Board
-from tuning.results.slot_rows import RunRow, SlotRow
+from tuning.results.answer import time_sentence
+from tuning.results.document import Board, BoardRow, RunFacts, StudyDocument
 from tuning.results.study_result import StudyResult
-from tuning.results.time_limit import time_sentence
 from tuning.studies.lifecycle import create_study, extend_study
 from tuning.studies.template_time import template_minutes
 from tuning.study_templates.loader import load_template
@@ -100,6 +99,11 @@ def test_pairs_that_were_void_are_measured_when_the_study_is_extended() -> None:
     assert "(in 5 fresh pairs; 95 % interval" in " ".join(text.split())
 
 
+def made(part: Any, **values: Any) -> Any:
+    """Return a part of a document that has only these fields."""
+    return part.model_construct(**values)
+
+
 def _first(run: Run) -> Run:
     while run.retry_of is not None:
         run = run.retry_of
@@ -118,24 +122,26 @@ def test_only_what_would_have_been_measured_again_was_left_out(
     earlier: list[RunState], is_said: bool, settings: Any
 ) -> None:
     settings.DISTURBED_RUN_RETRIES = 2
-    *before, newest = (RunRow(pk, one) for pk, one in enumerate((*earlier, RunState.DISTURBED)))
-    baseline = Candidate(name="baseline", is_baseline=True)
-    here = baseline, Device(), Workload()
-    slot = SlotRow(1, 1, SlotPurpose.BLOCK, 0, 1, 1, 1, *here, newest, before[::-1])
-    board = Board(
-        device=Device(),
-        workload=Workload(),
-        durability=DurabilityClass.D0,
-        candidates={"baseline": baseline},
-        baseline=baseline,
-        observations=[],
-        slots=[slot],
-        pair_slots=[],
-        eliminations={},
-        excluded=[],
-        alpha=0.05,
+    states = (*earlier, RunState.DISTURBED)
+    runs = tuple(
+        made(
+            RunFacts,
+            id=number,
+            order=1,
+            block=1,
+            purpose=SlotPurpose.BLOCK,
+            candidate_id=1,
+            device_id=1,
+            workload_id=1,
+            state=state,
+            replaced_by=number + 1 if number + 1 < len(states) else None,
+        )
+        for number, state in enumerate(states)
     )
-    said = time_sentence(Study(minutes=MINUTES, blocks=1), board)
+    document = made(StudyDocument, runs=runs)
+    row = made(BoardRow, candidate_id=1, left=None)
+    board = made(Board, device_id=1, workload_id=1, rows=(row,))
+    said = time_sentence(Study(minutes=MINUTES, blocks=1), document, board)
     assert ("1 disturbed run was not measured again" in said) is is_said
 
 
