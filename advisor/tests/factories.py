@@ -108,7 +108,7 @@ FINGERPRINT = {
     "virtualisation": "kvm",
     "cpu_governor": "unknown",
     "data_kind": "sata-ssd",
-    "data_block_device": "sda",
+    "data_serial": "naa.5000c500a1b2c3d4",
     "data_model": "Samsung SSD 870 EVO 1TB",
     "data_scheduler": "mq-deadline",
     "data_file_system": "ext4",

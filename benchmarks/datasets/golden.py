@@ -96,7 +96,7 @@ def ensure_dataset(
     """Find the golden copy in `device_dir` (our folder on a device) or load it there.
 
     Callers at the same time wait for each other; leftovers of dead loaders are removed. Raises
-    DeviceUnusable (not there, not writable, too full), LoadFailed, RunFailed: CANCELLED,
+    DeviceUnusable (not there, not writable), DeviceFull, LoadFailed, RunFailed: CANCELLED,
     DISK_FULL, CRASHED, OUT_OF_MEMORY, TIMED_OUT, NO_START. Nothing half-loaded is left behind.
     """
     if not 1 <= warehouses <= rules.MAX_WAREHOUSES:

@@ -91,10 +91,10 @@ def crash_test(
                 f"recovering, {number} of {kills}" if is_restart else "starting the server"
             )
             deadline_s = give_up_s if is_restart else _FIRST_START_S
-            with _started(plan, run_dir, log_dir, deadline_s, should_stop) as (server, seconds):
+            with _started(plan, run_dir, log_dir, deadline_s, should_stop) as server:
                 capacity = redo_capacity(variables_of(server))
                 if owed is not None:
-                    found.append(_recovered(seconds, owed, capacity))
+                    found.append(_recovered(server.start_s, owed, capacity))
                 if number < kills:
                     steps.enter(f"loading before kill {number + 1} of {kills}")
                     owed = _load_and_kill(
@@ -112,15 +112,15 @@ def _started(
     log_dir: Path | None,
     deadline_s: float,
     should_stop: Callable[[], bool],
-) -> Iterator[tuple[ServerInstance, float]]:
-    """The server and the seconds until it took connections."""
+) -> Iterator[ServerInstance]:
+    """The server, which takes connections."""
     directories = [directory for directory in (run_dir, log_dir) if directory]
     for directory in directories:
         forget_cached(directory)
     # Anew for each start: stopping a server lifts its limits.
-    with emulated_device(plan.emulation, directories, run=plan.name) as limits:
-        began = time.monotonic()
-        with running_server(
+    with (
+        emulated_device(plan.emulation, directories, run=plan.name) as limits,
+        running_server(
             plan.binary,
             data_dir=run_dir / "data",
             run_dir=run_dir,
@@ -131,8 +131,9 @@ def _started(
             should_stop=should_stop,
             resource_limits=limits,
             reach=plan.reach,
-        ) as server:
-            yield server, time.monotonic() - began
+        ) as server,
+    ):
+        yield server
 
 
 def _load_and_kill(

@@ -64,7 +64,7 @@ def host_fingerprint(
     """Name -> text of the facts that stay the same between runs on an unchanged host.
 
     Keys: cpu_model, logical_cpus, memory_bytes, kernel, machine, virtualisation, those of
-    `host_tunables` and, with the prefixes data_ and log_, kind, block_device, model, transport,
+    `host_tunables` and, with the prefixes data_ and log_, kind, serial, model, transport,
     write_cache, raid, scheduler, file_system, mount_options. What the host does not report is
     "unknown". `log` is None if the logs are with the data; then there are no log_ keys. Free
     space, load and the current clock rate are left out on purpose.
@@ -156,7 +156,8 @@ def _device_facts(prefix: str, device: DeviceIdentity) -> dict[str, str]:
     return {
         # A user who corrects the kind has not changed the device.
         f"{prefix}_kind": (device.discovered_kind or device.kind).value,
-        f"{prefix}_block_device": device.block_device or "none",
+        # Not the kernel's name of the disk, which may be another after each boot.
+        f"{prefix}_serial": device.unique_name or UNKNOWN,
         f"{prefix}_model": device.model or UNKNOWN,
         f"{prefix}_transport": device.transport.value,
         f"{prefix}_write_cache": device.write_cache or UNKNOWN,

@@ -8,6 +8,7 @@ import os
 import signal
 import stat
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,9 +61,15 @@ class ServerInstance:
         self.certificate = certificate  # PEM, for clients that are to trust it; "" without TLS
         self.oom_kills_before = oom_kills()
         self._process = process
+        self._spawned = time.monotonic()
+        self.start_s = 0.0
 
     def __repr__(self) -> str:
         return f"<ServerInstance {self.binary.version_text} pid {self.pid} port {self.port}>"
+
+    def is_ready(self) -> None:
+        """Note that it answers: `start_s` is from now on how long mysqld took to start."""
+        self.start_s = time.monotonic() - self._spawned
 
     @property
     def pid(self) -> int:

@@ -118,7 +118,10 @@ def kill_checked(pid: int, argument: str, *, deadline_s: float = 10.0) -> bool:
     with _pinned(pid) as pinned:
         if pinned is None or argument not in command_line(pid):
             return False
-        signal.pidfd_send_signal(pinned, signal.SIGKILL)
+        try:
+            signal.pidfd_send_signal(pinned, signal.SIGKILL)
+        except ProcessLookupError:  # reaped since its arguments were read
+            return False
         deadline = time.monotonic() + deadline_s
         while _started(pid) is not None and argument in command_line(pid):
             if time.monotonic() > deadline:

@@ -33,7 +33,9 @@ class Backing:
     `block_device` is the device whose counters have the traffic: the whole disk, also below a
     partition, LVM, dm-crypt or loop; the array (md0); a volume that lies on several disks (dm-0).
     `layers` name what lies above, from the top; `notes` are sentences for people. `raid_disks` is
-    how many disks the array is meant to have, without spares.
+    how many disks the array is meant to have, without spares. `serial` is the disk's World Wide
+    Name or serial number, or the UUID of an array or volume. `serial` and `file_system_uuid` are
+    "" where the host does not show them.
     """
 
     kind: DeviceKind
@@ -48,6 +50,8 @@ class Backing:
     members: tuple[Member, ...] = ()
     layers: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    serial: str = ""
+    file_system_uuid: str = ""
 
     def below(self, layer: str, note: str = "") -> Backing:
         """The same device, one layer further down."""
@@ -83,6 +87,7 @@ def of_disk(disk: Disk) -> Backing:
         write_cache=disk.write_cache,
         raid_level="hardware" if disk.raid_controller else "",
         notes=notes,
+        serial=disk.serial,
     )
 
 

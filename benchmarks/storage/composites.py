@@ -55,6 +55,7 @@ def md_array(directory: Path, members: tuple[Member, ...]) -> Backing:
         raid_disks=int(disks) if disks.isdigit() else len(members),
         members=members,
         notes=tuple(_md_notes(directory, array.name)),
+        serial=read_text(directory / "md/uuid"),
     )
 
 
@@ -104,6 +105,7 @@ def spread(directory: Path, kinds: set[DeviceKind], members: tuple[Member, ...])
         raid_disks=len(members) if level else 0,
         members=members,
         notes=(note,),
+        serial=uuid,
     )
 
 

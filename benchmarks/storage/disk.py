@@ -38,7 +38,8 @@ class Disk:
     """One disk as the kernel sees it. `name` as /proc/diskstats spells it.
 
     `model`, `scheduler` and `write_cache` ("write back", "write through") are "" and `rotational`
-    is None if the kernel does not report it. `raid_controller`: what looks like a disk is an array
+    is None if the kernel does not report it. `serial` is the World Wide Name or, without one, the
+    serial number; "" where there is neither. `raid_controller`: what looks like a disk is an array
     behind a hardware controller.
     """
 
@@ -50,6 +51,7 @@ class Disk:
     scheduler: str
     write_cache: str
     total_bytes: int
+    serial: str = ""
     raid_controller: bool = False
 
 
@@ -65,6 +67,7 @@ def read_disk(directory: Path) -> Disk:
         scheduler=_scheduler(directory),
         write_cache=read_text(directory / "queue/write_cache"),
         total_bytes=size_bytes(directory),
+        serial=_serial(directory),
         raid_controller=any(word in label for word in _RAID_CONTROLLERS),
     )
 
@@ -143,6 +146,13 @@ def _model(directory: Path) -> str:
     if bus.exists():
         return f"{bus.resolve().name} disk"  # virtio reports nothing more
     return ""
+
+
+def _serial(directory: Path) -> str:
+    # NVMe has both names on the namespace and the controller, SCSI and virtio have one of them.
+    places = ("wwid", "device/wwid", "serial", "device/serial")
+    found = (" ".join(read_text(directory / place).split()) for place in places)
+    return next(filter(None, found), "")
 
 
 def _scheduler(directory: Path) -> str:

@@ -57,8 +57,10 @@ def identify_device(
 
 
 def check_usable(path: Path, needed_bytes: int) -> None:
-    """Raise DeviceUnusable unless `path` is a writable directory with that much free space beside
-    the reserve of its file system; for 0 bytes the reserve is not looked at.
+    """Raise DeviceUnusable unless `path` is a directory that can be written to, and DeviceFull
+    without that much free space beside the reserve of its file system.
+
+    For 0 bytes the reserve is not looked at.
 
     Writing is tried, not asked for: as root every permission bit says yes, a read-only mount, an
     immutable directory or a full disk does not.

@@ -24,6 +24,7 @@ class DeviceIdentity:
     `total_bytes` and `free_bytes` are the file system's; free is what an ordinary user may fill.
     `raid_level` is md's word ("raid10"), "hardware", "unknown" or "" for no array. `layers` name
     what lies between file system and device, from the top; `notes` are sentences for people.
+    `serial` and `file_system_uuid` are those of `Backing`, "" where unknown.
     """
 
     path: Path
@@ -44,6 +45,13 @@ class DeviceIdentity:
     members: tuple[Member, ...] = ()
     layers: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    serial: str = ""
+    file_system_uuid: str = ""
+
+    @property
+    def unique_name(self) -> str:
+        """A name that no other device has and that a reboot keeps; "" where none is known."""
+        return self.serial or self.file_system_uuid
 
     def corrected(self, kind: DeviceKind | None) -> Self:
         """The same device with the kind that the user gives it; None takes a correction back."""
@@ -53,8 +61,14 @@ class DeviceIdentity:
         return replace(self, kind=kind, discovered_kind=found)
 
     def is_same_device(self, other: DeviceIdentity) -> bool:
-        """Whether both are findings of one device; names of block devices may change."""
-        return self._nature() == other._nature()
+        """Whether both are findings of one device; names of block devices may change.
+
+        Serial number and UUID of the file system count where both findings have them: disks of
+        one model, and partitions of one disk, differ in nothing else.
+        """
+        known = ((self.serial, other.serial), (self.file_system_uuid, other.file_system_uuid))
+        contradicted = any(one and two and one != two for one, two in known)
+        return not contradicted and self._nature() == other._nature()
 
     def _nature(self) -> tuple[object, ...]:
         found = self.discovered_kind or self.kind

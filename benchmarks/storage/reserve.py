@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks.errors import DeviceUnusable
+from benchmarks.errors import DeviceFull
 from benchmarks.storage.human import human_bytes
 
 #: A size such as `20G`, a share such as `8%`, or 0 for none.
@@ -65,12 +65,10 @@ class Room:
         return self.free - self.reserve
 
     def check(self, needed_bytes: int) -> None:
-        """Raise DeviceUnusable, with the figures, unless so much can be written beside the
-        reserve.
-        """
+        """Raise DeviceFull, with the figures, unless so much can be written beside the reserve."""
         if self.usable < needed_bytes:
             kept = f" beside a reserve of {human_bytes(self.reserve)}" if self.reserve else ""
-            raise DeviceUnusable(
+            raise DeviceFull(
                 f"{self.path}: {human_bytes(self.free)} free, "
                 f"{human_bytes(needed_bytes)} needed{kept}"
             )

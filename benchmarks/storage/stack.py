@@ -65,8 +65,10 @@ class Stack:
         several = self._btrfs_devices(directory) if kind == "btrfs" else None
         if several is not None and len(several[1]) > 1:
             profile, legs = several
-            return btrfs_volume(profile, self._members(legs, {}, depth))
-        return self.behind_block(directory, depth)
+            found = btrfs_volume(profile, self._members(legs, {}, depth))
+        else:
+            legs, found = [directory], self.behind_block(directory, depth)
+        return replace(found, file_system_uuid=self._file_system_uuid(legs))
 
     def behind_block(self, directory: Path, depth: int = 0) -> Backing:
         """The disk or array below a block device, given its real directory in /sys."""
@@ -159,6 +161,14 @@ class Stack:
             if not directory.exists():
                 return None
         return directory.resolve()
+
+    def _file_system_uuid(self, directories: list[Path]) -> str:
+        """The UUID that udev found on one of these block devices; "" where udev does not run."""
+        names = {directory.name for directory in directories}
+        for link in sorted((self._host.root / "dev/disk/by-uuid").glob("*")):
+            if link.is_symlink() and link.readlink().name in names:
+                return link.name
+        return ""
 
     def _btrfs_devices(self, directory: Path) -> tuple[str, list[Path]] | None:
         """How btrfs stores data, and every device of the file system that has this one."""

@@ -9,6 +9,7 @@ commits each of its ten districts and 1 % of the New-Orders are rolled back. The
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -67,8 +68,10 @@ class CommitCounter:
         if not readings or readings[0][0] > begin:
             return []
         times, counts = np.array(readings).T
-        # The driver's last second may be a hair shorter than one.
-        seconds = int(min(times[-1], end) - begin + _HAIR_S)
+        # The driver's last second may be a hair shorter than one; while it runs, none is complete
+        # before the reading after it.
+        hair = 0.0 if math.isinf(end) else _HAIR_S
+        seconds = int(min(times[-1], end) - begin + hair)
         if seconds < 1:
             return []
         at = np.interp(begin + np.arange(seconds + 1), times, counts)

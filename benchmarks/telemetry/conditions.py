@@ -82,7 +82,7 @@ def conditions_between(
         asleep_s=_grown(start, end, "asleep_s"),
         swap_mb_s=_per_second(_grown(start, end, "swap_bytes"), elapsed * _MB),
         slower_clock_pct=_slower_pct(processes),
-        throttled_pct=_share(_grown(start, end, "throttled_s"), elapsed),
+        throttled_pct=_share(_throttled_s(start, end), elapsed),
         cpu_wait_pct=_share(_grown(start, end, "cpu_wait_s"), elapsed),
         io_wait_pct=_share(_grown(start, end, "io_wait_s"), elapsed),
         memory_wait_pct=_share(_grown(start, end, "memory_wait_s"), elapsed),
@@ -171,6 +171,15 @@ def _grown(start: Snapshot, end: Snapshot, name: str) -> float | None:
         return None
     before, after = getattr(start.host, name), getattr(end.host, name)
     return None if before is None or after is None else max(0.0, after - before)
+
+
+def _throttled_s(start: Snapshot, end: Snapshot) -> float | None:
+    """The time of the CPU that was throttled longest between the snapshots."""
+    before = start.host.throttled_s if start.host else None
+    after = end.host.throttled_s if end.host else None
+    if before is None or after is None:
+        return None
+    return max((after[cpu] - before[cpu] for cpu in before.keys() & after.keys()), default=0.0)
 
 
 def _per_second(amount: float | None, divisor: float) -> float | None:

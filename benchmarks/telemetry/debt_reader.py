@@ -60,8 +60,9 @@ class DebtReader:
             for name in vars(start)
             if name in _NEEDED and (getattr(start, name) is None or getattr(end, name) is None)
         }
+        seconds = ended - began if began and ended else 0.0
         capacity = redo_capacity(variables) if end.redo_capacity is None else end.redo_capacity
-        return WriteDebt(start, end, ended - began, capacity, missing)
+        return WriteDebt(start, end, seconds, capacity, missing)
 
     def _open(self) -> Connection[Cursor]:
         self._connection = self._connect(**patience(_TIMEOUT_S))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import resource
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,15 +25,15 @@ class HostCounters:
 
     `swap_bytes` went to and came from swap. `*_wait_s` is pressure stall time (Linux' PSI): CPU
     while some process waited for one, I/O and memory while all that could have worked waited.
-    `throttled_s` is how long the CPU that was throttled most for its heat was so. `asleep_s` is
-    the time in which the machine was suspended.
+    `throttled_s` has, for each CPU by its name, the time in which it was throttled for its heat.
+    `asleep_s` is the time in which the machine was suspended.
     """
 
     swap_bytes: int | None = None
     cpu_wait_s: float | None = None
     io_wait_s: float | None = None
     memory_wait_s: float | None = None
-    throttled_s: float | None = None
+    throttled_s: Mapping[str, float] | None = None
     asleep_s: float | None = None
 
 
@@ -74,15 +74,7 @@ def _pressure(proc_root: Path, what: str, share: str) -> float | None:
     return int(total[1]) / 1e6 if total else None
 
 
-def _throttled_s(sys_root: Path) -> float | None:
-    cpus = (sys_root / "devices/system/cpu").glob("cpu[0-9]*/thermal_throttle")
-    return _largest(
-        read_text(directory / name)
-        for directory in cpus
-        for name in ("core_throttle_total_time_ms", "package_throttle_total_time_ms")
-    )
-
-
-def _largest(milliseconds: Iterable[str]) -> float | None:
-    known = [int(text) / 1000 for text in milliseconds if text.isdigit()]
-    return max(known) if known else None
+def _throttled_s(sys_root: Path) -> dict[str, float] | None:
+    counters = (sys_root / "devices/system/cpu").glob("cpu[0-9]*/thermal_throttle/*_total_time_ms")
+    known = {f"{path.parts[-3]}/{path.name}": read_text(path) for path in counters}
+    return {name: int(ms) / 1000 for name, ms in known.items() if ms.isdigit()} or None

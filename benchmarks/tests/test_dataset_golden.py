@@ -20,7 +20,7 @@ from benchmarks.datasets.golden import Dataset, dataset_key, ensure_dataset, swe
 from benchmarks.datasets.loader import LoadReport
 from benchmarks.datasets.progress import LoadProgress, Meter, ignore, never
 from benchmarks.datasets.shared_folders import WAITING
-from benchmarks.errors import DeviceUnusable, LoadFailed, RunFailed
+from benchmarks.errors import DeviceFull, DeviceUnusable, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.identify import check_usable
@@ -326,7 +326,7 @@ def test_too_little_room_is_reported_before_loading(
     tmp_path: Path, filler: Filler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(golden, "check_usable", check_usable)
-    with pytest.raises(DeviceUnusable, match=r"free, .* TB needed"):
+    with pytest.raises(DeviceFull, match=r"free, .* TB needed"):
         ensure_dataset(
             BINARY, device_dir=tmp_path / "ours", warehouses=30_000, registry=tmp_path / "reg"
         )

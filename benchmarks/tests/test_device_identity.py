@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,44 @@ def test_without_a_block_device_there_are_no_counters(
     assert found.kind is kind
     assert (found.model, found.scheduler) == ("", "")
     assert found.notes
+
+
+def test_disks_of_one_model_are_told_apart_by_their_serial_numbers(tmp_path: Path) -> None:
+    """A mount that is missing after a reboot leaves its directory behind, on another disk."""
+    found = []
+    for number in (1, 2):
+        (tmp_path / str(number)).mkdir()
+        machine = Machine(tmp_path / str(number))
+        files = {"device/model": "SAMSUNG PM1725", "device/serial": f"S3RVNA0J0000{number}"}
+        machine.add_block(f"259:{number}", f"{PCI}/nvme/nvme0/nvme{number}n1", files)
+        machine.mount(f"259:{number}", "xfs", f"/dev/nvme{number}n1")
+        found.append(machine.identify())
+    assert [identity.serial for identity in found] == ["S3RVNA0J00001", "S3RVNA0J00002"]
+    assert not found[0].is_same_device(found[1])
+    renamed = replace(found[0], block_device="nvme1n1")
+    assert found[0].is_same_device(renamed)
+
+
+def test_partitions_of_one_disk_are_told_apart_by_their_file_systems(machine: Machine) -> None:
+    where = f"{PCI}/virtio1/block/vda"
+    machine.add_block("254:0", where, {"serial": "QM00001"}, bus="virtio")
+    for number, uuid in ((1, "2f6d1c1e-root"), (2, "7b0a55d2-data")):
+        machine.add_block(f"254:{number}", f"{where}/vda{number}", {"partition": str(number)})
+        link = machine.root / "dev/disk/by-uuid" / uuid
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(f"../../vda{number}")
+    machine.lines = ["1 0 254:1 / / rw - ext4 /dev/vda1 rw"]
+    on_root = machine.identify()
+    machine.mount("254:2", "ext4", "/dev/vda2")
+    on_data = machine.identify()
+    assert (on_root.file_system_uuid, on_data.file_system_uuid) == (
+        "2f6d1c1e-root",
+        "7b0a55d2-data",
+    )
+    assert on_root.serial == on_data.serial == "QM00001"
+    assert not on_data.is_same_device(on_root)
+    unknown = replace(on_root, file_system_uuid="")  # as in a container, where udev does not run
+    assert on_data.is_same_device(unknown)
 
 
 def test_a_symbolic_link_is_followed_before_the_mount_is_looked_for(machine: Machine) -> None:

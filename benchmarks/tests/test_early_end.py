@@ -94,6 +94,12 @@ def test_where_the_server_did_not_answer_its_commits_are_spread() -> None:
     assert sum(counter.per_second(10.0)) == 390
 
 
+def test_a_second_that_is_nearly_over_is_judged_only_when_the_driver_has_ended() -> None:
+    counter = readings((10.0, 0), (11.0, 100), (11.96, 196))
+    assert counter.per_second(10.0) == [100]
+    assert counter.per_second(10.0, 11.97) == [100, 96]
+
+
 def test_seconds_whose_begin_was_not_seen_are_not_judged() -> None:
     assert readings().per_second(10.0) == []
     assert readings((10.2, 5), (12.0, 100)).per_second(10.0) == []

@@ -30,6 +30,7 @@ DATA = DeviceIdentity(
     mount_options="rw,noatime,inode64",
     total_bytes=10**12,
     free_bytes=5 * 10**11,
+    serial="eui.0025385b21404121",
 )
 X86 = """processor\t: 0
 model name\t: Intel(R) Xeon(R) CPU E7-4850 v3 @ 2.20GHz
@@ -98,7 +99,7 @@ def test_the_fingerprint_names_the_host_and_its_device(host: Host) -> None:
     assert facts["virtualisation"] == "none"
     assert int(facts["logical_cpus"]) >= 1
     assert facts["data_kind"] == "nvme"
-    assert facts["data_block_device"] == "nvme0n1"
+    assert facts["data_serial"] == "eui.0025385b21404121"
     assert facts["data_model"] == "SAMSUNG PM1725"
     assert facts["data_scheduler"] == "none"
     assert facts["data_file_system"] == "xfs"
@@ -117,9 +118,9 @@ def test_facts_are_called_in_words(host: Host) -> None:
 
 
 def test_a_log_device_of_its_own_is_in_the_fingerprint(host: Host) -> None:
-    log = replace(DATA, block_device="sda", kind=DeviceKind.HDD, model="ST600MP0005")
+    log = replace(DATA, serial="naa.5000c500", kind=DeviceKind.HDD, model="ST600MP0005")
     facts = host.fingerprint(DATA, log)
-    assert (facts["log_block_device"], facts["log_kind"]) == ("sda", "hdd")
+    assert (facts["log_serial"], facts["log_kind"]) == ("naa.5000c500", "hdd")
     assert facts["log_model"] == "ST600MP0005"
     assert host.key(DATA, log) != host.key(DATA)
 
@@ -139,7 +140,7 @@ def test_what_the_host_does_not_report_is_unknown_and_not_empty(host: Host) -> N
     host.write("proc/cpuinfo", ARM)
     host.write("proc/meminfo", "")
     tmpfs = replace(
-        DATA, kind=DeviceKind.TMPFS, block_device=None, model="", scheduler="", file_system="tmpfs"
+        DATA, kind=DeviceKind.TMPFS, serial="", model="", scheduler="", file_system="tmpfs"
     )
     facts = host.fingerprint(tmpfs)
     assert facts["cpu_model"] == "ARM implementer 0x41 part 0xd0c"
@@ -148,7 +149,7 @@ def test_what_the_host_does_not_report_is_unknown_and_not_empty(host: Host) -> N
     assert facts["transparent_hugepage"] == "unknown"
     assert (facts["memory_limit"], facts["cpu_limit"]) == ("none", "none")
     assert facts["virtualisation"] == "unknown"
-    assert facts["data_block_device"] == "none"
+    assert facts["data_serial"] == "unknown"
     assert facts["data_model"] == "unknown"
     assert all(facts.values())
 
@@ -163,6 +164,7 @@ def test_the_key_stays_when_only_volatile_things_change(host: Host) -> None:
         free_bytes=1,
         path=Path("/srv/data/elsewhere"),
         mount_options="noatime,rw,inode64",
+        block_device="nvme1n1",
     )
     assert host.key(fuller) == before
 
@@ -233,13 +235,13 @@ def test_the_limits_of_control_groups_of_the_first_kind_count(host: Host) -> Non
     "device",
     [
         replace(DATA, kind=DeviceKind.RAID),
-        replace(DATA, block_device="nvme1n1"),
+        replace(DATA, serial="eui.0025385b21404122"),
         replace(DATA, model="SAMSUNG XS1715"),
         replace(DATA, scheduler="mq-deadline"),
         replace(DATA, file_system="ext4"),
         replace(DATA, mount_options="rw,inode64"),
     ],
-    ids=["kind", "block device", "model", "scheduler", "file system", "mount options"],
+    ids=["kind", "serial", "model", "scheduler", "file system", "mount options"],
 )
 def test_another_device_has_another_key(host: Host, device: DeviceIdentity) -> None:
     assert host.key(device) != host.key()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 
 import psutil
+import pytest
 
+from benchmarks.servers import process
 from benchmarks.servers.orphans import none_left_behind
 
 
@@ -26,3 +28,18 @@ def test_only_what_the_block_left_behind_is_ended() -> None:
             assert not psutil.pid_exists(int(left.stdout))
         finally:
             earlier.kill()
+
+
+def test_a_server_reaped_before_the_signal_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The owner's parent may fetch its exit status between the look and the signal."""
+    with subprocess.Popen(["sleep", "60"]) as server:
+
+        def look(pid: int) -> list[str]:
+            server.kill()
+            server.wait()
+            return ["sleep", "60"]
+
+        monkeypatch.setattr(process, "command_line", look)
+        assert not process.kill_checked(server.pid, "60")

@@ -267,14 +267,14 @@ def test_a_short_stall_does_not_void_an_hour() -> None:
             "the machine was suspended for 30.0 s (limit 1 s)",
         ),
         (
-            HostCounters(throttled_s=3.0),
+            HostCounters(throttled_s={"cpu0": 60.0, "cpu1": 3.0}),
             Kind.THROTTLED,
             "a CPU was throttled because of its temperature for 15.0 % of the time (limit 1 %)",
         ),
     ],
 )
 def test_counters_of_the_host(counters: HostCounters, kind: Kind, text: str) -> None:
-    start = replace(START, host=HostCounters(0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    start = replace(START, host=HostCounters(0, 0.0, 0.0, 0.0, {"cpu0": 60.0, "cpu1": 0.0}, 0.0))
     found = only(conditions(replace(END, host=counters), start=start))
     assert (found.kind, found.text) == (kind, text)
 

@@ -277,7 +277,9 @@ def test_counters_of_a_made_up_host(tmp_path: Path) -> None:
         (folder / "core_throttle_total_time_ms").write_text(f"{milliseconds}\n")
     host = read_host(tmp_path, tmp_path)
     page = os.sysconf("SC_PAGE_SIZE")
-    assert host == HostCounters(7 * page, 2.5, 0.001, None, 2.5, host.asleep_s)
+    name = "core_throttle_total_time_ms"
+    throttled = {f"cpu0/{name}": 0.1, f"cpu1/{name}": 2.5}
+    assert host == HostCounters(7 * page, 2.5, 0.001, None, throttled, host.asleep_s)
 
 
 def test_this_hosts_counters_do_not_fall() -> None:

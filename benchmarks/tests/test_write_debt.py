@@ -190,6 +190,23 @@ def test_a_server_that_does_not_answer_leaves_its_reason() -> None:
     assert unread.found({}).missing["lsn"] == "it was not read"
 
 
+@pytest.mark.parametrize("fails", [1, 2])
+def test_where_one_reading_failed_no_time_is_known(fails: int) -> None:
+    server, reads = Server(), 0
+    answer = server.execute
+
+    def execute(query: str) -> None:
+        nonlocal reads
+        reads += "ENGINE" not in query
+        if reads == fails:
+            raise pymysql.err.OperationalError(2013, "lost")
+        answer(query)
+
+    server.execute = execute  # type: ignore[method-assign]
+    found = read_both(server.connect)
+    assert (found.seconds, "lost" in found.missing["lsn"]) == (0.0, True)
+
+
 def test_a_late_purge_is_no_share_of_the_writes_that_were_put_off() -> None:
     begin = DebtReading(lsn=0, checkpoint_age_bytes=0, history_length=0, commits=0)
     end = DebtReading(lsn=100, checkpoint_age_bytes=40, history_length=90, commits=30)
