@@ -1,8 +1,8 @@
-"""A chart as plotly.js takes it: plain dictionaries.
+"""A chart as plotly.js takes it, in plain dictionaries, and charts as JSON that charts.js fetches.
 
-Plotly's own Python classes check every property of every trace each time a chart is made, which
-takes longer than all that is worked out for it. They are used in tests instead: each figure that a
-test draws is held against them (`advisor/tests/conftest.py`).
+Plotly's own Python classes check every property of every trace, which takes longer than computing
+the chart. Tests use them instead: each figure that a test draws is checked by these classes
+(`advisor/tests/conftest.py`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,10 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
+from django.http import HttpResponse
+
+# Pixels between a title and the labels of its axis; else Plotly takes every title for one line.
+_STANDOFF = 10
 # The only properties used here whose own name has an underscore.
 _WHOLE = frozenset(("error_x", "error_y"))
 
@@ -81,6 +85,27 @@ class Figure:
         self.layout.setdefault(kind, {})
         for name in [one for one in self.layout if one.startswith(kind)]:
             _merge(self.layout[name], _nested(axis))
+
+
+def charts_json(figures: Mapping[str, Figure]) -> bytes:
+    """Return `{"charts": {key: {data, layout}}}`, plain lists and numbers only.
+
+    Axes get margins for their labels. Upright titles, which may have two lines, get room.
+    """
+    charts = []
+    for key, figure in figures.items():
+        figure.update_xaxes(automargin=True)
+        figure.update_yaxes(automargin=True)
+        for name, axis in figure.layout.items():
+            if name.startswith("yaxis") and axis.get("title", {}).get("text"):
+                axis["title"].setdefault("standoff", _STANDOFF)
+        charts.append(f"{json.dumps(key)}:{figure.to_json()}")
+    return f'{{"charts":{{{",".join(charts)}}}}}'.encode()
+
+
+def charts_answer(figures: Mapping[str, Figure]) -> HttpResponse:
+    """Return the charts as the answer to charts.js."""
+    return HttpResponse(charts_json(figures), content_type="application/json")
 
 
 _UPRIGHT: dict[str, Any] = {"xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}

@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from advisor.charts.axes import log_ticks
 from advisor.charts.figure import Figure
-from advisor.charts.log_axis import log_ticks
-from advisor.charts.palette import GREY, faded, series_style
-from advisor.charts.text import plain
+from advisor.charts.style import GREY, faded, lay_out, plain, rounded, series_style
 from benchmarks.counted import counted
-from benchmarks.drivers.latency import LatencyHistogram
-
-LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "left", "x": 0}
+from benchmarks.drivers.latency import LatencyHistogram, merged
 
 
 @dataclass(frozen=True)
@@ -25,15 +22,25 @@ class ConfigLatency:
     runs: int
 
 
-def latency_figures(configs: Sequence[ConfigLatency]) -> Mapping[str, Figure]:
-    """ "latency" and "cdf"; none without data."""
+def latency_figures(
+    runs: Mapping[str, Sequence[int]], known: Mapping[int, LatencyHistogram]
+) -> dict[str, Figure]:
+    """Draw "latency" and "cdf" of the runs of each name; nothing without data.
+
+    known: by the key of a run its response times, as far as they are stored.
+    """
+    configs = []
+    for name, keys in runs.items():
+        found = [known[key] for key in keys if key in known]
+        if (together := merged(found)) is not None:
+            configs.append(ConfigLatency(name, together, len(found)))
     if not configs:
         return {}
     return {"latency": latency_figure(configs), "cdf": distribution_figure(configs)}
 
 
 def latency_figure(configs: Sequence[ConfigLatency]) -> Figure:
-    """Steps: the share of New-Orders in each bucket over its time in ms (logarithmic)."""
+    """Draw steps: the share of New-Orders in each bucket over its time in ms."""
     figure = Figure()
     for index, one in enumerate(configs):
         style, found = series_style(index), one.histogram
@@ -44,11 +51,11 @@ def latency_figure(configs: Sequence[ConfigLatency]) -> Figure:
             for count, low, high in zip(found.counts, edges, edges[1:], strict=False)
         ]
         figure.add_scatter(
-            x=_rounded(edges),
-            y=_rounded([*shares, 0.0]),
+            x=[rounded(edge) for edge in edges],
+            y=[rounded(share) for share in (*shares, 0.0)],
             name=plain(one.name),
             mode="lines",
-            line={"color": style.colour, "dash": style.dash, "width": 1.8, "shape": "hv"},
+            line={**style.line, "width": 1.8, "shape": "hv"},
             fill="tozeroy" if len(configs) == 1 else None,
             fillcolor=faded(style.colour, 0.25),
             hovertemplate=(
@@ -61,17 +68,17 @@ def latency_figure(configs: Sequence[ConfigLatency]) -> Figure:
 
 
 def distribution_figure(configs: Sequence[ConfigLatency]) -> Figure:
-    """The share of New-Orders that took no longer, over the time in ms (logarithmic)."""
+    """Draw the share of New-Orders that took no longer, over the time in ms."""
     figure = Figure()
     for index, one in enumerate(configs):
         style, found = series_style(index), one.histogram
-        total = found.total
+        sums = accumulate((0, *found.counts))
         figure.add_scatter(
-            x=_rounded(found.edges_ms()),
-            y=_rounded([100 * count / total for count in accumulate((0, *found.counts))]),
+            x=[rounded(edge) for edge in found.edges_ms()],
+            y=[rounded(100 * count / found.total) for count in sums],
             name=plain(one.name),
             mode="lines",
-            line={"color": style.colour, "dash": style.dash, "width": 1.8},
+            line={**style.line, "width": 1.8},
             hovertemplate=(
                 f"{plain(one.name)}, {counted(one.runs, 'run')}<br>"
                 "%{y:.2~f} % within %{x:.3~g} ms<extra></extra>"
@@ -93,15 +100,7 @@ def _laid_out(figure: Figure) -> Figure:
     figure.update_xaxes(
         title_text="response time of New-Order, ms (logarithmic)",
         type="log",
-        **log_ticks(value for trace in figure.data for value in trace["x"]),
+        **log_ticks([value for trace in figure.data for value in trace["x"]]),
         zeroline=False,
     )
-    figure.update_layout(
-        showlegend=True, legend=LEGEND, margin={"l": 8, "r": 8, "t": 48, "b": 8}, height=340
-    )
-    return figure
-
-
-def _rounded(values: Sequence[float]) -> list[float]:
-    """Four significant digits: what a screen can show, in half the bytes."""
-    return [float(f"{value:.4g}") for value in values]
+    return lay_out(figure, 340)

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from advisor.charts.figure import Figure
-from advisor.charts.palette import GREY, ORANGE
-from advisor.charts.text import plain
+from advisor.charts.style import GREEN, GREY, ORANGE, lay_out, plain
 from advisor.wording.formatting import kept_apart
-from tuning.results.boards import Board
+from tuning.results.document import Board, StudyDocument
 
-# The size of a name, as shares of the range of the points; more on paper than on the screen.
-NAME_WIDTH, NAME_HEIGHT = 0.6, 0.1
+# The size of a name, as shares of the range of the points; more than it takes on the screen.
+_NAME_WIDTH, _NAME_HEIGHT = 0.6, 0.1
 # Of more candidates only the baseline, the best and others on the front have a name.
 MAX_NAMED = 8
-# A longer one is cut: it would reach beyond the chart.
-MAX_NAME = 22
-HALF = 0.5
-# Short paths blue, long ones orange: readable on light and dark backgrounds.
-SCALE = [[0.0, "#3b82c4"], [0.5, "#8a94a0"], [1.0, "#d9822b"]]
+# A longer name is cut: it would reach beyond the chart.
+_MAX_NAME = 22
+# Short paths are blue, long ones orange: both are visible on light and dark backgrounds.
+_SCALE = [[0.0, "#3b82c4"], [0.5, "#8a94a0"], [1.0, "#d9822b"]]
 
 
 @dataclass(frozen=True)
-class ParetoPoint:
-    """Medians: tpmP in New-Orders per minute, p95 in ms, path length in 10^6 cycles."""
+class Point:
+    """A candidate's medians: tpmP in New-Orders per minute, p95 in ms, path in 10^6 cycles."""
 
-    candidate: str
+    name: str
     tpmP: float
     p95_ms: float
     megacycles: float | None
@@ -33,63 +32,32 @@ class ParetoPoint:
     is_baseline: bool
 
 
-@dataclass(frozen=True)
-class ParetoSeries:
-    """`limit_ms` is the p95 limit of the filter."""
-
-    points: list[ParetoPoint]
-    limit_ms: float | None = None
-
-
-def pareto_series(board: Board, limit_ms: float | None = None) -> ParetoSeries:
-    """Every candidate with both medians."""
-    points = [
-        ParetoPoint(
-            candidate=line.candidate,
-            tpmP=line.tpmP,
-            p95_ms=line.p95_ms,
-            megacycles=None if line.server_path_length is None else line.server_path_length / 1e6,
-            is_front=line.candidate in board.pareto,
-            is_baseline=line.candidate == board.baseline.name,
+def pareto_figure(document: StudyDocument, board: Board, p95_ms: float | None) -> Figure | None:
+    """Draw all candidates with both medians; None for fewer than two: a dot says nothing."""
+    points = []
+    for row in board.rows:
+        figures = row.figures
+        if figures.throughput is None or figures.p95_ms is None:
+            continue
+        path = figures.server_path_length
+        points.append(
+            Point(
+                name=document.candidate[row.candidate_id].name,
+                tpmP=figures.throughput,
+                p95_ms=figures.p95_ms,
+                megacycles=None if path is None else path / 1e6,
+                is_front=row.candidate_id in board.pareto,
+                is_baseline=row.candidate_id == board.baseline_id,
+            )
         )
-        for line in board.judgement.ranked
-        if line.tpmP is not None and line.p95_ms is not None
-    ]
-    return ParetoSeries(points, limit_ms)
+    return drawn_points(points, p95_ms) if len(points) > 1 else None
 
 
-def pareto_figure(series: ParetoSeries) -> Figure:
-    """p95 on x, tpmP on y: up and to the left is better; points on the front have a ring."""
+def drawn_points(points: Sequence[Point], limit_ms: float | None = None) -> Figure:
+    """Draw p95 on x and tpmP on y; points on the front have a ring, the baseline is a square."""
     figure = Figure()
-    points = series.points
-    has_path_lengths = all(point.megacycles is not None for point in points)
-    marker: dict[str, object] = {
-        "size": [15 if point.is_front else 10 for point in points],
-        "symbol": ["square" if point.is_baseline else "circle" for point in points],
-        "line": {"width": [3 if point.is_front else 0 for point in points], "color": "#3f9c6b"},
-    }
-    if has_path_lengths:
-        marker |= {
-            "color": [point.megacycles for point in points],
-            "colorscale": SCALE,
-            "showscale": len(points) > 1,
-            "colorbar": {
-                "orientation": "h",
-                "thickness": 8,
-                "y": 1.0,
-                "yanchor": "bottom",
-                "title": {
-                    "text": "server path length, Mcycles per New-Order",
-                    "side": "top",
-                    "font": {"size": 11},
-                },
-                "tickfont": {"size": 10},
-            },
-        }
-    else:
-        marker["color"] = GREY
     sides = _sides(points)
-    labels = [plain(one) for one in kept_apart([p.candidate for p in points], MAX_NAME)]
+    labels = [plain(one) for one in kept_apart([point.name for point in points], _MAX_NAME)]
     names = [
         f"<b>{label}</b>" if point.is_front else label
         for label, point in zip(labels, points, strict=True)
@@ -102,82 +70,100 @@ def pareto_figure(series: ParetoSeries) -> Figure:
         textposition=[side or "middle right" for side in sides],
         textfont={"size": 11},
         cliponaxis=False,
-        marker=marker,
-        ids=[plain(point.candidate) for point in points],
+        marker={
+            "size": [15 if point.is_front else 10 for point in points],
+            "symbol": ["square" if point.is_baseline else "circle" for point in points],
+            "line": {"width": [3 if point.is_front else 0 for point in points], "color": GREEN},
+            **_colours(points),
+        },
+        ids=[plain(point.name) for point in points],
         customdata=[[_hover_text(point)] for point in points],
         hovertemplate="%{customdata[0]}<extra></extra>",
     )
-    if series.limit_ms is not None:
-        figure.add_vline(x=series.limit_ms, line={"color": ORANGE, "dash": "dash", "width": 1.5})
-    figure.update_xaxes(
-        title_text="p95 response time of New-Order, ms (lower is better)",
-        zeroline=False,
-    )
+    if limit_ms is not None:
+        figure.add_vline(x=limit_ms, line={"color": ORANGE, "dash": "dash", "width": 1.5})
+    x_title = "p95 response time of New-Order, ms (lower is better)"
+    figure.update_xaxes(title_text=x_title, zeroline=False)
     figure.update_yaxes(title_text="tpmP, New-Orders per minute", zeroline=False)
-    if len(points) == 1:  # by itself its axes would be as fine as the figures are exact
-        [only] = points
-        figure.update_xaxes(range=[0, max(2 * only.p95_ms, 1.1 * (series.limit_ms or 0))])
-        figure.update_yaxes(range=[0, 2 * only.tpmP])
-    figure.update_layout(
-        showlegend=False,
-        margin={"l": 8, "r": 16, "t": 56, "b": 8},
-        height=400,
-    )
+    lay_out(figure, 400, legend=False)
+    figure.update_layout(margin={"t": 56})
     return figure
 
 
-def _sides(points: list[ParetoPoint]) -> list[str]:
-    """The position of each name: towards the middle of the chart, so that none is cut off, and
-    beside, above or below its point, wherever there is room, over as few other points as can be;
-    "" if there is none.
+def _colours(points: Sequence[Point]) -> dict[str, object]:
+    """Colour by path length, if every candidate has one."""
+    if any(point.megacycles is None for point in points):
+        return {"color": GREY}
+    title = {"text": "server path length, Mcycles per New-Order", "side": "top"}
+    return {
+        "color": [point.megacycles for point in points],
+        "colorscale": _SCALE,
+        "showscale": True,
+        "colorbar": {
+            "orientation": "h",
+            "thickness": 8,
+            "y": 1.0,
+            "yanchor": "bottom",
+            "title": title | {"font": {"size": 11}},
+            "tickfont": {"size": 10},
+        },
+    }
 
-    The best and the baseline come first, then the front. The hover text has the names of all.
+
+def _sides(points: Sequence[Point]) -> list[str]:
+    """Return the position of each name, as Plotly says it; "" for a name without room.
+
+    A name stands towards the middle of the chart, so that it is not cut off: beside, above or
+    below its point, over as few other points as possible. The best and the baseline come first,
+    then the front. The hover text has all names.
     """
-    low, high = min(p.p95_ms for p in points), max(p.p95_ms for p in points)
-    least = min(p.tpmP for p in points)
-    wide, tall = high - low or 1.0, max(p.tpmP for p in points) - least or 1.0
+    lefts, bottoms = [p.p95_ms for p in points], [p.tpmP for p in points]
+    wide, tall = max(lefts) - min(lefts) or 1.0, max(bottoms) - min(bottoms) or 1.0
+    at = [((p.p95_ms - min(lefts)) / wide, (p.tpmP - min(bottoms)) / tall) for p in points]
     taken: list[tuple[float, float]] = []
     sides = [""] * len(points)
-    best = max(points, key=lambda point: point.tpmP)
-
-    def turn(at: int) -> tuple[bool, bool, float]:
-        p = points[at]
-        return not (p is best or p.is_baseline), not p.is_front, -p.tpmP
-
-    def is_free(x: float, y: float) -> bool:
-        return all(abs(x - a) > NAME_WIDTH or abs(y - b) > NAME_HEIGHT for a, b in taken)
-
-    def covers(x: float, y: float, other: ParetoPoint) -> bool:
-        a, b = (other.p95_ms - low) / wide, (other.tpmP - least) / tall
-        return abs(x - a) < NAME_WIDTH / 2 and abs(y - b) < NAME_HEIGHT / 2
-
-    first = sorted(range(len(points)), key=turn)
-    if len(points) > MAX_NAMED:
-        first = [at for at in first if not all(turn(at)[:2])][:MAX_NAMED]
-    for at in first:
-        p = points[at]
-        is_left = (p.p95_ms - low) / wide <= HALF
-        x = (p.p95_ms - low) / wide + (NAME_WIDTH / 2) * (1 if is_left else -1)
-        free = []
-        for place, lift in (("middle", 0.0), ("top", NAME_HEIGHT), ("bottom", -NAME_HEIGHT)):
-            y = (p.tpmP - least) / tall + lift
-            if is_free(x, y):
-                covered = sum(covers(x, y, other) for other in points if other is not p)
-                free.append((covered, place, y))
+    for index in _named(points):
+        x, y = at[index]
+        is_left = x <= 0.5
+        middle = x + (_NAME_WIDTH / 2) * (1 if is_left else -1)
+        free: list[tuple[int, int, str, tuple[float, float]]] = []
+        for place, lift in (("middle", 0.0), ("top", _NAME_HEIGHT), ("bottom", -_NAME_HEIGHT)):
+            spot = middle, y + lift
+            if any(_touch(spot, other, 1.0) for other in taken):
+                continue
+            covered = sum(_touch(spot, there, 0.5) for there in at if there != (x, y))
+            free.append((covered, len(free), place, spot))
         if free:
-            _, place, y = min(free, key=lambda one: one[0])
-            taken.append((x, y))
-            sides[at] = f"{place} {'right' if is_left else 'left'}"
+            _, _, place, spot = min(free)
+            taken.append(spot)
+            sides[index] = f"{place} {'right' if is_left else 'left'}"
     return sides
 
 
-def _hover_text(point: ParetoPoint) -> str:
+def _named(points: Sequence[Point]) -> list[int]:
+    """Return the places of the candidates to name, in the order in which they get room."""
+    best = max(points, key=lambda point: point.tpmP)
+
+    def turn(index: int) -> tuple[bool, bool, float]:
+        point = points[index]
+        return not (point is best or point.is_baseline), not point.is_front, -point.tpmP
+
+    order = sorted(range(len(points)), key=turn)
+    if len(points) <= MAX_NAMED:
+        return order
+    return [index for index in order if not all(turn(index)[:2])][:MAX_NAMED]
+
+
+def _touch(one: tuple[float, float], other: tuple[float, float], share: float) -> bool:
+    """Whether two names lie within that share of a name's size of each other."""
+    near = abs(one[0] - other[0]) <= share * _NAME_WIDTH
+    return near and abs(one[1] - other[1]) <= share * _NAME_HEIGHT
+
+
+def _hover_text(point: Point) -> str:
     path = "" if point.megacycles is None else f", {point.megacycles:.1f} Mcycles per New-Order"
-    marks = [
-        word
-        for word, holds in (("baseline", point.is_baseline), ("Pareto front", point.is_front))
-        if holds
-    ]
-    tail = f" ({', '.join(marks)})" if marks else ""
-    name = plain(point.candidate)
+    words = {"baseline": point.is_baseline, "Pareto front": point.is_front}
+    marks = ", ".join(word for word, holds in words.items() if holds)
+    tail = f" ({marks})" if marks else ""
+    name = plain(point.name)
     return f"{name}{tail}<br>{point.tpmP:,.0f} tpmP, p95 {point.p95_ms:.1f} ms{path}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from advisor.charts.axes import log_ticks
 from advisor.charts.figure import Figure
-from advisor.charts.log_axis import log_ticks
-from advisor.charts.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, faded
+from advisor.charts.style import BLUE, GREEN, GREY, ORANGE, PURPLE, faded, lay_out
 from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.result import JobResult, Latency, ProbeResult
 
@@ -221,17 +221,6 @@ def _line(
 
 
 def _laid_out(figure: Figure, *, legend: bool = True) -> Figure:
-    figure.update_layout(
-        showlegend=legend,
-        legend={
-            "orientation": "h",
-            "yanchor": "bottom",
-            "y": 1.02,
-            "xanchor": "left",
-            "x": 0,
-            "traceorder": "normal",
-        },
-        margin={"l": 8, "r": 16, "t": 36, "b": 8},
-        height=HEIGHT,
-    )
+    lay_out(figure, HEIGHT, legend=legend)
+    figure.update_layout(legend={"traceorder": "normal"})
     return figure

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from advisor.charts.boards import board_figures
-from advisor.charts.comparison import (
-    BySetting,
-    DeviceLine,
-    OverSeconds,
-    SecondsLine,
-    by_setting_figure,
-    device_style,
-    over_seconds_figure,
-)
-from advisor.charts.text import plain, wrapped
+from advisor.charts.board import board_figures
+from advisor.charts.by_setting import BySetting, DeviceLine, by_setting_figure
+from advisor.charts.seconds import Line, seconds_figure
+from advisor.charts.style import SERIES, plain, series_style, wrapped
 from advisor.tests import factories
 from advisor.tests.drawn import drawn
+from tuning.results.build import build
 from tuning.results.study_result import StudyResult
-from tuning.statistics.ranking import Metric
+from tuning.statistics.data import Metric
 from tuning.statistics.ratios import Spread
 
 NAME = "<a href='x'>R&D %{y}</a>"
@@ -29,30 +23,34 @@ def test_text_is_escaped_in_every_line() -> None:
     assert wrapped("one <two> three", 10) == "one &lt;two&gt;<br>three"
 
 
-def test_devices_are_told_apart_without_their_colours() -> None:
-    spread = {8: Spread(1.0, 1.0, 1.0, 1)}
-    lines = [DeviceLine(f"{place}", device_style(place), False, spread) for place in range(7)]
-    shown = drawn(by_setting_figure(BySetting("tpmP", "tpmP", lines, {}))).data
-    assert len({(trace.line.dash, trace.marker.symbol) for trace in shown}) == 7
-    seconds = [SecondsLine(line.name, line.style, [1.0, 2.0]) for line in lines]
-    assert len({device_style(place) for place in range(7 * 7)}) == 7 * 7
-    over_time = drawn(over_seconds_figure(OverSeconds("p95", "ms", seconds))).data
-    assert len({trace.line.dash for trace in over_time}) == 7
+def test_series_are_told_apart_without_their_colours() -> None:
+    assert len({(one.dash, one.symbol) for one in SERIES}) == len(SERIES)
+    assert len({series_style(index) for index in range(48)}) == 48
 
 
 def test_devices_in_the_charts_of_the_comparison() -> None:
-    points = {8: Spread(100.0, 90.0, 110.0, 3)}
-    by_setting = by_setting_figure(
-        BySetting("tpmP", "tpmP", [DeviceLine(NAME, device_style(0), False, points)], {})
-    )
-    over_seconds = over_seconds_figure(
-        OverSeconds("p95", "ms", [SecondsLine(NAME, device_style(0), [1.0, 2.0])])
-    )
+    points = {8: Spread(100.0, 90.0, 110.0, 3), 16: Spread(200.0, 200.0, 200.0, 1)}
+    device = DeviceLine(NAME, series_style(0), True, points)
+    by_setting = by_setting_figure(BySetting("tpmP", "tpmP", [device], {}))
+    over_seconds = seconds_figure([Line(NAME, "#112233", "dot", [0, 1], [1.0, 2.0])], "ms", "p95")
+    assert by_setting is not None
     for figure in (by_setting, over_seconds):
         [line] = drawn(figure).data
         assert line.name == plain(NAME)
         assert plain(NAME) in line.hovertemplate
         assert NAME not in line.hovertemplate
+    [line] = drawn(by_setting).data
+    assert (line.error_y.array, line.error_y.arrayminus) == ((10.0, 0.0), (10.0, 0.0))
+    assert line.marker.symbol == "circle-open", "emulated"
+
+
+def test_a_device_with_one_setting_is_no_line_unless_published_figures_stand_beside_it() -> None:
+    device = DeviceLine("a", series_style(0), False, {8: Spread(100.0, 90.0, 110.0, 3)})
+    assert by_setting_figure(BySetting("tpmP", "tpmP", [device], {})) is None
+    published = {": disk": {8: 50.0, 16: 60.0}}
+    figure = by_setting_figure(BySetting("tpmP", "tpmP", [device], published))
+    assert figure is not None
+    assert [line.name for line in drawn(figure).data] == ["published, whitepaper 2016: disk", "a"]
 
 
 @pytest.mark.django_db
@@ -60,8 +58,8 @@ def test_candidates_in_the_charts_of_a_board() -> None:
     study = factories.measured_study(blocks=3)
     study.candidates.filter(name="whitepaper-a").update(name=NAME)
     factories.disturb(study.slots.filter(candidate__name=NAME)[0])
-    [board] = StudyResult(study).boards
-    figures = board_figures(board, StudyResult(study).history, Metric.TPMP)
+    document = build(StudyResult(study))
+    figures = board_figures(document, document.boards[0], Metric.TPMP)
     assert set(figures) == {"", "intervals", "pareto", "drift"}
     for key, figure in figures.items():
         text = figure.to_json()

@@ -12,78 +12,62 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from advisor.charts.candidates import (
-    CandidateMedian,
-    CandidatesSeries,
-    RunPoint,
-    candidates_figure,
-    candidates_series,
-)
-from advisor.charts.figure import Figure
-from advisor.charts.payload import charts_json
-from advisor.charts.telemetry import Line, TelemetrySeries, telemetry_figure, telemetry_series
+from advisor.charts.board import every_run_figure
+from advisor.charts.figure import Figure, charts_json
+from advisor.charts.over_months import DrawnPoint, months_figure
+from advisor.charts.seconds import Line, seconds_figure
+from advisor.charts.telemetry import sampled_figures
 from advisor.tests import factories
 from advisor.tests.drawn import drawn
 from benchmarks.models import Sample
+from tuning.models import Study
+from tuning.results.build import build
 from tuning.results.study_result import StudyResult
 
 
+def every_run(study: Study) -> Figure | None:
+    document = build(StudyResult(study))
+    return every_run_figure(document, document.boards[0])
+
+
 @pytest.mark.django_db
-def test_candidates_series_has_medians_and_every_run_that_ended_well() -> None:
+def test_every_run_that_ended_well_is_a_dot_and_the_medians_are_bars() -> None:
     study = factories.measured_study(fails=["whitepaper-1"])
-    [board] = StudyResult(study).boards
-    series = candidates_series(board)
-    assert [median.candidate for median in series.medians] == [
-        row.candidate.name for row in board.rows
-    ]
-    failed = next(m for m in series.medians if m.candidate == "whitepaper-1")
-    assert failed.tpmP is None, "a failed candidate keeps its place, without a number"
-    assert len(series.runs) == 15
-    assert "whitepaper-1" not in {point.candidate for point in series.runs}
-    assert [m.candidate for m in series.medians if m.is_baseline] == ["server-default"]
-
-
-@pytest.mark.django_db
-def test_candidates_series_before_the_first_run_has_no_dots() -> None:
-    [board] = StudyResult(factories.make_study()).boards
-    assert candidates_series(board).runs == []
-
-
-SERIES = CandidatesSeries(
-    medians=[
-        CandidateMedian("b", False, 200.0, 10.0),
-        CandidateMedian("a", True, 100.0, 20.0),
-        CandidateMedian("c", False, None, None),
-    ],
-    runs=[
-        RunPoint("a", 1, 90.0, 22.0, "/runs/1/"),
-        RunPoint("a", 3, 110.0, 18.0, "/runs/3/"),
-        RunPoint("b", 2, 200.0, 10.0, "/runs/2/"),
-    ],
-)
-
-
-def test_candidates_figure_draws_bars_and_dots_with_units() -> None:
-    figure = drawn(candidates_figure(SERIES))
+    made = every_run(study)
+    assert made is not None
+    figure = drawn(made)
     bars, dots, p95_bars, p95_dots = figure.data
-    assert list(bars.y) == [200.0, 100.0, None]
-    assert list(dots.y) == [90.0, 110.0, 200.0]
-    assert list(p95_bars.y) == [10.0, 20.0, None]
-    assert list(p95_dots.y) == [22.0, 18.0, 10.0]
+    names = list(figure.layout.xaxis.ticktext)
+    failed = names.index("whitepaper-1")
+    assert bars.y[failed] is p95_bars.y[failed] is None, "a place without a number"
+    assert len(dots.x) == len(p95_dots.x) == 15
+    assert "whitepaper-1" not in {name for name, *_ in dots.customdata}
     assert "New-Orders per minute" in figure.layout.yaxis.title.text
     assert "ms" in figure.layout.yaxis2.title.text
-    assert list(figure.layout.xaxis.ticktext) == ["b", "a", "c"]
+    baseline = names.index("server-default")
+    levels = [shape.y0 for shape in figure.layout.shapes]
+    assert levels == [bars.y[baseline], p95_bars.y[baseline]]
 
 
+@pytest.mark.django_db
 def test_dots_of_one_candidate_stand_beside_each_other_in_the_order_of_blocks() -> None:
-    first, third, only = drawn(candidates_figure(SERIES)).data[1].x
-    assert 0.5 < first < 1 < third < 1.5
-    assert only == 0
+    made = every_run(factories.measured_study())
+    assert made is not None
+    dots = drawn(made).data[1]
+    of_one = sorted(
+        (block, x)
+        for x, (name, _, block) in zip(dots.x, dots.customdata, strict=True)
+        if name == "whitepaper-3"
+    )
+    places = [x for _, x in of_one]
+    assert len(set(places)) == 3
+    assert places == sorted(places)
+    assert max(places) - min(places) < 0.5
 
 
-def test_candidates_figure_marks_the_baseline() -> None:
-    levels = [shape.y0 for shape in drawn(candidates_figure(SERIES)).layout.shapes]
-    assert levels == [100.0, 20.0]
+@pytest.mark.django_db
+def test_before_the_first_run_there_is_no_chart_of_runs() -> None:
+    assert every_run(factories.make_study()) is None
 
 
 def test_telemetry_leaves_out_what_was_not_sampled() -> None:
@@ -91,39 +75,41 @@ def test_telemetry_leaves_out_what_was_not_sampled() -> None:
         Sample(second=second, new_orders=None if second < 0 else 90, cpu_user_pct=50.0)
         for second in range(-2, 3)
     ]
-    charts = telemetry_series(samples)
+    charts = {key: drawn(figure) for key, figure in sampled_figures(samples).items()}
     assert set(charts) == {"new_orders", "cpu"}
-    assert [line.name for line in charts["cpu"].lines] == ["user"]
-    assert charts["new_orders"].lines[0].values == [None, None, 90, 90, 90]
-    assert charts["cpu"].warmup == (-2, 0)
-    assert telemetry_series([]) == {}
+    [user] = charts["cpu"].data
+    assert (user.name, user.stackgroup) == ("user", "all")
+    assert charts["new_orders"].data[0].y == (None, None, 90, 90, 90)
+    [band] = charts["cpu"].layout.shapes
+    assert (band.x0, band.x1) == (-2, 0), "the warm-up is shaded"
+    assert sampled_figures([]) == {}
 
 
 def test_memory_is_drawn_in_megabytes() -> None:
-    [chart] = telemetry_series([Sample(second=0, server_rss_bytes=612_000_000)]).values()
-    assert chart.unit == "MB"
-    assert chart.lines[0].values == [612.0]
+    [chart] = sampled_figures([Sample(second=0, server_rss_bytes=612_000_000)]).values()
+    assert drawn(chart).layout.yaxis.title.text == "MB"
+    assert drawn(chart).data[0].y == (612.0,)
+    assert not drawn(chart).layout.shapes, "there was no warm-up"
 
 
-def test_telemetry_figure_shades_the_warm_up() -> None:
-    line = Line("user", "#112233", [1.0, 2.0, 3.0])
-    warm = TelemetrySeries("CPU", "%", [-1, 0, 1], [line], stacked=True)
-    with_warmup = drawn(telemetry_figure(warm))
-    [band] = with_warmup.layout.shapes
-    assert (band.x0, band.x1) == (-1, 0)
-    assert with_warmup.layout.yaxis.title.text == "%"
-    assert with_warmup.data[0].stackgroup == "all"
-    cold = Line("user", "#112233", [2.0, 3.0])
-    without = drawn(telemetry_figure(TelemetrySeries("CPU", "%", [0, 1], [cold])))
-    assert not without.layout.shapes
+def test_one_study_is_no_history() -> None:
+    points = [DrawnPoint(datetime(2026, 11, day, tzinfo=UTC), 1.0, ["a"], "/") for day in (1, 2)]
+    assert months_figure([("a", points[:1]), ("b", points[1:])], "tpmP", "day") is None
+    figure = months_figure([("a", points), ("b", points[1:])], "tpmP", "day")
+    assert figure is not None
+    assert [len(line.x) for line in drawn(figure).data] == [2, 1]
+
+
+def a_figure() -> Figure:
+    return seconds_figure([Line("a", "#112233", "dot", [0, 1], [1.0, 2.0])], "ms", "p95<br>in ms")
 
 
 def test_payload_is_plain_json_that_any_plotly_reads() -> None:
-    figures = {name: candidates_figure(SERIES) for name in ("one", "two")}
+    figures = {name: a_figure() for name in ("one", "two")}
     text = charts_json(figures).decode()
     assert "bdata" not in text
     charts = json.loads(text)["charts"]
-    assert charts["one"]["data"][0]["type"] == "bar"
+    assert charts["one"]["data"][0]["type"] == "scatter"
     assert charts["one"] == charts["two"]
     assert json.loads(charts_json({})) == {"charts": {}}
 
@@ -183,9 +169,6 @@ def test_the_study_answers_one_figure_per_board(admin_client: Client) -> None:
 
 
 def test_an_upright_title_keeps_its_distance_from_the_labels_of_its_axis() -> None:
-    charts = json.loads(charts_json({"candidates": candidates_figure(SERIES)}))["charts"]
-    layout = charts["candidates"]["layout"]
-    for axis in ("yaxis", "yaxis2"):
-        assert "<br>" in layout[axis]["title"]["text"]
-        assert layout[axis]["title"]["standoff"] > 0
-    assert "title" not in layout["xaxis"] or "standoff" not in layout["xaxis"]["title"]
+    layout = json.loads(charts_json({"one": a_figure()}))["charts"]["one"]["layout"]
+    assert layout["yaxis"]["title"]["standoff"] > 0
+    assert "standoff" not in layout["xaxis"]["title"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 
 import pytest
 from django.test import Client
@@ -10,19 +11,9 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.charts.comparison import (
-    OverSeconds,
-    SecondsLine,
-    device_style,
-    over_seconds_figure,
-)
-from advisor.charts.intervals import Effect, tied_groups
+from advisor.charts.axes import MAX_POINTS, kept_places, log_ticks
 from advisor.charts.latency import ConfigLatency, distribution_figure, latency_figure
-from advisor.charts.log_axis import log_ticks
-from advisor.charts.palette import SERIES
-from advisor.charts.prices import price_of
-from advisor.charts.telemetry import Line, TelemetrySeries, telemetry_figure
-from advisor.charts.thinning import MAX_POINTS, kept_places
+from advisor.charts.seconds import Line, seconds_figure
 from advisor.tests import factories
 from advisor.tests.drawn import drawn
 from benchmarks.drivers.latency import LatencyHistogram
@@ -51,12 +42,24 @@ def test_a_thinned_series_keeps_its_ends_extremes_and_gaps(
 def test_a_stall_of_one_second_in_a_day_is_drawn() -> None:
     values: list[float | None] = [100.0] * 86_400
     values[50_000] = 0.0
-    lines = [Line(name, "#112233", values) for name in ("user", "sys")]
+    lines = [Line(name, "#112233", "dot", range(86_400), values) for name in ("user", "sys")]
     for stacked in (False, True):
-        series = TelemetrySeries("CPU", "%", list(range(86_400)), lines, stacked)
-        figure = drawn(telemetry_figure(series))
-        assert all(len(line.x) <= 800 and 50_000 in line.x for line in figure.data)
-        assert figure.data[0].line.dash != figure.data[1].line.dash
+        figure = drawn(seconds_figure(lines, "%", "CPU", stacked=stacked))
+        assert all(len(line.x) <= MAX_POINTS and 50_000 in line.x for line in figure.data)
+        assert figure.data[0].x[-1] == 86_399
+
+
+def test_an_axis_is_logarithmic_only_where_devices_lie_far_apart() -> None:
+    slow, near, far = (
+        Line(str(level), "#112233", "dot", range(3), [level, None, 0.0])
+        for level in (100.0, 900.0, 9000.0)
+    )
+    flat = drawn(seconds_figure([slow, near], "ms", "p95", may_be_log=True)).layout.yaxis
+    assert flat.type is None
+    # A second without transactions is typical of neither.
+    lines = [replace(one, values=[one.values[0]] * 3) for one in (slow, far)]
+    assert drawn(seconds_figure(lines, "ms", "p95", may_be_log=True)).layout.yaxis.type == "log"
+    assert drawn(seconds_figure(lines, "ms", "p95")).layout.yaxis.type is None
 
 
 def test_a_histogram_is_of_shares_and_a_distribution_ends_at_all() -> None:
@@ -68,7 +71,6 @@ def test_a_histogram_is_of_shares_and_a_distribution_ends_at_all() -> None:
     assert "2 runs, 4 New-Orders" in steps.hovertemplate
     [line] = drawn(distribution_figure([found])).data
     assert list(line.y) == [0.0, 25.0, 25.0, 100.0]
-    assert len({(one.dash, one.symbol) for one in SERIES}) == len(SERIES)
 
 
 def test_ticks_of_a_logarithmic_axis_are_whole_numbers() -> None:
@@ -92,19 +94,6 @@ def test_ticks_of_a_logarithmic_axis_are_whole_numbers() -> None:
     assert "2" in drawn(latency_figure([found])).layout.xaxis.ticktext
 
 
-def test_path_length_is_divided_as_the_cpu_time_is() -> None:
-    runs = [Run(host_path_length=4e6, cpu_user_pct=30, cpu_sys_pct=10), Run(cpu_user_pct=1)]
-    price = price_of("a", runs)
-    assert (price.user_megacycles, price.sys_megacycles, price.written_kb) == (3.0, 1.0, None)
-    assert price_of("b", [Run()]).user_megacycles is None
-
-
-def test_neighbours_of_one_rank_are_tied() -> None:
-    ranks = [1, 1, 3, 4, 4, 4, None, None]
-    effects = [Effect(str(at), 1.0, None, None, "unclear", rank=r) for at, r in enumerate(ranks)]
-    assert tied_groups(effects) == [(0, 1), (3, 5)]
-
-
 def study_with_runs() -> Study:
     return factories.measured_study(blocks=2, samples=True)
 
@@ -119,7 +108,7 @@ def test_the_charts_of_a_boards_runs_are_read_when_they_are_asked_for(
     slot = study.slots.earliest("order")
     key = f"board-{slot.device_id}-{slot.workload_id}-D0"
     charts = admin_client.get(address, {"board": key}).json()["charts"]
-    names = ("latency", "cdf", "over-time", "blocks", "path", "bytes")
+    names = ("latency", "cdf", "over-time", "path", "bytes")
     assert set(charts) == {f"{key}-{name}" for name in names}
     for name in charts:
         assert f'data-chart="{name}"' in page
@@ -146,7 +135,7 @@ def test_runs_without_response_times_or_seconds_leave_their_charts_out(
     slot = study.slots.earliest("order")
     key = f"board-{slot.device_id}-{slot.workload_id}-D0"
     address = reverse("board-charts", args=[study.pk])
-    assert set(admin_client.get(address, {"board": key}).json()["charts"]) == {f"{key}-blocks"}
+    assert admin_client.get(address, {"board": key}).json()["charts"] == {}
 
 
 @pytest.mark.django_db
@@ -171,13 +160,3 @@ def test_all_seconds_of_a_run_are_a_file(admin_client: Client) -> None:
     assert int(lines[0]["second"]) == -run.workload.warmup_s
     assert float(lines[-1]["new_orders"]) > 0
     assert {"cpu_user_pct", "p95_ms", "data_write_mb_s"} <= set(lines[0])
-
-
-def test_a_stall_of_one_second_of_an_hour_is_drawn_in_the_comparison_of_devices() -> None:
-    values: list[float | None] = [100.0] * 3600
-    values[1801] = 0.0
-    lines = [SecondsLine("nvme", device_style(0), values)]
-    [line] = drawn(over_seconds_figure(OverSeconds("New-Orders", "per second", lines))).data
-    assert len(line.x) <= MAX_POINTS
-    assert dict(zip(line.x, line.y, strict=True))[1801] == 0.0
-    assert line.x[-1] == 3599

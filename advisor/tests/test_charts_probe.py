@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from advisor.charts.payload import charts_json
+from advisor.charts.figure import charts_json
 from advisor.charts.probe import (
     commit_series,
     iops_series,

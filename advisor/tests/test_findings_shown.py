@@ -7,11 +7,13 @@ import json
 import re
 from html import unescape
 
+import plotly.graph_objects as go
 import pytest
 from django.test import Client
 from rich.console import Console
 
-from advisor.charts.findings import findings_figure, findings_series
+from advisor.charts.effects import findings_figure
+from advisor.charts.style import GREEN, RED
 from advisor.terminal.report import print_study
 from advisor.tests import claimed, factories
 from advisor.tests.drawn import drawn
@@ -20,7 +22,6 @@ from benchmarks.storage.kinds import kind_words
 from tuning.models import Study, StudyState
 from tuning.results.build import build
 from tuning.results.study_result import StudyResult
-from tuning.study_templates.evaluation import FindingKind
 
 pytestmark = pytest.mark.django_db
 TITLE = "The source's claims, checked here"
@@ -139,43 +140,36 @@ def test_connections_are_named_where_there_are_several(browser: Client) -> None:
     html = claims_in(page_of(browser, several))[0]
     assert "16 connections confirmed whitepaper-2" in html
     assert "64 connections confirmed whitepaper-2" in html
-    labels = [line.label for line in findings_series(build(StudyResult(several)))]
-    assert labels[:2] == ["Claim 1<br>16 conn.", "Claim 1<br>64 conn."]
+    labels = chart_of(several).layout.yaxis.ticktext
+    assert labels[:2] == ("Claim 1<br>16 conn.", "Claim 1<br>64 conn.")
+
+
+def chart_of(study: Study) -> go.Figure:
+    figure = findings_figure(build(StudyResult(study)))
+    assert figure is not None
+    return drawn(figure)
 
 
 def test_the_chart_has_the_interval_the_threshold_and_the_answer() -> None:
-    study = claimed.claimed_study(THREE)
-    lines = findings_series(build(StudyResult(study)))
-    by_label = {line.label: line for line in lines}
-    sata = by_label["Claim 2<br>SATA SSD"]
-    assert sata.kind is FindingKind.CONTRADICTED
-    assert sata.low is not None
-    assert sata.high is not None
-    assert sata.low < sata.change < sata.high < 0
-    assert sata.claimed_low == pytest.approx(5)
-    assert sata.claimed_high is None
-    same = by_label["Claim 6<br>HDD"]
-    assert (same.claimed_low, same.claimed_high) == pytest.approx((-10, 10))
-    figure = drawn(findings_figure(lines))
+    figure = chart_of(claimed.claimed_study(THREE))
+    at = figure.layout.yaxis.ticktext.index("Claim 2<br>SATA SSD")
     dots = figure.data[0]
-    assert list(figure.layout.yaxis.ticktext) == [line.label for line in lines]
-    at = [line.label for line in lines].index("Claim 2<br>SATA SSD")
-    assert dots.x[at] - dots.error_x.arrayminus[at] == pytest.approx(sata.low)
-    assert dots.x[at] + dots.error_x.array[at] == pytest.approx(sata.high)
-    assert len(set(dots.marker.color)) == 2  # confirmed and contradicted
-    thresholds = [
-        shape.x0
-        for shape in figure.layout.shapes
-        if shape.type == "line" and shape.y0 == at - 0.36
-    ]
-    assert thresholds == pytest.approx([5])
+    low, high = dots.x[at] - dots.error_x.arrayminus[at], dots.x[at] + dots.error_x.array[at]
+    assert low < dots.x[at] < high < 0
+    assert dots.marker.color[at] == RED
+    assert set(dots.marker.color) == {GREEN, RED}
+    lines = [one for one in figure.layout.shapes if one.type == "line"]
+    assert [one.x0 for one in lines if one.y0 == at - 0.36] == pytest.approx([5])
+    same = figure.layout.yaxis.ticktext.index("Claim 6<br>HDD")
+    ends = [one.x0 for one in lines if one.y0 == same - 0.36]
+    assert ends == pytest.approx([-10, 10])
 
 
 def test_devices_of_one_kind_are_distinguished_in_the_chart() -> None:
     study = claimed.claimed_study({"nvme": claimed.AS_PUBLISHED, "hdd": claimed.ON_A_HARD_DISK})
     study.devices.filter(kind="hdd").update(kind="nvme")
-    labels = [line.label for line in findings_series(build(StudyResult(study)))]
-    assert labels[:2] == ["Claim 1<br>NVMe at /srv/nvme", "Claim 1<br>NVMe at /srv/hdd"]
+    labels = chart_of(study).layout.yaxis.ticktext
+    assert labels[:2] == ("Claim 1<br>NVMe at /srv/nvme", "Claim 1<br>NVMe at /srv/hdd")
 
 
 @pytest.mark.long
@@ -208,7 +202,7 @@ def test_names_in_a_figure_are_text_never_markup() -> None:
     for device in study.devices.all():
         device.data_dir = f"/srv/<b>%{{x}}&{device.pk}"
         device.save()
-    figure = drawn(findings_figure(findings_series(build(StudyResult(study)))))
+    figure = chart_of(study)
     text = "".join(figure.layout.yaxis.ticktext)
     assert "&lt;b&gt;%&#123;x}&amp;" in text
     assert "<b>" not in text

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 from typing import Any
 
+import plotly.graph_objects as go
 import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from advisor.charts.drift import PAIR, REPLICATE, drift_figure, drift_series
-from advisor.charts.intervals import intervals_figure, intervals_series
-from advisor.charts.pareto import (
-    MAX_NAMED,
-    ParetoPoint,
-    ParetoSeries,
-    pareto_figure,
-    pareto_series,
-)
-from advisor.charts.payload import charts_json
+from advisor.charts.board import board_figures
+from advisor.charts.effects import tied_groups
+from advisor.charts.pareto import MAX_NAMED, Point, drawn_points
 from advisor.pages.study.page import ROWS
 from advisor.tests import factories
 from advisor.tests.drawn import drawn
@@ -29,6 +22,7 @@ from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.answer import store_recommendations
 from tuning.results.boards import Board
+from tuning.results.build import build
 from tuning.results.study_result import StudyResult
 from tuning.statistics.confirmation import most_pairs
 from tuning.statistics.ranking import Metric
@@ -214,81 +208,81 @@ def test_a_finished_study_is_extended_by_more_blocks(
 # --- charts --------------------------------------------------------------------------------------
 
 
+def charts_of(study: Study, p95_ms: float | None = None) -> dict[str, go.Figure]:
+    document = build(StudyResult(study))
+    figures = board_figures(document, document.boards[0], Metric.TPMP, p95_ms)
+    return {key: drawn(figure) for key, figure in figures.items()}
+
+
 def test_the_interval_chart_has_whiskers_floor_and_the_confirmed_effect() -> None:
-    series = intervals_series(board_of(factories.raced_study()))
-    best = series.effects[0]
-    assert best.candidate == "whitepaper-3"
-    assert best.low is not None
-    assert best.high is not None
-    assert best.low < best.change < best.high
-    assert [effect.tone for effect in series.effects] == ["better"] * 3 + ["worse"]
-    assert "server-default" not in {effect.candidate for effect in series.effects}
-    [confirmed] = series.confirmed
-    figure = drawn(intervals_figure(series))
+    study = factories.raced_study()
+    ranking = build(StudyResult(study)).boards[0].rankings[Metric.TPMP]
+    figure = charts_of(study)["intervals"]
     blocks, pairs = figure.data
-    assert blocks.error_x.array[0] == pytest.approx(best.high - best.change)
-    assert blocks.error_x.arrayminus[0] == pytest.approx(best.change - best.low)
-    assert list(pairs.x) == [confirmed.change]
-    assert {shape.x0 for shape in figure.layout.shapes} >= {0}
-    assert series.floor in {shape.x1 for shape in figure.layout.shapes}
+    assert figure.layout.yaxis.ticktext[0] == "whitepaper-3"
+    assert "server-default" not in figure.layout.yaxis.ticktext
+    found = ranking.standings[0].estimate
+    assert found is not None
+    assert found.high is not None
+    assert blocks.x[0] == pytest.approx(100 * (found.ratio - 1))
+    assert blocks.error_x.array[0] == pytest.approx(100 * (found.high - found.ratio))
+    assert list(blocks.marker.symbol) == ["circle"] * 3 + ["x"], "better, worse"
+    assert len(pairs.x) == 1
+    assert ranking.noise_floor is not None
+    assert 100 * ranking.noise_floor in {shape.x1 for shape in figure.layout.shapes}
 
 
 def test_open_intervals_of_two_blocks_do_not_flatten_the_chart() -> None:
-    study = factories.measured_study(blocks=2)
-    figure = drawn(intervals_figure(intervals_series(board_of(study))))
-    low, high = figure.layout.xaxis.range
+    low, high = charts_of(factories.measured_study(blocks=2))["intervals"].layout.xaxis.range
     assert low >= -110
     assert high < 200
 
 
 def test_without_an_interval_the_chart_draws_no_whisker() -> None:
-    study = factories.measured_study(blocks=1)
-    [dots] = drawn(intervals_figure(intervals_series(board_of(study)))).data
+    [dots] = charts_of(factories.measured_study(blocks=1))["intervals"].data
     assert len(dots.x) == 4
     assert dots.error_x.array is None
 
 
+def test_neighbours_of_one_rank_are_tied() -> None:
+    assert tied_groups([1, 1, 3, 4, 4, 4, None, None]) == [(0, 1), (3, 5)]
+
+
 def test_the_pareto_chart_marks_front_baseline_and_limit() -> None:
-    series = pareto_series(board_of(factories.raced_study()), 100.0)
-    marked = {point.candidate for point in series.points if point.is_front}
-    assert marked == {"whitepaper-3", "whitepaper-a"}
-    [baseline] = [point for point in series.points if point.is_baseline]
-    assert baseline.candidate == "server-default"
-    figure = drawn(pareto_figure(series))
+    figure = charts_of(factories.raced_study(), 100.0)["pareto"]
+    [dots] = figure.data
+    widths = dict(zip(dots.ids, dots.marker.line.width, strict=True))
+    assert {name for name, width in widths.items() if width} == {"whitepaper-3", "whitepaper-a"}
+    symbols = dict(zip(dots.ids, dots.marker.symbol, strict=True))
+    assert [name for name, one in symbols.items() if one == "square"] == ["server-default"]
     assert "ms" in figure.layout.xaxis.title.text
     assert [shape.x0 for shape in figure.layout.shapes] == [100.0]
-    assert set(figure.data[0].marker.symbol) == {"circle", "square"}
 
 
 def test_of_many_candidates_the_pareto_chart_names_a_few_that_do_not_touch() -> None:
     points = [
-        ParetoPoint(f"c{at}", 6000 - 20 * at, 140 + at, None, at % 2 > 0, at == 20)
-        for at in range(24)
+        Point(f"c{at}", 6000 - 20 * at, 140 + at, None, at % 2 > 0, at == 20) for at in range(24)
     ]
-    [trace] = drawn(pareto_figure(ParetoSeries(points))).data
+    [trace] = drawn(drawn_points(points)).data
     named = [point for point, text in zip(points, trace.text, strict=True) if text]
-    assert {"c0", "c20"} <= {point.candidate for point in named}, "the best and the baseline"
+    assert {"c0", "c20"} <= {point.name for point in named}, "the best and the baseline"
     assert 2 < len(named) <= MAX_NAMED
-    assert all(point.is_front for point in named if point.candidate not in {"c0", "c20"})
+    assert all(point.is_front for point in named if point.name not in {"c0", "c20"})
     assert len(trace.ids) == 24, "all are in its table"
 
 
 def test_a_name_in_the_pareto_chart_does_not_cover_another_point() -> None:
     points = [
-        ParetoPoint("best", 8527, 84, None, True, False),
-        ParetoPoint("next", 8485, 87, None, True, False),
-        ParetoPoint("baseline", 6100, 150, None, False, True),
+        Point("best", 8527, 84, None, True, False),
+        Point("next", 8485, 87, None, True, False),
+        Point("baseline", 6100, 150, None, False, True),
     ]
-    [trace] = drawn(pareto_figure(ParetoSeries(points))).data
+    [trace] = drawn(drawn_points(points)).data
     assert list(trace.textposition) == ["top right", "middle right", "middle left"]
 
 
-def test_the_pareto_chart_of_one_point_has_axes_from_zero() -> None:
-    only = ParetoPoint("baseline", 5873.4, 121.3, 9.8, True, True)
-    layout = drawn(pareto_figure(ParetoSeries([only], 500.0))).layout
-    assert layout.yaxis.range == (0, 2 * 5873.4)
-    assert layout.xaxis.range[0] == 0
-    assert layout.xaxis.range[1] > 500, "the limit is in it"
+def test_one_point_is_no_pareto_chart() -> None:
+    assert "pareto" not in charts_of(factories.measured_study(names=["server-default"]))
 
 
 def test_the_caption_of_the_pareto_chart_has_a_ring_only_where_there_is_a_front(
@@ -309,17 +303,15 @@ def test_of_the_baseline_alone_the_verdict_says_that_there_is_no_other() -> None
     assert board_of(study).for_advice.verdict.sentence == alone
 
 
-def test_the_drift_chart_has_both_baselines_the_pairs_and_what_is_void() -> None:
+def test_the_drift_chart_has_both_baselines_the_pairs_the_winner_and_what_is_void() -> None:
     study = factories.raced_study()
     factories.disturb(study.slots.filter(candidate__name="whitepaper-3")[0])
-    series = drift_series(board_of(study), StudyResult(study).history)
-    kinds = [run.kind for run in series.runs]
-    assert kinds.count(REPLICATE) == 6
-    assert kinds.count(PAIR) == 5
-    [void] = series.void
-    assert void.candidate == "whitepaper-3"
-    payload = json.loads(charts_json({"drift": drift_figure(series)}))
-    assert [one["name"] for one in payload["charts"]["drift"]["data"]][-1] == "disturbed (void)"
+    lines = {line.name: len(line.x) for line in charts_of(study)["drift"].data}
+    assert lines["replicate"] == 6
+    assert lines["confirmation"] == 5
+    assert lines["disturbed (void)"] == 1
+    # The winner drifts with the host: it stands beside the baseline, in blocks and pairs.
+    assert lines["whitepaper-3"] > 5
 
 
 def test_each_ranking_has_its_charts(admin_client: Client) -> None:

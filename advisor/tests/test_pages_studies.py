@@ -320,8 +320,8 @@ def test_one_board_for_each_number_of_connections(admin_client: Client) -> None:
     text = page(admin_client, study)
     assert "Ranking: 8 connections" in text
     assert "Ranking: 32 connections" in text
-    # Four charts that are drawn at once and six that are asked for, for each.
-    assert text.count("data-chart-url") == 2 * (4 + 6)
+    # Four charts that are drawn at once and five that are asked for, for each.
+    assert text.count("data-chart-url") == 2 * (4 + 5)
 
 
 def live(client: Client, study: Study, seen: str) -> tuple[str, bool]:

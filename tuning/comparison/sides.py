@@ -55,7 +55,8 @@ class Side:
     @property
     def middle(self) -> Run:
         """The run nearest to its median tpmP, which stands for it in charts over time."""
-        return middle_run(self.runs)
+        by_key = {run.pk: run for run in self.runs}
+        return by_key[middle_run({pk: run.tpmP or 0.0 for pk, run in by_key.items()})]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from benchmarks.models import Run
 from tuning.results.slot_rows import RunRow
 
 
@@ -18,7 +19,7 @@ class Price:
     written_kb: float | None
 
 
-def price_of(runs: Sequence[RunRow]) -> Price:
+def price_of(runs: Sequence[Run | RunRow]) -> Price:
     """Return the medians over these runs."""
     halves = [half for run in runs if (half := _halves(run)) is not None]
     written = [
@@ -33,9 +34,11 @@ def price_of(runs: Sequence[RunRow]) -> Price:
     )
 
 
-def _halves(run: RunRow) -> tuple[float, float] | None:
+def _halves(run: Run | RunRow) -> tuple[float, float] | None:
     """Split the host's path length as its CPU time is split into user and system code."""
-    whole, user, system = run.host_path_length, run.cpu_user_pct, run.cpu_sys_pct
+    whole = run.host_path_length
+    # Columns that follow from the usage figures, which mypy does not see.
+    user, system = (getattr(run, name) for name in ("cpu_user_pct", "cpu_sys_pct"))
     if whole is None or user is None or system is None or user + system <= 0:
         return None
     share = user / (user + system)

@@ -1,24 +1,16 @@
-"""What was stored of single runs beside their figures: response times and seconds.
+"""Response times and seconds of single runs, which stay outside of the result document.
 
-Read for the few runs that a chart shows, in a fixed number of queries.
+They are read for the few runs that a chart shows, in a fixed number of queries.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from benchmarks.drivers.latency import LatencyHistogram
-from benchmarks.models import Run, RunState, Sample
-from tuning.results.boards import Board
-from tuning.results.slot_rows import RunRow
-
-#: Configs over each other in one chart: more cannot be told apart.
-MAX_CONFIGS = 6
-
-AnyRun = TypeVar("AnyRun", bound=Run | RunRow)
+from benchmarks.models import Run, Sample
 
 
 @dataclass(frozen=True)
@@ -32,13 +24,13 @@ class Seconds:
 
 
 def latencies_of(runs: Iterable[int]) -> dict[int, LatencyHistogram]:
-    """By primary key; runs from before they were stored are left out."""
+    """Return response times by primary key; runs without stored ones are left out."""
     stored = Run.objects.filter(pk__in=list(runs)).values_list("pk", "latency")
     return {pk: LatencyHistogram.from_json(found) for pk, found in stored if found is not None}
 
 
 def seconds_of(runs: Iterable[int]) -> dict[int, Seconds]:
-    """By primary key; runs whose series was deleted are left out."""
+    """Return seconds by primary key; runs whose series was deleted are left out."""
     found: dict[int, Seconds] = defaultdict(Seconds)
     columns = "run", "second", "new_orders", "p95_ms", "cpu_user_pct", "cpu_sys_pct"
     stored = Sample.objects.filter(run__in=list(runs)).order_by("run_id", "second")
@@ -51,24 +43,7 @@ def seconds_of(runs: Iterable[int]) -> dict[int, Seconds]:
     return dict(found)
 
 
-def shown_candidates(board: Board, most: int) -> list[str]:
-    """The baseline and the best others that have a successful run, best first."""
-    there = [line.candidate for line in board.judgement.ranked if line.runs]
-    baseline = board.baseline.name
-    others = [name for name in there if name != baseline][: most - 1]
-    return [name for name in there if name in others or name == baseline]
-
-
-def ok_runs(board: Board, names: Sequence[str]) -> Mapping[str, list[RunRow]]:
-    """By candidate the successful runs of its blocks."""
-    found: dict[str, list[RunRow]] = {name: [] for name in names}
-    for slot in board.slots:
-        is_shown = slot.candidate.name in found
-        if is_shown and slot.run.state == RunState.OK and slot.run.tpmP is not None:
-            found[slot.candidate.name].append(slot.run)
-    return found
-
-
-def middle_run(runs: Sequence[AnyRun]) -> AnyRun:
-    """The run with the median tpmP; of an even number the slower of the middle two."""
-    return sorted(runs, key=lambda run: (run.tpmP or 0.0, run.pk))[(len(runs) - 1) // 2]
+def middle_run(throughputs: Mapping[int, float]) -> int:
+    """Return the key of the run with the median throughput, of two the slower one."""
+    order = sorted(throughputs, key=lambda key: (throughputs[key], key))
+    return order[(len(order) - 1) // 2]

@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from advisor.charts.payload import charts_json
+from advisor.charts.figure import charts_json
 from advisor.pages.compare.charts import side_figures
 from advisor.pages.compare.choice import (
     asked_sides,

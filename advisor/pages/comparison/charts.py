@@ -11,16 +11,10 @@ from django.db.models import F
 from django.db.models.functions import Coalesce
 from pydantic.dataclasses import dataclass
 
-from advisor.charts.comparison import (
-    BySetting,
-    DeviceLine,
-    OverSeconds,
-    SecondsLine,
-    by_setting_figure,
-    device_style,
-    over_seconds_figure,
-)
+from advisor.charts.by_setting import BySetting, DeviceLine, by_setting_figure
 from advisor.charts.figure import Figure
+from advisor.charts.seconds import Line, seconds_figure
+from advisor.charts.style import series_style
 from benchmarks.counted import counted, plural
 from benchmarks.datafiles import STRICT, read_data_file
 from benchmarks.models import Sample
@@ -59,18 +53,17 @@ def comparison_figures(
     """The charts that have data, by key."""
     number = connections_of(comparison, connections)
     samples = _samples(comparison, number)
-    figures = {}
+    figures: dict[str, Figure | None] = {}
     for words in CHARTS:
         if words.kind == "by connections":
             series = _by_connections(comparison, words, with_published)
-            if any(line.points for line in series.lines):
-                figures[words.key] = by_setting_figure(series)
+            figures[words.key] = by_setting_figure(series)
         elif words.kind == "by innodb_io_capacity":
             if swept := _by_io_capacity(comparison, words, number):
                 figures[words.key] = by_setting_figure(swept)
         elif lines := _over_seconds(comparison, number, samples, words.field):
-            figures[words.key] = over_seconds_figure(OverSeconds(words.axis, words.unit, lines))
-    return figures
+            figures[words.key] = seconds_figure(lines, words.unit, words.axis, may_be_log=True)
+    return {key: figure for key, figure in figures.items() if figure is not None}
 
 
 def connections_of(comparison: DeviceComparison, asked: int | None) -> int | None:
@@ -90,9 +83,9 @@ def _by_connections(
             if found is not None:
                 points[number] = found
         name, is_emulated = comparison.names[device.pk], device.emulation is not None
-        lines.append(DeviceLine(name, device_style(index), is_emulated, points))
-    layer, note = _layer(words.key) if with_published else ({}, "")
-    return BySetting(words.axis, words.unit, lines, layer, note, words.scale)
+        lines.append(DeviceLine(name, series_style(index), is_emulated, points))
+    layer = _layer(words.key) if with_published else {}
+    return BySetting(words.axis, words.unit, lines, layer, words.scale)
 
 
 def _by_io_capacity(
@@ -104,7 +97,7 @@ def _by_io_capacity(
     lines = [
         DeviceLine(
             comparison.names[device.pk],
-            device_style(index),
+            series_style(index),
             device.emulation is not None,
             sweep.tpmP[device.pk],
         )
@@ -120,13 +113,15 @@ def _by_io_capacity(
     )
 
 
-def _layer(key: str) -> tuple[Mapping[str, Mapping[int, float | None]], str]:
-    """The published figures for that chart, and a suffix for their name."""
+def _layer(key: str) -> Mapping[str, Mapping[int, float | None]]:
+    """Return the published figures for that chart, by what follows their source in the legend."""
+    layer: Mapping[str, Mapping[int, float | None]] = {}
     if key == "throughput":
-        return published.table("throughput_by_connections").by_device("tpmP"), ""
-    if key == "path-length":
-        return published.path_lengths(), " (computed)"
-    return {}, ""
+        layer = published.table("throughput_by_connections").by_device("tpmP")
+    elif key == "path-length":
+        layer = published.path_lengths()
+    note = " (computed)" if key == "path-length" else ""
+    return {f"{note}: {device}": line for device, line in layer.items()}
 
 
 # By run and name a figure for each measured second.
@@ -159,12 +154,12 @@ def _samples(comparison: DeviceComparison, connections: int | None) -> Samples:
 
 def _over_seconds(
     comparison: DeviceComparison, connections: int | None, samples: Samples, field: str
-) -> list[SecondsLine]:
+) -> list[Line]:
     lines = []
     for index, device in enumerate(comparison.devices):
         cell = None if connections is None else comparison.cell(device, connections)
         values = samples.get(cell.middle_run, {}).get(field, ()) if cell else ()
         if any(value is not None for value in values):
-            name = comparison.names[device.pk]
-            lines.append(SecondsLine(name, device_style(index), values))
+            name, style = comparison.names[device.pk], series_style(index)
+            lines.append(Line(name, style.colour, style.dash, range(len(values)), values))
     return lines

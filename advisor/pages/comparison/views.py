@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from advisor.charts.payload import charts_json
+from advisor.charts.figure import charts_json
 from advisor.pages.comparison.charts import comparison_figures
 from advisor.pages.comparison.choice import ComparisonChoice, comparison_choice
 from advisor.pages.comparison.context import comparison_context

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from advisor.charts.config_history import history_figure
-from advisor.charts.payload import charts_answer
+from advisor.charts.figure import charts_answer
+from advisor.charts.over_months import DrawnPoint, months_figure
+from advisor.wording.addresses import study_url
 from advisor.wording.spaces import knob_text
+from benchmarks.counted import counted
 from benchmarks.models import Config
 from tuning.comparison.config_history import MAX_RESULTS, ConfigResult, config_history
 from tuning.comparison.device_comparison import names_on_hosts
@@ -42,8 +45,18 @@ def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
 def config_charts(request: HttpRequest, pk: int) -> HttpResponse:
     results = config_history(get_object_or_404(Config, pk=pk))
     names = _device_names(results)
-    figures = {"history": history_figure(results, names)} if results else {}
-    return charts_answer(figures)
+    series: dict[str, list[DrawnPoint]] = {}
+    for one in reversed(results):
+        if one.last is not None:
+            name = f"{names[one.device.pk]}, {counted(one.workload.connections, 'connection')}"
+            series.setdefault(name, []).append(_point(one, one.last))
+    figure = months_figure(list(series.items()), "tpmP, New-Orders per minute", "last run, UTC")
+    return charts_answer({"history": figure} if figure is not None else {})
+
+
+def _point(one: ConfigResult, at: datetime) -> DrawnPoint:
+    texts = f"{one.study.name}, {counted(one.runs, 'run')}", f"{one.tpmP:,.0f} tpmP"
+    return DrawnPoint(at, one.tpmP, texts, study_url(one.study.pk))
 
 
 def _rows(

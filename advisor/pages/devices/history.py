@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from advisor.charts.figure import Figure
-from advisor.charts.over_months import DrawnPoint, DrawnSeries, months_figure
+from advisor.charts.over_months import DrawnPoint, months_figure
 from advisor.wording import addresses
 from advisor.wording.formatting import significant
 from advisor.wording.history import UNITS, recent_sentence
@@ -18,10 +18,10 @@ def history_sentence(history: BaselineHistory) -> str:
     return recent_sentence("tpmP", "studies", history.recent)
 
 
-def history_figure(history: BaselineHistory) -> Figure:
-    """A series for each set of studies that can be compared."""
+def history_figure(history: BaselineHistory) -> Figure | None:
+    """Draw a series for each set of studies that can be compared; None if all have one point."""
     series = [
-        DrawnSeries(f"{number}: {points[0].server}", [_drawn(point) for point in points])
+        (f"{number}: {points[0].server}", [_drawn(point) for point in points])
         for number, points in enumerate(history.series, start=1)
     ]
     return months_figure(series, f"tpmP, {UNITS[Metric.TPMP]}", X_TITLE)

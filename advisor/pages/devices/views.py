@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from advisor.charts.payload import charts_answer
+from advisor.charts.figure import charts_answer
 from advisor.charts.probe import probe_figures
 from advisor.pages.devices.array import array_view
 from advisor.pages.devices.context import (
@@ -94,7 +94,8 @@ def probe_charts(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
 @require_GET
 def device_history_charts(request: HttpRequest, pk: int) -> HttpResponse:
     history = baseline_history(_device(pk))
-    return charts_answer({} if history is None else {"baseline": history_figure(history)})
+    figure = None if history is None else history_figure(history)
+    return charts_answer({"baseline": figure} if figure is not None else {})
 
 
 def _device(pk: int) -> Device:

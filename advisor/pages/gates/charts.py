@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from advisor.charts.figure import Figure
-from advisor.charts.over_months import DrawnPoint, DrawnSeries, months_figure
+from advisor.charts.over_months import DrawnPoint, months_figure
 from advisor.wording import addresses
 from advisor.wording.history import UNITS, figure_text
 from tuning.results.gate_history import GateHistory, GatePoint, measured
@@ -18,15 +18,13 @@ def gate_figures(history: GateHistory) -> dict[str, Figure]:
     figures = {}
     for index, metric in enumerate(history.metrics):
         seen = measured(history.points, index)
-        if len(seen) < 2:
-            continue
         drawn = [
-            DrawnSeries("candidates", [_drawn(metric, point, value) for point, value, _ in seen]),
-            DrawnSeries("baselines", [_drawn(metric, point, value) for point, _, value in seen]),
+            ("candidates", [_drawn(metric, point, value) for point, value, _ in seen]),
+            ("baselines", [_drawn(metric, point, value) for point, _, value in seen]),
         ]
-        figures[metric.value] = months_figure(
-            drawn, f"{metric_name(metric)}, {UNITS[metric]}", X_TITLE
-        )
+        figure = months_figure(drawn, f"{metric_name(metric)}, {UNITS[metric]}", X_TITLE)
+        if figure is not None:
+            figures[metric.value] = figure
     return figures
 
 

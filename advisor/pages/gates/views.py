@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from advisor.charts.payload import charts_answer
+from advisor.charts.figure import charts_answer
 from advisor.pages.gates.charts import gate_figures
 from advisor.pages.lists import Listing
 from advisor.wording.history import recent_sentence

@@ -6,8 +6,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from advisor.charts.payload import charts_answer
-from advisor.charts.telemetry import drawn_of_run, series_of_run, telemetry_figure
+from advisor.charts.figure import charts_answer
+from advisor.charts.telemetry import run_charts as charts_of_run
+from advisor.charts.telemetry import telemetry_figures
 from advisor.pages.runs.conditions import conditions_of
 from advisor.pages.runs.measures import measures_of
 from advisor.pages.runs.variables import compare_variables
@@ -38,7 +39,8 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "requested": requested,
         "others": others,
         "charts": [
-            {"key": key, "title": title, "unit": unit} for key, title, unit in drawn_of_run(run)
+            {"key": key, "title": one.title, "unit": one.unit}
+            for key, one in charts_of_run(run).items()
         ],
         "retries": run.retries.all(),
         "facts": fact_words(run.fingerprint),
@@ -49,8 +51,7 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 def run_charts(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run.objects.only("pk"), pk=pk)
-    figures = {key: telemetry_figure(one) for key, one in series_of_run(run).items()}
-    return charts_answer(figures)
+    return charts_answer(telemetry_figures(run))
 
 
 @require_GET

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
 
+from django.urls import reverse
+
+from advisor.charts.runs import compared_candidates
 from advisor.pages.study.board_choice import BoardChoice
 from advisor.wording.answers import answer_of
 from advisor.wording.formatting import few_names
@@ -22,7 +25,6 @@ from tuning.results.document import (
     Standing,
     StudyDocument,
 )
-from tuning.results.run_series import MAX_CONFIGS
 from tuning.statistics.data import Metric
 from tuning.statistics.removal import loss_text
 
@@ -251,12 +253,19 @@ class BoardView:
         return loss_text(self.board.ablation.margin) if self.board.ablation else ""
 
     @property
+    def charts_url(self) -> str:
+        return charts_url(self.document, self.choice)
+
+    @property
+    def run_charts_url(self) -> str:
+        return f"{reverse('board-charts', args=[self.document.study.id])}?board={self.key}"
+
+    @property
     def compare_query(self) -> str:
         """What the page *Compare* is asked for: the baseline and the best others with a result."""
         board = self.board
-        measured = [row.candidate_id for row in board.rows if row.runs]
-        others = [pk for pk in measured if pk != board.baseline_id][: MAX_CONFIGS - 1]
-        first = [board.baseline_id, *others] if board.baseline_id in measured else others
+        shown = compared_candidates(board)
+        first = sorted(shown, key=lambda pk: pk != board.baseline_id)
         at = f"{board.device_id}-{board.workload_id}"
         return urlencode([("side", f"candidate-{pk}-{at}") for pk in first])
 
@@ -291,6 +300,12 @@ class BoardView:
             return f"No candidate has a p95 yet to compare with {limit}."
         value, name = min(known)
         return f"No candidate has {limit}; the lowest is {name} with {value:.1f} ms."
+
+
+def charts_url(document: StudyDocument, choice: BoardChoice) -> str:
+    """Return the address of the charts of the study as the reader chose them."""
+    query = f"?{choice.chart_query}" if choice.chart_query else ""
+    return f"{reverse('study-charts', args=[document.study.id])}{query}"
 
 
 def board_views(document: StudyDocument, choice: BoardChoice) -> list[BoardView]:

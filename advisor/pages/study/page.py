@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from advisor.pages.study.board_choice import BoardChoice
-from advisor.pages.study.boards import BoardView, board_views, verdicts_of
+from advisor.pages.study.boards import BoardView, board_views, charts_url, verdicts_of
 from advisor.pages.study.candidates import CandidateView, candidate_views
 from advisor.pages.study.device_matrix import DeviceMatrix, device_matrices
 from advisor.pages.study.search import SearchView, search_view
@@ -99,6 +99,10 @@ class StudyPage:
         drawn += bool(self.search and self.search.found.has_figures)
         drawn += bool(self.findings and self.findings.has_figures)
         return len(self.boards) + drawn
+
+    @property
+    def charts_url(self) -> str:
+        return charts_url(self.document, self.choice)
 
     @property
     def shows_device(self) -> bool:

@@ -11,14 +11,14 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 from django_htmx.http import reswap, trigger_client_event
 
-from advisor.charts.boards import board_figures, run_figures
-from advisor.charts.findings import findings_figure, findings_series
-from advisor.charts.lines import lines_figure
-from advisor.charts.payload import charts_json
+from advisor.charts.board import board_figures
+from advisor.charts.effects import findings_figure
+from advisor.charts.figure import charts_answer
+from advisor.charts.runs import run_figures
 from advisor.charts.search import search_figures
 from advisor.pages.export.recommendation import recommendation_cards
 from advisor.pages.lists import Listing
-from advisor.pages.study.board_choice import BoardChoice, board_choice
+from advisor.pages.study.board_choice import board_choice
 from advisor.pages.study.command import command_of
 from advisor.pages.study.live import live_context, now_context
 from advisor.pages.study.page import ROWS, StudyPage
@@ -27,12 +27,11 @@ from advisor.wording.answers import named_answers
 from benchmarks.models import UNDONE_RUN_STATES
 from tuning.catalogue.target import traits_of
 from tuning.models import Slot, Study
+from tuning.results.document import StudyDocument
 from tuning.results.live_run import live_run
 from tuning.results.run_list import log_tails
-from tuning.results.searched import search_result
 from tuning.results.stored_documents import document_of
-from tuning.results.study_result import StudyResult, board_key
-from tuning.strategy.search.space import Space
+from tuning.results.study_result import StudyResult
 from tuning.studies.hosts import hosts_named
 from tuning.studies.load_hosts import fetch_load_hosts
 from tuning.studies.revision import progress_mark
@@ -172,38 +171,28 @@ def study_more(request: HttpRequest, pk: int, part: str, start: int) -> HttpResp
 @require_GET
 def study_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The charts of each board and of the findings; none before the first finished run."""
-    result, choice = StudyResult(study_to_show(pk)), board_choice(request.GET)
-    return HttpResponse(_charts(result, choice), content_type="application/json")
-
-
-def _charts(result: StudyResult, choice: BoardChoice) -> bytes:
-    figures = {}
-    document = document_of(result.study)
-    for board in result.boards:
-        key = board_key(board)
-        charts = board_figures(board, result.history, choice.metric, choice.p95_ms)
-        apart = result.taken_apart(board.key)
-        if apart is not None and (lines := lines_figure(apart)) is not None:
-            charts["lines"] = lines
-        for name, figure in charts.items():
-            figures[f"{key}-{name}" if name else key] = figure
-    if search := search_result(result):
-        space = Space.from_json((result.study.search or {})["space"])
-        learned = document.search.importance if document.search else None
-        order = [one.name for one in learned.knobs] if learned else []
-        figures |= search_figures(search, space, order or space.names)
-    if findings := findings_series(document):
-        figures["findings"] = findings_figure(findings)
-    return charts_json(figures)
+    document, choice = _document(pk), board_choice(request.GET)
+    figures = {
+        f"{board.key}-{name}" if name else board.key: figure
+        for board in document.boards
+        for name, figure in board_figures(document, board, choice.metric, choice.p95_ms).items()
+    }
+    findings = findings_figure(document)
+    if findings is not None:
+        figures["findings"] = findings
+    return charts_answer(figures | search_figures(document))
 
 
 @require_GET
 def board_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The charts of single runs of one board (`?board=` is its key), asked for when opened."""
-    key = request.GET.get("board", "")
-    result = StudyResult(study_to_show(pk))
-    board = next((one for one in result.boards if board_key(one) == key), None)
+    document, key = _document(pk), request.GET.get("board", "")
+    board = next((one for one in document.boards if one.key == key), None)
     if board is None:
         raise Http404("no such ranking in this study")
-    figures = {f"{key}-{name}": figure for name, figure in run_figures(board).items()}
-    return HttpResponse(charts_json(figures), content_type="application/json")
+    figures = run_figures(document, board)
+    return charts_answer({f"{key}-{name}": figure for name, figure in figures.items()})
+
+
+def _document(pk: int) -> StudyDocument:
+    return document_of(study_to_show(pk))
