@@ -38,6 +38,7 @@ BEGIN
       ('django_migrations',               'SELECT', ''),
       ('benchmarks_release',              'SELECT', ''),
       ('tuning_studygroup',               'SELECT', ''),
+      ('tuning_serverprofile',            'SELECT', ''),
       ('tuning_study_devices',            'SELECT', ''),
       ('benchmarks_workload',             'SELECT, INSERT', ''),
       ('benchmarks_workload_load_hosts',  'SELECT, INSERT', ''),

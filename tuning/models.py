@@ -42,6 +42,23 @@ class StudyState(models.TextChoices):
 ACTIVE_STUDY_STATES = (StudyState.QUEUED, StudyState.PREPARING, StudyState.RUNNING)
 
 
+class ServerProfile(models.Model):
+    """A profile of a user's real server: its variables, counters at two times, and sizes."""
+
+    name = models.CharField(max_length=60)
+    profile = models.JSONField(help_text="tuning.server_profile.profile.Profile")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class StudyGroup(models.Model):
     """One request for several hosts: a study on each, with the same server version and data.
 

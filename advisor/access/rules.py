@@ -83,6 +83,8 @@ PAGES: dict[str, Rules] = {
     # Reads what was measured; nothing is stored or started.
     "study-export": {"GET": READ, "POST": READ},
     "config-check": {"GET": READ, "POST": READ},
+    "profile-list": {"GET": READ, "POST": OPERATE},
+    **_shown(("profile-detail", "profile-script")),
     "study-new": {"GET": OPERATE, "POST": OPERATE},
     "study-again": {"POST": OPERATE},
     **_shown(("group-detail", "group-live")),
@@ -108,6 +110,8 @@ API: dict[str, Rules] = {
     "api:config-check": {"POST": READ},
     "api:config-translate": {"POST": READ},
     "api:config-diff": {"POST": READ},
+    "api:profile-list": {"GET": READ, "POST": OPERATE},
+    "api:profile-detail": SHOWN,
     "api:proposals": {"POST": OPERATE},
     "api:search-space": {"POST": OPERATE},
     "api:device-list": {"GET": READ, "POST": ADMINISTER},

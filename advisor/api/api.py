@@ -9,7 +9,18 @@ from ninja import NinjaAPI
 from ninja.throttling import UserRateThrottle
 
 from advisor.access.api_auth import SessionAuth, TokenAuth
-from advisor.api import actions, configs, devices, gates, groups, hosts, lists, runs, studies
+from advisor.api import (
+    actions,
+    configs,
+    devices,
+    gates,
+    groups,
+    hosts,
+    lists,
+    profiles,
+    runs,
+    studies,
+)
 from advisor.api.error_format import handle_errors
 from advisor.api.json_format import Renderer, StrictParser
 from advisor.api.openapi_document import completed
@@ -38,5 +49,6 @@ api = Api(
     parser=StrictParser(),
 )
 handle_errors(api)
-for resource in (studies, groups, gates, runs, configs, devices, hosts, lists, actions):
+RESOURCES = (studies, groups, gates, runs, configs, devices, hosts, lists, profiles, actions)
+for resource in RESOURCES:
     api.add_router("", resource.router)

@@ -20,6 +20,7 @@ from advisor.pages.hosts import dataset_views as datasets
 from advisor.pages.hosts import inspection_views as inspections
 from advisor.pages.hosts import views as hosts
 from advisor.pages.new_study import views as new_study
+from advisor.pages.profiles import views as profiles
 from advisor.pages.runs import views as runs
 from advisor.pages.study import views as studies
 
@@ -77,6 +78,9 @@ urlpatterns = [
         name="probe-charts",
     ),
     path("configs/check/", check.check_config, name="config-check"),
+    path("profiles/", profiles.profile_list, name="profile-list"),
+    path("profiles/script.sql", profiles.profile_script, name="profile-script"),
+    path("profiles/<id:pk>/", profiles.profile_detail, name="profile-detail"),
     path("runs/<id:pk>/", runs.run_detail, name="run-detail"),
     path("runs/<id:pk>/charts.json", runs.run_charts, name="run-charts"),
     path("runs/<id:pk>/seconds.csv", runs.run_seconds, name="run-seconds"),

@@ -30,6 +30,7 @@ from benchmarks.tests.made_up_host import (
 from tuning.models import GateVerdict, Study, StudyState
 from tuning.results.gate import GateOutcome
 from tuning.results.study_result import StudyResult
+from tuning.server_profile.tests.made_up import output
 from tuning.statistics.gate import DEFAULT_LIMITS, GatePlan
 
 FAST, SLOW = Path("/srv/nvme"), Path("/srv/ssd")
@@ -167,6 +168,9 @@ CALLS = (
         body={"text": OLD_CNF, "target": "mysql 8.4", "translate_from": "mysql 5.7"},
     ),
     Call("translate_config", body={"text": OLD_CNF, "target": "mysql 8.4"}),
+    Call("add_profile", body={"text": output(), "memory": "16G"}, keeps="profile"),
+    Call("list_profiles"),
+    Call("get_profile", _made("profile")),
     Call("diff_configs", body={"left": MY_CNF, "right": OLD_CNF, "target": "mysql 5.7"}),
     Call("propose_configs", body={"template": "first-answer", "devices": [{"path": str(FAST)}]}),
     Call(

@@ -1,0 +1,40 @@
+"""Profiles of real servers: pasted outputs of the script, and what they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from ninja import Query, Router
+
+from advisor.api.paging import Page, PageQuery, page_of
+from advisor.api.schemas import profiles as schemas
+from tuning.models import ServerProfile
+from tuning.requests.profile import ProfileRequest
+from tuning.studies.server_profiles import create_profile
+
+router = Router(tags=["profiles"])
+
+
+def profile_document(row: ServerProfile) -> Any:
+    """Return a profile as the API answers it."""
+    return schemas.ProfileDetail.from_orm(row).model_dump(mode="json")
+
+
+@router.get("profiles/", response=Page[schemas.ProfileRow], url_name="profile-list")
+def list_profiles(request: HttpRequest, query: Query[PageQuery]) -> Any:
+    """List the profiles, newest first."""
+    return page_of(ServerProfile.objects.all(), query)
+
+
+@router.post("profiles/", response={201: schemas.ProfileDetail}, url_name="profile-list")
+def add_profile(request: HttpRequest, body: ProfileRequest) -> ServerProfile:
+    """Store the profile of the script's output; a refused output is not stored."""
+    return create_profile(body, user=request.user)
+
+
+@router.get("profiles/{int:pk}/", response=schemas.ProfileDetail, url_name="profile-detail")
+def get_profile(request: HttpRequest, pk: int) -> ServerProfile:
+    """A profile with its figures."""
+    return get_object_or_404(ServerProfile, pk=pk)

@@ -1,0 +1,44 @@
+"""Profiles of real servers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ninja import Field, Schema
+
+from tuning.models import ServerProfile
+from tuning.server_profile.figures import figures_of
+from tuning.server_profile.profile import Profile
+from tuning.studies.server_profiles import profile_of
+
+
+class Figure(Schema):
+    name: str = Field(description="A stable word for programs.")
+    title: str
+    value: float | None = Field(description="Null: unknown, and `text` says why.")
+    unit: str
+    text: str = Field(description="The figure for people.")
+    ever: str = Field(description="The mean since the server started; empty: not known.")
+    is_tested: bool | None = Field(
+        description="Whether TPC-C has such a load; null: the question makes no sense."
+    )
+
+
+class ProfileRow(Schema):
+    id: int
+    name: str
+    created_at: datetime
+    server: str
+
+    @staticmethod
+    def resolve_server(row: ServerProfile) -> str:
+        return str(profile_of(row).target)
+
+
+class ProfileDetail(ProfileRow):
+    profile: Profile = Field(description="All that was kept.")
+    figures: list[Figure]
+
+    @staticmethod
+    def resolve_figures(row: ServerProfile) -> object:
+        return figures_of(profile_of(row))

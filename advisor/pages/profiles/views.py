@@ -1,0 +1,107 @@
+"""The pages of profiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from advisor.pages.devices.forms import PlainForm
+from advisor.pages.lists import Listing
+from advisor.pages.request_fields import faults_of, field_of, given, request_fields
+from advisor.responses import download
+from benchmarks.errors import ExpectedError
+from tuning.models import ServerProfile
+from tuning.requests.fields import read_request
+from tuning.requests.profile import MAX_OUTPUT_BYTES, ProfileRequest
+from tuning.server_profile.figures import figures_of
+from tuning.server_profile.paste import script
+from tuning.studies.server_profiles import create_profile, profile_of
+
+PROFILES = Listing("profile-list", "profile", "profiles", ("name",), "Name")
+_NO_TEXT = "Paste the output of the script, or choose a file."
+
+
+class ProfileForm(PlainForm):
+    """The output of the script, and what no server tells."""
+
+    text = forms.CharField(
+        label="Output of the script",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "autocomplete": "off"}),
+        strip=False,
+    )
+    file = forms.FileField(
+        label="Or upload it as a file",
+        required=False,
+        help_text=f"Up to {MAX_OUTPUT_BYTES // 1024} KiB. A file takes precedence over the text.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields |= request_fields(ProfileRequest, ("memory", "name", "hides_names"))
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if file := data.get("file"):
+            data["text"] = file.read(MAX_OUTPUT_BYTES + 1).decode(errors="replace")
+        if not data.get("text", "").strip():
+            self.add_error("text", _NO_TEXT)
+        return data
+
+    def add_refusal(self, error: ExpectedError) -> None:
+        """Show the reasons beside their fields, and do not send a large text back."""
+        for path, reason in faults_of(error):
+            self.add_error(field_of(path, self.fields), reason)
+        if len(self.data.get("text", "")) > MAX_OUTPUT_BYTES:
+            self.data = {**self.data, "text": ""}
+
+
+@require_http_methods(["GET", "POST"])
+def profile_list(request: HttpRequest) -> HttpResponse:
+    """The stored profiles and the form for another one; on POST the new profile's page."""
+    form = ProfileForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            asked = read_request(ProfileRequest, given(ProfileRequest, form.cleaned_data))
+            row = create_profile(asked, user=request.user)
+        except ExpectedError as error:
+            form.add_refusal(error)
+        else:
+            return redirect("profile-detail", pk=row.pk)
+    shown = PROFILES.read(request.GET, ServerProfile.objects.all())
+    context = {
+        "list": shown,
+        "rows": [(row, profile_of(row)) for row in shown],
+        "form": form,
+        "script": script(),
+    }
+    return render(request, "profiles/list.html", context, status=400 if form.errors else 200)
+
+
+@require_GET
+def profile_script(request: HttpRequest) -> HttpResponse:
+    """The SQL script as a file."""
+    return download("profile.sql", "application/sql; charset=utf-8", script())
+
+
+@require_GET
+def profile_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """The figures of a profile, and all that was kept of the server's output."""
+    row = get_object_or_404(ServerProfile, pk=pk)
+    profile = profile_of(row)
+    figures = figures_of(profile)
+    context = {
+        "row": row,
+        "profile": profile,
+        "figures": figures,
+        "status": [
+            (name, profile.first.get(name), value)
+            for name, value in sorted(profile.second.items())
+        ],
+        "variables": sorted(profile.variables.items()),
+    }
+    return render(request, "profiles/detail.html", context)

@@ -1,0 +1,24 @@
+"""A profile of a server in the terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from tuning.models import ServerProfile
+from tuning.server_profile.figures import figures_of
+from tuning.studies.server_profiles import profile_of
+
+
+def print_profile(row: ServerProfile, console: Console) -> None:
+    """Print the figures, and what was kept."""
+    profile = profile_of(row)
+    console.print(f"Profile {row.pk}, {row.name}: {profile.target}, read over {profile.seconds} s")
+    table = Table("Figure", "Between the readings", "Since the start")
+    for one in figures_of(profile):
+        table.add_row(one.title, one.text, one.ever)
+    console.print(table)
+    console.print(
+        f"Kept: {len(profile.variables)} variables and {len(profile.second)} counters. Dropped: "
+        f"{profile.dropped_variables} variables and {profile.dropped_status} counters."
+    )

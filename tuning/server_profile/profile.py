@@ -1,0 +1,100 @@
+"""The profile of a real server, as it is stored."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from benchmarks.servers.binary import Flavour
+from tuning.catalogue.target import ServerTraits, parse_traits
+
+
+class SchemaSize(BaseModel):
+    """The tables of one engine in one schema."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    schema_name: str = Field(description="A number in place of the name, if names were removed.")
+    engine: str
+    tables: int
+    data_bytes: int
+    index_bytes: int
+
+
+class Profile(BaseModel):
+    """What is known of a server. None and absent names are unknown, never zero."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    flavour: Flavour
+    version: str
+    read_by: Literal["script", "attach"]
+    read_at: int = Field(description="Seconds since 1970 by the server's clock.")
+    seconds: int = Field(description="Time between the two readings of the counters.")
+    variables: dict[str, str]
+    first: dict[str, float] = Field(description="Status at the first reading.")
+    second: dict[str, float] = Field(description="Status at the second reading.")
+    sizes: list[SchemaSize] = Field(description="Empty if the account sees no tables.")
+    binlog_bytes: int | None = Field(description="Written since the server started.")
+    memory_bytes: int | None = Field(description="Of the host; no server tells it.")
+    dropped_variables: int = Field(description="Number of variables that were not kept.")
+    dropped_status: int
+
+    @property
+    def target(self) -> ServerTraits:
+        """The flavour and version, for the catalogue."""
+        return parse_traits(f"{self.flavour} {self.version}")
+
+    @property
+    def data_bytes(self) -> int | None:
+        """Bytes of InnoDB tables and indexes; None if no table was seen."""
+        found = [one for one in self.sizes if one.engine.lower() == "innodb"]
+        return sum(one.data_bytes + one.index_bytes for one in found) if found else None
+
+    def grown(self, *names: str) -> float | None:
+        """How much the counters grew together between the readings; None if all are absent."""
+        known = [name for name in names if name in self.first and name in self.second]
+        return sum(self.second[name] - self.first[name] for name in known) if known else None
+
+    def per_second(self, *names: str) -> float | None:
+        """Growth per second between the two readings."""
+        grown = self.grown(*names)
+        return None if grown is None or not self.seconds else grown / self.seconds
+
+    def per_second_ever(self, *names: str) -> float | None:
+        """The mean per second since the server started."""
+        known = [self.second[name] for name in names if name in self.second]
+        uptime = self.second.get("Uptime")
+        return sum(known) / uptime if known and uptime else None
+
+    def number(self, name: str) -> float | None:
+        """A variable that is a number."""
+        try:
+            return float(self.variables[name])
+        except (KeyError, ValueError):
+            return None
+
+    @property
+    def redo_bytes(self) -> float | None:
+        """The size of the redo log, all files together."""
+        capacity = self.number("innodb_redo_log_capacity")
+        size = self.number("innodb_log_file_size")
+        if capacity is not None or size is None:
+            return capacity
+        files = self.number("innodb_log_files_in_group")
+        return size if self.target.mariadb else size * files if files is not None else None
+
+    @property
+    def checkpoint_age(self) -> float | None:
+        """Bytes of redo log that a crash would have to apply, the larger of both readings."""
+        ages = []
+        for status in (self.first, self.second):
+            current = status.get("Innodb_redo_log_current_lsn")
+            checkpoint = status.get("Innodb_redo_log_checkpoint_lsn")
+            if "Innodb_checkpoint_age" in status:
+                ages.append(status["Innodb_checkpoint_age"])
+            elif current is not None and checkpoint is not None:
+                ages.append(max(current - checkpoint, 0))
+        return max(ages, default=None)
