@@ -11,11 +11,11 @@ from advisor.api.schemas import configs as schemas
 from advisor.api.schemas.studies import SearchSpace
 from tuning.catalogue.target import parse_traits
 from tuning.comparison.configs import differing_knobs
+from tuning.creation.config_check import CheckedText, check_text
+from tuning.creation.plan import plan_of, proposals_of
+from tuning.creation.search import search_of
 from tuning.errors import InvalidConfig
 from tuning.requests.study import StudyRequest
-from tuning.studies.arrangement import proposals_here
-from tuning.studies.check import CheckedText, check_text
-from tuning.studies.searching import search_here
 
 router = Router(tags=["configs"])
 
@@ -59,10 +59,10 @@ def diff_configs(request: HttpRequest, body: schemas.DiffBody) -> Any:
 @router.post("proposals/", response=list[schemas.Proposal], url_name="proposals")
 def propose_configs(request: HttpRequest, body: StudyRequest) -> Any:
     """What each set of published rules advises for such a study."""
-    return proposals_here(body)
+    return proposals_of(plan_of(body))
 
 
 @router.post("search-space/", response=SearchSpace, url_name="search-space")
 def show_search_space(request: HttpRequest, body: StudyRequest) -> Any:
     """What a search would change."""
-    return search_here(body)
+    return search_of(plan_of(body))

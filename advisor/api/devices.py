@@ -12,9 +12,9 @@ from ninja import Query, Router
 from advisor.api.paging import Page, PageQuery, page_of, without_bulk
 from advisor.api.schemas import devices as schemas
 from benchmarks.models import Device, Probe
+from tuning.creation.devices import register_device as register
 from tuning.requests.device import DeviceRequest
 from tuning.results.known_devices import KnownDevice, known_devices
-from tuning.studies import named_devices
 
 router = Router(tags=["devices"])
 
@@ -38,7 +38,7 @@ def list_devices(request: HttpRequest, query: Query[PageQuery], host: str | None
 @router.post("devices/", response={201: schemas.DeviceDetail}, url_name="device-list")
 def register_device(request: HttpRequest, body: DeviceRequest) -> KnownDevice:
     """Inspect and register a device; an already registered one is returned."""
-    return _known(named_devices.register_device(body))
+    return _known(register(body))
 
 
 @router.get("devices/{int:pk}/", response=schemas.DeviceDetail, url_name="device-detail")

@@ -13,9 +13,9 @@ from advisor.api.once import Key, create_once
 from advisor.api.paging import Page, PageQuery, page_of
 from advisor.api.schemas import studies as schemas
 from advisor.api.studies import studies
+from tuning.creation import groups as services
 from tuning.models import StudyGroup
 from tuning.requests.study import GroupRequest
-from tuning.studies import groups as services
 
 router = Router(tags=["groups"])
 

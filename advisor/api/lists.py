@@ -16,10 +16,10 @@ from benchmarks.emulation.shipped import NATIVE, shipped_profiles
 from benchmarks.jobs.provenance import head_commit
 from benchmarks.models import Config, Host, Server
 from tuning.comparison import configs
+from tuning.creation.hosts import cpus_of
+from tuning.creation.preview import template_seconds
 from tuning.models import Candidate
 from tuning.published import loader as published
-from tuning.studies.hosts import cpus_of
-from tuning.studies.template_time import template_seconds
 from tuning.study_templates.loader import load_template, template_names
 
 router = Router(tags=["lists"])

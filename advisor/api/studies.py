@@ -20,6 +20,7 @@ from advisor.api.schemas.configs import Text
 from advisor.responses import download
 from benchmarks.models import Device
 from tuning.catalogue.knob import Durability
+from tuning.creation import create
 from tuning.errors import TuningError
 from tuning.export.formats import FORMATS, ExportRequest
 from tuning.models import Recommendation, Study, StudyState
@@ -27,7 +28,6 @@ from tuning.requests.study import StudyRequest
 from tuning.results.document import StudyDocument
 from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult
-from tuning.studies import lifecycle
 from tuning.studies.load_hosts import fetch_load_hosts
 
 router = Router(tags=["studies"])
@@ -86,7 +86,7 @@ def create_study(request: HttpRequest, body: StudyRequest, key: Key = None) -> S
         Study,
         request,
         key,
-        lambda keep: lifecycle.create_study(body, user=request.user, also=keep),
+        lambda keep: create.create_study(body, user=request.user, also=keep),
     )
     return get_object_or_404(studies(), pk=made.pk)
 

@@ -9,10 +9,10 @@ from rich.table import Table
 from advisor.wording.searches import missed_before_text, warm_start_text
 from advisor.wording.spaces import space_lines
 from benchmarks.counted import counted
-from tuning.studies.searching import SearchHere
+from tuning.creation.search import PlannedSearch
 
 
-def print_space(found: SearchHere, console: Console) -> None:
+def print_space(found: PlannedSearch, console: Console) -> None:
     """A line per knob, then the pinned ones, then what the search begins with."""
     space = found.space
     table = Table(box=box.SIMPLE, collapse_padding=True, pad_edge=False)

@@ -33,7 +33,7 @@ from tuning.actions.subjects import DEVICE, HOST, STUDY
 from tuning.errors import BadRequest, TuningError
 from tuning.models import Study, StudyGroup, StudyState
 from tuning.statistics.gate import GatePlan
-from tuning.studies.pausing import pause_study
+from tuning.studies.commands import pause_study
 
 pytestmark = pytest.mark.django_db
 

@@ -60,7 +60,7 @@ class Creation:
 @pytest.fixture
 def creation(monkeypatch: pytest.MonkeyPatch) -> Creation:
     fake = Creation()
-    monkeypatch.setattr("tuning.studies.lifecycle.create_study", fake)
+    monkeypatch.setattr("tuning.creation.create.create_study", fake)
     return fake
 
 

@@ -14,6 +14,7 @@ DJANGO_PARTS = {
     "actions",
     "apps",
     "comparison",
+    "creation",
     "inventory",
     "jobs",
     "migrations",

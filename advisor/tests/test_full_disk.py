@@ -21,10 +21,10 @@ from benchmarks.models import RunState
 from benchmarks.storage.reserve import VARIABLE, room_of
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import this_host
+from tuning.creation.create import create_study
 from tuning.models import Study
 from tuning.requests.study import StudyRequest
 from tuning.studies.jobs import StudyRunKind
-from tuning.studies.lifecycle import create_study
 from tuning.studies.scheduler import EXECUTE, advance_host
 from tuning.tests import fakes
 

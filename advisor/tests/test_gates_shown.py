@@ -22,6 +22,7 @@ from advisor.management.commands import gate as command
 from advisor.management.commands import serve
 from advisor.tests.test_api_studies import client_of
 from benchmarks.models import Host, Run, RunState
+from tuning.creation.gates import create_gate
 from tuning.export.gate_files import (
     GateFacts,
     junit_xml,
@@ -35,8 +36,7 @@ from tuning.results.gate_history import gate_history
 from tuning.results.gate_sentences import change_percent, limit_sentence
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import Limit, LimitResult, Verdict
-from tuning.studies.gates import create_gate
-from tuning.studies.lifecycle import cancel_study
+from tuning.studies.commands import cancel_study
 from tuning.studies.revision import bump
 from tuning.tests.fakes import BINARY, begin, run_to_the_end
 from tuning.tests.test_gates import (

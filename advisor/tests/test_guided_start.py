@@ -17,15 +17,15 @@ from benchmarks.models import Host
 from benchmarks.tests.made_up_host import this_host
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
+from tuning.creation.create import create_study, request_again
+from tuning.creation.plan import plan_of
+from tuning.creation.preview import preview_of
 from tuning.models import Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.device import DeviceRequest
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
-from tuning.studies.again import request_again
 from tuning.studies.forecast import Forecast
-from tuning.studies.lifecycle import create_study
-from tuning.studies.outlook import outlook
 from tuning.studies.progress import study_progress
 
 pytestmark = pytest.mark.django_db
@@ -105,21 +105,24 @@ def test_the_outlook_counts_candidates_runs_time_and_space(admin_client: Client)
         blocks=3,
         warmup_s=5,
     )
-    seen = outlook(asked)
+    seen = preview_of(plan_of(asked))
     # The baseline, twice in each block, and one file, with two numbers of connections.
     assert (seen.candidates, seen.runs, seen.rankings) == (2, 2 * 3 * 3, 2)
     assert seen.pair_runs == 2 * 2 * 6  # up to two pairs for each block
     [disk] = seen.disks
     assert 0 < disk.needed < disk.usable
-    assert outlook(StudyRequest(template="compare", warehouses=20)).disks[0].needed > disk.needed
-    searched = outlook(StudyRequest(template="search", budget_minutes=30))
+    assert (
+        preview_of(plan_of(StudyRequest(template="compare", warehouses=20))).disks[0].needed
+        > disk.needed
+    )
+    searched = preview_of(plan_of(StudyRequest(template="search", budget_minutes=30)))
     assert (searched.runs, searched.seconds) == (None, 1800.0)
     # Ten seconds, and for each of three kills ten beside 30 of load, or as long as a run.
     assert searched.crash_tests_s == 2 * (10 + 3 * (30 + 10))
     longer = StudyRequest(template="search", warmup_s=20, measure_s=40)
-    assert outlook(longer).crash_tests_s == 2 * (10 + 3 * (60 + 10))
+    assert preview_of(plan_of(longer)).crash_tests_s == 2 * (10 + 3 * (60 + 10))
     assert seen.crash_tests_s == 0
-    assert outlook(longer.model_copy(update={"recovery": False})).crash_tests_s == 0
+    assert preview_of(plan_of(longer.model_copy(update={"recovery": False}))).crash_tests_s == 0
     assert "plus about 4 min for crash tests and the time to load the data" in words_of(
         page(admin_client, "?template=search")
     )
@@ -161,7 +164,7 @@ def test_the_outlook_counts_what_the_study_counts_then(asked: StudyRequest) -> N
     if asked.durability > Durability.D0:
         configs.append(ConfigText.of("risky", RISKY))
     asked = asked.model_copy(update={"configs": configs})
-    seen, study = outlook(asked), create_study(asked)
+    seen, study = preview_of(plan_of(asked)), create_study(asked)
     counted = study_progress(study)
     assert (seen.most_runs, seen.pair_runs) == (counted.runs_total, counted.runs_to_confirm)
     assert seen.seconds == Forecast(study, ()).seconds

@@ -25,6 +25,7 @@ from benchmarks.tests.made_up_host import MYSQL, made_up_host, this_host
 from tuning.errors import BadRequest, TuningError
 from tuning.models import Study, StudyState
 from tuning.requests.device import DeviceRequest
+from tuning.studies.commands import cancel_study
 from tuning.studies.host_state import drain_host
 from tuning.studies.inspecting import (
     MAX_WAITING,
@@ -33,7 +34,6 @@ from tuning.studies.inspecting import (
     inspect_server,
     waiting_text,
 )
-from tuning.studies.lifecycle import cancel_study
 from tuning.studies.scheduler import EXECUTE, INSPECT, advance_host
 
 pytestmark = pytest.mark.django_db(transaction=True)

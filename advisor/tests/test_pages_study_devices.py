@@ -19,11 +19,11 @@ from benchmarks.models import Device, Host
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import add_directories, change_host
+from tuning.creation.devices import usual_memory
 from tuning.errors import BadRequest
 from tuning.models import Study
 from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
-from tuning.studies.named_devices import usual_memory
 from tuning.study_templates.loader import load_template
 
 pytestmark = pytest.mark.django_db
@@ -231,7 +231,7 @@ def test_a_check_knows_the_devices(
         asked.append(arguments[1:])
         raise BadRequest("enough")
 
-    monkeypatch.setattr("tuning.studies.check.facts_of_host", host_facts)
+    monkeypatch.setattr("tuning.creation.config_check.facts_of_host", host_facts)
     post(
         admin_client,
         devices=[kept().pk, emulated("/srv/b").pk],
@@ -250,7 +250,7 @@ def test_a_check_for_an_emulated_device_knows_the_memory_that_the_study_gives_it
         asked.append(arguments[3])
         raise BadRequest("enough")
 
-    monkeypatch.setattr("tuning.studies.check.facts_of_host", host_facts)
+    monkeypatch.setattr("tuning.creation.config_check.facts_of_host", host_facts)
     config = {"config_text": ["[mysqld]\nmax_connections = 10\n"], "action": "check"}
     post(admin_client, emulate=["hdd"], warehouses="40", **config)
     post(admin_client, emulate=["hdd"], **config)

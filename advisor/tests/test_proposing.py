@@ -17,8 +17,8 @@ from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from tuning.configs.notes import Action, Note
 from tuning.configs.situation import DeviceFacts
+from tuning.creation.device_facts import device_facts, redo_bytes_per_hour
 from tuning.export.my_cnf import render_my_cnf
-from tuning.studies.situation import facts_of, redo_bytes_per_hour
 from tuning.tests.export_cases import facts, flat
 
 HOST = "db-host-1"  # that of the factories
@@ -31,26 +31,26 @@ HDD = FoundDevice(
 @pytest.mark.django_db
 def test_a_device_is_known_by_its_newest_good_probe() -> None:
     device = factories.found_device(identity())
-    assert facts_of(HOST, [NVME], free_bytes=7) == DeviceFacts(DeviceKind.NVME, free_bytes=7)
+    assert device_facts(HOST, [NVME], free_bytes=7) == DeviceFacts(DeviceKind.NVME, free_bytes=7)
     factories.probed(device, random_write_iops=1.0)
     good = factories.probed(
         device, random_write_iops=40_000.0, random_read_iops=90_000.0, commit_p50_us=55.0
     )
     factories.probed(device, state=JobState.FAILED, random_write_iops=3.0)
-    found = facts_of(HOST, [NVME])
+    found = device_facts(HOST, [NVME])
     assert (found.write_iops, found.read_iops, found.commit_us) == (
         good.random_write_iops,
         good.random_read_iops,
         good.commit_p50_us,
     )
-    assert facts_of("another", [NVME]).write_iops is None
+    assert device_facts("another", [NVME]).write_iops is None
 
 
 @pytest.mark.django_db
 def test_an_emulated_device_is_what_its_limits_make_of_it() -> None:
     device = factories.found_device(identity())
     factories.probed(device, random_write_iops=40_000.0)
-    found = facts_of(HOST, [HDD])
+    found = device_facts(HOST, [HDD])
     assert (found.kind, found.write_iops, found.read_iops) == (DeviceKind.HDD, 150, 200)
     assert found.is_disk
     assert not found.is_ssd
@@ -59,12 +59,12 @@ def test_an_emulated_device_is_what_its_limits_make_of_it() -> None:
 @pytest.mark.django_db
 def test_of_several_devices_holds_what_they_share() -> None:
     device = factories.found_device(identity())
-    assert facts_of(HOST, [NVME, HDD]) == DeviceFacts()
+    assert device_facts(HOST, [NVME, HDD]) == DeviceFacts()
     factories.probed(device, random_write_iops=40_000.0, random_read_iops=100.0)
-    both = facts_of(HOST, [NVME, HDD])
+    both = device_facts(HOST, [NVME, HDD])
     assert (both.kind, both.write_iops, both.read_iops) == (None, 150, 100.0)
     virtual = replace(NVME, data=identity(kind=DeviceKind.OTHER, rotational=True))
-    assert not facts_of(HOST, [virtual]).is_disk
+    assert not device_facts(HOST, [virtual]).is_disk
 
 
 @pytest.mark.django_db

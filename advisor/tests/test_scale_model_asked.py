@@ -14,6 +14,9 @@ from advisor.management import looking
 from advisor.management.commands import advise
 from advisor.tests.test_pages_new_study import beside, post
 from benchmarks.tests.made_up_host import add_directories, change_host
+from tuning.creation.create import create_study, request_again
+from tuning.creation.plan import plan_of
+from tuning.creation.search import search_of
 from tuning.errors import BadRequest
 from tuning.models import Study
 from tuning.requests.configs import ConfigText
@@ -23,9 +26,6 @@ from tuning.requests.study import StudyRequest
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import GB, MB
 from tuning.search_space.space_request import BadSpace
-from tuning.studies.again import request_again
-from tuning.studies.lifecycle import create_study
-from tuning.studies.searching import search_here
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -115,13 +115,13 @@ def test_a_file_with_more_than_the_real_memory_is_refused() -> None:
 
 @pytest.mark.usefixtures("host")
 def test_a_search_stays_within_the_model_and_takes_bounds_for_the_real_server() -> None:
-    usual = search_here(asked(template="search")).space
+    usual = search_of(plan_of(asked(template="search"))).space
     [pool] = [one for one in usual.dimensions if one.name == POOL]
     assert pool.high <= 240 * MB * 0.85
     assert pool.high > 180 * MIB
     assert usual.pinned[CHUNK] == f"{MIB}"
     wish = SearchRequest(bounds={POOL: ("16G", "32G")}, pinned={CHUNK: "128M"})
-    bounded = search_here(asked(template="search", search=wish)).space
+    bounded = search_of(plan_of(asked(template="search", search=wish))).space
     [pool] = [one for one in bounded.dimensions if one.name == POOL]
     assert (pool.low / MIB, pool.high / MIB) == pytest.approx((82, 164), abs=2)
 
@@ -129,7 +129,7 @@ def test_a_search_stays_within_the_model_and_takes_bounds_for_the_real_server() 
 @pytest.mark.usefixtures("host")
 def test_a_model_with_barely_enough_memory_searches_pools_up_to_the_servers_own() -> None:
     wanted = asked(template="search", data_size=100 * GB, memory=82 * GB, warehouses=2)
-    [pool] = [one for one in search_here(wanted).space.dimensions if one.name == POOL]
+    [pool] = [one for one in search_of(plan_of(wanted)).space.dimensions if one.name == POOL]
     assert pool.low < 64 * MIB
     assert pool.high >= 128 * MIB
 
@@ -209,7 +209,7 @@ def test_without_control_groups_the_pool_alone_is_scaled() -> None:
     mine = ConfigText.of("mine", b"[mysqld]\ninnodb_flush_method = fsync\n")
     buffered = create_study(asked(template="compare", configs=[mine])).candidates.get(name="mine")
     assert buffered.config.knobs[METHOD] == "O_DIRECT"
-    assert METHOD not in search_here(asked(template="search")).space.names
+    assert METHOD not in search_of(plan_of(asked(template="search"))).space.names
 
 
 @pytest.mark.usefixtures("host")
@@ -281,5 +281,5 @@ def test_a_pin_beyond_the_memory_is_refused_with_whose_sizes_are_meant() -> None
     with pytest.raises(
         BadSpace, match=r"536\.9 MB.*all sizes as in the scale model 1:200; 100G on the real"
     ) as no:
-        search_here(asked(search=SearchRequest(pinned={POOL: "100G"})))
+        search_of(plan_of(asked(search=SearchRequest(pinned={POOL: "100G"}))))
     assert (no.value.code, no.value.field) == ("bad_pin", f"search.pinned.{POOL}")

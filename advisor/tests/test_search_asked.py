@@ -15,6 +15,10 @@ from advisor.management.commands import advise
 from benchmarks.tests.made_up_host import add_directories, change_host
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
+from tuning.creation import plan
+from tuning.creation.create import create_study
+from tuning.creation.plan import Plan, plan_of
+from tuning.creation.search import PlannedSearch, search_of
 from tuning.errors import BadRequest, TuningError
 from tuning.models import Study
 from tuning.requests.configs import ConfigText
@@ -27,10 +31,7 @@ from tuning.statistics.data import Metric
 from tuning.strategy.compose import strategy_for
 from tuning.strategy.search.search import Search
 from tuning.strategy.search.space import Space
-from tuning.studies import arrangement, searching
 from tuning.studies.continuation import strategy_of
-from tuning.studies.lifecycle import create_study
-from tuning.studies.searching import SearchHere, search_here
 from tuning.tests.fakes import MINE
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -46,6 +47,10 @@ POOL, CAPACITY, METHOD = (
 def host(host_of_fakes: None, sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A host of fakes, which takes messages."""
     monkeypatch.setattr(looking, "inspect_here", lambda *_, **__: None)
+
+
+def space_of(request: StudyRequest) -> PlannedSearch:
+    return search_of(plan_of(request))
 
 
 def search(**values: Any) -> SearchRequest:
@@ -105,7 +110,7 @@ def test_what_a_template_gives_is_held_to_pins_and_bounds_and_own_files_are_not(
 def test_the_space_knows_what_the_data_leaves_on_the_device(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(arrangement, "check_room", lambda *_: 7 * 1024**3 // 2)
+    monkeypatch.setattr(plan, "check_free_space", lambda *_: 7 * 1024**3 // 2)
     request = StudyRequest(
         template="search", search=search(), allow=frozenset({CostKind.RECOVERY_TIME})
     )
@@ -114,7 +119,7 @@ def test_the_space_knows_what_the_data_leaves_on_the_device(
     space = Space.from_json(study.search["space"])
     redo = {one.name: one.high for one in space.dimensions}["innodb_redo_log_capacity"]
     assert redo <= 7 * 1024**3 // 2
-    assert searching.search_here(request).space == space
+    assert search_of(plan_of(request)).space == space
 
 
 @pytest.mark.usefixtures("host")
@@ -166,7 +171,7 @@ def test_a_search_races_and_confirms_whatever_its_template_does(template: str) -
 @pytest.mark.usefixtures("host")
 def test_a_template_that_loses_more_than_was_allowed_begins_no_search() -> None:
     request = StudyRequest(template="durability-price", search=search(), budget_minutes=2000)
-    for create in (create_study, search_here):
+    for create in (create_study, space_of):
         with pytest.raises(BadRequest, match="needs durability D2, not D0") as refused:
             create(request)
         assert refused.value.field == "template"
@@ -187,9 +192,9 @@ def test_path_lengths_are_refused_where_they_cannot_be_measured(
     aim: dict[str, Any], field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = StudyRequest(template="search", search=search(**aim))
-    assert search_here(request).space.names
+    assert search_of(plan_of(request)).space.names
     change_host(cpu_hz=None)
-    for create in (create_study, search_here):
+    for create in (create_study, space_of):
         with pytest.raises(BadRequest, match="does not report its CPU frequency") as refused:
             create(request)
         assert refused.value.field == field
@@ -250,12 +255,12 @@ def test_the_database_is_there_before_a_space_is_asked_for(
 ) -> None:
     steps: list[str] = []
 
-    def space(_: StudyRequest) -> SearchHere:
+    def space(_: Plan) -> PlannedSearch:
         steps.append("space")
         raise TuningError("enough", "the order is all that was wanted")
 
     monkeypatch.setattr(advise, "prepare_database", lambda **_: steps.append("tables"))
-    monkeypatch.setattr(advise, "search_here", space)
+    monkeypatch.setattr(advise, "search_of", space)
     with pytest.raises(SystemExit):
         call_command("advise", "--show-space", "--emulate", "hdd")
     assert steps == ["tables", "space"]

@@ -21,7 +21,7 @@ from advisor.tests import factories
 from advisor.tests.test_pages_studies import running_study
 from benchmarks.models import Host, Run, RunState
 from tuning.models import Study, StudyState
-from tuning.studies.pausing import pause_study, resume_study
+from tuning.studies.commands import pause_study, resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.revision import bump, progress_mark
 

@@ -27,6 +27,15 @@ from benchmarks.models import (
 )
 from benchmarks.storage.kinds import DeviceKind
 from tuning.configs.knobs import config_hash
+from tuning.creation.create import create_study
+from tuning.creation.earlier_studies import (
+    MissedBefore,
+    WarmStart,
+    stored_missed_before,
+    warm_start,
+)
+from tuning.creation.plan import plan_of
+from tuning.creation.search import search_of
 from tuning.models import Candidate, CrashSlot, SlotPurpose, Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.requests.search import SearchRequest
@@ -35,16 +44,8 @@ from tuning.results.knob_importance import knob_importance
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import Proposal
 from tuning.strategy.search.search import Search
-from tuning.studies.continuation import strategy_of
-from tuning.studies.earlier_studies import (
-    MissedBefore,
-    WarmStart,
-    stored_missed_before,
-    warm_start,
-)
+from tuning.studies.continuation import search_plan, strategy_of
 from tuning.studies.forecast import places
-from tuning.studies.lifecycle import create_study
-from tuning.studies.searching import plan_of, search_here
 from tuning.studies.strategy_history import history_of
 
 __all__ = ["host"]
@@ -128,7 +129,7 @@ def test_a_search_is_stored_with_what_earlier_studies_measured() -> None:
     study = begun()
     assert began_with(study) == WarmStart((before.pk,), 3, 3)
     assert study.search is not None
-    plan = plan_of(study.search)
+    plan = search_plan(study.search)
     assert {(one.study, one.runs) for one in plan.earlier} == {(before.pk, 1)}
     gains = {one.knobs[CAPACITY]: one.gain for one in plan.earlier}
     assert gains == pytest.approx(dict(FOUND))
@@ -149,12 +150,16 @@ def test_limits_that_the_baseline_missed_before_are_said_before_the_start(
     study = begun(wanted)
     assert study.search is not None
     assert stored_missed_before(study.search) == missed
-    assert search_here(StudyRequest(template="search", search=wanted)).missed_before == missed
+    assert (
+        search_of(plan_of(StudyRequest(template="search", search=wanted))).missed_before == missed
+    )
     call_command("advise", "--show-space", "--keep", "p95<=40")
     said = f"In study {before.pk} the baseline itself missed p95 <= 40 ms: 50 ms in 3 runs."
     assert said in " ".join(capsys.readouterr().out.split())
     easy = search(knobs=(POOL, CAPACITY), keep={"p95": 60.0})
-    assert search_here(StudyRequest(template="search", search=easy)).missed_before.limits == ()
+    assert (
+        search_of(plan_of(StudyRequest(template="search", search=easy))).missed_before.limits == ()
+    )
     shown = {"study": before.pk, "limits": ["p95 <= 40 ms: 50 ms in 3 runs"]}
     for bound, told in ((40, shown), (60, None)):
         body = {"template": "search", "search": {"keep": {"p95": bound}}}
@@ -169,7 +174,7 @@ def test_limits_that_the_baseline_missed_before_are_said_before_the_start(
 def test_a_limit_on_recovery_is_among_those_that_were_missed_before() -> None:
     def missed(**keep: float) -> MissedBefore:
         wanted = search(knobs=(POOL, CAPACITY), keep=keep)
-        return search_here(StudyRequest(template="search", search=wanted)).missed_before
+        return search_of(plan_of(StudyRequest(template="search", search=wanted))).missed_before
 
     late, slow = "recovery <= 60 s: 75.0 s", "p95 <= 40 ms: 50 ms in 3 runs"
     before = earlier()
@@ -185,7 +190,7 @@ def test_runs_with_other_cpus_say_nothing_of_limits() -> None:
     earlier()
     Run.objects.update(fingerprint={"logical_cpus": "64"})
     wanted = search(knobs=(POOL, CAPACITY), keep={"p95": 40.0})
-    here = search_here(StudyRequest(template="search", search=wanted))
+    here = search_of(plan_of(StudyRequest(template="search", search=wanted)))
     assert here.missed_before == MissedBefore()
 
 
@@ -194,7 +199,7 @@ def test_the_newest_studies_come_first_and_each_counts() -> None:
     found = begun()
     assert began_with(found) == WarmStart((first.pk, second.pk), 4, 4)
     assert found.search is not None
-    assert plan_of(found.search).earlier[0].study == second.pk
+    assert search_plan(found.search).earlier[0].study == second.pk
 
 
 def test_a_restart_proposes_the_same_whatever_was_measured_since() -> None:
@@ -385,7 +390,7 @@ def test_a_cold_start_and_old_rows_begin_with_nothing(monkeypatch: pytest.Monkey
     assert began_with(study) is None
     assert study.search is not None
     old = {name: part for name, part in study.search.items() if name != "earlier"}
-    assert plan_of(old).earlier == ()
+    assert search_plan(old).earlier == ()
     request = advised(monkeypatch, "--search", "--no-warm-start")
     assert request.search == SearchRequest(warm_start=False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.counted import counted
 from tuning.configs.gate.report import ImportedLine
 from tuning.configs.notes import Action
-from tuning.studies.check import CheckedText
+from tuning.creation.config_check import CheckedText
 
 
 def summary_of(checked: CheckedText) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmarks.counted import counted
+from tuning.creation.earlier_studies import MissedBefore, WarmStart
 from tuning.models import SlotPurpose
 from tuning.results.document import CandidateFacts, EarlierStudies, Search
-from tuning.studies.earlier_studies import MissedBefore, WarmStart
 
 # What a search does with a config, in four words.
 EXPLORE, REPEAT, CONFIRM, TAKE_APART = "explore", "repeat", "confirm", "take apart"

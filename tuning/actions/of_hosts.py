@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks.models import Device, Host, Inspection, Probe
 from benchmarks.storage.kinds import DeviceKind
-from tuning.actions.action import Action, Actor, Fields
+from tuning.actions.action import Action
 from tuning.actions.fields import DatasetFields, KindFields, ProbeFields, ReasonFields
 from tuning.actions.subjects import DATASET, DEVICE, HOST, PROBE
+from tuning.creation.devices import check_can_set_kind, set_kind
 from tuning.studies.host_checks import check_not_retired
 from tuning.studies.host_state import (
     check_can_drain,
@@ -19,7 +19,6 @@ from tuning.studies.host_state import (
     unretire_host,
 )
 from tuning.studies.inspecting import inspect_again
-from tuning.studies.named_devices import check_can_set_kind, set_kind
 from tuning.studies.probing import (
     cancel_probe,
     check_can_cancel_probe,
@@ -27,47 +26,6 @@ from tuning.studies.probing import (
     start_probe,
 )
 from tuning.studies.tidying import ask_to_delete, ask_to_prune
-
-
-def _drain(host: Host, actor: Actor, fields: ReasonFields) -> None:
-    drain_host(host, by=actor.name, reason=fields.reason)
-
-
-def _undrain(host: Host, _: Actor, __: Fields) -> None:
-    undrain_host(host)
-
-
-def _retire(host: Host, actor: Actor, fields: ReasonFields) -> None:
-    retire_host(host, by=actor.name, reason=fields.reason)
-
-
-def _unretire(host: Host, _: Actor, __: Fields) -> None:
-    unretire_host(host)
-
-
-def _inspect(host: Host, actor: Actor, _: Fields) -> Inspection:
-    return inspect_again(host, user=actor.user)
-
-
-def _delete(host: Host, actor: Actor, fields: DatasetFields) -> Inspection:
-    return ask_to_delete(host, fields.name, user=actor.user)
-
-
-def _prune(host: Host, actor: Actor, _: Fields) -> Inspection:
-    return ask_to_prune(host, user=actor.user)
-
-
-def _probe(device: Device, actor: Actor, fields: ProbeFields) -> Probe:
-    return start_probe(device, fields.seconds, user=actor.user)
-
-
-def _set_kind(device: Device, _: Actor, fields: KindFields) -> None:
-    set_kind(device, DeviceKind(fields.kind) if fields.kind else None)
-
-
-def _cancel_probe(probe: Probe, _: Actor, __: Fields) -> None:
-    cancel_probe(probe)
-
 
 OF_HOSTS = (
     Action(
@@ -79,7 +37,7 @@ OF_HOSTS = (
         "is undrained.",
         done="is drained: its current job is finished first, its queue waits",
         check=check_can_drain,
-        run=_drain,
+        run=lambda host, actor, fields: drain_host(host, by=actor.name, reason=fields.reason),
         fields=ReasonFields,
     ),
     Action(
@@ -90,7 +48,7 @@ OF_HOSTS = (
         help="Let a drained host take work again.",
         done="takes work again",
         check=check_can_undrain,
-        run=_undrain,
+        run=lambda host, _, __: undrain_host(host),
         tone="primary",
     ),
     Action(
@@ -101,7 +59,7 @@ OF_HOSTS = (
         help="Let the host look again at its servers, directories and limits, between two runs.",
         done="will look at what it has; what it finds appears on its page",
         check=check_not_retired,
-        run=_inspect,
+        run=lambda host, actor, _: inspect_again(host, user=actor.user),
     ),
     Action(
         HOST,
@@ -112,7 +70,7 @@ OF_HOSTS = (
         "do studies that it drives for other hosts. Results are kept.",
         done="is retired: its studies have ended, its history stays",
         check=check_can_retire,
-        run=_retire,
+        run=lambda host, actor, fields: retire_host(host, by=actor.name, reason=fields.reason),
         fields=ReasonFields,
         asks=True,
         tone="danger",
@@ -125,7 +83,7 @@ OF_HOSTS = (
         help="Let a retired host take work again.",
         done="takes work again",
         check=check_can_unretire,
-        run=_unretire,
+        run=lambda host, _, __: unretire_host(host),
         tone="primary",
     ),
 )
@@ -140,7 +98,7 @@ OF_DATASETS = (
         "time.",
         done="was asked to delete {name}",
         check=check_not_retired,
-        run=_delete,
+        run=lambda host, actor, fields: ask_to_delete(host, fields.name, user=actor.user),
         fields=DatasetFields,
         asks=True,
         tone="danger",
@@ -154,7 +112,7 @@ OF_DATASETS = (
         "servers that are gone. A dataset that a study needs stays.",
         done="was asked to delete its unused datasets",
         check=check_not_retired,
-        run=_prune,
+        run=lambda host, actor, _: ask_to_prune(host, user=actor.user),
         asks=True,
     ),
 )
@@ -168,7 +126,7 @@ OF_DEVICES = (
         help="Measure the device with fio. A probe waits for the study that is running.",
         done="is probed for {seconds} s as soon as its host is free",
         check=check_can_probe,
-        run=_probe,
+        run=lambda device, actor, fields: start_probe(device, fields.seconds, user=actor.user),
         fields=ProbeFields,
     ),
     Action(
@@ -179,7 +137,9 @@ OF_DEVICES = (
         help="Set what the device is, where detection was wrong.",
         done="has its kind set",
         check=check_can_set_kind,
-        run=_set_kind,
+        run=lambda device, _, fields: set_kind(
+            device, DeviceKind(fields.kind) if fields.kind else None
+        ),
         fields=KindFields,
     ),
 )
@@ -193,7 +153,7 @@ OF_PROBES = (
         help="Stop the probe within seconds.",
         done="is being cancelled: it stops within seconds",
         check=check_can_cancel_probe,
-        run=_cancel_probe,
+        run=lambda probe, _, __: cancel_probe(probe),
         is_own=True,
         tone="danger",
     ),

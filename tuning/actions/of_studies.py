@@ -2,61 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
-from tuning.actions.action import Action, Actor, Fields
+from tuning.actions.action import Action
 from tuning.actions.fields import BlocksFields, ReasonFields
 from tuning.actions.subjects import GATE, GROUP, STUDY
-from tuning.models import Study, StudyGroup
+from tuning.errors import TuningError
+from tuning.models import ACTIVE_STUDY_STATES, Study, StudyGroup
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
-from tuning.studies.concluding import check_can_conclude, conclude_study
-from tuning.studies.groups import cancel_group, for_each_active, pause_group, resume_group
-from tuning.studies.lifecycle import (
+from tuning.studies.commands import (
     cancel_study,
     check_can_cancel,
+    check_can_conclude,
     check_can_extend,
+    check_can_pause,
+    check_can_resume,
+    check_can_start_ablation,
+    conclude_study,
     extend_study,
+    pause_study,
+    resume_study,
+    start_ablation,
 )
-from tuning.studies.pausing import check_can_pause, check_can_resume, pause_study, resume_study
-from tuning.studies.taking_apart import check_can_take_apart, take_apart_study
-
-
-def _pause(study: Study, actor: Actor, fields: ReasonFields) -> None:
-    pause_study(study, by=actor.name, reason=fields.reason)
-
-
-def _resume(study: Study, actor: Actor, _: Fields) -> None:
-    resume_study(study, by=actor.name)
-
-
-def _conclude(study: Study, actor: Actor, _: Fields) -> None:
-    conclude_study(study, by=actor.name)
-
-
-def _cancel(study: Study, actor: Actor, _: Fields) -> None:
-    cancel_study(study, by=actor.name)
-
-
-def _extend(study: Study, actor: Actor, fields: BlocksFields) -> None:
-    extend_study(study, fields.blocks, by=actor.name)
-
-
-def _ablate(study: Study, actor: Actor, _: Fields) -> None:
-    take_apart_study(study, by=actor.name)
-
-
-def _pause_group(group: StudyGroup, actor: Actor, fields: ReasonFields) -> None:
-    pause_group(group, by=actor.name, reason=fields.reason)
-
-
-def _resume_group(group: StudyGroup, actor: Actor, _: Fields) -> None:
-    resume_group(group, by=actor.name)
-
-
-def _cancel_group(group: StudyGroup, actor: Actor, _: Fields) -> None:
-    cancel_group(group, by=actor.name)
-
 
 PAUSE = Action(
     STUDY,
@@ -66,7 +36,7 @@ PAUSE = Action(
     help="Start no further run after the current one, until the study is resumed.",
     done="is paused: the current run is finished first",
     check=check_can_pause,
-    run=_pause,
+    run=lambda study, actor, fields: pause_study(study, by=actor.name, reason=fields.reason),
     fields=ReasonFields,
     is_own=True,
 )
@@ -78,7 +48,7 @@ RESUME = Action(
     help="Continue a paused study, after the study that is running now.",
     done="continues as soon as its host is free",
     check=check_can_resume,
-    run=_resume,
+    run=lambda study, actor, _: resume_study(study, by=actor.name),
     is_own=True,
     tone="primary",
 )
@@ -92,7 +62,7 @@ CONCLUDE = Action(
     "confirmed, and the study ends with an answer.",
     done="is being concluded: it confirms its best config, then it ends",
     check=check_can_conclude,
-    run=_conclude,
+    run=lambda study, actor, _: conclude_study(study, by=actor.name),
     is_own=True,
     asks=True,
 )
@@ -104,7 +74,7 @@ CANCEL = Action(
     help="Stop within seconds. Finished runs are kept; the remaining runs are not measured.",
     done="is being cancelled: the current run stops within seconds, results are kept",
     check=check_can_cancel,
-    run=_cancel,
+    run=lambda study, actor, _: cancel_study(study, by=actor.name),
     is_own=True,
     asks=True,
     tone="danger",
@@ -119,7 +89,7 @@ EXTEND = Action(
     "stricter level: testing it repeatedly would otherwise produce false winners.",
     done="is measured further (blocks: {blocks}), and is then concluded again",
     check=check_can_extend,
-    run=_extend,
+    run=lambda study, actor, fields: extend_study(study, fields.blocks, by=actor.name),
     fields=BlocksFields,
     is_own=True,
     asks=True,
@@ -132,8 +102,8 @@ ABLATION = Action(
     help="Measure the confirmed winner without some of its lines, in at most "
     f"{MAX_APART_RUNS} runs. Lines that contribute nothing measurable are then left out.",
     done="tests each line of its winner and is then concluded again",
-    check=check_can_take_apart,
-    run=_ablate,
+    check=check_can_start_ablation,
+    run=lambda study, actor, _: start_ablation(study, by=actor.name),
     is_own=True,
     asks=True,
 )
@@ -144,33 +114,54 @@ OF_GATES = tuple(
     for action in (PAUSE, RESUME, CANCEL)
 )
 
-OF_GROUPS = (
-    replace(
-        PAUSE,
+
+def _of_group(action: Action, **texts: Any) -> Action:
+    """Return the action for all studies of a group that have not ended."""
+    return replace(
+        action,
         subject=GROUP,
+        check=lambda group: _for_each(group, action.check),
+        run=lambda group, actor, fields: _for_each(
+            group, lambda study: action.run(study, actor, fields)
+        ),
+        **texts,
+    )
+
+
+def _for_each(group: StudyGroup, change: Callable[[Study], None]) -> None:
+    """Call `change` for each active study; raise the first TuningError if all of them raise."""
+    active = group.studies.filter(state__in=ACTIVE_STUDY_STATES).select_related("host")
+    studies = list(active.order_by("pk"))
+    if not studies:
+        raise TuningError("already_ended", "all its studies have ended")
+    refused: list[TuningError] = []
+    for study in studies:
+        try:
+            change(study)
+        except TuningError as error:
+            refused.append(error)
+    if len(refused) == len(studies):
+        raise refused[0]
+
+
+OF_GROUPS = (
+    _of_group(
+        PAUSE,
         label="Pause all",
         help="Pause the studies on all hosts after their current runs.",
         done="is paused: the current runs are finished first",
-        check=lambda group: for_each_active(group, check_can_pause),
-        run=_pause_group,
     ),
-    replace(
+    _of_group(
         RESUME,
-        subject=GROUP,
         label="Resume all",
         help="Continue the paused studies on all hosts.",
         done="continues: each study as soon as its host is free",
-        check=lambda group: for_each_active(group, check_can_resume),
-        run=_resume_group,
     ),
-    replace(
+    _of_group(
         CANCEL,
-        subject=GROUP,
         label="Cancel all",
         help="Cancel the studies on all hosts. Finished runs are kept; the remaining runs are not "
         "measured.",
         done="is being cancelled: the current runs stop within seconds, results are kept",
-        check=lambda group: for_each_active(group, check_can_cancel),
-        run=_cancel_group,
     ),
 )

@@ -90,6 +90,11 @@ class DeviceRequest(Request):
             raise ValueError("an id allows no other field")
         return self
 
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory limit in bytes."""
+        return None if self.memory_mb is None else self.memory_mb * MB
+
 
 class InspectionRequest(Request):
     """A request for a host to look at all that it has, or at one server, or at one device.

@@ -11,17 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from django.db.models import Max, prefetch_related_objects
 
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.models import ACTIVE_JOB_STATES, ACTIVE_RUN_STATES
+from benchmarks.models import ACTIVE_JOB_STATES, ACTIVE_RUN_STATES, Config
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import traits_of
 from tuning.configs.proposed import plan_proposed
 from tuning.errors import TuningError
 from tuning.models import Candidate, Elimination, SlotPurpose, Study, StudyState
 from tuning.scale_model.model import ScaleModel
+from tuning.statistics.aim import Aim
 from tuning.statistics.gate import GatePlan
 from tuning.strategy.compose import strategy_for
 from tuning.strategy.protocol import (
@@ -34,12 +36,13 @@ from tuning.strategy.protocol import (
     Purpose,
     Strategy,
 )
+from tuning.strategy.search.plan import EarlierConfig, SearchPlan
+from tuning.strategy.search.space import Space
 from tuning.studies.events import note_elimination
 from tuning.studies.forecast import Place, measurable, places
 from tuning.studies.host_resources import facts_of_host
 from tuning.studies.revision import bump
 from tuning.studies.rows import add_slots, candidate_row
-from tuning.studies.searching import plan_of
 from tuning.studies.strategy_history import history_of
 
 # Proposals of which nothing can be measured, one after the other: then it is not going to change.
@@ -48,7 +51,7 @@ MAX_FRUITLESS = 100
 
 def strategy_of(study: Study) -> Strategy:
     """The strategy that the study was created with."""
-    search = None if study.search is None else plan_of(study.search)
+    search = None if study.search is None else search_plan(study.search)
     return strategy_for(
         races=study.races,
         confirms=study.confirms,
@@ -56,6 +59,18 @@ def strategy_of(study: Study) -> Strategy:
         search=search,
         gate=None if study.gate is None else GatePlan.from_json(study.gate),
     )
+
+
+def search_plan(stored: Mapping[str, Any]) -> SearchPlan:
+    """The plan of a search from `Study.search`. A config that was deleted since is left out."""
+    earlier = stored.get("earlier", [])
+    configs = Config.objects.in_bulk({one["config"] for one in earlier}) if earlier else {}
+    known = tuple(
+        EarlierConfig(one["study"], configs[one["config"]].knobs, one["gain"], len(one["runs"]))
+        for one in earlier
+        if one["config"] in configs
+    )
+    return SearchPlan(Space.from_json(stored["space"]), Aim.from_json(stored), earlier=known)
 
 
 @dataclass(frozen=True)

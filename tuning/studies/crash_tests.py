@@ -6,25 +6,13 @@ from django.conf import settings
 
 from benchmarks.jobs.cancelling import cancel_waiting
 from benchmarks.models import CrashTest, JobState
-from tuning.errors import BadRequest
 from tuning.models import Candidate, CrashSlot, Study
-from tuning.requests.study import StudyRequest
 from tuning.results.answer import advise
 from tuning.results.build import build
 from tuning.results.document import Board, StudyDocument
 from tuning.results.study_result import StudyResult
 from tuning.studies.crash_forecast import has_crash_tests, load_seconds
 from tuning.studies.revision import bump
-
-
-def with_crash_tests(request: StudyRequest, *, searches: bool) -> bool:
-    """Whether the study has crash tests; raises BadRequest for a limit that needs them."""
-    limited = request.search is not None and request.search.aim.max_recovery_s is not None
-    if limited and request.recovery is False:
-        raise BadRequest(
-            "a limit of crash recovery cannot be kept without crash tests", field="recovery"
-        )
-    return searches if request.recovery is None else request.recovery
 
 
 def next_crash_test(study: Study) -> CrashTest | None:

@@ -1,9 +1,11 @@
-"""Whether a host is drained or retired, and what is refused then."""
+"""Whether a host is drained or retired, and which requests are refused then."""
 
 from __future__ import annotations
 
 from benchmarks.models import Host
 from tuning.errors import TuningError
+from tuning.models import Study
+from tuning.studies.load_hosts import load_hosts_of
 from tuning.studies.pause_columns import when_by_and_why
 
 
@@ -11,6 +13,15 @@ def check_not_retired(host: Host) -> None:
     """Raises TuningError, host_retired."""
     if host.is_retired:
         raise TuningError("host_retired", retire_text(host), field="host")
+
+
+def check_none_retired(study: Study) -> None:
+    """Raise TuningError, device_retired or host_retired, if no further run of the study can be."""
+    check_not_retired(study.host)
+    for load_host in load_hosts_of(study):
+        check_not_retired(load_host)
+    if gone := study.devices.exclude(retired_at=None).first():
+        raise TuningError("device_retired", f"{gone}: another device is in its place now")
 
 
 def hold_in_use(host: Host) -> None:

@@ -16,7 +16,6 @@ from benchmarks.models import Host, Inspection, JobState
 from tuning.errors import BadRequest, TuningError
 from tuning.requests.device import DeviceRequest
 from tuning.studies.host_checks import hold_in_use
-from tuning.studies.named_devices import device_spec
 from tuning.studies.scheduler import advance_host, is_measuring
 
 MAX_WAITING = 20
@@ -69,7 +68,7 @@ def inspect_device(
         path=str(request.path or ""),
         log_dir=str(request.log_dir or ""),
         emulate=request.emulate,
-        memory_bytes=device_spec(request).memory_bytes,
+        memory_bytes=request.memory_bytes,
         lists=lists,
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from tuning.models import Study
 from tuning.requests.study import MAX_PAUSE_REASON
 
 # The length of a column.
@@ -33,6 +34,14 @@ def when_by_and_why(at: datetime, by: str, reason: str) -> str:
     who = f" by {by}" if by else ""
     why = f": {reason}" if reason else ""
     return f"{timezone.localtime(at):%Y-%m-%d %H:%M %Z}{who}{why}"
+
+
+def pause_text(study: Study) -> str:
+    """When, by whom and why a study was paused, in one line without a full stop."""
+    if study.paused_at is None:
+        return ""
+    since = when_by_and_why(study.paused_at, study.paused_by, study.pause_reason)
+    return f"paused since {since}"
 
 
 def _one_line(text: str) -> str:

@@ -19,7 +19,7 @@ from tuning.studies.forecast import Forecast, expected_s
 from tuning.studies.host_checks import drain_text
 from tuning.studies.leader import Leader, leader_of
 from tuning.studies.load_hosts import waiting_text
-from tuning.studies.pausing import pause_text
+from tuning.studies.pause_columns import pause_text
 from tuning.studies.scheduler import is_under_way
 from tuning.studies.searched import Searched, searched_so_far
 from tuning.studies.waiting import busy_text

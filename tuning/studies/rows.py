@@ -1,4 +1,4 @@
-"""The rows of a new study: what it is about, its candidates and the order of their runs."""
+"""Rows of a study: its candidates, and its runs in their order."""
 
 from __future__ import annotations
 
@@ -7,41 +7,14 @@ from dataclasses import asdict
 
 from django.db.models import Max
 
-from benchmarks.models import Config, Device, Host, Run, Server, Workload
-from benchmarks.servers.binary import ServerBinary
+from benchmarks.models import Config, Device, Run, Server, Workload
 from tuning.catalogue.target import traits_of
 from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.effective.durability import durability_of
 from tuning.configs.knobs import config_hash
 from tuning.models import Candidate, DurabilityClass, Slot, SlotPurpose, Study
-from tuning.requests.sizes import Sizes
 from tuning.strategy.protocol import PlannedRun
 from tuning.studies.revision import bump
-
-
-def server_row(host: Host, binary: ServerBinary) -> Server:
-    """The row of this server program."""
-    server, _ = Server.objects.get_or_create(
-        host=host,
-        path=str(binary.path),
-        digest=binary.digest,
-        defaults={"flavour": binary.flavour.value, "version": binary.version_text},
-    )
-    return server
-
-
-def workload_row(
-    driver: str, sizes: Sizes, connections: int, load_hosts: Sequence[Host] = ()
-) -> Workload:
-    """The row of this workload, which studies share; without `load_hosts` beside the server."""
-    return Workload.objects.row_of(
-        load_hosts,
-        driver=driver,
-        warehouses=sizes.warehouses,
-        connections=connections,
-        warmup_s=sizes.warmup_s,
-        measure_s=sizes.measure_s,
-    )
 
 
 def _lasting(workload: Workload, measure_s: int) -> Workload:

@@ -13,16 +13,18 @@ from django.utils import timezone
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.jobs.spool import Note, notes
 from benchmarks.models import Host, JobState, Probe, Run, RunState
+from tuning.creation.configs import configs_of
+from tuning.creation.create import store_study
+from tuning.creation.plan import plan_of
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
 from tuning.requests.study import StudyRequest
 from tuning.studies import absence
 from tuning.studies.absence import AbsenceWatch
+from tuning.studies.commands import cancel_study, extend_study, pause_study, resume_study
 from tuning.studies.host_state import retire_host, unretire_host
 from tuning.studies.inspecting import inspect_again
 from tuning.studies.jobs import KINDS, StudyRunKind, recover_host
-from tuning.studies.lifecycle import cancel_study, extend_study, plan_study
-from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.progress import study_progress
 from tuning.tests.fakes import MINE, begin
@@ -172,7 +174,8 @@ def test_a_retired_host_ends_its_studies_and_takes_none_until_it_is_back(
 
 @pytest.mark.usefixtures("host_of_fakes", "sent")
 def test_nothing_is_stored_for_a_host_that_was_retired_while_it_was_planned() -> None:
-    store = plan_study(StudyRequest(template="compare", configs=[MINE], blocks=1))
+    plan = plan_of(StudyRequest(template="compare", configs=[MINE], blocks=1))
+    configs = configs_of(plan)
     host = Host.objects.get()
     Host.objects.update(worker_seen_at=Now())
     inspection = inspect_again(host)
@@ -180,7 +183,7 @@ def test_nothing_is_stored_for_a_host_that_was_retired_while_it_was_planned() ->
     inspection.refresh_from_db()
     assert inspection.state == JobState.CANCELLED
     with pytest.raises(TuningError) as refused, transaction.atomic():
-        store()
+        store_study(plan, configs, None)
     assert refused.value.code == "host_retired"
     assert not Study.objects.exists()
 

@@ -26,10 +26,9 @@ from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.statistics.removal import RemovalState
 from tuning.studies import forecast
-from tuning.studies.concluding import conclude_study
+from tuning.studies.commands import conclude_study, start_ablation
 from tuning.studies.forecast import Forecast, places
 from tuning.studies.scheduler import advance_host
-from tuning.studies.taking_apart import take_apart_study
 from tuning.tests.fakes import measurement
 from tuning.tests.kept import kept
 from tuning.tests.test_concluding import until
@@ -83,7 +82,7 @@ def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
         f"manage.py study ablation {study.pk} takes it further apart."
     ) in first.verdict
     assert can_be_taken_apart(study)
-    take_apart_study(study)
+    start_ablation(study)
     study = to_the_end(study, QUIET)
     found = study.recommendations.get()
     assert found.candidate.name == "fast reduced"
@@ -94,7 +93,7 @@ def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
     assert rounds.count() == 2 * 5 * 3
     assert not can_be_taken_apart(study)
     with pytest.raises(TuningError) as refused:
-        take_apart_study(study)
+        start_ablation(study)
     assert refused.value.code == "nothing_left"
 
 
@@ -109,7 +108,7 @@ def test_a_study_that_is_taken_apart_later_keeps_its_minutes_and_its_answer_gets
     first = study.recommendations.get()
     assert incomplete in first.verdict
     assert SlotPurpose.APART not in purposes(study)
-    take_apart_study(study)
+    start_ablation(study)
     study = to_the_end(study, QUIET)
     again = study.recommendations.get()
     assert (study.minutes, study.has_end) == (6, True)

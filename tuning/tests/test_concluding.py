@@ -19,9 +19,13 @@ from tuning.strategy.compose import strategy_for
 from tuning.strategy.search.plan import SearchPlan
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
 from tuning.strategy.search.space import Dimension, Space
-from tuning.studies.concluding import conclude_study
-from tuning.studies.lifecycle import cancel_study, extend_study
-from tuning.studies.pausing import pause_study, resume_study
+from tuning.studies.commands import (
+    cancel_study,
+    conclude_study,
+    extend_study,
+    pause_study,
+    resume_study,
+)
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
 from tuning.tests.kept import kept

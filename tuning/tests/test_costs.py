@@ -12,8 +12,8 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import parse_traits
 from tuning.configs.effective.costs import costs_of, forbidden_costs, free_redo_bytes
 from tuning.configs.effective.host import HostFacts
+from tuning.creation.config_check import warned_cnf
 from tuning.export.my_cnf import render_my_cnf
-from tuning.studies.check import warned_cnf
 from tuning.tests.export_cases import facts, flat
 
 GIB = 1024**3

@@ -17,6 +17,8 @@ from benchmarks.measurement.crash_test import Recovered
 from benchmarks.measurement.plan import Plan
 from benchmarks.models import CrashTest, Host, JobState
 from benchmarks.outcomes import Outcome
+from tuning.creation import create
+from tuning.creation.plan import design_of, plan_of
 from tuning.errors import BadRequest
 from tuning.export.formats import ExportRequest
 from tuning.models import Study, StudyState
@@ -25,15 +27,13 @@ from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
-from tuning.studies import lifecycle
+from tuning.studies.commands import cancel_study, pause_study, resume_study
 from tuning.studies.crash_forecast import load_seconds
-from tuning.studies.crash_tests import with_crash_tests
 from tuning.studies.forecast import Forecast
 from tuning.studies.jobs import StudyCrashTestKind
-from tuning.studies.lifecycle import cancel_study
-from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import CRASH_TEST, advance_host, is_under_way
+from tuning.study_templates.loader import load_template
 from tuning.tests.fakes import run_to_the_end
 from tuning.tests.kept import kept
 from tuning.tests.test_study_race import cnf, noisy, started
@@ -136,14 +136,15 @@ def test_without_crash_tests_the_file_says_that_recovery_was_not_tested() -> Non
 def test_only_a_search_has_crash_tests_unless_it_is_told(
     searches: bool, asked: bool | None, does: bool
 ) -> None:
-    assert with_crash_tests(StudyRequest(recovery=asked), searches=searches) is does
-    assert with_crash_tests(StudyRequest(recovery=not does), searches=searches) is not does
+    search, template = SearchRequest() if searches else None, load_template("compare")
+    assert design_of(StudyRequest(recovery=asked), template, search).crash_tests is does
+    assert design_of(StudyRequest(recovery=not does), template, search).crash_tests is not does
 
 
 def test_a_limit_without_crash_tests_is_refused() -> None:
     search = SearchRequest(keep={"recovery": 60.0})
     with pytest.raises(BadRequest) as refused:
-        with_crash_tests(StudyRequest(search=search, recovery=False), searches=True)
+        plan_of(StudyRequest(search=search, recovery=False))
     assert refused.value.field == "recovery"
 
 
@@ -296,7 +297,7 @@ def test_a_queued_test_of_a_cancelled_study_cannot_be_claimed_any_more(
     test = queued(study)
     assert test is not None
     # The worker is faster than what closes the study.
-    monkeypatch.setattr(lifecycle, "advance_host", lambda _: None)
+    monkeypatch.setattr(create, "advance_host", lambda _: None)
     cancel_study(study)
     assert not execute_crash_test(test.pk, recovering({}))
     test.refresh_from_db()

@@ -40,10 +40,7 @@ from benchmarks.storage.identify import identify_device
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import directory_of, made_up_host, with_inventory
-from tuning.errors import BadRequest
-from tuning.requests.device import MB, DeviceRequest
-from tuning.studies.hosts import host_for
-from tuning.studies.named_devices import (
+from tuning.creation.devices import (
     find_devices,
     register_device,
     room_for_pool,
@@ -52,6 +49,9 @@ from tuning.studies.named_devices import (
     spec_of,
     usual_memory,
 )
+from tuning.creation.hosts import host_for
+from tuning.errors import BadRequest
+from tuning.requests.device import MB, DeviceRequest
 from tuning.tests.fakes import BINARY
 
 pytestmark = pytest.mark.django_db

@@ -15,13 +15,13 @@ from benchmarks.measurement.result import Disturbed, Evidence, Measurement
 from benchmarks.models import Host, Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.telemetry.disturbance import Disturbance, Kind
+from tuning.creation.create import create_study
 from tuning.models import Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
+from tuning.studies.commands import cancel_study, resume_study
 from tuning.studies.forecast import Forecast, places
-from tuning.studies.lifecycle import cancel_study, create_study
-from tuning.studies.pausing import resume_study
 from tuning.studies.scheduler import EXECUTE, advance_host
 from tuning.tests import fakes
 from tuning.tests.fakes import begin, measure_by_config, measurement, run_to_the_end

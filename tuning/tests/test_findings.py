@@ -17,13 +17,13 @@ from benchmarks.models import Device
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import add_directories, change_host
+from tuning.creation import plan
+from tuning.creation.create import create_study
 from tuning.errors import BadRequest
 from tuning.models import DurabilityClass, Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
-from tuning.studies import arrangement, lifecycle
-from tuning.studies.lifecycle import create_study
 from tuning.study_templates.evaluation import FindingKind
 from tuning.study_templates.loader import load_template
 from tuning.tests.fakes import BINARY, measurement, run_to_the_end
@@ -84,7 +84,7 @@ def test_logs_beside_the_data_are_measured_as_another_candidate(
     one_disk = [DeviceRequest(path=data, log_dir=logs)]
     with pytest.raises(BadRequest, match=r"on a separate device: .*data and .*logs are on "):
         create_study(StudyRequest(template="log-device", devices=one_disk))
-    monkeypatch.setattr(lifecycle, "shares_disk", lambda _: False)
+    monkeypatch.setattr(plan, "shares_disk", lambda _: False)
     study = create_study(
         StudyRequest(
             template="log-device",
@@ -168,7 +168,7 @@ def test_a_template_with_nothing_to_compare_is_refused_with_the_reason(
 ) -> None:
     template = load_template("thread-concurrency")
     bare = replace(template, presets=("server-default",), baseline="server-default", claims=())
-    monkeypatch.setattr(arrangement, "load_template", lambda _: bare)
+    monkeypatch.setattr(plan, "load_template", lambda _: bare)
     change_host(servers=(MARIADB,))
     with pytest.raises(
         BadRequest, match="nothing to compare here: unlimited: not possible on MariaDB"

@@ -23,16 +23,16 @@ from benchmarks.tests.quick import QUICK
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.readback import effective_losses
+from tuning.creation import free_space
+from tuning.creation.create import create_study
 from tuning.errors import InvalidConfig
 from tuning.models import Candidate, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.studies import preparation as prepare
-from tuning.studies import room
 from tuning.studies import trials as gatekeeping
 from tuning.studies.forecast import measurable
-from tuning.studies.lifecycle import create_study
 from tuning.studies.scheduler import advance_host
 from tuning.studies.trials import NothingToCompare, try_candidates
 from tuning.tests.fakes import BINARY
@@ -74,7 +74,7 @@ def new_study(
     settings.RUN_DIR = tmp_path
     settings.DEFAULT_DEVICE = tmp_path / "device"
     this_host(servers=[BINARY], driver=FakeDriver.name, directories=[settings.DEFAULT_DEVICE])
-    monkeypatch.setattr(room, "estimated_directory_bytes", lambda _: 1)
+    monkeypatch.setattr(free_space, "estimated_directory_bytes", lambda _: 1)
     monkeypatch.setattr(in_place, "identify", lambda _: BINARY)
     monkeypatch.setattr(prepare, "ensure_dataset", lambda *_, **__: None)
     monkeypatch.setattr(gatekeeping, "ensure_pristine", lambda *_, **__: tmp_path)
@@ -284,7 +284,7 @@ def test_the_gate_on_a_real_server(
 ) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(current_app, "send_task", lambda *_, **__: None)
-    monkeypatch.setattr(room, "estimated_directory_bytes", lambda _: 1)
+    monkeypatch.setattr(free_space, "estimated_directory_bytes", lambda _: 1)
     settings.RUN_DIR = server_tmp
     settings.DEFAULT_DEVICE = server_tmp / "device"
     settings.INSTANCE_REGISTRY = server_tmp / "registry"

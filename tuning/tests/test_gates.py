@@ -23,6 +23,8 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import this_host
 from tuning.catalogue.knob import Durability
+from tuning.creation.create import create_study
+from tuning.creation.gates import create_gate
 from tuning.errors import BadRequest, InvalidConfig, TuningError
 from tuning.models import GateVerdict, SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
@@ -32,9 +34,7 @@ from tuning.results.gate import GateOutcome, gate_document
 from tuning.results.gate_history import gate_history
 from tuning.results.study_result import StudyResult
 from tuning.studies import trials
-from tuning.studies.concluding import conclude_study
-from tuning.studies.gates import create_gate
-from tuning.studies.lifecycle import create_study, extend_study
+from tuning.studies.commands import conclude_study, extend_study
 from tuning.studies.preparation import servers_of
 from tuning.studies.progress import study_progress
 from tuning.tests.fakes import BINARY, begin, measurement, run_to_the_end

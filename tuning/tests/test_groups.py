@@ -13,12 +13,14 @@ from benchmarks.inventory.host import FoundDriver
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
 from benchmarks.tests.made_up_host import MYSQL, made_up_host, with_inventory
+from tuning.actions.action import Actor, Fields, perform
+from tuning.actions.table import find_action
+from tuning.creation.groups import create_group
 from tuning.errors import BadRequest, InvalidConfig, TuningError
 from tuning.models import Study, StudyGroup
 from tuning.requests.configs import ConfigText
 from tuning.requests.device import DeviceRequest
 from tuning.requests.study import GroupRequest
-from tuning.studies.groups import cancel_group, create_group
 from tuning.studies.scheduler import PREPARE
 from tuning.tests.fakes import MINE
 
@@ -30,7 +32,7 @@ MOVED = replace(MYSQL, path=Path("/opt/9.7/bin/mysqld"))
 @pytest.fixture
 def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Host "a" with MySQL 8.4 and 9.7 and four CPUs, host "b" with 9.7 elsewhere and two."""
-    monkeypatch.setattr("tuning.studies.room.estimated_directory_bytes", lambda _: 1)
+    monkeypatch.setattr("tuning.creation.free_space.estimated_directory_bytes", lambda _: 1)
     for name, servers, cpus in (("a", (OLD, MYSQL), 4), ("b", (MOVED,), 2)):
         a_host(name, servers=servers, logical_cpus=cpus, directories=[tmp_path / name, tmp_path])
 
@@ -47,6 +49,7 @@ def asked(*hosts: str, **values: Any) -> GroupRequest:
 def test_each_host_gets_a_study_with_the_same_version_and_load(
     hosts: None, sent: list[Any]
 ) -> None:
+    cancel = find_action("group", "cancel")
     group = create_group(asked("a", "b", name="Which?", template="connections"))
     on_a, on_b = group.studies.order_by("host__name")
     assert (str(on_a.server), str(on_b.server)) == ("MySQL 9.7.4", "MySQL 9.7.4")
@@ -55,9 +58,9 @@ def test_each_host_gets_a_study_with_the_same_version_and_load(
     assert {device.host.name for device in on_a.devices.all()} == {"a"}
     assert sent == [(PREPARE, one.pk, one.host.queue) for one in (on_a, on_b)]
     assert group.name == on_a.name == on_b.name == "Which?"
-    cancel_group(group)
+    perform(cancel, group, Actor("ann"), Fields())
     with pytest.raises(TuningError, match="all its studies have ended"):
-        cancel_group(group)
+        perform(cancel, group, Actor("ann"), Fields())
 
 
 def test_devices_go_to_the_host_that_they_belong_to(

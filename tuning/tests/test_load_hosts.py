@@ -38,14 +38,13 @@ from benchmarks.telemetry.disturbance import Kind
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
 from benchmarks.tests.test_remote_load import FakeLink
+from tuning.creation.create import request_again
 from tuning.errors import BadRequest, TuningError
 from tuning.models import Study, StudyState
 from tuning.results.data_quality import NAMES
-from tuning.studies.again import request_again
+from tuning.studies.commands import cancel_study, extend_study, resume_study
 from tuning.studies.host_state import drain_host, retire_host
 from tuning.studies.jobs import StudyRunKind
-from tuning.studies.lifecycle import cancel_study, extend_study
-from tuning.studies.pausing import resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import EXECUTE, LOAD, advance_host
 from tuning.tests.fakes import measurement

@@ -10,12 +10,12 @@ from django.utils import timezone
 from benchmarks.jobs.claimant import claimant
 from benchmarks.jobs.engine import execute
 from benchmarks.models import Run, RunState
+from tuning.creation.create import create_study
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
 from tuning.requests.study import StudyRequest
+from tuning.studies.commands import cancel_study, extend_study, pause_study, resume_study
 from tuning.studies.jobs import StudyRunKind
-from tuning.studies.lifecycle import cancel_study, create_study, extend_study
-from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import EXECUTE, PREPARE, advance_host
 from tuning.tests.fakes import MINE, measure_by_config, run_to_the_end

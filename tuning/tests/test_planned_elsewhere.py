@@ -23,18 +23,19 @@ from benchmarks.tests.made_up_host import (
     made_up_host,
     with_inventory,
 )
+from tuning.creation.config_check import check_text
+from tuning.creation.create import create_study
+from tuning.creation.devices import register_device
+from tuning.creation.hosts import cpus_of, host_for
+from tuning.creation.plan import plan_of
+from tuning.creation.search import search_of
 from tuning.errors import BadRequest, TuningError
 from tuning.models import Study
 from tuning.requests.device import DeviceRequest
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
 from tuning.studies import scheduler
-from tuning.studies.check import check_text
-from tuning.studies.hosts import cpus_of, host_for
-from tuning.studies.lifecycle import create_study
-from tuning.studies.named_devices import register_device
 from tuning.studies.probing import start_probe
-from tuning.studies.searching import search_here
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -106,7 +107,7 @@ def test_a_study_is_planned_from_what_its_host_has(far: Host) -> None:
 
 def test_a_search_a_check_and_a_probe_too(far: Host) -> None:
     request = StudyRequest(template="search", search=SearchRequest(), host="far")
-    assert "innodb_buffer_pool_size" in search_here(request).space.names
+    assert "innodb_buffer_pool_size" in search_of(plan_of(request)).space.names
     text = b"[mysqld]\ninnodb_buffer_pool_size = 600G\n"
     assert check_text(text, name="mine", host="far").report.problems
     assert not check_text(text.replace(b"600", b"300"), name="mine", host="far").report.problems

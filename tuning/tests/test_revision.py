@@ -10,14 +10,19 @@ import pytest
 from django.utils import timezone
 
 from benchmarks.models import Run, RunState
+from tuning.creation.create import create_study
 from tuning.models import Study, StudyState
 from tuning.requests.study import StudyRequest
 from tuning.results.build import build
 from tuning.results.study_result import StudyResult
-from tuning.studies.concluding import conclude_study
+from tuning.studies.commands import (
+    cancel_study,
+    conclude_study,
+    extend_study,
+    pause_study,
+    resume_study,
+)
 from tuning.studies.host_state import drain_host, undrain_host
-from tuning.studies.lifecycle import cancel_study, create_study, extend_study
-from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.scheduler import advance_host
 from tuning.tests.fakes import MINE, measure_by_config, run_to_the_end
 from tuning.tests.test_study_lifecycle import study

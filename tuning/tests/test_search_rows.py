@@ -38,10 +38,9 @@ from tuning.strategy.search.importance import Importance
 from tuning.strategy.search.space import Space
 from tuning.strategy.tests.test_contract import RandomSearch
 from tuning.studies import continuation, early_stop, scheduler, trials
+from tuning.studies.commands import cancel_study, extend_study, pause_study, resume_study
 from tuning.studies.continuation import PreparedAnswer, continue_study
 from tuning.studies.forecast import TRIAL_S, Forecast, places
-from tuning.studies.lifecycle import cancel_study, extend_study
-from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
 from tuning.studies.strategy_history import history_of

@@ -32,6 +32,7 @@ from benchmarks.measurement.result import Measurement
 from benchmarks.models import Host, Run, RunState
 from benchmarks.outcomes import Outcome
 from tuning.catalogue.costs import CostKind
+from tuning.creation.create import create_study
 from tuning.errors import BadRequest, InvalidConfig, TuningError, UnknownTemplate
 from tuning.export.formats import ExportRequest
 from tuning.models import EventKind, Study, StudyState
@@ -42,9 +43,8 @@ from tuning.results.study_result import StudyResult
 from tuning.studies import continuation
 from tuning.studies import preparation as prepare
 from tuning.studies import scheduler as dispatch
+from tuning.studies.commands import cancel_study, resume_study
 from tuning.studies.jobs import KINDS, request_stop, sweep_host
-from tuning.studies.lifecycle import cancel_study, create_study
-from tuning.studies.pausing import resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import EXECUTE, PREPARE, advance_host
 from tuning.tests.fakes import (

@@ -14,6 +14,7 @@ from django.utils import timezone
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from tuning.catalogue.knob import Durability
+from tuning.creation.create import create_study
 from tuning.errors import BadRequest, TuningError
 from tuning.export.formats import ExportRequest
 from tuning.models import DurabilityClass, SlotPurpose, Study, StudyState
@@ -21,8 +22,8 @@ from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.statistics.confirmation import most_pairs
+from tuning.studies.commands import extend_study
 from tuning.studies.forecast import APART_SHARE, Forecast, places
-from tuning.studies.lifecycle import create_study, extend_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
 from tuning.tests.fakes import begin, measurement, run_to_the_end

@@ -19,6 +19,7 @@ from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.trial import Trial
+from tuning.creation.create import create_study
 from tuning.errors import BadRequest
 from tuning.export.formats import ExportRequest
 from tuning.models import Recommendation, SlotPurpose, Study, StudyState
@@ -29,9 +30,8 @@ from tuning.results.study_result import StudyResult
 from tuning.statistics.removal import ReductionState, RemovalState
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.studies import trials
+from tuning.studies.commands import cancel_study, extend_study, pause_study, resume_study
 from tuning.studies.forecast import Forecast
-from tuning.studies.lifecycle import cancel_study, create_study, extend_study
-from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
 from tuning.tests.fakes import measurement

@@ -19,9 +19,9 @@ from tuning.configs.effective.host import HostFacts
 from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
 from tuning.configs.situation import Situation
+from tuning.creation.preview import template_seconds
 from tuning.errors import InvalidConfig
 from tuning.proposals.plan import plan_proposals
-from tuning.studies.template_time import template_seconds
 from tuning.study_templates.amounts import read_amount
 from tuning.study_templates.loader import StudyTemplate, load_template, template_names
 

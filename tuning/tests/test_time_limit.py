@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,9 @@ import pytest
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run, RunState
+from tuning.creation.create import create_study
+from tuning.creation.plan import plan_of
+from tuning.creation.preview import end_minutes
 from tuning.export.formats import ExportRequest
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
@@ -17,9 +21,7 @@ from tuning.requests.study import StudyRequest
 from tuning.results.answer import time_sentence
 from tuning.results.document import Board, BoardRow, RunFacts, StudyDocument
 from tuning.results.study_result import StudyResult
-from tuning.studies.lifecycle import create_study, extend_study
-from tuning.studies.template_time import template_minutes
-from tuning.study_templates.loader import load_template
+from tuning.studies.commands import extend_study
 from tuning.tests.test_disturbed_runs import disturbed
 from tuning.tests.test_search_rows import to_the_end
 from tuning.tests.test_study_race import cnf, noisy, started
@@ -149,7 +151,7 @@ def test_only_what_would_have_been_measured_again_was_left_out(
 @pytest.mark.usefixtures("host_of_fakes", "sent")
 def test_the_first_answer_ends_after_ten_minutes_and_later_where_more_is_asked_for() -> None:
     assert create_study(StudyRequest()).minutes == 10
-    template = load_template("first-answer")
+    plan = plan_of(StudyRequest())
 
     def minutes(configs: int = 5, devices: int = 1, **sizes: Any) -> int | None:
         usual: dict[str, Any] = {
@@ -160,11 +162,11 @@ def test_the_first_answer_ends_after_ten_minutes_and_later_where_more_is_asked_f
             "blocks": 3,
         }
         asked = Sizes(**usual | sizes)
-        return template_minutes(template, asked, 2, configs=configs, devices=devices)
+        changed = replace(plan, sizes=asked, devices=plan.devices * devices)
+        return end_minutes(changed, configs)
 
     assert (minutes(), minutes(configs=3), minutes(blocks=2)) == (10, 10, 10)
     assert (minutes(devices=2), minutes(warehouses=20), minutes(connections=(4, 8))) == (20,) * 3
     assert minutes(measure_s=30) == 20
     assert minutes(blocks=6) == 17
-    other = load_template("compare")
-    assert template_minutes(other, Sizes(1, (1,), 1, 1, 9), 2, configs=9, devices=1) is None
+    assert end_minutes(plan_of(StudyRequest(template="compare")), 9) is None

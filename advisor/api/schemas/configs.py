@@ -14,8 +14,8 @@ from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.configs.notes import Action
+from tuning.creation.config_check import CheckedText
 from tuning.requests.configs import MAX_CONNECTIONS, OLDER, ORIGIN_HELP
-from tuning.studies.check import CheckedText
 
 TARGET_HELP = 'A server such as "mysql 8.4" or "mariadb 10.11.8".'
 

@@ -9,12 +9,12 @@ from ninja import Field, ModelSchema, Schema
 
 from advisor.api.schemas.common import DeviceReference, NamedDevice, Server, WorkloadOut
 from tuning.catalogue.knob import Durability
+from tuning.creation.earlier_studies import MissedBefore, WarmStart
+from tuning.creation.search import PlannedSearch
 from tuning.models import EventKind, Recommendation, Study, StudyState
 from tuning.results.gate_facts import verdict_of
 from tuning.strategy.search.space import Dimension
-from tuning.studies.earlier_studies import MissedBefore, WarmStart
 from tuning.studies.progress import StudyProgress, study_progress
-from tuning.studies.searching import SearchHere
 
 
 class Pause(Schema):
@@ -167,9 +167,9 @@ class SearchSpace(Schema):
     scale_model: str | None = Field(description="Whose sizes those of memory are.")
 
     @staticmethod
-    def resolve_missed_before(found: SearchHere) -> MissedBefore | None:
+    def resolve_missed_before(found: PlannedSearch) -> MissedBefore | None:
         return found.missed_before if found.missed_before.limits else None
 
     @staticmethod
-    def resolve_scale_model(found: SearchHere) -> str | None:
+    def resolve_scale_model(found: PlannedSearch) -> str | None:
         return found.model.title if found.model else None

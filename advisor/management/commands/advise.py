@@ -25,15 +25,17 @@ from advisor.terminal.report import print_study
 from advisor.terminal.space import print_space
 from advisor.wording.searches import missed_before_text, warm_start_text
 from benchmarks.errors import ExpectedError
+from tuning.creation.create import create_study
+from tuning.creation.earlier_studies import stored_missed_before, warm_start
+from tuning.creation.groups import create_group
+from tuning.creation.plan import plan_of
+from tuning.creation.search import search_of
 from tuning.errors import BadRequest, TuningError, UnknownTemplate
 from tuning.models import Study, StudyState
 from tuning.requests.study import GroupRequest, StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.search_space.space_request import BadSpace
-from tuning.studies.earlier_studies import stored_missed_before, warm_start
-from tuning.studies.groups import create_group
-from tuning.studies.lifecycle import cancel_study, create_study
-from tuning.studies.searching import search_here
+from tuning.studies.commands import cancel_study
 
 
 class Command(BaseCommand):
@@ -58,7 +60,7 @@ class Command(BaseCommand):
             if settings.HOST_NAME in hosts:
                 _look(request)
             if options["show_space"] and isinstance(request, StudyRequest):
-                print_space(search_here(request), Console())
+                print_space(search_of(plan_of(request)), Console())
                 return
             studies = _run(request, console)
         except ExpectedError as error:

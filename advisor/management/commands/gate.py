@@ -23,6 +23,7 @@ from advisor.processes.supervisor import Supervisor
 from advisor.terminal.follow import follow
 from benchmarks.errors import ExpectedError
 from tuning.configs.files.cnf import read_cnf
+from tuning.creation.gates import create_gate
 from tuning.errors import TuningError
 from tuning.export.gate_files import ERROR, GATE_FILES, gate_json
 from tuning.models import Study
@@ -30,8 +31,7 @@ from tuning.requests.configs import ConfigText
 from tuning.requests.fields import read_request
 from tuning.requests.gate import GateRequest, GateSide
 from tuning.results.gate_facts import gate_facts
-from tuning.studies.gates import create_gate
-from tuning.studies.lifecycle import cancel_study
+from tuning.studies.commands import cancel_study
 
 #: By verdict; an error is 2.
 EXIT_CODES = {"pass": 0, "fail": 1, "undecided": 3}

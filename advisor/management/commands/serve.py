@@ -21,6 +21,7 @@ from advisor.terminal.follow import follow
 from advisor.terminal.report import print_study
 from benchmarks.errors import ExpectedError, NotInspected
 from benchmarks.models import Host
+from tuning.creation.create import create_study
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.requests.study import StudyRequest
@@ -28,7 +29,6 @@ from tuning.results.gate_facts import gate_facts
 from tuning.results.host_jobs import current_jobs
 from tuning.results.study_result import StudyResult
 from tuning.results.turns import in_turn
-from tuning.studies.lifecycle import create_study
 from tuning.studies.progress import StudyProgress
 from tuning.study_templates.loader import USUAL_TEMPLATE
 

@@ -14,9 +14,9 @@ from advisor.management.refusals import ends_when_refused
 from advisor.processes.database import prepare_database
 from advisor.terminal.tables import print_studies
 from tuning.actions.subjects import STUDY
+from tuning.creation.hosts import host_for
 from tuning.errors import BadRequest
 from tuning.models import Study
-from tuning.studies.hosts import host_for
 
 
 class Command(BaseCommand):

@@ -19,9 +19,9 @@ from tuning.comparison.comparable_runs import (
     run_sets,
 )
 from tuning.comparison.device_comparison import BEST, Cell, DeviceComparison, compare
+from tuning.creation.groups import hosts_of_group
 from tuning.published import loader as published
 from tuning.statistics.ratios import Ratio, ladder, ratio, spread
-from tuning.studies.groups import hosts_of_group
 
 Cells = list[tuple[published.Column, str]]
 

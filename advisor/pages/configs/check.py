@@ -19,8 +19,8 @@ from advisor.responses import download
 from benchmarks.errors import ExpectedError
 from tuning.catalogue.knob import Durability
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
+from tuning.creation.config_check import CheckedText, check_text
 from tuning.requests.configs import OLDER
-from tuning.studies.check import CheckedText, check_text
 
 # Values of `action`: without one the result is shown.
 DOWNLOAD, TRANSLATED = "download", "translated"

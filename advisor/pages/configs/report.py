@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from advisor.wording.checks import summary_of
 from tuning.configs.gate.report import ImportedLine
 from tuning.configs.notes import Action, Note
+from tuning.creation.config_check import CheckedText
 from tuning.errors import Problem
-from tuning.studies.check import CheckedText
 
 # A longer page is of no use and takes seconds to lay out; the API has all lines.
 MAX_LINES = 500

@@ -9,8 +9,8 @@ from django.views.decorators.http import require_GET, require_POST
 from advisor.access.callers import caller_of
 from advisor.pages.hosts.typed_paths import FIELDS, answer_of, answers_about
 from benchmarks.models import Inspection
+from tuning.creation.hosts import host_for, hosts_named
 from tuning.errors import TuningError
-from tuning.studies.hosts import host_for, hosts_named
 
 
 @require_POST

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from advisor.wording.formatting import rough_duration
 from tuning.catalogue.knob import Durability
-from tuning.studies.template_time import template_seconds
+from tuning.creation.preview import template_seconds
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 

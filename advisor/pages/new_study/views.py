@@ -33,16 +33,16 @@ from advisor.wording.searches import missed_before_text, warm_start_text
 from advisor.wording.spaces import space_lines
 from benchmarks.errors import ExpectedError
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
+from tuning.creation.config_check import check_text
+from tuning.creation.create import create_study, request_again
+from tuning.creation.groups import create_group, group_previews
+from tuning.creation.plan import plan_of
+from tuning.creation.preview import Preview, preview_of
+from tuning.creation.search import PlannedSearch, search_of
 from tuning.errors import InvalidConfig, Problem
 from tuning.models import Study
 from tuning.requests.configs import OLDER
 from tuning.requests.study import MAX_CONFIGS, GroupRequest, StudyRequest
-from tuning.studies.again import request_again
-from tuning.studies.check import check_text
-from tuning.studies.groups import create_group, group_outlook
-from tuning.studies.lifecycle import create_study
-from tuning.studies.outlook import Outlook, outlook
-from tuning.studies.searching import SearchHere, search_here
 from tuning.study_templates.loader import StudyTemplate, load_template, template_names
 
 # Values of `action`; without one the study is started.
@@ -73,15 +73,15 @@ class _Answer:
     is_device_gone: bool = False
     shows_space: bool = False
     typed: dict[str, list[PathAnswer]] = field(default_factory=dict)
-    outlooks: list[Outlook] = field(default_factory=list)
+    outlooks: list[Preview] = field(default_factory=list)
     unknown: str = ""
     again: Study | None = None
-    found: SearchHere | None = None
+    found: PlannedSearch | None = None
 
     @property
-    def outlooks_alike(self) -> list[tuple[str, list[Outlook]]]:
+    def outlooks_alike(self) -> list[tuple[str, list[Preview]]]:
         """Those that differ in their host and its disks alone, with the names of the hosts."""
-        alike: dict[Outlook, list[Outlook]] = {}
+        alike: dict[Preview, list[Preview]] = {}
         for one in self.outlooks:
             alike.setdefault(replace(one, host="", disks=()), []).append(one)
         return [(_hosts_of(found), found) for found in alike.values()]
@@ -91,7 +91,7 @@ class _Answer:
         return _hosts_of(self.outlooks)
 
 
-def _hosts_of(outlooks: list[Outlook]) -> str:
+def _hosts_of(outlooks: list[Preview]) -> str:
     return names_text([one.host for one in outlooks])
 
 
@@ -171,7 +171,7 @@ def _look_ahead(form: NewStudyForm, answer: _Answer) -> None:
 
 
 def _preview(request: HttpRequest, form: NewStudyForm, answer: _Answer) -> HttpResponse:
-    """To htmx the outlook and what is wrong beside each field; without JavaScript the page."""
+    """To htmx the preview and what is wrong beside each field; without JavaScript the page."""
     if not request.htmx:  # type: ignore[attr-defined]
         return _page(request, form, answer, status=200 if form.is_valid() else 400)
     context = {"form": form, "answer": answer, "fields": form.fields_that_say_errors}
@@ -183,7 +183,7 @@ def _show_space(form: NewStudyForm, answer: _Answer) -> None:
         asked = form.study_request(answer.configs)
         if isinstance(asked, GroupRequest):
             asked = asked.on(asked.hosts[0])
-        answer.found = search_here(asked)
+        answer.found = search_of(plan_of(asked))
     except ExpectedError as error:
         form.add_refusal(error)
 
@@ -226,10 +226,10 @@ def _look_at_the_usual(form: NewStudyForm, answer: _Answer) -> None:
         answer.outlooks = _outlooks(request)
 
 
-def _outlooks(request: StudyRequest | GroupRequest) -> list[Outlook]:
+def _outlooks(request: StudyRequest | GroupRequest) -> list[Preview]:
     if isinstance(request, GroupRequest):
-        return group_outlook(request)
-    return [outlook(request)]
+        return group_previews(request)
+    return [preview_of(plan_of(request))]
 
 
 @contextmanager
@@ -256,7 +256,7 @@ def _again_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpRes
     )
     answer = _Answer(configs=files_of(repeated), again=study)
     with _saying_why_not(answer):
-        answer.outlooks = [outlook(repeated)]
+        answer.outlooks = [preview_of(plan_of(repeated))]
     return _page(request, form, answer)
 
 

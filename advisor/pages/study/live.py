@@ -10,7 +10,7 @@ from tuning.results.live_run import LiveRun
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import FULL_NAMES
 from tuning.studies.host_checks import drain_text
-from tuning.studies.pausing import pause_text
+from tuning.studies.pause_columns import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.scheduler import is_under_way
 

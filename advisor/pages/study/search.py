@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from advisor.wording.importance import KnobLine, importance_note, knob_lines
 from advisor.wording.searches import missed_before_text, phase_of, tried_text, warm_start_text
 from advisor.wording.spaces import SpaceLine, knob_text, knobs_text, space_lines
+from tuning.creation.earlier_studies import MissedBefore
 from tuning.results.document import CandidateFacts, Search, StudyDocument, TriedConfig
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
 from tuning.statistics.rounds import mean_ratio
 from tuning.strategy.search.space import Dimension, Space
-from tuning.studies.earlier_studies import MissedBefore
 
 # The best so many are seen at once; as many more come folded.
 OPEN_TRIED, MORE_TRIED = 10, 50

@@ -26,13 +26,13 @@ from advisor.shown_studies import study_to_show
 from advisor.wording.answers import named_answers
 from benchmarks.models import UNDONE_RUN_STATES
 from tuning.catalogue.target import traits_of
+from tuning.creation.hosts import hosts_named
 from tuning.models import Slot, Study
 from tuning.results.document import StudyDocument
 from tuning.results.live_run import live_run
 from tuning.results.run_list import log_tails
 from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult
-from tuning.studies.hosts import hosts_named
 from tuning.studies.load_hosts import fetch_load_hosts
 from tuning.studies.revision import progress_mark
 from tuning.studies.waiting import mark_waiting

@@ -20,8 +20,8 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.inspection import inspect_directory
 from benchmarks.servers.binary import identify
 from tuning.catalogue.target import parse_traits
+from tuning.creation.config_check import check_text
 from tuning.errors import InvalidConfig, TuningError
-from tuning.studies.check import check_text
 from tuning.study_templates import loader
 from tuning.study_templates.loader import StudyTemplate
 

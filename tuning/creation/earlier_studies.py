@@ -1,15 +1,14 @@
-"""What a search may begin with: configs that earlier studies measured in the same situation.
+"""The warm start of a search: configs that earlier studies measured in the same situation.
 
-Finished studies on the same host, on the same kind of device, with the same baseline, flavour and
-version series, driver, and nearly the same data, memory and connections. When in doubt a study is
-left out: what it says would be of another place.
+A study counts if it is finished and has the same host, kind of device, baseline, flavour, version
+series and driver, and nearly the same data, memory and connections. When in doubt it is left out.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -17,22 +16,21 @@ from django.db.models.fields.json import KeyTextTransform
 
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.inventory.device_lookup import FoundDevice
-from benchmarks.inventory.host import HostInventory
-from benchmarks.models import Config, CrashTest, Device, JobState, RunState, Workload
+from benchmarks.models import CrashTest, Device, JobState, RunState, Workload
 from benchmarks.outcomes import Outcome
 from benchmarks.storage.identity import DeviceIdentity
-from tuning.catalogue.target import ServerTraits, traits_of
+from tuning.catalogue.target import traits_of
 from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
+from tuning.creation.plan import Plan
 from tuning.models import SlotPurpose, Study, StudyState
-from tuning.requests.sizes import Sizes
 from tuning.results.crash_recovery import not_recovered
 from tuning.statistics.aim import Aim, missed_texts
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.rounds import ShortRun, round_ratios
 from tuning.strategy.racing import FAULTS
 from tuning.strategy.search.earlier import lies_in
-from tuning.strategy.search.plan import EarlierConfig, log_value
+from tuning.strategy.search.plan import log_value
 from tuning.strategy.search.space import Space
 
 # The newest studies, and configs of them: a model of more would make a proposal slow.
@@ -48,30 +46,10 @@ _PURPOSES = (
     SlotPurpose.SEARCH,
     SlotPurpose.REDUCED,
 )
-# How many CPUs the host of a slot's run had.
+#: A study, and its devices and workloads that count.
+EarlierStudy = tuple[Study, set[tuple[int, int]]]
+# The number of CPUs that the host of a slot's run had.
 _CPUS = KeyTextTransform("logical_cpus", "run__fingerprint")
-
-
-@dataclass(frozen=True)
-class SearchConditions:
-    """Where a search is going to measure. `baseline`: what its baseline sets, `load_hosts`: where
-    the driver runs, "" beside the server.
-    """
-
-    host: HostInventory
-    device: FoundDevice
-    target: ServerTraits
-    driver: str
-    sizes: Sizes
-    is_scale_model: bool
-    baseline: Mapping[str, str]
-    load_hosts: tuple[str, ...] = ()
-
-    @property
-    def memory_bytes(self) -> int:
-        """What a server may use there."""
-        limit = self.device.memory_bytes
-        return self.host.memory_budget_bytes if limit is None else limit
 
 
 @dataclass(frozen=True)
@@ -106,14 +84,13 @@ class MissedBefore:
     limits: tuple[str, ...] = ()
 
 
-def missed_before(conditions: SearchConditions, aim: Aim) -> MissedBefore:
-    """By the newest study in the same situation that has figures of the baseline.
+def missed_before(plan: Plan, studies: Iterable[EarlierStudy], aim: Aim) -> MissedBefore:
+    """Return the limits that the baseline missed in the newest study that measured it.
 
-    A limit on crash recovery by the kills of that study; without another limit by the newest with
-    kills.
+    Without other limits, the newest study with crash tests decides about the limit of recovery.
     """
-    for study, places in _studies(conditions) if aim.limits else ():
-        seen = _baseline_runs(study, places, str(conditions.host.host_cpus))
+    for study, places in studies if aim.limits else ():
+        seen = _baseline_runs(study, places, str(plan.inventory.host_cpus))
         killed = _slowest_to_recover(study, places)
         if seen if aim.keep else killed is not None:
             late = not_recovered({"": killed} if killed else {}, aim.max_recovery_s)
@@ -127,19 +104,16 @@ def stored_missed_before(search: Mapping[str, Any]) -> MissedBefore:
     return MissedBefore(found.get("study", 0), tuple(found.get("limits", ())))
 
 
-def earlier_measured(conditions: SearchConditions, space: Space, metric: Metric) -> list[Earlier]:
-    """What earlier studies measured of the space, of the newest study first."""
+def earlier_measured(
+    plan: Plan, studies: Iterable[EarlierStudy], space: Space, metric: Metric
+) -> list[Earlier]:
+    """Return what earlier studies measured of the space; configs of the newest study first."""
     found: list[Earlier] = []
-    for study, places in _studies(conditions):
-        found += _measured(study, places, space, metric, conditions.host.host_cpus)
+    for study, places in studies:
+        found += _measured(study, places, space, metric, plan.inventory.host_cpus)
         if len(found) >= MAX_CONFIGS:
             break
     return found[:MAX_CONFIGS]
-
-
-def stored_earlier(found: Iterable[Earlier]) -> list[dict[str, Any]]:
-    """For the row of the search, so that it proposes the same after a restart."""
-    return [asdict(one) for one in found]
 
 
 def warm_start(search: Mapping[str, Any]) -> WarmStart | None:
@@ -151,51 +125,39 @@ def warm_start(search: Mapping[str, Any]) -> WarmStart | None:
     return WarmStart(studies, len(found), sum(len(one["runs"]) for one in found))
 
 
-def read_earlier(search: Mapping[str, Any]) -> tuple[EarlierConfig, ...]:
-    """What the strategy begins with, of a search as it is stored."""
-    found = search.get("earlier", [])
-    if not found:
-        return ()
-    configs = Config.objects.in_bulk({one["config"] for one in found})
-    return tuple(
-        EarlierConfig(one["study"], configs[one["config"]].knobs, one["gain"], len(one["runs"]))
-        for one in found
-        if one["config"] in configs
-    )
-
-
-def _studies(conditions: SearchConditions) -> list[tuple[Study, set[tuple[int, int]]]]:
-    """The newest finished studies in the same situation, each with where it was in it."""
-    there = (
+def similar_studies(plan: Plan, baseline: Mapping[str, str]) -> list[EarlierStudy]:
+    """Return the newest finished studies in the plan's situation, with the same baseline."""
+    target = plan.situation.target
+    rows = (
         Study.objects.filter(
             state=StudyState.FINISHED,
-            host__name=conditions.host.name,
-            server__flavour=conditions.target.flavour.value,
-            scale_model__isnull=not conditions.is_scale_model,
+            host=plan.host,
+            server__flavour=target.flavour.value,
+            scale_model__isnull=plan.model is None,
             candidates__is_baseline=True,
-            candidates__config__hash=config_hash(conditions.baseline),
+            candidates__config__hash=config_hash(baseline),
         )
         .select_related("server")
         .prefetch_related("devices", "workloads")
         .order_by("-pk")
     )
     found = []
-    for study in there.iterator(chunk_size=MAX_STUDIES):
+    for study in rows.iterator(chunk_size=MAX_STUDIES):
         series = traits_of(study.server).version[:2]
-        if series == conditions.target.version[:2] and (places := _places(study, conditions)):
+        if series == target.version[:2] and (places := _places(study, plan)):
             found.append((study, places))
         if len(found) == MAX_STUDIES:
             break
     return found
 
 
-def _places(study: Study, conditions: SearchConditions) -> set[tuple[int, int]]:
-    """Its devices and workloads that are like the search's."""
+def _places(study: Study, plan: Plan) -> set[tuple[int, int]]:
+    """Return the devices and workloads of the study that are like those of the plan."""
     return {
         (device.pk, workload.pk)
         for device in study.devices.all()
         for workload in study.workloads.all()
-        if _is_like(device, conditions.device) and _loads_like(study, device, workload, conditions)
+        if _is_like(device, plan.devices[0]) and _loads_like(study, device, workload, plan)
     }
 
 
@@ -221,22 +183,18 @@ def _same(one: DeviceIdentity | None, other: DeviceIdentity | None) -> bool:
     return one.is_same_device(other)
 
 
-def _loads_like(
-    study: Study, device: Device, workload: Workload, conditions: SearchConditions
-) -> bool:
-    limit = device.memory_limit_bytes
-    memory = study.memory_bytes if limit is None else limit
-    driven_by = tuple(host.name for host in workload.load_hosts_in_order)
-    if memory is None or (workload.driver, driven_by) != (
-        conditions.driver,
-        conditions.load_hosts,
-    ):
+def _loads_like(study: Study, device: Device, workload: Workload, plan: Plan) -> bool:
+    memory = device.memory_limit_bytes or study.memory_bytes
+    if memory is None or workload.driver != plan.driver.name:
         return False
-    sizes, here = conditions.sizes, conditions.memory_bytes
+    if list(workload.load_hosts_in_order) != plan.load_hosts:
+        return False
+    sizes = plan.sizes
+    ours = plan.devices[0].memory_bytes or plan.inventory.memory_budget_bytes
     return (
         _near(workload.warehouses, sizes.warehouses, _SIZE)
-        and _near(memory, here, _SIZE)
-        and _near(memory / workload.warehouses, here / sizes.warehouses, _SIZE)
+        and _near(memory, ours, _SIZE)
+        and _near(memory / workload.warehouses, ours / sizes.warehouses, _SIZE)
         and _near(workload.connections, sizes.connections[0], _CONNECTIONS)
     )
 

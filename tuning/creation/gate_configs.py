@@ -14,10 +14,10 @@ from tuning.configs.effective.durability import durability_of
 from tuning.configs.gate.check import check_knobs
 from tuning.configs.notes import Action, Note
 from tuning.configs.values import fixed_default
+from tuning.creation.named_configs import NamedConfig, named_config
+from tuning.creation.plan import Plan
 from tuning.errors import InvalidConfig, Problem
 from tuning.requests.gate import GateRequest, GateSide
-from tuning.studies.arrangement import Arrangement
-from tuning.studies.named_configs import NamedConfig, named_config
 
 #: Of servers that are to write alike binary logs, where their defaults differ and no config says
 #: otherwise: MariaDB neither syncs its log nor writes rows to it by default.
@@ -25,20 +25,20 @@ _ALIKE = {"sync_binlog": "1", "binlog_format": "ROW"}
 
 
 def both_sides(
-    request: GateRequest, host: str, ours: Arrangement, theirs: Arrangement
+    request: GateRequest, ours: Plan, theirs: Plan
 ) -> tuple[PlannedCandidate, PlannedCandidate]:
     """The baseline and the candidate, each translated where it comes from another server.
 
     `ours` is where the baseline is measured, `theirs` where the candidate is. Raises BadRequest
     for a stored config that is not there, InvalidConfig with the side in each problem.
     """
-    device = request.device.path
+    host, device = ours.host.name, request.device.path
     first = _named(request.baseline, "baseline", host, device)
     changed, also_changed = request.baseline.knobs, request.candidate.knobs
     if request.candidate.names_config:
         second = _named(request.candidate, "candidate", host, device)
     else:
-        origin = ServerTraits.of(ours.binary) if first.origin is None else first.origin
+        origin = ServerTraits.of(ours.server) if first.origin is None else first.origin
         second = replace(first, origin=origin)
         also_changed = {**changed, **also_changed}
     baseline = _planned(first, "baseline", ours, request.durability, changed)
@@ -53,7 +53,7 @@ def both_sides(
 def _with_knobs(
     planned: PlannedCandidate,
     changed: Mapping[str, str],
-    side: Arrangement,
+    side: Plan,
     durability: Durability,
 ) -> PlannedCandidate:
     """The config with other values, under a name that says which. Raises InvalidConfig."""
@@ -71,7 +71,7 @@ def _with_knobs(
     return replace(planned, name=name, knobs=report.knobs, notes=(*planned.notes, *notes))
 
 
-def _logs_alike(planned: PlannedCandidate, side: Arrangement) -> PlannedCandidate:
+def _logs_alike(planned: PlannedCandidate, side: Plan) -> PlannedCandidate:
     """The config with the lines by which another server's binary log is written as this one's."""
     target, known = side.situation.target, load_catalogue().knobs
     added = {
@@ -102,7 +102,7 @@ def _named(side: GateSide, label: str, host: str, device: Path | None) -> NamedC
 def _planned(
     config: NamedConfig,
     label: str,
-    side: Arrangement,
+    side: Plan,
     durability: Durability,
     changed: Mapping[str, str],
 ) -> PlannedCandidate:

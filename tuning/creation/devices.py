@@ -21,14 +21,12 @@ from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Device
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
-from tuning.errors import BadRequest, TuningError
+from tuning.creation.hosts import host_for
+from tuning.errors import BadRequest
 from tuning.models import Study
 from tuning.requests.device import MB, DeviceRequest
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
-from tuning.studies.host_checks import check_not_retired
-from tuning.studies.hosts import host_for
-from tuning.studies.load_hosts import load_hosts_of
 from tuning.studies.revision import bump
 from tuning.study_templates.loader import USUAL_TEMPLATE, load_template
 
@@ -121,15 +119,6 @@ def check_can_set_kind(device: Device) -> None:
         raise DeviceUnusable("the kind of an emulated device cannot be changed", field="kind")
 
 
-def check_none_retired(study: Study) -> None:
-    """Raise TuningError, device_retired or host_retired, if no further run of the study can be."""
-    check_not_retired(study.host)
-    for load_host in load_hosts_of(study):
-        check_not_retired(load_host)
-    if gone := study.devices.exclude(retired_at=None).first():
-        raise TuningError("device_retired", f"{gone}: another device is in its place now")
-
-
 def usual_memory(warehouses: int, flavour: Flavour) -> int:
     """The default memory limit of an emulated device, in bytes.
 
@@ -182,7 +171,7 @@ def device_spec(request: DeviceRequest) -> DeviceSpec:
         path=request.path,
         log_dir=request.log_dir,
         emulate=request.emulate,
-        memory_bytes=None if request.memory_mb is None else request.memory_mb * MB,
+        memory_bytes=request.memory_bytes,
         kind=request.kind,
         host=request.host,
     )

@@ -1,4 +1,4 @@
-"""Where a study's configs are to run: its request, its host and what was measured there."""
+"""Facts that probes and runs found about the devices of a plan."""
 
 from __future__ import annotations
 
@@ -8,58 +8,23 @@ from typing import Any
 from django.db.models import Max
 
 from benchmarks.inventory.device_lookup import FoundDevice
-from benchmarks.inventory.host import HostInventory
 from benchmarks.models import JobState, Probe, Run, RunState
-from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
-from tuning.catalogue.target import ServerTraits
-from tuning.configs.situation import DeviceFacts, Situation
-from tuning.requests.sizes import Sizes
-from tuning.requests.study import StudyRequest
-from tuning.scale_model.model import ScaleModel
-from tuning.studies.host_resources import facts_of_host, resources_of
-from tuning.studies.named_devices import room_for_pool, smallest_memory
-from tuning.study_templates.loader import StudyTemplate
+from tuning.configs.situation import DeviceFacts
 
 _PER_HOUR = 3600 * 1_000_000
 
 
-def situation_on(
-    inventory: HostInventory,
-    request: StudyRequest,
-    template: StudyTemplate,
-    sizes: Sizes,
-    binary: ServerBinary,
-    devices: Sequence[FoundDevice],
-    room: int,
-    model: ScaleModel | None = None,
-) -> Situation:
-    """What the values of a study's candidates depend on, with the least memory of its devices.
-
-    `room`: bytes left beside all data, of `check_room`. Of a scale model the memory is its own.
-    """
-    limit, target = smallest_memory(devices), ServerTraits.of(binary)
-    directories, connections = {one.data.path for one in devices}, max(sizes.connections)
-    for_pool = model.model_memory_bytes if model else room_for_pool(limit, binary.flavour)
-    return Situation(
-        target,
-        resources_of(inventory, sizes.warehouses, for_pool),
-        facts_of_host(inventory, directories, connections, limit, model, target),
-        DeviceFacts(free_bytes=room),
-        allowed=request.allow,
-        durability=max(request.durability, template.durability),
-    )
-
-
-def facts_of(
+def device_facts(
     host: str, devices: Sequence[FoundDevice], *, free_bytes: int | None = None
 ) -> DeviceFacts:
-    """What holds for all of these devices of `host`.
+    """Return the facts that hold for all of these devices of a host.
 
-    Rates are those of the slowest, None unless all are known.
+    Rates are those of the slowest device, None unless all are known.
     """
-    kinds = {_kind(one) for one in devices}
-    rates = [_rates(host, one) for one in devices]
+    kinds = {_kind(device) for device in devices}
+    rates = [_rates(host, device) for device in devices]
 
     def slowest(known: Iterable[float | None]) -> float | None:
         found = list(known)
@@ -77,18 +42,18 @@ def facts_of(
 def redo_bytes_per_hour(
     host: str, devices: Iterable[FoundDevice], flavour: Flavour, warehouses: int
 ) -> float | None:
-    """The most redo log that runs on these devices of `host` with that much data wrote.
+    """Return the most redo log that runs with that much data wrote on these devices of a host.
 
     None without any such run.
     """
     rates = [
         Run.objects.filter(
-            **_kept(host, one),
+            **_lookup(host, device),
             state=RunState.OK,
             server__flavour=flavour.value,
             workload__warehouses=warehouses,
         ).aggregate(most=Max("redo_mb_s"))["most"]
-        for one in devices
+        for device in devices
     ]
     known = [rate for rate in rates if rate is not None]
     return max(known) * _PER_HOUR if known else None
@@ -101,13 +66,13 @@ def _kind(device: FoundDevice) -> DeviceKind:
 
 
 def _rates(host: str, device: FoundDevice) -> DeviceFacts:
-    """By its newest probe that ended well, else by the limits of an emulated device."""
-    kept = _kept(host, device)
+    """Return the rates of the newest good probe, else the limits of an emulated device."""
+    lookup = _lookup(host, device)
     if device.emulation is not None and not device.emulation.throttles:
         # A limit on memory changes nothing of what the device can do.
-        label = kept.pop("device__emulation_label")
-        kept["device__emulation_label__in"] = [label, ""]
-    probe = Probe.objects.filter(**kept, state=JobState.OK).order_by("-pk").first()
+        label = lookup.pop("device__emulation_label")
+        lookup["device__emulation_label__in"] = [label, ""]
+    probe = Probe.objects.filter(**lookup, state=JobState.OK).order_by("-pk").first()
     if probe is not None:
         return DeviceFacts(
             write_iops=probe.random_write_iops,
@@ -120,8 +85,8 @@ def _rates(host: str, device: FoundDevice) -> DeviceFacts:
     return DeviceFacts()
 
 
-def _kept(host: str, device: FoundDevice) -> dict[str, Any]:
-    """The lookup of what is stored for the device's row, if it has one already."""
+def _lookup(host: str, device: FoundDevice) -> dict[str, Any]:
+    """Return the condition for rows of the device, whether or not it has a row already."""
     return {
         "device__host__name": host,
         "device__data_dir": str(device.data.path),

@@ -1,151 +1,112 @@
-"""A search before its start: the checks of its request, its space, what it begins with."""
+"""The search of a plan: checks of its request, its space, and its warm start."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from math import ceil
 from typing import Any
 
-from benchmarks.inventory.host import HostInventory
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.candidates import PlannedCandidate, plan_preset
 from tuning.configs.notes import Action, Note
 from tuning.configs.proposed import plan_proposed
 from tuning.configs.situation import Situation
 from tuning.configs.values import readable_value
-from tuning.errors import BadRequest
-from tuning.requests.search import SearchRequest
-from tuning.requests.sizes import Sizes
-from tuning.requests.study import StudyRequest
-from tuning.scale_model.model import ScaleModel
-from tuning.search_space.build import build_space
-from tuning.search_space.space_request import BadSpace, SpaceRequest
-from tuning.statistics.aim import Aim
-from tuning.statistics.confirmation import MIN_PAIRS
-from tuning.statistics.data import Metric
-from tuning.strategy.search.grid import Grid
-from tuning.strategy.search.plan import PREFIX, SearchPlan
-from tuning.strategy.search.space import Space
-from tuning.studies.arrangement import Arrangement, arrange
-from tuning.studies.earlier_studies import (
+from tuning.creation.earlier_studies import (
     MissedBefore,
-    SearchConditions,
     WarmStart,
     earlier_measured,
     missed_before,
-    read_earlier,
-    stored_earlier,
+    similar_studies,
     warm_start,
 )
+from tuning.creation.plan import Plan
+from tuning.creation.scale_model import bounds_in_model, fitted, pinned_in_model
+from tuning.errors import BadRequest
+from tuning.requests.search import SearchRequest
+from tuning.scale_model.model import ScaleModel
+from tuning.search_space.build import build_space
+from tuning.search_space.space_request import BadSpace, SpaceRequest
+from tuning.statistics.confirmation import MIN_PAIRS
+from tuning.statistics.data import Metric
+from tuning.strategy.search.grid import Grid
+from tuning.strategy.search.plan import PREFIX
+from tuning.strategy.search.space import Space
 from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S
-from tuning.studies.modelling import bounds_in_model, fitted, pinned_in_model
-from tuning.study_templates.loader import StudyTemplate
 
 # The least that is a search: one round of new configs, and three blocks of a race
 # between the baseline, which runs twice, and one config.
 _NEW_RUNS = 6
 _RACE_RUNS = 9
-_USUAL_MINUTES = 45
 
 
 @dataclass(frozen=True)
 class PlannedSearch:
-    """A search that can be begun: for so many minutes, and as it is stored with its study."""
+    """The search of a plan.
 
-    minutes: int
-    document: dict[str, Any]
-    request: SearchRequest
-    space: Space
-
-
-def plan_search(
-    request: StudyRequest, arranged: Arrangement, measured: Sequence[PlannedCandidate]
-) -> PlannedSearch | None:
-    """The search of a study that begins with the candidates `measured`, the baseline first.
-
-    None for a study that does not search. Raises BadRequest or BadSpace.
-    """
-    template = arranged.template
-    search = _search_of(request, template)
-    if search is None:
-        return None
-    _check_request(request, template, arranged.sizes)
-    _check_aim(search.aim, arranged.inventory)
-    minutes = request.budget_minutes or template.budget_minutes or _USUAL_MINUTES
-    share = 0.0 if request.takes_apart is False else APART_SHARE
-    _check_minutes(minutes, arranged.sizes, len(measured), share)
-    space = _space_for(search, arranged.situation, measured[0], arranged.model)
-    conditions = arranged.search_conditions(measured[0].knobs)
-    document = {
-        **search.aim.as_json(),
-        "space": space.as_json(),
-        "bounded": list(search.bounds),
-    }
-    document["earlier"] = _earlier(search, conditions, space)
-    document["missed_before"] = asdict(missed_before(conditions, search.aim))
-    return PlannedSearch(minutes, document, search, space)
-
-
-@dataclass(frozen=True)
-class SearchHere:
-    """What a search would change and begin with; sizes are those of the `model`.
-
+    space: the variables with their ranges; sizes are those of the scale model, if there is one.
+    earlier: the configs that it begins with.
     missed_before: the limits that the baseline itself missed in an earlier study.
     """
 
+    request: SearchRequest
     space: Space
-    warm_start: WarmStart | None
-    model: ScaleModel | None = None
-    missed_before: MissedBefore = field(default_factory=MissedBefore)
+    model: ScaleModel | None
+    earlier: list[dict[str, Any]]
+    missed_before: MissedBefore
+
+    @property
+    def warm_start(self) -> WarmStart | None:
+        """The counts of what it begins with."""
+        return warm_start({"earlier": self.earlier})
+
+    def as_json(self) -> dict[str, Any]:
+        """The form in which a study's row keeps it, so that a restart proposes the same."""
+        return {
+            **self.request.aim.as_json(),
+            "space": self.space.as_json(),
+            "bounded": list(self.request.bounds),
+            "earlier": self.earlier,
+            "missed_before": asdict(self.missed_before),
+        }
 
 
-def search_here(request: StudyRequest) -> SearchHere:
-    """What a search would get on the host of the request; nothing is stored or measured.
+def search_of(plan: Plan) -> PlannedSearch:
+    """Return the search that the plan's host would make from the template's baseline.
 
-    Raises TuningError or BenchmarkError as creating the study would.
+    Nothing is stored or measured. Raises TuningError as creating the study would.
     """
-    arranged = arrange(request)
-    template, model, situation = arranged.template, arranged.model, arranged.situation
-    search = _search_of(request, template) or SearchRequest()
-    _check_request(request, template, arranged.sizes)
-    _check_aim(search.aim, arranged.inventory)
+    situation, request = plan.situation, plan.search or SearchRequest()
+    check_search(plan, request)
     baseline = plan_preset(
-        template.baseline,
+        plan.template.baseline,
         situation.target,
         resources=situation.resources,
         durability=situation.durability,
         host=situation.host,
     )
-    first = fitted(baseline, model, situation)
-    space = _space_for(search, situation, first, model)
-    conditions = arranged.search_conditions(first.knobs)
-    begins = warm_start({"earlier": _earlier(search, conditions, space)})
-    return SearchHere(space, begins, model, missed_before(conditions, search.aim))
+    return plan_search(plan, request, fitted(baseline, plan.model, situation))
 
 
-def plan_of(stored: Mapping[str, Any]) -> SearchPlan:
-    """What the strategy goes by, of a search as it is stored."""
-    return SearchPlan(
-        Space.from_json(stored["space"]), Aim.from_json(stored), earlier=read_earlier(stored)
+def plan_search(plan: Plan, search: SearchRequest, baseline: PlannedCandidate) -> PlannedSearch:
+    """Return the search that begins at this baseline. Raises BadSpace."""
+    space = _space_for(search, plan.situation, baseline, plan.model)
+    studies = similar_studies(plan, baseline.knobs)
+    metric = search.aim.objective
+    earlier = earlier_measured(plan, studies, space, metric) if search.warm_start else []
+    return PlannedSearch(
+        search,
+        space,
+        plan.model,
+        [asdict(one) for one in earlier],
+        missed_before(plan, studies, search.aim),
     )
 
 
-def _earlier(
-    search: SearchRequest, conditions: SearchConditions, space: Space
-) -> list[dict[str, Any]]:
-    """What the search begins with, as it is stored."""
-    if not search.warm_start:
-        return []
-    return stored_earlier(earlier_measured(conditions, space, search.aim.objective))
-
-
-def _search_of(request: StudyRequest, template: StudyTemplate) -> SearchRequest | None:
-    return request.search or (SearchRequest() if template.searches else None)
-
-
-def _check_request(request: StudyRequest, template: StudyTemplate, sizes: Sizes) -> None:
-    """Refuse what does not go with a search; raises BadRequest."""
+def check_search(plan: Plan, search: SearchRequest) -> None:
+    """Raise BadRequest for a request, a template or a host that does not go with a search."""
+    request, template, sizes = plan.request, plan.template, plan.sizes
     if template.durability > request.durability:
         raise BadRequest(
             f"template {template.name!r} has candidates of durability {template.durability}: a "
@@ -167,27 +128,25 @@ def _check_request(request: StudyRequest, template: StudyTemplate, sizes: Sizes)
         raise BadRequest(
             f"{taken[0]}: names with {PREFIX!r} are those of the search itself", field="configs"
         )
-
-
-def _check_aim(aim: Aim, inventory: HostInventory) -> None:
-    """Refuse an aim without figures on that host; raises BadRequest."""
-    path = Metric.SERVER_PATH_LENGTH
-    field = "objective" if aim.objective is path else "keep" if path in aim.keep else ""
-    if field and inventory.cpu_hz is None:
+    # Path length is CPU cycles per transaction.
+    path, aim = Metric.SERVER_PATH_LENGTH, search.aim
+    at_fault = "objective" if aim.objective is path else "keep" if path in aim.keep else ""
+    if at_fault and plan.inventory.cpu_hz is None:
         raise BadRequest(
             "path-length cannot be measured here: this host does not report its CPU frequency",
-            field=f"search.{field}",
+            field=f"search.{at_fault}",
         )
 
 
-def _check_minutes(minutes: int, sizes: Sizes, candidates: int, apart_share: float) -> None:
-    """Refuse minutes in which nothing can be found; `candidates` are given, with the baseline.
+def check_search_minutes(plan: Plan, candidates: int) -> None:
+    """Raise BadRequest for minutes in which nothing can be found.
 
-    `apart_share` of the minutes is kept for taking the winner apart.
+    `candidates` are given, the baseline included. A share of the minutes is kept for ablation.
     """
+    sizes, minutes = plan.sizes, plan.budget_minutes or 0
     run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
     needed = (candidates + _NEW_RUNS + _RACE_RUNS + 2 * MIN_PAIRS) * run_s
-    needed /= 1 - apart_share
+    needed /= 1 - (APART_SHARE if plan.design.takes_apart else 0.0)
     if minutes * 60 < needed:
         raise BadRequest(
             f"budget_minutes {minutes} is too little for a search with runs of this length: it "
@@ -228,14 +187,15 @@ def _space_for(
 
 
 def held_to(
-    request: SearchRequest, plan: PlannedCandidate, space: Space, situation: Situation
+    search: PlannedSearch, plan: PlannedCandidate, situation: Situation
 ) -> PlannedCandidate:
-    """A template's candidate with the pins and within the bounds: it may be recommended.
+    """Return a template's candidate with the pins and within the bounds of the search.
 
-    Left out where the gate refuses the result. The baseline and the user's own files stay.
+    It is left out where the gate refuses the result. The baseline and the user's own files stay.
     """
     if plan.is_baseline or plan.left_out or plan.lines:
         return plan
+    request, space = search.request, search.space
     changes = {note.name: (note, value) for note, value in _changes(request, plan, space)}
     if not changes:
         return plan

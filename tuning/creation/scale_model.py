@@ -16,6 +16,7 @@ from tuning.configs.effective.variables import CHUNK, DIRECT_METHODS, FLUSH_METH
 from tuning.configs.notes import Action, Note
 from tuning.configs.situation import Situation
 from tuning.configs.values import BadValue, normalise
+from tuning.creation.devices import own_bytes
 from tuning.errors import BadRequest
 from tuning.requests.sizes import Sizes
 from tuning.requests.study import MAX_WAREHOUSES, StudyRequest
@@ -23,7 +24,6 @@ from tuning.scale_model.conversion import in_model, is_scaled
 from tuning.scale_model.model import WAREHOUSE_BYTES, ScaleModel
 from tuning.scale_model.sizes import MB, size_text
 from tuning.studies.host_resources import real_host_facts
-from tuning.studies.named_devices import own_bytes
 
 # Of a connection, beside the buffers that a server has anyway.
 _CONNECTION_BYTES = 1 * MB

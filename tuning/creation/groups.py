@@ -18,13 +18,14 @@ from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
 from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.target import ServerTraits
+from tuning.creation.configs import configs_of
+from tuning.creation.create import store_study
+from tuning.creation.devices import device_specs
+from tuning.creation.plan import plan_of
+from tuning.creation.preview import Preview, preview_of
 from tuning.errors import BadRequest, InvalidConfig, TuningError
-from tuning.models import ACTIVE_STUDY_STATES, Study, StudyGroup
+from tuning.models import Study, StudyGroup
 from tuning.requests.study import GroupRequest, StudyRequest
-from tuning.studies.lifecycle import cancel_study, plan_study
-from tuning.studies.named_devices import device_specs
-from tuning.studies.outlook import Outlook, outlook
-from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.scheduler import advance_host
 from tuning.study_templates.loader import load_template
 
@@ -42,28 +43,29 @@ def create_group(
     template scales to the CPUs are those of the host with the fewest. Load hosts drive all of
     them. `also` and errors as for `create_study`.
     """
-    stores = []
+    planned = []
     parts = _parts(request)
     for part in parts:
-        with _said_of(part):
-            stores.append(plan_study(part.request, user))
+        with _about_host(part):
+            plan = plan_of(part.request)
+            planned.append((plan, configs_of(plan)))
     title = request.name or load_template(request.template).title
     with transaction.atomic():
         group = StudyGroup.objects.create(name=title, created_by=user)
-        for store in stores:
-            Study.objects.filter(pk=store().pk).update(group=group)
+        for plan, configs in planned:
+            study = store_study(plan, configs, user)
+            Study.objects.filter(pk=study.pk).update(group=group)
+            transaction.on_commit(partial(advance_host, study.host_id))
         also(group)
-        for part in parts:
-            transaction.on_commit(partial(advance_host, part.host.pk))
     return group
 
 
-def group_outlook(request: GroupRequest) -> list[Outlook]:
-    """What the study of each host would take; errors as for `create_group`."""
+def group_previews(request: GroupRequest) -> list[Preview]:
+    """Return what the study of each host would take; errors as for `create_group`."""
     found = []
     for part in _parts(request):
-        with _said_of(part):
-            found.append(outlook(part.request))
+        with _about_host(part):
+            found.append(preview_of(plan_of(part.request)))
     return found
 
 
@@ -102,7 +104,7 @@ def _parts(request: GroupRequest) -> list[_Part]:
 
 
 @contextmanager
-def _said_of(part: _Part) -> Iterator[None]:
+def _about_host(part: _Part) -> Iterator[None]:
     """Refusals name the host, and are about the field of the whole request."""
     try:
         yield
@@ -196,34 +198,3 @@ def hosts_of_group(group: int | None) -> set[int]:
     if group is None:
         return set()
     return set(Study.objects.filter(group=group).values_list("host", flat=True))
-
-
-def pause_group(group: StudyGroup, *, by: str = "", reason: str = "") -> None:
-    """Pause all its studies that can be. Raises the TuningError of the first if none can."""
-    for_each_active(group, partial(pause_study, by=by, reason=reason))
-
-
-def resume_group(group: StudyGroup, *, by: str = "") -> None:
-    """Resume all its studies that are paused. Raises the TuningError of the first if none is."""
-    for_each_active(group, partial(resume_study, by=by))
-
-
-def cancel_group(group: StudyGroup, *, by: str = "") -> None:
-    """Cancel all its studies that run. Raises TuningError, already_ended, if none does."""
-    for_each_active(group, partial(cancel_study, by=by))
-
-
-def for_each_active(group: StudyGroup, change: Callable[[Study], None]) -> None:
-    """Call `change` for each active study; raise the first TuningError if all of them raise."""
-    refused: list[TuningError] = []
-    there = group.studies.filter(state__in=ACTIVE_STUDY_STATES).select_related("host")
-    studies = list(there.order_by("pk"))
-    if not studies:
-        raise TuningError("already_ended", "all its studies have ended")
-    for study in studies:
-        try:
-            change(study)
-        except TuningError as error:
-            refused.append(error)
-    if len(refused) == len(studies):
-        raise refused[0]

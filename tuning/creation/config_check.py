@@ -22,13 +22,13 @@ from tuning.configs.gate.check import import_cnf
 from tuning.configs.gate.report import ImportReport
 from tuning.configs.knobs import render_cnf
 from tuning.configs.translation.origin import ANY_VERSION, Origin
+from tuning.creation.devices import device_specs, usual_memory
+from tuning.creation.hosts import what_host_has
 from tuning.errors import BadRequest
 from tuning.export.safety import WARNINGS
 from tuning.requests.configs import origin_of
 from tuning.requests.device import DeviceRequest
 from tuning.studies.host_resources import facts_of_host
-from tuning.studies.hosts import what_host_has
-from tuning.studies.named_devices import device_specs, usual_memory
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,118 @@
+"""The configs of a plan: the candidates of its template, of published rules and of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from benchmarks.counted import counted
+from tuning.configs.candidates import PlannedCandidate, plan_candidates
+from tuning.configs.effective.redo import too_large_redo
+from tuning.creation.plan import Plan, check_log_device
+from tuning.creation.scale_model import file_fit, fitted
+from tuning.creation.search import (
+    PlannedSearch,
+    check_search,
+    check_search_minutes,
+    held_to,
+    plan_search,
+)
+from tuning.errors import BadRequest, InvalidConfig, Problem
+from tuning.proposals.plan import plan_proposals
+from tuning.strategy.budget import plan as blocks_within
+from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S
+
+
+@dataclass(frozen=True)
+class PlannedConfigs:
+    """The candidates in their order, the baseline first, and the search that begins with them."""
+
+    candidates: Sequence[PlannedCandidate]
+    search: PlannedSearch | None
+
+    @property
+    def measured(self) -> int:
+        """The number of candidates that are possible on the host, the baseline included."""
+        return sum(not one.left_out for one in self.candidates)
+
+
+def configs_of(plan: Plan) -> PlannedConfigs:
+    """Read, translate and gate every config of the plan, and plan its search.
+
+    A search takes seconds, so that no transaction may be open. Raises InvalidConfig, BadRequest.
+    """
+    check_log_device(plan)
+    if plan.search is not None:
+        check_search(plan, plan.search)
+    template, request, situation = plan.template, plan.request, plan.situation
+    found = plan_candidates(
+        template,
+        [(config.name, config.data) for config in request.configs],
+        situation.target,
+        resources=situation.resources,
+        durability=request.durability,
+        host=situation.host,
+        translate_from=request.origin,
+        proposals=plan_proposals(template.proposals, plan.measured_situation),
+        fit=file_fit(plan.model, situation),
+    )
+    candidates = [fitted(one, plan.model, situation) for one in found]
+    search = None
+    if plan.search is not None:
+        check_search_minutes(plan, sum(not one.left_out for one in candidates))
+        search = plan_search(plan, plan.search, candidates[0])
+        candidates = [held_to(search, one, situation) for one in candidates]
+    configs = PlannedConfigs(candidates, search)
+    if search is None:
+        _check_candidates(plan, configs)
+        _check_budget(plan, configs.measured - 1)
+    check_redo(plan, candidates)
+    return configs
+
+
+def check_redo(plan: Plan, candidates: Sequence[PlannedCandidate]) -> None:
+    """Raise InvalidConfig for redo logs that do not fit on the device beside the data."""
+    situation = plan.situation
+    problems = [
+        Problem(one.name, None, large.name, large.reason)
+        for one in candidates
+        if not one.left_out
+        if (large := too_large_redo(one.knobs, situation.target, situation.host, plan.left_bytes))
+    ]
+    if problems:
+        raise InvalidConfig(problems)
+
+
+def _check_candidates(plan: Plan, configs: PlannedConfigs) -> None:
+    """Raise BadRequest if there is nothing to compare, and say what is missing."""
+    if configs.measured > 1:
+        return
+    name = plan.template.name
+    for one in configs.candidates:
+        if one.left_out:
+            reason = f"{one.name}: {one.left_out}"
+            raise BadRequest(
+                f"template {name!r} has nothing to compare here: {reason}", field="template"
+            )
+    raise BadRequest(f"template {name!r} needs a config of yours to compare", field="configs")
+
+
+def _check_budget(plan: Plan, candidates: int) -> None:
+    """Raise BadRequest for a budget with too few blocks to separate a difference from noise.
+
+    Each ranking gets an equal share of the time that ablation leaves.
+    """
+    minutes, sizes = plan.budget_minutes, plan.sizes
+    if minutes is None:
+        return
+    share = (1 - APART_SHARE if plan.design.takes_apart else 1.0) / plan.rankings
+    run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
+    fits = blocks_within(minutes * share, candidates, run_s)
+    if not fits.is_enough:
+        needed = fits.min_blocks * (candidates + 2) * run_s + fits.pairs_s
+        raise BadRequest(
+            f"budget_minutes {minutes} is enough for {counted(fits.blocks, 'block')}, but a study "
+            f"of this size needs {fits.min_blocks}: about {ceil(needed / share / 60)} minutes",
+            field="budget_minutes",
+        )

@@ -1,0 +1,173 @@
+"""Creates studies: the only place that writes the rows of a plan."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django.db import transaction
+
+from benchmarks.inventory.device_lookup import device_row
+from benchmarks.models import Host, Server, Workload
+from benchmarks.servers.binary import ServerBinary
+from tuning.configs.candidates import PlannedCandidate
+from tuning.creation.configs import PlannedConfigs, configs_of
+from tuning.creation.devices import device_specs
+from tuning.creation.plan import Plan, plan_of
+from tuning.creation.preview import end_minutes
+from tuning.models import Study
+from tuning.requests.device import DeviceRequest
+from tuning.requests.study import StudyRequest
+from tuning.studies.events import note_request
+from tuning.studies.host_checks import hold_in_use
+from tuning.studies.rows import candidate_row
+from tuning.studies.scheduler import advance_host
+
+
+def create_study(
+    request: StudyRequest,
+    user: Any = None,
+    *,
+    wake: bool = True,
+    also: Callable[[Study], None] = lambda _: None,
+) -> Study:
+    """Check the request against what its host has, store the study and wake the host's worker.
+
+    Without `wake` no message is sent, for a caller that starts the worker itself. `also` writes
+    what belongs to the study in the same transaction; if it fails, nothing is stored.
+
+    Raises TuningError (such as InvalidConfig) or BenchmarkError; then nothing is stored.
+    """
+    plan = plan_of(request)
+    configs = configs_of(plan)
+    return store(lambda: store_study(plan, configs, user), wake=wake, also=also)
+
+
+def store(write: Callable[[], Study], *, wake: bool, also: Callable[[Study], None]) -> Study:
+    """Write a study and what belongs to it in one transaction, then wake the host's worker."""
+    with transaction.atomic():
+        study = write()
+        also(study)
+        if wake:
+            transaction.on_commit(lambda: advance_host(study.host_id))
+    return study
+
+
+def store_study(plan: Plan, configs: PlannedConfigs, user: Any) -> Study:
+    """Write the rows of a study. To be called in a transaction.
+
+    Raises TuningError, host_retired, if the host was retired since the plan was made.
+    """
+    search, design = configs.search, plan.design
+    minutes = plan.budget_minutes or end_minutes(plan, configs.measured)
+    study = store_plan(
+        plan,
+        configs.candidates,
+        user,
+        name=plan.request.name or plan.template.title,
+        template=plan.template.name,
+        races=design.races,
+        confirms=design.confirms,
+        takes_apart=design.takes_apart,
+        crash_tests=design.crash_tests,
+        minutes=minutes,
+        search=search.as_json() if search else None,
+        scale_model=plan.model.as_json() if plan.model else None,
+    )
+    study.request = _completed(plan, study).as_json()
+    study.save(update_fields=["request"])
+    return study
+
+
+def store_plan(
+    plan: Plan, candidates: Iterable[PlannedCandidate], user: Any, **columns: Any
+) -> Study:
+    """Write the rows that studies and gates have in common; `columns` are columns of `Study`."""
+    host, sizes, seed = plan.host, plan.sizes, plan.request.seed
+    hold_in_use(host)
+    study = Study.objects.create(
+        host=host,
+        server=server_row(host, plan.server),
+        blocks=sizes.blocks,
+        seed=secrets.randbelow(2**31) if seed is None else seed,
+        durability=plan.situation.durability,
+        budget_minutes=plan.budget_minutes,
+        memory_bytes=plan.inventory.memory_budget_bytes,
+        created_by=user,
+        **columns,
+    )
+    study.devices.add(*[device_row(host, device) for device in plan.devices])
+    workloads = [
+        Workload.objects.row_of(
+            plan.load_hosts,
+            driver=plan.driver.name,
+            warehouses=sizes.warehouses,
+            connections=connections,
+            warmup_s=sizes.warmup_s,
+            measure_s=sizes.measure_s,
+        )
+        for connections in sizes.connections
+    ]
+    study.workloads.add(*workloads)
+    for position, candidate in enumerate(candidates):
+        candidate_row(study, position, candidate)
+    note_request(study)
+    return study
+
+
+def server_row(host: Host, server: ServerBinary) -> Server:
+    """Return the row of this server program."""
+    row, _ = Server.objects.get_or_create(
+        host=host,
+        path=str(server.path),
+        digest=server.digest,
+        defaults={"flavour": server.flavour.value, "version": server.version_text},
+    )
+    return row
+
+
+def common_fields(plan: Plan) -> dict[str, Any]:
+    """Return the fields of requests that name what the plan found, whatever the host has then."""
+    return {
+        "host": plan.host.name,
+        "driver": plan.driver.name,
+        "load_hosts": tuple(host.name for host in plan.load_hosts),
+        "warehouses": plan.sizes.warehouses,
+        "warmup_s": plan.sizes.warmup_s,
+        "measure_s": plan.sizes.measure_s,
+    }
+
+
+def _completed(plan: Plan, study: Study) -> StudyRequest:
+    """Return the request that asks for the same study, whatever template and host say by then."""
+    request, sizes = plan.request, plan.sizes
+    keeps_duplicates = request.keeps_duplicates or plan.template.copies_of_baseline > 0
+    rows = study.devices.order_by("pk").values_list("pk", flat=True)
+    return request.model_copy(
+        update=common_fields(plan)
+        | {
+            "devices": [DeviceRequest(id=pk) for pk in rows],
+            "server": plan.server.path,
+            "connections": list(sizes.connections),
+            "blocks": None if plan.search else sizes.blocks,
+            "budget_minutes": plan.budget_minutes,
+            "durability": plan.situation.durability,
+            "races": plan.design.races,
+            "confirms": plan.design.confirms,
+            "takes_apart": plan.design.takes_apart,
+            "keeps_duplicates": keeps_duplicates,
+            "recovery": plan.design.crash_tests,
+            "search": plan.search,
+        }
+    )
+
+
+def request_again(study: Study) -> StudyRequest:
+    """Return the stored request with a new seed; an extended study counts with its first blocks.
+
+    Raises DeviceUnusable where another device is in the place of one of its devices now.
+    """
+    request = StudyRequest.model_validate(study.request | {"seed": None})
+    device_specs(request.devices)
+    return request

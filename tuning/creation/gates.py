@@ -1,0 +1,131 @@
+"""Creates gates: a candidate against a baseline, each with a config and a server of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from benchmarks.errors import ExpectedError, about
+from benchmarks.models import BinaryLog
+from tuning.configs.candidates import PlannedCandidate
+from tuning.configs.knobs import config_hash
+from tuning.creation.configs import check_redo
+from tuning.creation.create import common_fields, server_row, store, store_plan
+from tuning.creation.free_space import check_second_dataset
+from tuning.creation.gate_configs import both_sides
+from tuning.creation.named_configs import DEFAULTS
+from tuning.creation.plan import Plan, plan_of
+from tuning.errors import BadRequest
+from tuning.models import Study
+from tuning.requests.device import DeviceRequest
+from tuning.requests.gate import GateRequest, GateSide
+from tuning.statistics.looks import FIRST_LOOK
+from tuning.strategy.gate import PAIR
+from tuning.studies.forecast import ASSUMED_OVERHEAD_S
+from tuning.studies.rows import candidate_row
+
+#: What stands in place of a template's name in a gate's row.
+GATE = "gate"
+
+
+def create_gate(
+    request: GateRequest,
+    user: Any = None,
+    *,
+    wake: bool = True,
+    also: Callable[[Study], None] = lambda _: None,
+) -> Study:
+    """Check the request against what its host has, store the gate and wake the host's worker.
+
+    `wake` and `also` as in `create_study`. Raises TuningError (such as InvalidConfig) or
+    BenchmarkError; then nothing is stored.
+    """
+    ours, theirs = _plans_of(request)
+    sides = both_sides(request, ours, theirs)
+    check_redo(ours, sides[:1])
+    check_redo(theirs, sides[1:])
+    return store(lambda: _store_gate(request, ours, theirs, sides, user), wake=wake, also=also)
+
+
+def _plans_of(request: GateRequest) -> tuple[Plan, Plan]:
+    """Return the plans of the baseline and of the candidate; only their servers may differ."""
+    with _fields_of_a_gate():
+        ours = plan_of(request.study_request())
+    ours = replace(ours, binary_log=BinaryLog(request.binary_log).is_on)
+    sizes, inventory, server = ours.sizes, ours.inventory, ours.server
+    _check_minutes(request, sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S)
+    if request.candidate.server is not None:
+        with about("candidate.server"):
+            server = inventory.server(request.candidate.server)
+    if (server.digest, server.path) == (ours.server.digest, ours.server.path):
+        return ours, ours
+    check_second_dataset(inventory, server, ours.devices, sizes.warehouses, ours.left_bytes)
+    return ours, replace(ours, server=server)
+
+
+def _store_gate(
+    request: GateRequest,
+    ours: Plan,
+    theirs: Plan,
+    sides: tuple[PlannedCandidate, PlannedCandidate],
+    user: Any,
+) -> Study:
+    study = store_plan(
+        ours,
+        sides[:1],
+        user,
+        name=request.name,
+        template=GATE,
+        gate=request.plan.as_json(),
+        binary_log=BinaryLog(request.binary_log),
+        races=False,
+        confirms=False,
+    )
+    other = None if theirs is ours else server_row(theirs.host, theirs.server)
+    candidate_row(study, 1, sides[1], server=other)
+    baseline, candidate = (
+        GateSide(
+            stored=config_hash(side.knobs)[:12] if side.knobs else DEFAULTS,
+            server=plan.server.path,
+        )
+        for side, plan in zip(sides, (ours, theirs), strict=True)
+    )
+    # The request that asks for the same gate, with its configs as they are measured.
+    completed = request.model_copy(
+        update=common_fields(ours)
+        | {
+            "baseline": baseline,
+            "candidate": candidate,
+            "device": DeviceRequest(id=study.devices.get().pk),
+            "connections": ours.sizes.connections[0],
+        }
+    )
+    study.request = completed.as_json()
+    study.save(update_fields=["request"])
+    return study
+
+
+@contextmanager
+def _fields_of_a_gate() -> Iterator[None]:
+    """Name the fields of refusals as a gate's request has them."""
+    try:
+        yield
+    except ExpectedError as error:
+        is_server = error.field == "server"
+        error.field = (
+            "baseline.server" if is_server else error.field.replace("devices[0]", "device")
+        )
+        raise
+
+
+def _check_minutes(request: GateRequest, run_s: float) -> None:
+    """Raise BadRequest for a budget in which nothing can be decided."""
+    least = FIRST_LOOK * PAIR * run_s / 60
+    if request.budget_minutes is not None and request.budget_minutes < least:
+        raise BadRequest(
+            f"budget_minutes {request.budget_minutes} is too little for {FIRST_LOOK} pairs, the "
+            f"least that decide: they take about {least:.0f} minutes",
+            field="budget_minutes",
+        )

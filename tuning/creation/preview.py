@@ -1,0 +1,128 @@
+"""The preview of a study: runs, time and disk space that it would take. Nothing is stored.
+
+The files of a request are counted here; they are checked when the study is created.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor
+
+from tuning.catalogue.knob import Durability
+from tuning.creation.free_space import Disk
+from tuning.creation.plan import Plan
+from tuning.requests.sizes import Sizes
+from tuning.statistics.confirmation import MIN_PAIRS, most_pairs
+from tuning.strategy.apart.take_apart import MAX_APART_RUNS
+from tuning.studies.crash_forecast import crash_test_s
+from tuning.studies.forecast import ASSUMED_OVERHEAD_S
+from tuning.study_templates.loader import StudyTemplate
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a study would take.
+
+    candidates: those of the template and the given files, the baseline included.
+    runs: the most that its blocks can take; None where the time is fixed and not the number.
+    pair_runs: the most that then confirm winners. apart_runs: the most of their ablation.
+    block_s: the time of the blocks. seconds: the time of all runs, or the budget, without loading.
+    crash_tests_s: the time of the crash tests after the runs; 0 without any.
+    """
+
+    host: str
+    candidates: int
+    searches: bool
+    devices: int
+    connections: tuple[int, ...]
+    runs: int | None
+    pair_runs: int
+    apart_runs: int
+    block_s: float
+    seconds: float
+    crash_tests_s: float
+    disks: tuple[Disk, ...]
+
+    @property
+    def rankings(self) -> int:
+        """One for each device and number of connections."""
+        return self.devices * len(self.connections)
+
+    @property
+    def most_runs(self) -> int:
+        """The most runs of all kinds."""
+        return (self.runs or 0) + self.pair_runs + self.apart_runs
+
+
+def preview_of(plan: Plan) -> Preview:
+    """Return what the study of the plan would take."""
+    template, sizes, design = plan.template, plan.sizes, plan.design
+    files = len(plan.request.configs)
+    candidates = len(template.candidates) + template.copies_of_baseline + files
+    run_s = _run_s(sizes)
+    runs: int | None = None
+    pair_runs = apart_runs = 0
+    if plan.budget_minutes is None:
+        # The baseline runs twice in each block; each durability class may have a winner.
+        runs = plan.rankings * sizes.blocks * (candidates + 1)
+        winners = plan.rankings * (list(Durability).index(plan.situation.durability) + 1)
+        pair_runs = design.confirms * winners * 2 * most_pairs(sizes.blocks)
+        apart_runs = design.takes_apart * winners * MAX_APART_RUNS
+        end = end_minutes(plan, candidates)
+        if end is not None:  # only what follows the pairs is kept short
+            apart_runs = min(apart_runs, max(floor(end * 60 / run_s) - runs - pair_runs, 0))
+    seconds = ((runs or 0) + pair_runs + apart_runs) * run_s
+    return Preview(
+        host=plan.host.name,
+        candidates=candidates,
+        searches=plan.search is not None,
+        devices=len(plan.devices),
+        connections=sizes.connections,
+        runs=runs,
+        pair_runs=pair_runs,
+        apart_runs=apart_runs,
+        block_s=(runs or 0) * run_s,
+        seconds=seconds if plan.budget_minutes is None else plan.budget_minutes * 60.0,
+        # The baseline and a winner of each ranking.
+        crash_tests_s=design.crash_tests * 2 * plan.rankings * crash_test_s(sizes),
+        disks=plan.disks,
+    )
+
+
+def template_seconds(template: StudyTemplate, cpus: int) -> float:
+    """Return the seconds of all blocks on one device of a host with that many CPUs.
+
+    Configs of the user, loading of the dataset and the confirmation of a winner do not count; only
+    the budget of a search includes them.
+    """
+    if template.searches and template.budget_minutes is not None:
+        return template.budget_minutes * 60.0
+    # The baseline runs twice in each block.
+    candidates = len(template.candidates) + template.copies_of_baseline + 1
+    runs = len(template.connections_on(cpus)) * template.blocks * candidates
+    return runs * _run_s(template)
+
+
+def end_minutes(plan: Plan, configs: int) -> int | None:
+    """Return the minutes after which a study of a template with an end is over; else None.
+
+    The template's minutes grow with the runs of `configs`, the baseline included, and with the
+    data, which take longer to copy for each run.
+    """
+    template, sizes = plan.template, plan.sizes
+    if template.minutes is None:
+        return None
+    cpus = plan.inventory.logical_cpus
+    usual = _planned_s(template, len(template.candidates), len(template.connections_on(cpus)))
+    asked = _planned_s(sizes, configs, plan.rankings)
+    larger = max(sizes.warehouses / template.warehouses, 1.0)
+    return ceil(template.minutes * max(asked / usual, 1.0) * larger)
+
+
+def _planned_s(sizes: Sizes | StudyTemplate, configs: int, rankings: int) -> float:
+    """Return the seconds of all blocks and pairs; the baseline runs twice in each block."""
+    return rankings * (sizes.blocks * (configs + 1) + 2 * MIN_PAIRS) * _run_s(sizes)
+
+
+def _run_s(sizes: Sizes | StudyTemplate) -> float:
+    return sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
