@@ -9,15 +9,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import isfinite
-from statistics import median
 
 from benchmarks.models import Device, RunState, Workload
 from tuning.models import Candidate, Study
 from tuning.models import Recommendation as RecommendationRow
 from tuning.results import document as doc
-from tuning.results.apart import Reduced, TakenApart
-from tuning.results.apart_texts import apart_sentences, effect_text, shortage_text
 from tuning.results.boards import Board, missed_text
 from tuning.results.build_search import search_of
 from tuning.results.confirmations import FreshPairs
@@ -28,15 +24,11 @@ from tuning.results.proportion import proportion_text
 from tuning.results.run_list import RunLine
 from tuning.results.study_result import BoardKey, StudyResult, board_key_of
 from tuning.results.write_debt import (
-    Debtor,
-    debt_of_reduced,
     debt_sentence,
     debtors_of,
-    settling_sentence,
 )
-from tuning.statistics.analysis import Interval
 from tuning.statistics.confirmation import Confirmation
-from tuning.statistics.data import Metric, Observation
+from tuning.statistics.data import Metric
 from tuning.statistics.drift import Drift
 from tuning.statistics.ranking import Judgement, Ranked
 from tuning.study_templates.claims import Claim
@@ -71,7 +63,7 @@ def build(result: StudyResult) -> doc.StudyDocument:
                 kind=one.kind.value,
                 said=one.said,
                 sentence=one.sentence,
-                estimate=estimate(one.ratio, one.interval),
+                estimate=doc.Estimate.of(one.ratio, one.interval),
                 device_id=one.device_id,
                 device_kind=one.device_kind,
                 connections=one.connections,
@@ -80,25 +72,6 @@ def build(result: StudyResult) -> doc.StudyDocument:
         ),
         can_be_taken_apart=result.can_be_taken_apart,
     )
-
-
-def estimate(ratio: float | None, interval: Interval | None) -> doc.Estimate | None:
-    """Return the ratio with its interval; None without a ratio."""
-    if ratio is None:
-        return None
-    if interval is None:
-        return doc.Estimate(ratio=ratio)
-    return doc.Estimate(
-        ratio=ratio,
-        low=interval.low,
-        high=finite(interval.high),
-        confidence=interval.confidence,
-    )
-
-
-def finite(value: float | None) -> float | None:
-    """Return the figure; None for infinity, which JSON does not have."""
-    return value if value is not None and isfinite(value) else None
 
 
 def _study(result: StudyResult) -> doc.StudyFacts:
@@ -251,7 +224,7 @@ def _boards(
     ids = {one.name: one.pk for one in result.candidates.values()}
     return tuple(
         _board(
-            result.study, board, ids, void, result.taken_apart(board.key), stored.get(board.key)
+            result.study, board, ids, void, result.ablation_of(board.key), stored.get(board.key)
         )
         for board in result.boards
     )
@@ -262,9 +235,10 @@ def _board(
     board: Board,
     ids: Mapping[str, int],
     void: Mapping[tuple[int, int, int], int],
-    apart: TakenApart | None,
+    ablation: doc.Ablation | None,
     stored: RecommendationRow | None,
 ) -> doc.Board:
+    debtors = debtors_of(board)
     rankings = {metric: _ranking(one, metric, ids) for metric, one in board.judgements.items()}
     return doc.Board(
         device_id=board.device.pk,
@@ -272,7 +246,7 @@ def _board(
         durability=str(board.durability),
         proportion=proportion_text(study, board.device, board.workload),
         baseline_id=board.baseline.pk,
-        rows=_rows(board, void),
+        rows=_rows(board, debtors, void),
         rankings=rankings,
         advice=_ranking(board.for_advice, board.aim.objective, ids),
         leader_id=ids[board.leader] if board.leader else None,
@@ -283,8 +257,8 @@ def _board(
         pareto=tuple(ids[name] for name in board.pareto),
         failed=tuple(ids[name] for name in board.failed),
         confirmations=tuple(_confirmation(board, one) for one in board.fresh_pairs),
-        debtors=tuple(map(_debtor, debtors_of(board))),
-        debt_sentence=debt_sentence(debtors_of(board)),
+        debtors=tuple(debtors),
+        debt_sentence=debt_sentence(debtors, {pk: name for name, pk in ids.items()}),
         crash_tests=tuple(
             doc.CrashTest(
                 candidate_id=ids[name],
@@ -297,15 +271,17 @@ def _board(
             )
             for name, test in board.crash_tests.items()
         ),
-        ablation=_ablation(board, apart) if apart else None,
+        ablation=ablation,
         recommendation=_recommendation(stored) if stored else None,
     )
 
 
-def _rows(board: Board, void: Mapping[tuple[int, int, int], int]) -> tuple[doc.BoardRow, ...]:
+def _rows(
+    board: Board, debtors: Sequence[doc.Debtor], void: Mapping[tuple[int, int, int], int]
+) -> tuple[doc.BoardRow, ...]:
     ok = [slot for slot in board.slots if slot.run.state == RunState.OK]
     warming = Counter(slot.candidate_id for slot in ok if slot.run.still_warming)
-    owing = {one.candidate.pk: one.marked for one in debtors_of(board)}
+    owing = {one.candidate_id: one.marked for one in debtors}
     found = []
     for row in board.rows:
         pk, line, left = row.candidate.pk, row.ranked, row.left
@@ -352,12 +328,12 @@ def _ranking(found: Judgement, metric: Metric, ids: Mapping[str, int]) -> doc.Ra
             doc.Standing(
                 candidate_id=ids[line.candidate],
                 rank=line.rank,
-                estimate=estimate(line.ratio_to_baseline, line.interval),
+                estimate=doc.Estimate.of(line.ratio_to_baseline, line.interval),
                 blocks=line.blocks,
                 tied_with=tuple(ids[name] for name in line.tied_with),
                 better=line.better,
                 worse=line.worse,
-                at_most=finite(line.at_most),
+                at_most=doc.finite(line.at_most),
             )
             for line in found.ranked
         ),
@@ -367,9 +343,9 @@ def _ranking(found: Judgement, metric: Metric, ids: Mapping[str, int]) -> doc.Ra
             sentence=found.verdict.sentence,
         ),
         winner_id=ids[analysis.winner] if analysis.winner else None,
-        noise_floor=finite(analysis.floor),
-        run_noise=finite(analysis.run_noise),
-        same=finite(analysis.same),
+        noise_floor=doc.finite(analysis.floor),
+        run_noise=doc.finite(analysis.run_noise),
+        same=doc.finite(analysis.same),
         blocks=analysis.blocks,
         drift=_drift(found.drift),
     )
@@ -411,76 +387,8 @@ def _confirmation(board: Board, one: FreshPairs) -> doc.Confirmation:
     )
 
 
-def _debtor(one: Debtor) -> doc.Debtor:
-    return doc.Debtor(
-        candidate_id=one.candidate.pk,
-        marked=one.marked,
-        runs=one.runs,
-        put_off=one.put_off,
-        seconds_to_settle=finite(one.seconds_to_settle),
-        is_settled=one.is_settled,
-        sentence=settling_sentence(one),
-    )
-
-
-def _ablation(board: Board, apart: TakenApart) -> doc.Ablation:
-    return doc.Ablation(
-        whole_id=apart.whole.pk,
-        metric=apart.metric,
-        margin=apart.margin,
-        effects=tuple(
-            doc.LinesEffect(
-                names=one.names,
-                state=one.state.value,
-                estimate=estimate(one.ratio, one.interval),
-                blocks=one.blocks,
-                reason=one.reason,
-                text=effect_text(one, apart),
-                is_left_out=one.is_left_out,
-            )
-            for one in apart.effects
-        ),
-        reduced=_reduced(board, apart.reduced) if apart.reduced else None,
-        is_over=apart.is_over,
-        is_concluded=apart.is_concluded,
-        is_left=apart.is_left,
-        no_use=apart.no_use,
-        shortage=shortage_text(apart),
-        sentences=tuple(apart_sentences(apart)),
-    )
-
-
-def _reduced(board: Board, reduced: Reduced) -> doc.Reduced:
-    found = reduced.found
-    ok = [run for run in reduced.runs if run.counts]
-    return doc.Reduced(
-        candidate_id=reduced.candidate.pk,
-        rounds=reduced.rounds,
-        rounds_done=reduced.done,
-        state=found.state.value if found else "measuring",
-        to_baseline=_confirmed(found.to_baseline if found else None),
-        to_whole=_confirmed(found.to_whole if found else None),
-        throughput=_confirmed(reduced.throughput),
-        runs=len(ok),
-        failures=sum(not (run.counts or run.is_cut_short) for run in reduced.runs),
-        blocks=len({run.block for run in ok}),
-        figures=_medians(ok),
-        debtor=next(map(_debtor, debt_of_reduced(board, reduced.candidate)), None),
-        is_advice=reduced.is_advice,
-    )
-
-
-def _medians(runs: Sequence[Observation]) -> doc.Figures:
-    def middle(name: str) -> float | None:
-        known = [value for run in runs if (value := getattr(run, name)) is not None]
-        return median(known) if known else None
-
-    own = {name: middle(name) for name in doc.Figures.model_fields if name != "throughput"}
-    return doc.Figures(throughput=middle("tpmP"), **own)
-
-
 def _confirmed(found: Confirmation | None) -> doc.Estimate | None:
-    return estimate(found.ratio, found.interval) if found else None
+    return doc.Estimate.of(found.ratio, found.interval) if found else None
 
 
 def _recommendation(row: RecommendationRow) -> doc.Recommendation:
@@ -505,7 +413,7 @@ def _recommendation(row: RecommendationRow) -> doc.Recommendation:
 def _stored_estimate(ratio: float, low: float | None, high: float | None) -> doc.Estimate:
     if low is None or high is None:
         return doc.Estimate(ratio=ratio)
-    return doc.Estimate(ratio=ratio, low=low, high=finite(high), confidence=CONFIDENCE)
+    return doc.Estimate(ratio=ratio, low=low, high=doc.finite(high), confidence=CONFIDENCE)
 
 
 def _quality(result: StudyResult) -> doc.Quality:

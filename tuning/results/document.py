@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cached_property
-from math import inf
+from math import inf, isfinite
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
@@ -21,6 +21,11 @@ from tuning.statistics.data import Metric
 
 #: Rises with every change of the classes below, and of what is computed for them.
 SCHEMA_VERSION = 1
+
+
+def finite(value: float | None) -> float | None:
+    """Return the figure; None for infinity, which JSON does not have."""
+    return value if value is not None and isfinite(value) else None
 
 
 class Part(BaseModel):
@@ -40,6 +45,16 @@ class Estimate(Part):
     low: float | None = None
     high: float | None = None
     confidence: float | None = None
+
+    @classmethod
+    def of(cls, ratio: float | None, interval: Interval | None) -> Self | None:
+        """Return the ratio with its interval; None without a ratio."""
+        if ratio is None:
+            return None
+        if interval is None:
+            return cls(ratio=ratio)
+        low, high = interval.low, finite(interval.high)
+        return cls(ratio=ratio, low=low, high=high, confidence=interval.confidence)
 
     @property
     def has_interval(self) -> bool:
@@ -326,7 +341,12 @@ class Confirmation(Part):
 
 
 class Debtor(Part):
-    """A candidate whose runs postponed writes; fields as in `tuning.results.write_debt`."""
+    """A candidate on a board of which `marked` of its `runs` postponed writes.
+
+    put_off: median share of the writes that its marked runs left for later. seconds_to_settle: how
+    long a run would have to be, None if unknown. is_settled: whether its longest runs were long
+    enough.
+    """
 
     candidate_id: int
     marked: int
@@ -353,7 +373,11 @@ class CrashTest(Part):
 
 
 class LinesEffect(Part):
-    """What some lines contribute together; estimate: with them divided by without."""
+    """What some lines contribute together; most often it is one line.
+
+    estimate: the metric with them divided by without; its interval holds for all lines at once.
+    reason: why they stay. is_left_out: whether nothing measurable is lost without them.
+    """
 
     names: tuple[str, ...]
     state: str
@@ -386,9 +410,12 @@ class Reduced(Part):
 
 
 class Ablation(Part):
-    """What taking a winner apart found; fields as in `tuning.results.apart.TakenApart`.
+    """The winner without some of its lines. margin: what may be lost at most, as a log.
 
-    margin: what may be lost at most, as a log. shortage: why lines were not tested.
+    effects: of every line that differs from the baseline. is_over, is_concluded: whether the study
+    has ended, and early, on request. is_left: whether more time would decide more. no_use: why the
+    config without the lines that contribute nothing was not measured, if not for lack of time.
+    shortage: why lines were not tested.
     """
 
     whole_id: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from statistics import median
 from typing import Any
 
 from django.utils import timezone
@@ -15,10 +14,9 @@ from tuning.catalogue.target import traits_of
 from tuning.configs.notes import Action, Note
 from tuning.export.facts import Effect, ExportFacts, LinesEvidence, ObjectiveEffect
 from tuning.models import Candidate, Recommendation, Study
-from tuning.results.apart import TakenApart
-from tuning.results.apart_texts import effect_text
 from tuning.results.boards import Board
 from tuning.results.crash_recovery import was_timed
+from tuning.results.document import Ablation
 from tuning.results.proportion import proportion_text
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.confirmation import ConfirmationState
@@ -32,7 +30,7 @@ def export_facts(
     recommendation: Recommendation,
     board: Board,
     variables: Mapping[int, Mapping[str, str]],
-    apart: TakenApart | None = None,
+    apart: Ablation | None = None,
 ) -> ExportFacts:
     """The evidence for the recommended config, from the board it was chosen by.
 
@@ -86,20 +84,21 @@ def _of_lines(
     recommendation: Recommendation,
     board: Board,
     variables: Mapping[int, Mapping[str, str]],
-    apart: TakenApart | None,
+    apart: Ablation | None,
 ) -> dict[str, Any]:
     """What is known of single lines of the winner, and of the winner with all of them."""
     winner, whole = recommendation.candidate, recommendation.whole
-    if apart is None or apart.whole not in (winner, whole):
+    with_all_lines = whole or winner
+    if apart is None or apart.whole_id != with_all_lines.pk:
         return {}
-    knobs = apart.whole.config.knobs
+    knobs = with_all_lines.config.knobs
     found = [
         LinesEvidence(
             {name: knobs[name] for name in one.names},
-            one.state.value,
-            effect_text(one, apart),
-            one.ratio,
-            one.interval,
+            one.state,
+            one.text,
+            one.estimate.ratio if one.estimate else None,
+            one.estimate.interval if one.estimate else None,
         )
         for one in apart.effects
     ]
@@ -174,9 +173,7 @@ def _objective(found: Recommendation) -> ObjectiveEffect | None:
     return ObjectiveEffect(Metric(found.objective), found.objective_ratio, interval)
 
 
-def _effect(
-    board: Board, recommendation: Recommendation, apart: TakenApart | None = None
-) -> Effect:
+def _effect(board: Board, recommendation: Recommendation, apart: Ablation | None = None) -> Effect:
     """The effect of the recommended config; for a confirmed one that of the fresh pairs."""
     lines = {line.candidate: line for line in board.judgement.ranked}
     if recommendation.whole is not None:
@@ -202,26 +199,23 @@ def _effect(
     )
 
 
-def _of_reduced(
-    recommendation: Recommendation, default: Ranked, apart: TakenApart | None
-) -> Effect:
+def _of_reduced(recommendation: Recommendation, default: Ranked, apart: Ablation | None) -> Effect:
     """The effect of a reduced config, from its own fresh rounds."""
     low, high = recommendation.low, recommendation.high
-    runs = apart.reduced.runs if apart and apart.reduced else ()
-    ok = [run for run in runs if run.counts]
-    tpmP = [run.tpmP for run in ok if run.tpmP is not None]
-    p95_ms = [run.p95_ms for run in ok if run.p95_ms is not None]
+    reduced = apart.reduced if apart else None
+    if reduced is None:
+        raise ValueError("a reduced config without its rounds")
     return Effect(
         workload=str(recommendation.workload),
         ratio=recommendation.ratio_to_baseline,
-        runs=len(ok),
-        failures=sum(not (run.counts or run.is_cut_short) for run in runs),
-        blocks=len({run.block for run in ok}),
-        tpmP=median(tpmP) if tpmP else None,
-        p95_ms=median(p95_ms) if p95_ms else None,
+        runs=reduced.runs,
+        failures=reduced.failures,
+        blocks=reduced.blocks,
+        tpmP=reduced.figures.throughput,
+        p95_ms=reduced.figures.p95_ms,
         baseline_tpmP=default.tpmP,
         baseline_p95_ms=default.p95_ms,
         interval=Interval(low, high, CONFIDENCE) if low is not None and high is not None else None,
-        fresh_pairs=len({run.block for run in ok}),
+        fresh_pairs=reduced.blocks,
         objective=_objective(recommendation),
     )

@@ -24,7 +24,8 @@ from tuning.models import (
     Study,
     StudyState,
 )
-from tuning.results.apart import Dismantling, TakenApart, kept_by
+from tuning.results import document as doc
+from tuning.results.ablation import Ablations, kept_by
 from tuning.results.boards import Board, boards_of, screened_runs
 from tuning.results.data_quality import DataQuality, data_quality
 from tuning.results.evidence import export_facts
@@ -163,9 +164,9 @@ class StudyResult:
         return [board for board in self.boards if board.key[:2] == (device, workload)]
 
     @cached_property
-    def dismantling(self) -> Dismantling:
-        """What the study's winners are taken apart with."""
-        return Dismantling(
+    def ablations(self) -> Ablations:
+        """The inputs of the ablation of the study's winners."""
+        return Ablations(
             list(self.candidates.values()),
             traits_of(self.study.server),
             kept_by(self.study.search or {}),
@@ -174,15 +175,13 @@ class StudyResult:
         )
 
     @cached_property
-    def _apart(self) -> dict[BoardKey, TakenApart]:
-        if not self.study.takes_apart:
-            return {}
-        found = {board.key: self.dismantling.taken_apart(board) for board in self.boards}
-        return {key: apart for key, apart in found.items() if apart is not None}
+    def _ablations(self) -> dict[BoardKey, doc.Ablation | None]:
+        boards = self.boards if self.study.takes_apart else ()
+        return {board.key: self.ablations.of(board) for board in boards}
 
-    def taken_apart(self, key: BoardKey) -> TakenApart | None:
-        """What the lines of a board's winner contribute; None if it is not taken apart."""
-        return self._apart.get(key)
+    def ablation_of(self, key: BoardKey) -> doc.Ablation | None:
+        """The ablation of a board's winner; None without one."""
+        return self._ablations.get(key)
 
     @property
     def can_be_taken_apart(self) -> bool:
@@ -199,10 +198,7 @@ class StudyResult:
                 "only a confirmed winner can be tested line by line, in a study that was not "
                 "concluded early",
             )
-        found = (
-            self.taken_apart(board.key) or self.dismantling.taken_apart(board)
-            for board in self.boards
-        )
+        found = (self.ablation_of(board.key) or self.ablations.of(board) for board in self.boards)
         if any(apart.is_left for apart in found if apart is not None):
             return None
         return TuningError("nothing_left", "every line of the winner has been tested")
@@ -267,7 +263,7 @@ class StudyResult:
         """The evidence that the files of one of the study's recommendations show."""
         if recommendation.pk not in self._evidence:
             board = next(one for one in self.boards if one.key == board_key_of(recommendation))
-            apart = self.taken_apart(board.key)
+            apart = self.ablation_of(board.key)
             facts = export_facts(recommendation, board, self._variables, apart)
             self._evidence[recommendation.pk] = facts
         return self._evidence[recommendation.pk]

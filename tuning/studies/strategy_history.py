@@ -63,7 +63,7 @@ def history_of(study: Study, place: Place) -> History:
         },
         screened=tuple(result.screened_at(place.device, place.workload)),
         settle_s={
-            one.candidate.name: one.seconds_to_settle
+            all_there[one.candidate_id].name: one.seconds_to_settle
             for board in there
             for one in debtors_of(board)
             if not one.is_settled and one.seconds_to_settle is not None
@@ -96,7 +96,7 @@ def _whole(
     """The board's confirmed winner, whose rounds will be as long as its pairs."""
     if board is None or not result.study.takes_apart:
         return None
-    whole = result.dismantling.whole_of(board)
+    whole = result.ablations.whole_of(board)
     if whole is None:
         return None
     pairs = (s for s in slots if s.purpose == SlotPurpose.CONFIRMATION and s.name == whole.name)

@@ -21,7 +21,6 @@ from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.search import SearchRequest
 from tuning.results.answer import store_recommendations
-from tuning.results.apart_texts import lines_text
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.statistics.removal import RemovalState
@@ -33,7 +32,15 @@ from tuning.tests.fakes import measurement
 from tuning.tests.kept import kept
 from tuning.tests.test_concluding import until
 from tuning.tests.test_search_rows import step, to_the_end
-from tuning.tests.test_taken_apart import FAST, before, measuring, purposes, started, taken_apart
+from tuning.tests.test_taken_apart import (
+    FAST,
+    before,
+    measuring,
+    purposes,
+    started,
+    taken_apart,
+    with_state,
+)
 from tuning.tests.work import execute_crash_test, purpose_of
 
 pytestmark = [
@@ -76,7 +83,8 @@ def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
         study = to_the_end(started(blocks=3), QUIET)
     first = study.recommendations.get()
     assert first.candidate.without == ["innodb_flush_neighbors"]
-    assert taken_apart(study).untested == ("table_open_cache",)
+    (untested,) = with_state(taken_apart(study), RemovalState.UNTESTED)
+    assert untested.names == ("table_open_cache",)
     assert (
         "because the time did not suffice: table_open_cache. "
         f"manage.py study ablation {study.pk} takes it further apart."
@@ -149,8 +157,9 @@ def test_a_search_tests_the_lines_of_its_winner_with_the_time_that_is_left() -> 
     assert SlotPurpose.APART in seen
     assert SlotPurpose.REDUCED not in seen
     apart, answer = taken_apart(study), study.recommendations.get()
-    assert "innodb_io_capacity" in lines_text(apart.with_state(RemovalState.MATTERS))
-    assert (answer.candidate, answer.whole) == (apart.whole, None)
+    (matters,) = with_state(apart, RemovalState.MATTERS)
+    assert "innodb_io_capacity" in matters.names
+    assert (answer.candidate_id, answer.whole) == (apart.whole_id, None)
     assert "what each contributes was not tested" not in answer.verdict
 
 
@@ -158,7 +167,7 @@ def test_each_class_of_durability_has_runs_of_its_own_for_its_winner(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Three blocks of two parts, and five rounds of the reduced config.
-    for module in ("tuning.studies.forecast", "tuning.results.apart"):
+    for module in ("tuning.studies.forecast", "tuning.results.ablation"):
         monkeypatch.setattr(f"{module}.MAX_APART_RUNS", 3 * 4 + 5 * 3)
     risky = FAST + b"innodb_flush_log_at_trx_commit = 2\n"
     study = started(

@@ -25,7 +25,7 @@ from tuning.export.formats import ExportRequest
 from tuning.models import Recommendation, SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
-from tuning.results.apart import TakenApart
+from tuning.results.document import Ablation, LinesEffect
 from tuning.results.study_result import StudyResult
 from tuning.statistics.removal import ReductionState, RemovalState
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
@@ -111,9 +111,13 @@ def ended() -> Study:
     return kept("taken apart", lambda: to_the_end(before(SlotPurpose.REDUCED), measuring()))
 
 
-def taken_apart(study: Study) -> TakenApart:
+def with_state(found: Ablation, state: RemovalState) -> list[LinesEffect]:
+    return [one for one in found.effects if one.state == state]
+
+
+def taken_apart(study: Study) -> Ablation:
     result = StudyResult(study)
-    found = result.taken_apart(result.boards[0].key)
+    found = result.ablation_of(result.boards[0].key)
     assert found is not None
     return found
 
@@ -141,17 +145,18 @@ def test_what_contributes_nothing_is_left_out_and_what_is_recommended_was_measur
     )
     apart = taken_apart(study)
     assert apart.reduced is not None
-    assert apart.reduced.found is not None
-    assert apart.reduced.found.state is ReductionState.VERIFIED
+    assert apart.reduced.state == ReductionState.VERIFIED
     states = {one.names: one.state for one in apart.effects}
     assert states == {
         ("innodb_io_capacity", "innodb_io_capacity_max"): RemovalState.MATTERS,
         ("innodb_flush_neighbors",): RemovalState.NO_EFFECT,
         ("table_open_cache",): RemovalState.NO_EFFECT,
     }
-    (pair,) = apart.with_state(RemovalState.MATTERS)
-    assert pair.interval is not None
-    assert pair.interval.low < math.exp(0.2) < pair.interval.high
+    (pair,) = with_state(apart, RemovalState.MATTERS)
+    assert pair.estimate is not None
+    interval = pair.estimate.interval
+    assert interval is not None
+    assert interval.low < math.exp(0.2) < interval.high
     fresh = study.slots.filter(purpose=SlotPurpose.REDUCED)
     rounds: dict[int, set[str]] = {slot.block: set() for slot in fresh}
     for slot in fresh:
@@ -181,8 +186,7 @@ def test_a_reduced_config_that_loses_after_all_is_not_recommended() -> None:
     assert "kept, because without, more than 5.0 % may be lost" in found.verdict
     apart = taken_apart(study)
     assert apart.reduced is not None
-    assert apart.reduced.found is not None
-    assert apart.reduced.found.state is ReductionState.LOSES
+    assert apart.reduced.state == ReductionState.LOSES
 
 
 def test_without_being_asked_for_nothing_is_taken_apart() -> None:
@@ -211,7 +215,9 @@ def test_minutes_that_do_not_suffice_are_said_with_the_lines_that_were_not_teste
         'did not suffice. The button "Take the winner apart" on the study\'s page, or manage.py '
         f"study ablation {study.pk}, measures it without some of them, in at most 100 runs."
     ) in found.verdict
-    assert len(taken_apart(study).untested) == 4
+    assert (
+        sum(len(one.names) for one in with_state(taken_apart(study), RemovalState.UNTESTED)) == 4
+    )
     text = " ".join(
         StudyResult(study).export(found, ExportRequest()).text.replace("#", "").split()
     )
@@ -282,7 +288,7 @@ def test_a_line_without_which_the_server_does_not_start_is_kept(
         "innodb_io_capacity_max",
         "table_open_cache",
     }
-    (kept,) = taken_apart(study).with_state(RemovalState.NEEDED)
+    (kept,) = with_state(taken_apart(study), RemovalState.NEEDED)
     assert kept.names == ("table_open_cache",)
     assert "it does not want to" in kept.reason
 

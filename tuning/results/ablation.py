@@ -1,24 +1,30 @@
-"""A board's confirmed winner taken apart: what each line contributes, and the reduced config."""
+"""The ablation of a board's confirmed winner: its lines one by one, and the reduced config."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
+from statistics import median
 from typing import Any
 
 from benchmarks.models import RunState
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.durability import durability_of
 from tuning.models import Candidate, SlotPurpose
+from tuning.results import document as doc
+from tuning.results.ablation_sentences import (
+    ablation_sentences,
+    effect_text,
+    shortage_text,
+)
 from tuning.results.boards import Board, observation_of
 from tuning.results.slot_rows import SlotRow
-from tuning.statistics.analysis import Interval
+from tuning.results.write_debt import debt_of_reduced
 from tuning.statistics.confirmation import Confirmation, ConfirmationState, confirm
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.removal import (
-    Reduction,
     ReductionState,
     RemovalState,
     judge_reduction,
@@ -43,83 +49,6 @@ DURABILITY = "without it a crash may lose something else, so it was not removed"
 NOT_COMPARABLE = "not_comparable"
 
 
-@dataclass(frozen=True)
-class LinesEffect:
-    """What some lines of a winner contribute together; most often it is one line.
-
-    ratio, interval: the study's metric with them divided by that without them; None where nothing
-    was measured. The intervals hold for all lines at once. reason: why they stay, in words.
-    """
-
-    names: tuple[str, ...]
-    state: RemovalState
-    ratio: float | None = None
-    interval: Interval | None = None
-    blocks: int = 0
-    reason: str = ""
-
-    @property
-    def is_left_out(self) -> bool:
-        """Whether nothing measurable is lost without them."""
-        return self.state in DROPPED
-
-
-@dataclass(frozen=True)
-class Reduced:
-    """The winner without the lines that contribute nothing, measured afresh.
-
-    found is None until all rounds are measured. throughput: its tpmP against the baseline's.
-    is_advice: whether it is recommended in place of the winner.
-    """
-
-    candidate: Candidate
-    rounds: int
-    done: int
-    found: Reduction | None
-    throughput: Confirmation | None
-    runs: tuple[Observation, ...]
-    is_advice: bool
-
-
-@dataclass(frozen=True)
-class TakenApart:
-    """margin: what may be lost at most, as a log; effects: of every line that differs.
-
-    is_over: whether the study has ended, is_concluded: early, on request. is_left: whether more
-    time would decide more. no_use: why the config without the lines that contribute nothing was
-    not measured afresh, if not for lack of time.
-    """
-
-    whole: Candidate
-    metric: Metric
-    margin: float
-    effects: tuple[LinesEffect, ...]
-    reduced: Reduced | None
-    is_over: bool
-    is_concluded: bool
-    is_left: bool
-    no_use: str
-
-    @property
-    def advised(self) -> Reduced | None:
-        """The reduced config, if it is the one to recommend."""
-        return self.reduced if self.reduced and self.reduced.is_advice else None
-
-    @property
-    def untested(self) -> tuple[str, ...]:
-        """The lines for which the time did not suffice."""
-        return tuple(
-            name
-            for one in self.effects
-            if one.state is RemovalState.UNTESTED
-            for name in one.names
-        )
-
-    def with_state(self, *states: RemovalState) -> list[LinesEffect]:
-        """The effects in one of these states."""
-        return [one for one in self.effects if one.state in states]
-
-
 def kept_by(search: Mapping[str, Any]) -> dict[str, str]:
     """The lines that stay in whatever a search recommends, as it is stored, and why."""
     space = search.get("space", {})
@@ -134,10 +63,10 @@ def kept_by(search: Mapping[str, Any]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Dismantling:
-    """What boards are taken apart with: all candidates, the server, and lines that stay, with why.
+class Ablations:
+    """All candidates of a study, its server, and the lines that stay, with the reason.
 
-    is_over, is_concluded as in `TakenApart`.
+    is_over: whether the study has ended; is_concluded: early, on request.
     """
 
     candidates: Sequence[Candidate]
@@ -184,30 +113,47 @@ class Dismantling:
                 kept[name] = DURABILITY
         return kept
 
-    def taken_apart(self, board: Board) -> TakenApart | None:
-        """What is known by now; None without a confirmed winner."""
+    def of(self, board: Board) -> doc.Ablation | None:
+        """Return the ablation so far; None without a confirmed winner."""
         whole = self.whole_of(board)
         if whole is None:
             return None
-        metric = board.aim.objective
+        winner, metric = board.candidates[whole.name], board.aim.objective
         parts = part_results(whole, metric)
-        effects = tuple(sorted(_effects(whole, parts), key=_order))
         budget = Budget(runs_left=whole.runs_left)
         baseline = board.baseline.name
-        return TakenApart(
-            whole=board.candidates[whole.name],
+        open_lines = is_left(whole, metric, budget, baseline)
+        more = not self.is_concluded and open_lines
+        reduced = self._reduced(board, whole, parts)
+        found = doc.Ablation(
+            whole_id=winner.pk,
             metric=metric,
             margin=parts.margin,
-            effects=effects,
-            reduced=self._reduced(board, whole, parts),
+            effects=tuple(sorted(_effects(whole, parts), key=_order)),
+            reduced=reduced,
             is_over=self.is_over,
             is_concluded=self.is_concluded,
-            is_left=not self.is_concluded and is_left(whole, metric, budget, baseline),
+            is_left=more,
             no_use=_no_use(whole, parts, baseline),
+            shortage=shortage_text(is_concluded=self.is_concluded, is_left=more),
+            sentences=(),
+        )
+        named = next(
+            (one for one in self.candidates if reduced and one.pk == reduced.candidate_id), None
+        )
+        texts = [{"text": effect_text(one, found)} for one in found.effects]
+        return found.model_copy(
+            update={
+                "effects": tuple(
+                    one.model_copy(update=text)
+                    for one, text in zip(found.effects, texts, strict=True)
+                ),
+                "sentences": tuple(ablation_sentences(found, winner, named)),
+            }
         )
 
-    def _reduced(self, board: Board, whole: Whole, parts: PartResults) -> Reduced | None:
-        """The newest that is advice, else the newest: more lines may have been tested later."""
+    def _reduced(self, board: Board, whole: Whole, parts: PartResults) -> doc.Reduced | None:
+        """Return the newest that is advice, else the newest: lines may have been tested later."""
         slots = _slots_of(board, board.candidates[whole.name])
         slots = [slot for slot in slots if slot.purpose == SlotPurpose.REDUCED]
         slots.sort(key=lambda slot: slot.order)
@@ -227,8 +173,8 @@ class Dismantling:
         parts: PartResults,
         measured: Candidate,
         slots: Sequence[SlotRow],
-    ) -> Reduced:
-        """The reduced config whose runs are those of `measured`, from its own rounds."""
+    ) -> doc.Reduced:
+        """Judge the reduced config whose runs are those of `measured`, by its own rounds."""
         variants = [
             one
             for one in self.candidates
@@ -242,35 +188,39 @@ class Dismantling:
         rounds_runs = _comparable(slots, SlotPurpose.REDUCED)
         names = measured.name, whole.name, board.baseline.name
         done = set(blocks) - {slot.block for slot in slots if not slot.run.is_finished}
-        mine = tuple(run for run in rounds_runs if run.candidate == measured.name)
+        mine = [run for run in rounds_runs if run.candidate == measured.name]
+        ok = [run for run in mine if run.counts]
         found = throughput = None
         if len(done) == len(blocks):
-            metric = board.aim.objective
-            rounds = [_figures(rounds_runs, block, names, metric) for block in blocks]
-            noise = parts.run_noise
+            metric, noise = board.aim.objective, parts.run_noise
             found = judge_reduction(
-                rounds,
+                [_figures(rounds_runs, block, names, metric) for block in blocks],
                 (candidate.name, *names[1:]),
                 margin=parts.margin,
                 run_noise=noise,
                 metric=metric,
             )
-            of_tpmP = [_figures(rounds_runs, block, names, Metric.TPMP) for block in blocks]
-            throughput = confirm(
-                [(one[0], one[2]) for one in of_tpmP], candidate.name, names[2], run_noise=noise
-            )
+            by_throughput = [_figures(rounds_runs, one, names, Metric.TPMP) for one in blocks]
+            pairs = [(one[0], one[2]) for one in by_throughput]
+            throughput = confirm(pairs, candidate.name, names[2], run_noise=noise)
         is_fit = (
             not any(run.outcome in FAULTS for run in mine)
             and not board.aim.missed(mine)
             and candidate.name not in board.not_recovered
         )
-        return Reduced(
-            candidate,
+        return doc.Reduced(
+            candidate_id=candidate.pk,
             rounds=len(blocks),
-            done=len(done),
-            found=found,
-            throughput=throughput,
-            runs=mine,
+            rounds_done=len(done),
+            state=found.state if found else "measuring",
+            to_baseline=_estimate(found.to_baseline if found else None),
+            to_whole=_estimate(found.to_whole if found else None),
+            throughput=_estimate(throughput),
+            runs=len(ok),
+            failures=sum(not (run.counts or run.is_cut_short) for run in mine),
+            blocks=len({run.block for run in ok}),
+            figures=_medians(ok),
+            debtor=debt_of_reduced(board, candidate),
             is_advice=found is not None
             and found.state is ReductionState.VERIFIED
             and throughput is not None
@@ -334,19 +284,48 @@ def _figures(
     return first, second, third
 
 
-def _effects(whole: Whole, parts: PartResults) -> Iterable[LinesEffect]:
+def _estimate(found: Confirmation | None) -> doc.Estimate | None:
+    return doc.Estimate.of(found.ratio, found.interval) if found else None
+
+
+def _medians(runs: Sequence[Observation]) -> doc.Figures:
+    def middle(name: str) -> float | None:
+        known = [value for run in runs if (value := getattr(run, name)) is not None]
+        return median(known) if known else None
+
+    own = {name: middle(name) for name in doc.Figures.model_fields if name != "throughput"}
+    return doc.Figures(throughput=middle("tpmP"), **own)
+
+
+def _effects(whole: Whole, parts: PartResults) -> Iterator[doc.LinesEffect]:
     for one in of_each_line(parts):
-        names, state = one.part.lines, one.state
+        state, found = one.state, None
         if state is None:
             state = RemovalState.UNSETTLED if one.blocks >= MIN_BLOCKS else RemovalState.UNTESTED
-        if one.ratio is None or state is RemovalState.UNTESTED:
-            yield LinesEffect(names, state, blocks=one.blocks, reason=one.reason)
-            continue
-        ratio, interval = own_effect(one.ratio, one.interval)
-        yield LinesEffect(names, state, ratio, interval, one.blocks, one.reason)
+        if one.ratio is not None and state is not RemovalState.UNTESTED:
+            found = doc.Estimate.of(*own_effect(one.ratio, one.interval))
+        yield _effect(one.part.lines, state, found, one.blocks, one.reason)
     for name, reason in whole.kept.items():
         if whole.baseline_knobs.get(name) != whole.knobs[name]:
-            yield LinesEffect((name,), RemovalState.NEEDED, reason=reason)
+            yield _effect((name,), RemovalState.NEEDED, reason=reason)
+
+
+def _effect(
+    names: tuple[str, ...],
+    state: RemovalState,
+    estimate: doc.Estimate | None = None,
+    blocks: int = 0,
+    reason: str = "",
+) -> doc.LinesEffect:
+    return doc.LinesEffect(
+        names=names,
+        state=state,
+        estimate=estimate,
+        blocks=blocks,
+        reason=reason,
+        text="",
+        is_left_out=state in DROPPED,
+    )
 
 
 _ORDER = (
@@ -359,7 +338,7 @@ _ORDER = (
 )
 
 
-def _order(effect: LinesEffect) -> tuple[int, float, tuple[str, ...]]:
-    """What matters first, the largest effect first."""
-    size = abs(log(effect.ratio)) if effect.ratio else 0.0
-    return _ORDER.index(effect.state), -size, effect.names
+def _order(effect: doc.LinesEffect) -> tuple[int, float, tuple[str, ...]]:
+    """Sort what matters first, the largest effect first."""
+    size = abs(log(effect.estimate.ratio)) if effect.estimate else 0.0
+    return _ORDER.index(RemovalState(effect.state)), -size, effect.names

@@ -1,0 +1,113 @@
+"""Sentences about the ablation of a winner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tuning.models import Candidate
+from tuning.results.document import Ablation, Estimate, LinesEffect, Reduced
+from tuning.statistics.data import Metric
+from tuning.statistics.removal import ReductionState, RemovalState, loss_text
+from tuning.statistics.verdict import change_text
+from tuning.strategy.apart.take_apart import MAX_APART_RUNS
+
+_OF = {
+    Metric.TPMP: "tpmP",
+    Metric.P95: "p95 response time",
+    Metric.SERVER_PATH_LENGTH: "CPU cycles per New-Order",
+}
+
+
+def ablation_sentences(
+    found: Ablation, whole: Candidate, reduced: Candidate | None
+) -> Iterator[str]:
+    """Yield for the verdict which lines were left out and why, and which were not tested."""
+    if found.reduced is not None and reduced is not None:
+        yield _about_reduced(found, found.reduced, whole, reduced)
+    elif found.is_over and (left_out := _names(found, RemovalState.NO_EFFECT)):
+        why = _why_kept_all(found, whole.name)
+        yield f"Nothing measurable is lost without {', '.join(left_out)}, but {why}."
+    if not found.is_over:
+        return
+    command = f"manage.py study ablation {whole.study_id}"
+    untested = _names(found, RemovalState.UNTESTED)
+    if untested and not any(one.blocks for one in found.effects):
+        yield (
+            f"Its lines were measured together; what each contributes was not tested, because "
+            f"{found.shortage}."
+        )
+        if found.is_left:
+            yield (
+                f'The button "Take the winner apart" on the study\'s page, or {command}, measures '
+                f"it without some of them, in at most {MAX_APART_RUNS} runs."
+            )
+        return
+    if untested:
+        yield f"Not tested on their own, because {found.shortage}: {', '.join(untested)}."
+    if found.is_left:
+        yield f"{command} takes it further apart."
+
+
+def effect_text(effect: LinesEffect, found: Ablation) -> str:
+    """Return the change as "+12.3 % tpmP (95 % interval +8.0 to +16.9 %)", else why not."""
+    if effect.state == RemovalState.SAME:
+        return "the server has the same effective values without"
+    if effect.state == RemovalState.UNTESTED:
+        return f"not tested on its own{f': {found.shortage}' if found.is_over else ' yet'}"
+    if effect.estimate is None:
+        return effect.reason or "no figure"
+    change = _change(effect.estimate, found.metric)
+    if effect.state == RemovalState.UNSETTLED:
+        return f"{change}; more than {loss_text(found.margin)} may be lost without"
+    return change
+
+
+def shortage_text(*, is_concluded: bool, is_left: bool) -> str:
+    """Return why lines were not tested."""
+    if is_concluded:
+        return "the study was concluded early"
+    return "the time did not suffice" if is_left else f"{MAX_APART_RUNS} runs did not suffice"
+
+
+def _names(found: Ablation, state: RemovalState) -> list[str]:
+    return [name for one in found.effects if one.state == state for name in one.names]
+
+
+def _why_kept_all(found: Ablation, whole: str) -> str:
+    """Return why lines that contribute nothing are kept: nothing was measured without them."""
+    without = f"{whole} without all of them"
+    if found.no_use:
+        return f"{without} cannot be used, so they are kept: {found.no_use.rstrip('.')}"
+    if found.is_concluded:
+        return f"the study was concluded early, before {without} was measured: they are kept"
+    return f"{found.shortage} to measure {without}, so they are kept"
+
+
+def _about_reduced(
+    found: Ablation, reduced: Reduced, whole: Candidate, candidate: Candidate
+) -> str:
+    left_out = ", ".join(candidate.without)
+    if reduced.state not in set(ReductionState) - {ReductionState.UNFINISHED}:
+        return f"{whole.name} without {left_out} was not measured to the end."
+    against = f"{_change(reduced.to_whole, found.metric)} against {whole.name}"
+    if reduced.is_advice:
+        return (
+            f"Taken apart: nothing measurable is lost without {left_out}, so they are left out. "
+            f"{candidate.name}: {_change(reduced.to_baseline, found.metric)} against the baseline "
+            f"and {against}, in {reduced.rounds} fresh rounds; at most {loss_text(found.margin)} "
+            "may be lost."
+        )
+    why = {
+        ReductionState.NOT_CONFIRMED: "the config without is not measurably better than the "
+        "baseline",
+        ReductionState.LOSES: f"without, more than {loss_text(found.margin)} may be lost: "
+        f"{against}",
+        ReductionState.VERIFIED: "without, a run failed or a limit was missed",
+    }
+    return f"Taken apart: {left_out} kept, because {why[ReductionState(reduced.state)]}."
+
+
+def _change(estimate: Estimate | None, metric: Metric) -> str:
+    if estimate is None:
+        return "no figure"
+    return change_text(estimate.ratio, estimate.interval, _OF[metric])
