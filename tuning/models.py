@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
+from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.models import (
     BinaryLog,
     Config,
@@ -252,6 +253,18 @@ class Study(JobRow):
         """Whether a worker has begun to prepare it, and it has not ended."""
         is_tried = self.state == StudyState.PREPARING and self.started_at is not None
         return is_tried or self.state == StudyState.RUNNING
+
+    @property
+    def turn(self) -> tuple[Any, ...]:
+        """The key by which the studies of a host are sorted: which gets its turn first.
+
+        First what a user cancelled, then what has begun, then what waits. A resumed or extended
+        study continues after the running ones, so that none of their blocks is interrupted.
+        """
+        if self.state == StudyState.QUEUED:  # by number: web servers have clocks of their own
+            return 0 if self.stop_request == CANCELLED else 2, True, None, self.pk
+        began = self.resumed_at or self.started_at
+        return 0 if self.stop_request == CANCELLED else 1, began is None, began, self.pk
 
     @property
     def is_paused(self) -> bool:

@@ -196,10 +196,10 @@ def test_two_that_decide_at_once_do_not_end_a_study_early(installation: Installa
         Study.objects.update(blocks=2)
         real = scheduler.continue_study
 
-        def slowly(study, thought):
+        def slowly(study, ahead):
             say("first-decides")
             heard("second-is-done", 3)
-            return real(study, thought)
+            return real(study, ahead)
 
         def first():
             scheduler.continue_study = slowly

@@ -24,7 +24,6 @@ from benchmarks.models import (
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.results.host_jobs import CurrentJob, HostState, current_jobs
 from tuning.results.known_devices import KnownDevice, known_devices
-from tuning.results.turns import in_turn
 
 
 @dataclass(frozen=True)
@@ -187,16 +186,17 @@ def _silent(rows: list[Host]) -> set[int]:
 
 def _unfinished(rows: list[Host]) -> tuple[Mapping[int, list[Study]], Mapping[int, list[Study]]]:
     """By host the studies that get their turn, in that order, and those that are paused."""
-    active = list(_briefly(rows).filter(state__in=ACTIVE_STUDY_STATES).order_by(*in_turn()))
-    going_on = [study for study in active if study.paused_at is None]
-    paused = sorted((one for one in active if one.paused_at is not None), key=attrgetter("pk"))
-    return _by_host(going_on), _by_host(paused)
+    active = _briefly(rows).filter(state__in=ACTIVE_STUDY_STATES).order_by()
+    in_turn = sorted(active, key=attrgetter("turn"))
+    paused = sorted((one for one in in_turn if one.paused_at is not None), key=attrgetter("pk"))
+    return _by_host(one for one in in_turn if one.paused_at is None), _by_host(paused)
 
 
 def _briefly(rows: list[Host]) -> QuerySet[Study]:
     """The hosts' studies without their long columns."""
     return Study.objects.filter(host__in=rows).only(
         *("host", "name", "state", "created_at", "started_at", "resumed_at", "paused_at"),
+        "stop_request",
         *("finished_at", "concluded_at", "extended_by", "reason", "reason_code"),
     )
 

@@ -29,7 +29,6 @@ from tuning.strategy.compose import strategy_for
 from tuning.strategy.protocol import (
     NOT_FOR_AN_ANSWER,
     Done,
-    History,
     NewCandidate,
     PlannedRun,
     Proposal,
@@ -74,42 +73,48 @@ def search_plan(stored: Mapping[str, Any]) -> SearchPlan:
 
 
 @dataclass(frozen=True)
-class PreparedAnswer:
-    """What a strategy proposed to a history, before anybody held the study's row."""
+class Ahead:
+    """A search's next proposal, worked out while nobody held the study's row.
 
-    history: History
+    It counts as long as `revision` is still the study's.
+    """
+
+    revision: int
     answer: Proposal | Done
 
 
-def think_ahead(study: Study) -> PreparedAnswer | None:
-    """What a search proposes next; None where it is not its turn.
+def think_ahead(study: Study) -> Ahead | None:
+    """Return what a search proposes next; None where it is not its turn.
 
-    After hundreds of runs its model takes seconds. Whoever holds the study's row for so long keeps
-    heartbeats and pages waiting, on SQLite all who write.
+    After hundreds of runs its model takes seconds. Whoever held the study's row for so long would
+    keep heartbeats and pages waiting, on SQLite all who write.
     """
-    if study.search is None or study.state != StudyState.RUNNING or study.runs_to_queue:
-        return None
-    if study.is_paused or study.stop_request:
-        return None
-    if study.slots.filter(run__state__in=ACTIVE_RUN_STATES).exists():
-        return None
-    # Asked every few seconds: it would take CPU time from the server whose recovery is timed.
-    if study.crash_slots.filter(test__state__in=ACTIVE_JOB_STATES).exists():
-        return None
     _read_places(study)
-    place = places(study)[0]  # a search has one
-    history = history_of(study, place)
-    return PreparedAnswer(history, strategy_of(study).propose(history))
+    (place,) = places(study)
+    answer = strategy_of(study).propose(history_of(study, place))
+    return Ahead(study.revision, answer)
 
 
-def continue_study(study: Study, prepared: PreparedAnswer | None = None) -> tuple[Done, ...]:
-    """Queue what is to be measured next; at the study's end how it ended at each place, else ().
+def has_to_think(study: Study) -> bool:
+    """Whether a search has nothing left to measure, so that its next proposal is due."""
+    if study.search is None or study.state != StudyState.RUNNING or study.runs_to_queue:
+        return False
+    if study.is_paused or study.stop_request:
+        return False
+    if study.slots.filter(run__state__in=ACTIVE_RUN_STATES).exists():
+        return False
+    # The server whose recovery is timed needs the CPUs.
+    return not study.crash_slots.filter(test__state__in=ACTIVE_JOB_STATES).exists()
 
-    To be called by whoever holds the study's row, when nothing of it is queued or running. Where
-    there are new candidates the study's state is `preparing` afterwards: the server tries them
-    first. A `prepared` counts as long as the history is still the one that it is about. Raises
-    TuningError, only_refused, for a strategy of whose candidates none gets through.
+
+def continue_study(study: Study, ahead: Ahead | None = None) -> tuple[Done, ...]:
+    """Queue what is to be measured next; at the study's end return how it ended at each place.
+
+    The caller holds the study's row, and nothing of the study is queued or running. With new
+    candidates the study's state is `preparing` afterwards: the server tries them first.
+    Raises TuningError, only_refused, for a strategy whose candidates are all refused.
     """
+    current = ahead.answer if ahead and ahead.revision == study.revision else None
     bump([study.pk])
     if study.runs_to_queue and _queue_tried(study):
         return ()
@@ -117,7 +122,7 @@ def continue_study(study: Study, prepared: PreparedAnswer | None = None) -> tupl
     strategy = strategy_of(study)
     ends: list[Done] = []
     for place in places(study):
-        end = _continue(study, place, strategy, prepared)
+        end = _continue(study, place, strategy, current)
         if end is None:
             return ()
         ends.append(end)
@@ -130,12 +135,15 @@ def _read_places(study: Study) -> None:
 
 
 def _continue(
-    study: Study, place: Place, strategy: Strategy, prepared: PreparedAnswer | None
+    study: Study, place: Place, strategy: Strategy, current: Proposal | Done | None
 ) -> Done | None:
+    """Write the strategy's proposals until one leaves something to measure. `current`: the first.
+
+    Returns the strategy's end there; None while something is to be measured.
+    """
     for _ in range(MAX_FRUITLESS):
-        history = history_of(study, place)
-        is_current = prepared is not None and prepared.history == history
-        answer = prepared.answer if prepared and is_current else strategy.propose(history)
+        answer = current or strategy.propose(history_of(study, place))
+        current = None
         _store_dropped(study, place, answer.dropped)
         if isinstance(answer, Done):
             return answer
@@ -170,8 +178,8 @@ def _queue_tried(study: Study) -> bool:
     """Queue what waited for the trials of new candidates; False where nothing is left of it."""
     number = study.runs_to_queue[0][0]
     runs = [
-        PlannedRun(name, block, replicate, Purpose(purpose), *measure_s)  # older rows lack that
-        for _, name, block, replicate, purpose, *measure_s in study.runs_to_queue
+        PlannedRun(name, block, replicate, Purpose(purpose), measure_s)
+        for _, name, block, replicate, purpose, measure_s in study.runs_to_queue
     ]
     study.runs_to_queue = []
     study.save(update_fields=["runs_to_queue"])

@@ -1,7 +1,8 @@
-"""What a host has to do beside its studies: inspections, loads for other hosts, probes."""
+"""What a host may do next: its studies in their order, inspections, loads, probes."""
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import NamedTuple, TypeVar
 
 from django.db.models import Case, Exists, Q, QuerySet, When
@@ -20,6 +21,13 @@ from benchmarks.models import (
     RunState,
 )
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.studies.load_hosts import has_load_host_away
+
+# The columns of a study by which it gets its turn; the host's inventory is long.
+_OF_A_TURN = (
+    *("state", "paused_at", "stop_request", "resumed_at", "started_at", "claimed_by", "search"),
+    *("crash_tests", "runs_to_queue", "host__name", "host__drained_at"),
+)
 
 RowT = TypeVar("RowT", bound=JobRow)
 
@@ -47,6 +55,31 @@ def seen_on(host_id: int) -> Seen:
         Exists(active.filter(stop_request=CANCELLED)),
     )
     return Seen(*(host.first() or [False] * 4))
+
+
+def waiting_studies(host_id: int) -> list[Study]:
+    """Return the host's studies that have not ended, in the order in which they get their turn."""
+    active = Study.objects.filter(host=host_id, state__in=ACTIVE_STUDY_STATES)
+    rows = active.select_related("host").only(*_OF_A_TURN).order_by()
+    return sorted(rows.annotate(load_host_away=has_load_host_away()), key=lambda one: one.turn)
+
+
+def has_to_wait(study: Study) -> bool:
+    """Whether a study of `waiting_studies` is paused, or a load host of it takes no work."""
+    if study.stop_request == CANCELLED:
+        return False
+    return study.is_paused or getattr(study, "load_host_away", False)
+
+
+def next_run(study: Study) -> int | None:
+    """Return the key of the queued run that is measured next.
+
+    Retries come last in their block, when the disturbance may be over.
+    """
+    queued = study.slots.filter(run__state=RunState.QUEUED).order_by("order")
+    rows = list(queued.values_list("run", "run__retry_of", "block", "device", "workload"))
+    beside = [(retry_of is not None, run) for run, retry_of, *at in rows if at == [*rows[0][2:]]]
+    return min(beside, key=itemgetter(0))[1] if beside else None
 
 
 def next_inspection(host_id: int) -> Inspection | None:

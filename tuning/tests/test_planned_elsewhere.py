@@ -164,7 +164,7 @@ def test_a_study_waits_for_a_host_that_was_not_inspected_by_this_version(
     def missing(*_: Any) -> None:
         raise NotInspected("not yet")
 
-    monkeypatch.setattr(scheduler, "think_ahead", missing)
+    monkeypatch.setattr(scheduler, "_decide", missing)
     scheduler.advance_host(far.pk)
     study.refresh_from_db()
     assert study.state in ("queued", "preparing")

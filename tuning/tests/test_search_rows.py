@@ -39,7 +39,7 @@ from tuning.strategy.search.space import Space
 from tuning.strategy.tests.test_contract import RandomSearch
 from tuning.studies import continuation, early_stop, scheduler, trials
 from tuning.studies.commands import cancel_study, extend_study, pause_study, resume_study
-from tuning.studies.continuation import PreparedAnswer, continue_study
+from tuning.studies.continuation import Ahead, continue_study
 from tuning.studies.forecast import TRIAL_S, Forecast, places
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
@@ -402,23 +402,22 @@ def test_a_search_that_is_cancelled_while_it_thinks_measures_nothing_more(
     assert names(study) == measured
 
 
-def test_a_thought_about_another_history_is_not_written(search: Callable[..., Study]) -> None:
+def test_a_thought_about_another_revision_is_not_written(search: Callable[..., Study]) -> None:
     watched = Watched(RandomSearch(), [])
     study = search(watched, seed=3, blocks=3)
     while study.state != StudyState.RUNNING or study.runs_to_queue or names(study) == []:
         step(study)
         study.refresh_from_db()
     Run.objects.filter(slot__study=study).update(state=RunState.DRIVER_FAILED)
-    place = places(study)[0]
-    now, before = history_of(study, place), names(study)
-    old = PreparedAnswer(replace(now, last_block=now.last_block + 7), Done((StopReason.BUDGET,)))
+    before, end = names(study), Done((StopReason.BUDGET,))
+    study.refresh_from_db()
+    old = Ahead(study.revision - 1, end)
     assert continue_study(study, old) == ()
     assert (study.runs_to_queue, names(study)) != ([], before)
     assert watched.held
     watched.held.clear()
-    end = PreparedAnswer(history_of(study, place), Done((StopReason.BUDGET,)))
     study.runs_to_queue = []
-    assert continue_study(study, end) == (end.answer,)
+    assert continue_study(study, Ahead(study.revision, end)) == (end,)
     assert not watched.held
 
 
@@ -609,7 +608,7 @@ def test_trial_starts_are_paid_from_the_budget(search: Callable[..., Study]) -> 
 def test_a_thought_that_failed_ahead_is_worked_out_when_it_is_needed(
     search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(_: Study) -> PreparedAnswer:
+    def fails(_: Study) -> Ahead:
         raise IndexError("what it was about has gone")
 
     monkeypatch.setattr(scheduler, "think_ahead", fails)

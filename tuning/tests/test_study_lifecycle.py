@@ -45,6 +45,7 @@ from tuning.studies import preparation as prepare
 from tuning.studies import scheduler as dispatch
 from tuning.studies.commands import cancel_study, resume_study
 from tuning.studies.jobs import KINDS, request_stop, sweep_host
+from tuning.studies.next_jobs import waiting_studies
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import EXECUTE, PREPARE, advance_host
 from tuning.tests.fakes import (
@@ -609,14 +610,14 @@ def test_a_run_that_begins_while_a_turn_is_taken_is_seen_by_who_holds_the_row(
     *others, last = study.slots.order_by("order")
     for slot in others:
         execute_run(slot.run_id, measure=measure_by_config)
-    find = dispatch._next_study
+    find = waiting_studies
 
-    def found_and_begun(host_id: int) -> Study | None:
+    def found_and_begun(host_id: int) -> list[Study]:
         found = find(host_id)
         Run.objects.filter(pk=last.run_id).update(state=RunState.RUNNING)
         return found
 
-    monkeypatch.setattr(dispatch, "_next_study", found_and_begun)
+    monkeypatch.setattr(dispatch, "waiting_studies", found_and_begun)
     advance_host(study.host_id)
     assert study.slots.count() == len(others) + 1
     study.refresh_from_db()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
@@ -28,7 +29,6 @@ from tuning.requests.study import StudyRequest
 from tuning.results.gate_facts import gate_facts
 from tuning.results.host_jobs import current_jobs
 from tuning.results.study_result import StudyResult
-from tuning.results.turns import in_turn
 from tuning.studies.progress import StudyProgress
 from tuning.study_templates.loader import USUAL_TEMPLATE
 
@@ -86,7 +86,7 @@ def _serve(console: Console, processes: Supervisor, has_first_study: bool = True
 
 def _next_to_follow() -> Study | None:
     """What this host works on, else what gets its turn next."""
-    return _at_work() or _waiting().order_by(*in_turn()).first()
+    return _at_work() or min(_waiting(), key=attrgetter("turn"), default=None)
 
 
 def _is_passed_over(study: Study, state: StudyProgress) -> bool:
