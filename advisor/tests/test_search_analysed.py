@@ -15,7 +15,7 @@ from advisor.tests.search_study import searching_study
 from benchmarks.models import Run, RunState
 from tuning.models import Study
 from tuning.results import knob_importance as learning
-from tuning.results.searched import search_result
+from tuning.results.search import search_of
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
 from tuning.strategy.search.importance import importance
@@ -61,9 +61,10 @@ def test_the_table_has_every_metric_and_marks_the_front(admin_client: Client) ->
     table = html.partition('id="search-tried"')[2].partition("</table>")[0]
     assert '<th scope="col" class="num">p95</th>' in table
     assert '<span class="tag">front</span>' in table
-    found = search_result(StudyResult(study))
+    found = search_of(StudyResult(study))
     assert found is not None
-    front = found.front(Metric.P95)
+    on_front = found.fronts[Metric.P95]
+    front = [one for pk in on_front for one in found.tried if one.candidate_id == pk]
     assert front[0].ratios[Metric.TPMP] == max(one.ratios[Metric.TPMP] for one in found.tried)
     costs = [one.ratios[Metric.P95] for one in front]
     assert costs == sorted(costs, reverse=True)
@@ -80,9 +81,9 @@ def test_what_the_baseline_beats_is_on_no_front() -> None:
     study = searching_study(5)
     worse = study.slots.filter(candidate__found_by_search=True, run__state=RunState.OK)
     Run.objects.filter(pk__in=worse.values("run")).update(tpmP=3000, p95_ms=300)
-    found = search_result(StudyResult(study))
+    found = search_of(StudyResult(study))
     assert found is not None
-    assert found.front(Metric.P95) == ()
+    assert found.fronts[Metric.P95] == ()
 
 
 @pytest.mark.long

@@ -15,7 +15,8 @@ from advisor.terminal.follow import searched_text
 from advisor.terminal.report import print_study
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
-from tuning.results.searched import search_result
+from tuning.results.build import build
+from tuning.results.document import Search
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
@@ -181,18 +182,24 @@ def test_a_search_that_found_nothing_shows_no_ranking(
     assert "The search found nothing better: keep server-default" in stream.getvalue()
 
 
+def searched(study: Study) -> tuple[Search, dict[int, str]]:
+    """Return the search by the rows as they are, and the names of its configs."""
+    document = build(StudyResult(study))
+    assert document.search is not None
+    return document.search, {one.id: one.name for one in document.candidates}
+
+
 def test_a_look_without_a_figure_is_a_cross_and_no_number(
     over: Study, admin_client: Client
 ) -> None:
     study = over
     slot = study.slots.get(candidate__name="guess-3", purpose=SlotPurpose.SEARCH)
     Run.objects.filter(pk=slot.run_id).update(state=RunState.CRASHED, tpmP=None)
-    found = search_result(StudyResult(study))
-    assert found is not None
-    assert found.tried[-1].candidate.name == "guess-3"
+    found, names = searched(study)
+    assert names[found.tried[-1].candidate_id] == "guess-3"
     assert found.tried[-1].ratio is None
-    names = [trace["name"] for trace in charts(admin_client, study)["search-best"]["data"]]
-    assert "no result" in names
+    shown = charts(admin_client, study)["search-best"]["data"]
+    assert "no result" in [trace["name"] for trace in shown]
 
 
 def test_a_void_run_is_no_look(over: Study) -> None:
@@ -200,9 +207,8 @@ def test_a_void_run_is_no_look(over: Study) -> None:
     slot = study.slots.get(candidate__name="guess-3", purpose=SlotPurpose.SEARCH)
     for state in (RunState.DISTURBED, RunState.LOST, RunState.CANCELLED):
         Run.objects.filter(pk=slot.run_id).update(state=state, tpmP=None)
-        found = search_result(StudyResult(study))
-        assert found is not None
-        assert "guess-3" not in [one.candidate.name for one in found.tried]
+        found, names = searched(study)
+        assert "guess-3" not in [names[one.candidate_id] for one in found.tried]
         progress = study_progress(study).searched
         assert progress is not None
         assert progress.tried == len(found.tried) == 4
@@ -217,9 +223,8 @@ def test_a_lucky_look_is_taken_back_by_the_next(over: Study) -> None:
     again.candidate = study.candidates.get(name="guess-2")
     again.save()
     Run.objects.filter(pk=again.run_id).update(tpmP=6_000.0)
-    found = search_result(StudyResult(study))
-    assert found is not None
-    best = [(one.candidate.name, round(one.ratio, 1)) for one in found.best]
+    found, names = searched(study)
+    best = [(names[one.candidate_id], round(one.ratio, 1)) for one in found.best]
     assert best[1] == ("guess-2", 2.0)
     assert best[-1] == ("guess-2", 1.4)
 

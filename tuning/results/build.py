@@ -15,13 +15,13 @@ from tuning.models import Candidate, Study
 from tuning.models import Recommendation as RecommendationRow
 from tuning.results import document as doc
 from tuning.results.boards import Board, missed_text
-from tuning.results.build_search import search_of
 from tuning.results.confirmations import FreshPairs
 from tuning.results.crash_recovery import recovery_sentence
 from tuning.results.gate import gate_document
 from tuning.results.prices import price_of
 from tuning.results.proportion import proportion_text
 from tuning.results.run_list import RunLine
+from tuning.results.search import search_of
 from tuning.results.study_result import BoardKey, StudyResult, board_key_of
 from tuning.results.write_debt import (
     debt_sentence,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
-from tuning.results.searched import VOID
+from tuning.results.search import VOID
 from tuning.results.slot_rows import SlotRow
 from tuning.statistics.aim import Aim, missed_texts
 from tuning.statistics.data import Metric

@@ -1,0 +1,202 @@
+"""A study's search: each config with its ratio to the baseline, the noise, the best so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import exp, log, sqrt
+from statistics import fmean
+from typing import Any
+
+from benchmarks.models import RunState
+from tuning.models import SlotPurpose
+from tuning.results import document as doc
+from tuning.results.knob_importance import knob_importance
+from tuning.results.slot_rows import SlotRow
+from tuning.results.study_result import StudyResult
+from tuning.statistics.data import Metric
+from tuning.statistics.rounds import ShortRun, is_better, mean_ratio, round_ratios
+from tuning.strategy.search.importance import Importance
+
+#: What throughput is weighed against.
+COSTS = (Metric.P95, Metric.SERVER_PATH_LENGTH)
+# Differences of successive runs of the baseline that are needed to say anything of the noise.
+_MIN_DIFFERENCES = 2
+# Says nothing of the config: it is measured again, or was not to be measured any more.
+VOID = (RunState.DISTURBED, RunState.LOST, RunState.CANCELLED)
+
+
+def search_of(result: StudyResult) -> doc.Search | None:
+    """Return the search so far; None for a study that does not search."""
+    stored = result.study.search
+    if stored is None:
+        return None
+    metric = result.aim.objective
+    slots = [slot for slot in result.slots if slot.purpose == SlotPurpose.SEARCH]
+    runs = _short_runs(slots, metric)
+    raced = {s.candidate_id for s in result.slots if s.purpose == SlotPurpose.BLOCK}
+    tried = sorted(_tried(runs, raced, metric), key=lambda one: _order(one.ratio, metric))
+    made = [one for one in result.candidates.values() if one.found_by_search]
+    missed = stored.get("missed_before", {})
+    return doc.Search(
+        metric=metric,
+        space=stored.get("space", {}),
+        runs=tuple(runs),
+        tried=tuple(tried),
+        best=tuple(best_so_far(runs, metric)),
+        fronts={cost: _front(tried, cost) for cost in COSTS},
+        noise=_noise(slots, metric),
+        refused=sum(bool(one.refusal) for one in made),
+        duplicates=sum(one.merged_into_id is not None for one in made),
+        importance=_importance(knob_importance(result)),
+        began_with=_began_with(stored),
+        baseline_missed_in=missed.get("study", 0),
+        baseline_missed=tuple(missed.get("limits", ())),
+    )
+
+
+def _short_runs(slots: Sequence[SlotRow], metric: Metric) -> list[doc.ShortRun]:
+    """Return the screening runs of configs that have ended and are not void."""
+    rounds = {block: number for number, block in enumerate(sorted({s.block for s in slots}), 1)}
+    ratios = {
+        one: round_ratios([ShortRun(s.block, s.is_baseline, s.figure(one)) for s in slots])
+        for one in Metric
+    }
+    found: list[doc.ShortRun] = []
+    for index, slot in enumerate(slots):
+        if slot.is_baseline or not slot.is_finished or slot.state in VOID:
+            continue
+        known = {one: ratio for one in Metric if (ratio := ratios[one][index]) is not None}
+        found.append(
+            doc.ShortRun(
+                number=len(found) + 1,
+                round=rounds[slot.block],
+                candidate_id=slot.candidate_id,
+                run_id=slot.run_id,
+                state=slot.state,
+                ratio=known.get(metric),
+                ratios=known,
+            )
+        )
+    return found
+
+
+def _tried(runs: Sequence[doc.ShortRun], raced: set[int], metric: Metric) -> list[doc.TriedConfig]:
+    by_candidate: dict[int, list[doc.ShortRun]] = {}
+    for run in runs:
+        by_candidate.setdefault(run.candidate_id, []).append(run)
+    found = []
+    for pk, there in by_candidate.items():
+        means = {
+            one: mean_ratio(known)
+            for one in Metric
+            if (known := [run.ratios[one] for run in there if one in run.ratios])
+        }
+        found.append(
+            doc.TriedConfig(
+                candidate_id=pk,
+                runs=len(there),
+                last_run_id=there[-1].run_id,
+                last_state=there[-1].state,
+                ratio=means.get(metric),
+                ratios=means,
+                is_finalist=pk in raced,
+            )
+        )
+    return found
+
+
+def _order(ratio: float | None, metric: Metric) -> tuple[bool, float]:
+    return ratio is None, -(ratio or 0.0) if metric.more_is_better else (ratio or 0.0)
+
+
+def _front(tried: Sequence[doc.TriedConfig], cost: Metric) -> tuple[int, ...]:
+    """Return whom neither another nor the baseline beats in both throughput and `cost`.
+
+    The config with the most throughput comes first. Single short runs decide, so of two configs
+    that are close, chance decides which is on the front.
+    """
+    both = [one for one in tried if {Metric.TPMP, cost} <= one.ratios.keys()]
+    both.sort(key=lambda one: (-one.ratios[Metric.TPMP], one.ratios[cost]))
+    found: list[doc.TriedConfig] = []
+    for one in both:
+        is_worse = one.ratios[Metric.TPMP] <= 1 <= one.ratios[cost]
+        if not is_worse and (not found or one.ratios[cost] < found[-1].ratios[cost]):
+            found.append(one)
+    return tuple(one.candidate_id for one in found)
+
+
+def best_so_far(runs: Sequence[doc.ShortRun], metric: Metric) -> list[doc.BestSoFar]:
+    """Return the leader after each run, by the means of all runs so far.
+
+    The mean takes a lucky first run back.
+    """
+    found: list[doc.BestSoFar] = []
+    ratios: dict[int, list[float]] = {}
+    means: dict[int, float] = {}
+    leader: int | None = None
+    for number, run in enumerate(runs, 1):
+        if run.ratio is not None:
+            one = run.candidate_id
+            ratios.setdefault(one, []).append(run.ratio)
+            means[one] = mean_ratio(ratios[one])
+            if leader is None or is_better(means[one], means[leader], metric):
+                leader = one
+            elif one == leader:  # its mean may have fallen below another's
+                leader = min(means, key=lambda pk: _order(means[pk], metric))
+        if leader is not None:
+            best = doc.BestSoFar(number=number, candidate_id=leader, ratio=means[leader])
+            found.append(best)
+    return found
+
+
+def _noise(slots: Sequence[SlotRow], metric: Metric) -> float | None:
+    """Return the standard deviation of a run's ratio as a share; None until there are a few runs.
+
+    Runs of the baseline that followed one another show it, so that slow drift is not counted.
+    """
+    logs = [
+        log(figure)
+        for slot in slots
+        if slot.is_baseline and (figure := slot.figure(metric)) is not None
+    ]
+    steps = [(b - a) ** 2 for a, b in pairwise(logs)]
+    if len(steps) < _MIN_DIFFERENCES:
+        return None
+    # A difference has the noise of two runs, and so has a ratio.
+    return exp(sqrt(fmean(steps))) - 1
+
+
+def _importance(found: Importance | None) -> doc.Importance | None:
+    if found is None:
+        return None
+    return doc.Importance(
+        runs=found.runs,
+        configs=found.configs,
+        knobs=tuple(
+            doc.KnobEffect(
+                name=one.name,
+                runs=one.runs,
+                values=one.values,
+                share=one.share,
+                worst=one.worst,
+                best=one.best,
+                estimate=doc.Estimate(
+                    ratio=one.ratio, low=one.low, high=one.high, confidence=0.95
+                ),
+            )
+            for one in found.knobs
+        ),
+        together=found.together,
+    )
+
+
+def _began_with(stored: Mapping[str, Any]) -> doc.EarlierStudies | None:
+    earlier = stored.get("earlier", [])
+    if not earlier:
+        return None
+    return doc.EarlierStudies(
+        studies=tuple(sorted({one["study"] for one in earlier})),
+        configs=len(earlier),
+        runs=sum(len(one["runs"]) for one in earlier),
+    )
