@@ -15,7 +15,7 @@ from advisor.api.schemas.runs import RunDetail, RunSummary
 from advisor.responses import download, series_csv
 from benchmarks.drivers.redact import redact
 from benchmarks.models import SERIES_COLUMNS, Run, RunState, Workload
-from tuning.results.run_list import BULKY
+from tuning.results.series import BULKY
 
 router = Router(tags=["runs"])
 

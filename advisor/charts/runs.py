@@ -12,7 +12,7 @@ from advisor.charts.seconds import Line, seconds_figure
 from advisor.charts.style import BLUE, GREEN, ORANGE, faded, lay_out, plain, series_style
 from advisor.wording.addresses import run_url
 from tuning.results.document import Board, StudyDocument
-from tuning.results.run_series import Seconds, latencies_of, middle_run, seconds_of
+from tuning.results.series import Seconds, latencies_of, middle_run, seconds_of
 
 #: Configs over each other in one chart: more cannot be told apart.
 MAX_CONFIGS = 6

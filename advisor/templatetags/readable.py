@@ -24,8 +24,8 @@ from tuning.catalogue.target import ServerTraits
 from tuning.errors import UnknownTemplate
 from tuning.export.gate_files import percent_text
 from tuning.models import DurabilityClass
-from tuning.results.data_quality import NAMES
 from tuning.results.document import Estimate
+from tuning.results.quality import NAMES
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
 from tuning.statistics.ranking import Interval

@@ -30,7 +30,7 @@ from tuning.comparison.choice import (
 )
 from tuning.comparison.comparable_runs import RunGroup, RunSet, ok_runs
 from tuning.models import DurabilityClass
-from tuning.results.names import short_names
+from tuning.results.document import short_names
 from tuning.statistics.ratios import Ratio, Spread, ladder, ratio, spread
 
 BEST = "best"

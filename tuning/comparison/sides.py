@@ -14,8 +14,7 @@ from benchmarks.counted import counted
 from benchmarks.models import Run, RunState
 from tuning.comparison.measured import ranked_slots
 from tuning.models import Candidate, Recommendation, Slot, Study
-from tuning.results.run_list import BULKY
-from tuning.results.run_series import middle_run
+from tuning.results.series import BULKY, middle_run
 
 #: More columns than that are no comparison any more.
 MAX_SIDES: Final = 8

@@ -24,7 +24,7 @@ from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
 from tuning.creation.plan import Plan
 from tuning.models import SlotPurpose, Study, StudyState
-from tuning.results.crash_recovery import not_recovered
+from tuning.results.sentences import not_recovered
 from tuning.statistics.aim import Aim, missed_texts
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.rounds import ShortRun, round_ratios

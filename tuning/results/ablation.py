@@ -20,7 +20,7 @@ from tuning.results.ablation_sentences import (
     shortage_text,
 )
 from tuning.results.boards import Board, observation_of
-from tuning.results.slot_rows import SlotRow
+from tuning.results.run_lines import SlotRow
 from tuning.results.write_debt import debt_of_reduced
 from tuning.statistics.confirmation import Confirmation, ConfirmationState, confirm
 from tuning.statistics.data import Metric, Observation

@@ -20,10 +20,9 @@ from tuning.models import (
     Elimination,
     SlotPurpose,
 )
-from tuning.results.all_failed import all_failed_text
 from tuning.results.confirmations import FreshPairs, Pair, judge_pairs, pairs_of
-from tuning.results.crash_recovery import not_recovered
-from tuning.results.slot_rows import RunRow, SlotRow
+from tuning.results.run_lines import RunRow, SlotRow
+from tuning.results.sentences import all_failed_text, not_recovered
 from tuning.statistics.aim import Aim, figure_text, limit_text
 from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.pareto import pareto_front

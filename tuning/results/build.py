@@ -6,7 +6,6 @@ calls, and nowhere else.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -16,12 +15,10 @@ from tuning.models import Recommendation as RecommendationRow
 from tuning.results import document as doc
 from tuning.results.boards import Board, missed_text
 from tuning.results.confirmations import FreshPairs
-from tuning.results.crash_recovery import recovery_sentence
 from tuning.results.gate import gate_document
 from tuning.results.prices import price_of
-from tuning.results.proportion import proportion_text
-from tuning.results.run_list import RunLine
 from tuning.results.search import search_of
+from tuning.results.sentences import proportion_text, recovery_sentence
 from tuning.results.study_result import BoardKey, StudyResult, board_key_of
 from tuning.results.write_debt import (
     debt_sentence,
@@ -50,11 +47,11 @@ def build(result: StudyResult) -> doc.StudyDocument:
         devices=tuple(map(_device, result.devices.values())),
         workloads=tuple(map(_workload, result.workloads.values())),
         candidates=_candidates(result),
-        runs=tuple(map(_run, result.history)),
+        runs=result.runs,
         boards=_boards(result, stored),
         search=search_of(result),
         gate=gate_document(result) if study.gate is not None else None,
-        quality=_quality(result),
+        quality=result.quality,
         repeats=template.repeats if template else "",
         claims=tuple(_claim(number, one) for one, number in numbers.items()),
         findings=tuple(
@@ -174,52 +171,13 @@ def _candidate(one: Candidate, baseline: Mapping[str, str]) -> doc.CandidateFact
     )
 
 
-def _run(line: RunLine) -> doc.RunFacts:
-    slot, run = line.slot, line.run
-    return doc.RunFacts(
-        id=run.pk,
-        order=slot.order,
-        block=slot.block,
-        purpose=slot.purpose,
-        replicate=slot.replicate,
-        candidate_id=slot.candidate_id,
-        device_id=slot.device_id,
-        workload_id=slot.workload_id,
-        state=run.state,
-        step=run.step if run.is_finished else "",
-        reason=run.reason,
-        is_finished=run.is_finished,
-        started_at=run.started_at,
-        finished_at=run.finished_at,
-        replaced_by=line.again.pk if line.again else None,
-        figures=doc.Figures(
-            throughput=run.tpmP,
-            p95_ms=run.p95_ms,
-            p99_ms=run.p99_ms,
-            max_ms=run.max_ms,
-            server_path_length=run.server_path_length,
-            host_path_length=run.host_path_length,
-        ),
-        throughput_at_most=run.tpmP_at_most,
-        cpu_user_pct=run.cpu_user_pct,
-        cpu_sys_pct=run.cpu_sys_pct,
-        bytes_written_per_transaction=run.bytes_written_per_new_order,
-        measured_s=run.measured_seconds,
-        trend_pct=run.trend_pct,
-        still_warming=run.still_warming,
-        debt_grew=run.debt_grew,
-        write_debt=json.loads(run.write_debt) if run.write_debt else None,
-        disturbances=tuple(map(dict, run.disturbed_by)),
-    )
-
-
 def _boards(
     result: StudyResult, stored: Mapping[BoardKey, RecommendationRow]
 ) -> tuple[doc.Board, ...]:
     void = Counter(
-        (line.slot.candidate_id, line.slot.device_id, line.slot.workload_id)
-        for line in result.history
-        if line.run.state == RunState.DISTURBED
+        (run.candidate_id, run.device_id, run.workload_id)
+        for run in result.runs
+        if run.state == RunState.DISTURBED
     )
     ids = {one.name: one.pk for one in result.candidates.values()}
     return tuple(
@@ -414,19 +372,6 @@ def _stored_estimate(ratio: float, low: float | None, high: float | None) -> doc
     if low is None or high is None:
         return doc.Estimate(ratio=ratio)
     return doc.Estimate(ratio=ratio, low=low, high=doc.finite(high), confidence=CONFIDENCE)
-
-
-def _quality(result: StudyResult) -> doc.Quality:
-    found = result.data_quality
-    return doc.Quality(
-        disturbed=found.disturbed,
-        without_figure=found.without_figure,
-        still_warming=found.still_warming,
-        kinds=found.kinds,
-        unwatched=found.unwatched,
-        stolen_pct=found.stolen_pct,
-        sentence=found.sentences(),
-    )
 
 
 def _claim(number: int, claim: Claim) -> doc.Claim:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tuning.models import Candidate
-from tuning.results.slot_rows import SlotRow
+from tuning.results.run_lines import SlotRow
 from tuning.statistics.confirmation import Confirmation, confirm
 from tuning.statistics.data import Metric
 

@@ -8,6 +8,7 @@ server read back, and logs of runs stay outside.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
 from math import inf, isfinite
@@ -15,7 +16,6 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from tuning.results.names import short_names
 from tuning.statistics.analysis import Interval
 from tuning.statistics.data import Metric
 
@@ -209,6 +209,7 @@ class RunFacts(Part):
     throughput_at_most: float | None
     cpu_user_pct: float | None
     cpu_sys_pct: float | None
+    cpu_steal_pct: float | None
     bytes_written_per_transaction: float | None
     measured_s: float | None
     trend_pct: float | None
@@ -617,7 +618,12 @@ class Claim(Part):
 
 
 class Quality(Part):
-    """As `tuning.results.data_quality.DataQuality`."""
+    """The data quality of the ranked runs.
+
+    disturbed counts void runs, without_figure those of them that were not measured again. kinds:
+    their causes; a run may have several. still_warming: runs that count although their throughput
+    had a trend. stolen_pct: the steal time of counted runs with more than a quiet host has.
+    """
 
     disturbed: int
     without_figure: int
@@ -680,6 +686,22 @@ class Gate(Part):
     limits: tuple[GateLimit, ...]
     durability: GateDurability | None
     differences: tuple[SettingDifference, ...]
+
+
+def short_names(what: Mapping[int, str], whole: Mapping[int, str]) -> dict[int, str]:
+    """Return what each device is; devices that are the same get their whole name.
+
+    what, whole: by primary key, as "NVMe" and as "NVMe at /data". Devices whose whole names are
+    the same get their keys as well.
+    """
+    names = {}
+    for pk, name in what.items():
+        if list(what.values()).count(name) > 1:
+            name = whole[pk]
+            if list(whole.values()).count(name) > 1:
+                name = f"{name} (device {pk})"
+        names[pk] = name
+    return names
 
 
 class StudyDocument(Part):

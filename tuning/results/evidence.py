@@ -15,9 +15,8 @@ from tuning.configs.notes import Action, Note
 from tuning.export.facts import Effect, ExportFacts, LinesEvidence, ObjectiveEffect
 from tuning.models import Candidate, Recommendation, Study
 from tuning.results.boards import Board
-from tuning.results.crash_recovery import was_timed
 from tuning.results.document import Ablation
-from tuning.results.proportion import proportion_text
+from tuning.results.sentences import proportion_text
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.data import Metric
@@ -68,7 +67,8 @@ def export_facts(
         not_tested=_not_tested(device, winner),
         proportion=proportion_text(study, device, board.workload),
         model=model,
-        recovery_tested=was_timed(board.crash_tests, winner.name),
+        recovery_tested=winner.name in board.crash_tests
+        and bool(board.crash_tests[winner.name].seconds),
         **_of_lines(recommendation, board, variables, apart),
     )
 

@@ -15,7 +15,7 @@ from tuning.errors import NothingToRecommend
 from tuning.models import Candidate, GateVerdict, SlotPurpose, Study
 from tuning.results import document as doc
 from tuning.results.gate_sentences import change_percent, side_sentences, verdict_sentences
-from tuning.results.slot_rows import RunRow
+from tuning.results.run_lines import RunRow
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from benchmarks.models import Run
-from tuning.results.slot_rows import RunRow
+from tuning.results.run_lines import RunRow
 
 
 @dataclass(frozen=True)

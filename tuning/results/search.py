@@ -12,7 +12,7 @@ from benchmarks.models import RunState
 from tuning.models import SlotPurpose
 from tuning.results import document as doc
 from tuning.results.knob_importance import knob_importance
-from tuning.results.slot_rows import SlotRow
+from tuning.results.run_lines import SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
 from tuning.statistics.rounds import ShortRun, is_better, mean_ratio, round_ratios

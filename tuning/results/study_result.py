@@ -27,11 +27,10 @@ from tuning.models import (
 from tuning.results import document as doc
 from tuning.results.ablation import Ablations, kept_by
 from tuning.results.boards import Board, boards_of, screened_runs
-from tuning.results.data_quality import DataQuality, data_quality
 from tuning.results.evidence import export_facts
 from tuning.results.findings import claim_boards
-from tuning.results.run_list import RunLine, run_history
-from tuning.results.slot_rows import SlotRow, slot_columns, slot_rows
+from tuning.results.quality import quality_of
+from tuning.results.run_lines import SlotRow, run_facts, slot_columns, slot_rows
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.data import Observation
@@ -129,9 +128,9 @@ class StudyResult:
         return slot_rows(columns, self.candidates, self.devices, self.workloads)
 
     @cached_property
-    def history(self) -> list[RunLine]:
+    def runs(self) -> tuple[doc.RunFacts, ...]:
         """Every run, including those that were measured again."""
-        return run_history(self.slots)
+        return run_facts(self.slots)
 
     @cached_property
     def boards(self) -> list[Board]:
@@ -209,12 +208,13 @@ class StudyResult:
         return screened_runs(s for s in self.slots if (s.device_id, s.workload_id) == key)
 
     @cached_property
-    def data_quality(self) -> DataQuality:
+    def quality(self) -> doc.Quality:
         """Data quality of the ranked runs: disturbed, still warming up, checks that were off."""
-        there = [line for line in self.history if line.slot.purpose != SlotPurpose.SEARCH]
-        ended = (line.run for line in there if line.again is None and line.run.is_finished)
-        texts = {run.unwatched for run in ended if run.unwatched is not None}
-        return data_quality(there, {line for text in texts for line in json.loads(text) or ()})
+        ranked = [slot for slot in self.slots if slot.purpose != SlotPurpose.SEARCH]
+        texts = {slot.run.unwatched for slot in ranked if slot.is_finished and slot.run.unwatched}
+        unwatched = {line for text in texts for line in json.loads(text) or ()}
+        runs = [run for run in self.runs if run.purpose != SlotPurpose.SEARCH]
+        return quality_of(runs, unwatched)
 
     @cached_property
     def template(self) -> StudyTemplate | None:

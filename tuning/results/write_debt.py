@@ -14,7 +14,7 @@ from benchmarks.models import RunState
 from tuning.models import Candidate, SlotPurpose
 from tuning.results.boards import Board
 from tuning.results.document import Debtor, finite
-from tuning.results.slot_rows import RunRow
+from tuning.results.run_lines import RunRow
 
 # The pairs that confirm a winner may be longer than the blocks; the seconds of runs vary slightly.
 _AS_LONG = 0.9

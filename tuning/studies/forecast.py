@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from benchmarks.models import Device, RunState, Workload
 from tuning.configs.gate.stages import Stage
 from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
-from tuning.results.slot_rows import SlotRow
+from tuning.results.run_lines import SlotRow
 from tuning.statistics.confirmation import MIN_PAIRS, most_pairs
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.protocol import Budget, PairTime

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
-from tuning.results.slot_rows import SlotRow
+from tuning.results.run_lines import SlotRow
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.rounds import ShortRun, is_better, mean_ratio, round_ratios

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from benchmarks.models import CrashTest, RunState
 from tuning.models import VARIANT_PURPOSES, SlotPurpose, Study, StudyState
-from tuning.results.slot_rows import SlotRow
+from tuning.results.run_lines import SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.studies.absence import absence_text

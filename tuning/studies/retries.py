@@ -82,7 +82,7 @@ def _times_ended_so(run: Run) -> int:
 def _is_never_quiet(study: Study) -> bool:
     if study.slots.filter(run__state=RunState.OK).exists():
         return False
-    disturbed = (line.run.state == RunState.DISTURBED for line in StudyResult(study).history)
+    disturbed = (run.state == RunState.DISTURBED for run in StudyResult(study).runs)
     return sum(disturbed) >= NEVER_QUIET_RUNS
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
+from tuning.results.run_lines import SlotRow
 from tuning.results.search import VOID
-from tuning.results.slot_rows import SlotRow
 from tuning.statistics.aim import Aim, missed_texts
 from tuning.statistics.data import Metric
 from tuning.statistics.rounds import ShortRun, mean_ratio, round_ratios

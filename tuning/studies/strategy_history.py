@@ -8,7 +8,7 @@ from dataclasses import replace
 from tuning.models import SlotPurpose, Study
 from tuning.results.boards import Board
 from tuning.results.gate import gate_seen
-from tuning.results.slot_rows import SlotRow
+from tuning.results.run_lines import SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debtors_of
 from tuning.strategy.protocol import FreshPair, Group, History

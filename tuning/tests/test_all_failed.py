@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from benchmarks.models import RunState
 from tuning.models import Candidate
-from tuning.results.all_failed import all_failed_text
-from tuning.results.slot_rows import RunRow
+from tuning.results.run_lines import RunRow
+from tuning.results.sentences import all_failed_text
 
 REFUSED = Candidate(name="z", refusal="unknown variable")
 

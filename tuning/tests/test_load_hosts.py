@@ -41,7 +41,7 @@ from benchmarks.tests.test_remote_load import FakeLink
 from tuning.creation.create import request_again
 from tuning.errors import BadRequest, TuningError
 from tuning.models import Study, StudyState
-from tuning.results.data_quality import NAMES
+from tuning.results.quality import NAMES
 from tuning.studies.commands import cancel_study, extend_study, resume_study
 from tuning.studies.host_state import drain_host, retire_host
 from tuning.studies.jobs import StudyRunKind

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.models import RunState
 from tuning.models import Candidate, SlotPurpose
-from tuning.results.slot_rows import RunRow, SlotRow
+from tuning.results.run_lines import RunRow, SlotRow
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
 from tuning.studies.leader import leader_of

@@ -10,7 +10,7 @@ from advisor.charts.runs import OVER_TIME, Cost, cost_figures, over_time_figure
 from advisor.pages.compare.context import columns_of
 from tuning.comparison.sides import Side
 from tuning.results.prices import price_of
-from tuning.results.run_series import latencies_of, seconds_of
+from tuning.results.series import latencies_of, seconds_of
 
 _MAX_NAME = 40
 

@@ -15,7 +15,7 @@ from advisor.shown_studies import studies_to_show
 from advisor.wording.answers import answer_of
 from tuning.models import Study, StudyGroup
 from tuning.results.document import StudyDocument
-from tuning.results.slot_rows import SlotRow
+from tuning.results.run_lines import SlotRow
 from tuning.results.stored_documents import documents_of
 from tuning.results.study_result import results_of
 from tuning.studies.host_checks import drain_text

@@ -16,7 +16,7 @@ from advisor.pages.runs.write_debt import debt_of
 from advisor.responses import series_csv
 from advisor.wording.hosts import fact_words
 from benchmarks.models import Run
-from tuning.results.run_list import slot_of
+from tuning.results.series import slot_of
 
 
 @require_GET

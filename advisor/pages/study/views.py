@@ -30,7 +30,7 @@ from tuning.creation.hosts import hosts_named
 from tuning.models import Slot, Study
 from tuning.results.document import StudyDocument
 from tuning.results.live_run import live_run
-from tuning.results.run_list import log_tails
+from tuning.results.series import log_tails
 from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult
 from tuning.studies.load_hosts import fetch_load_hosts

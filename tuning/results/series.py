@@ -1,4 +1,4 @@
-"""Response times and seconds of single runs, which stay outside of the result document.
+"""Series, logs and places of single runs, which stay outside of the result document.
 
 They are read for the few runs that a chart shows, in a fixed number of queries.
 """
@@ -6,11 +6,15 @@ They are read for the few runs that a chart shows, in a fixed number of queries.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from benchmarks.drivers.latency import LatencyHistogram
 from benchmarks.models import Run, Sample
+from tuning.models import Slot
+
+#: Columns that a list of runs does not need: some 26 KB per run.
+BULKY = ("variables", "fingerprint", "conditions", "step_seconds", "log_tail", "latency")
 
 
 @dataclass(frozen=True)
@@ -47,3 +51,20 @@ def middle_run(throughputs: Mapping[int, float]) -> int:
     """Return the key of the run with the median throughput, of two the slower one."""
     order = sorted(throughputs, key=lambda key: (throughputs[key], key))
     return order[(len(order) - 1) // 2]
+
+
+def log_tails(runs: Collection[int]) -> dict[int, str]:
+    """Return the ends of the logs by primary key, in one query at most."""
+    found = Run.objects.filter(pk__in=runs).values_list("pk", "log_tail") if runs else ()
+    return dict(found)
+
+
+def slot_of(run: Run) -> Slot | None:
+    """Return the slot of a run, even of a replaced one; None for a run without a slot."""
+    newest: Run | None = run
+    while newest is not None:
+        slot = Slot.objects.select_related("study", "candidate").filter(run=newest).first()
+        if slot is not None:
+            return slot
+        newest = newest.retries.first()
+    return None

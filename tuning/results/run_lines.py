@@ -7,7 +7,7 @@ does to decode the documents of all of them, of which few are looked at.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -17,13 +17,14 @@ from django.db.models.functions import Cast
 from benchmarks.models import ACTIVE_RUN_STATES, UNDONE_RUN_STATES, Device, Run, RunState, Workload
 from benchmarks.telemetry.write_debt import WriteDebt
 from tuning.models import Candidate, Slot
+from tuning.results.document import Figures, RunFacts
 from tuning.statistics.data import Metric, Observation
 
 
 class RunRow(NamedTuple):
     """Columns of a run, in their units; `measure_s` is how long its workload is measured.
 
-    Of `write_debt` and `disturbances` the text, "" without any; `owes` and `disturbed_by` read it.
+    Of `write_debt` and `disturbances` the text, "" without any; `owes` reads it.
     `unwatched`: as JSON, what was not watched; None where that is not known.
     """
 
@@ -81,12 +82,6 @@ class RunRow(NamedTuple):
         """Its write debt; None for a run that was not measured or is older."""
         found = json.loads(self.write_debt) if self.write_debt else None
         return WriteDebt.from_json(found) if found else None
-
-    @property
-    def disturbed_by(self) -> Sequence[Mapping[str, Any]]:
-        """Why it is void, as `benchmarks.telemetry.disturbance.Disturbance.as_document`."""
-        found: list[dict[str, Any]] = json.loads(self.disturbances) if self.disturbances else []
-        return found
 
 
 class SlotRow(NamedTuple):
@@ -223,3 +218,51 @@ def _before(run: RunRow, replaced: Mapping[int, RunRow]) -> Sequence[RunRow]:
         return ()
     older = replaced[run.retry_of_id]
     return older, *_before(older, replaced)
+
+
+def run_facts(slots: Iterable[SlotRow]) -> tuple[RunFacts, ...]:
+    """Return every run, including those that were measured again, in the order of the study."""
+    found = [one for slot in slots for one in _facts(slot)]
+    return tuple(sorted(found, key=lambda run: (run.order, run.id)))
+
+
+def _facts(slot: SlotRow) -> Iterator[RunFacts]:
+    replaced_by: int | None = None
+    for run in (slot.run, *slot.earlier):
+        yield RunFacts(
+            id=run.pk,
+            order=slot.order,
+            block=slot.block,
+            purpose=slot.purpose,
+            replicate=slot.replicate,
+            candidate_id=slot.candidate_id,
+            device_id=slot.device_id,
+            workload_id=slot.workload_id,
+            state=run.state,
+            step=run.step if run.is_finished else "",
+            reason=run.reason,
+            is_finished=run.is_finished,
+            started_at=run.started_at,
+            finished_at=run.finished_at,
+            replaced_by=replaced_by,
+            figures=Figures(
+                throughput=run.tpmP,
+                p95_ms=run.p95_ms,
+                p99_ms=run.p99_ms,
+                max_ms=run.max_ms,
+                server_path_length=run.server_path_length,
+                host_path_length=run.host_path_length,
+            ),
+            throughput_at_most=run.tpmP_at_most,
+            cpu_user_pct=run.cpu_user_pct,
+            cpu_sys_pct=run.cpu_sys_pct,
+            cpu_steal_pct=run.cpu_steal_pct,
+            bytes_written_per_transaction=run.bytes_written_per_new_order,
+            measured_s=run.measured_seconds,
+            trend_pct=run.trend_pct,
+            still_warming=run.still_warming,
+            debt_grew=run.debt_grew,
+            write_debt=json.loads(run.write_debt) if run.write_debt else None,
+            disturbances=tuple(json.loads(run.disturbances)) if run.disturbances else (),
+        )
+        replaced_by = run.pk
