@@ -7,15 +7,10 @@ another version must not work on the rows: it would read and write them by other
 from __future__ import annotations
 
 import logging
-from functools import cache
-from importlib.util import find_spec
-from pkgutil import iter_modules
 
-from django.apps import apps
 from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.recorder import MigrationRecorder
 from django.db.models.functions import Now
 
 from benchmarks.jobs.provenance import head_commit
@@ -23,9 +18,6 @@ from benchmarks.models import Host, Release
 
 logger = logging.getLogger(__name__)
 
-Applied = frozenset[tuple[str, str]]
-#: The apps whose tables a newer version may have changed.
-OURS = ("benchmarks", "tuning")
 #: By host the release with which its worker, this process, was seen to agree.
 _AGREED: dict[int, object] = {}
 
@@ -67,9 +59,10 @@ def say_version(host_id: int) -> str:
     return why
 
 
-def tables_lack(applied: Applied | None = None) -> str:
+def tables_lack() -> str:
     """Which migrations the database lacks, in one line for people; "" if none. Raises Error."""
-    missing = sorted(known() - (_applied() if applied is None else applied))
+    of_code, applied = _migrations()
+    missing = sorted(of_code - applied)
     if not missing:
         return ""
     return (
@@ -81,14 +74,13 @@ def tables_lack(applied: Applied | None = None) -> str:
 
 def tables_differ() -> str:
     """Why this code cannot use the tables, in one line for people; "" if it can. Raises Error."""
-    applied = _applied()
-    if found := tables_lack(applied):
+    if found := tables_lack():
         return found
-    last = {app: max((name for one, name in known() if one == app), default="") for app in OURS}
-    newer = [(app, name) for app, name in applied if last.get(app) and name > last[app]]
-    if newer:
+    of_code, applied = _migrations()
+    apps = {app for app, _ in of_code}  # one that was removed since leaves its rows behind
+    if newer := sorted(key for key in applied - of_code if key[0] in apps):
         return (
-            f"the database has migrations of a newer version (such as {'.'.join(max(newer))}): "
+            f"the database has migrations of a newer version (such as {'.'.join(newer[-1])}): "
             f"update this code, {code_version()}"
         )
     return ""
@@ -114,20 +106,7 @@ def _agree(one: str, other: str) -> bool:
     return one.split()[:parts] == other.split()[:parts]
 
 
-def _applied() -> Applied:
-    return frozenset(MigrationRecorder(connection).applied_migrations())
-
-
-@cache
-def known() -> Applied:
-    """The migrations of this code, as read when it was asked first: it is not read again.
-
-    Those of Django's loader, by the names of their files: it would import them all.
-    """
-    found = set()
-    for app in apps.get_app_configs():
-        module, _ = MigrationLoader.migrations_module(app.label)
-        if module and (spec := find_spec(module)):
-            files = iter_modules(spec.submodule_search_locations or ())
-            found |= {(app.label, one.name) for one in files if one.name[0] not in "_~"}
-    return frozenset(found)
+def _migrations() -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """The migrations of this code, and those that the database has; (app, name) each."""
+    loader = MigrationLoader(connection)
+    return set(loader.disk_migrations), set(loader.applied_migrations)

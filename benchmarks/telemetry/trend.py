@@ -38,12 +38,14 @@ def find_trend(per_second: Sequence[int]) -> Trend | None:
     middle = float(np.median(values)) if values.size else 0.0
     if values.size < _MIN_VALUES or middle <= 0:
         return None
-    first, second = np.triu_indices(values.size, k=1)
-    differences = values[second] - values[first]
-    slope = float(np.median(differences / (second - first)))
+    # Imported here, because it takes most of a second and few processes need it.
+    from scipy.stats import kendalltau, theilslopes
+
+    at = np.arange(values.size)
+    chance = float(kendalltau(at, values).pvalue)
     return Trend(
-        pct=100.0 * slope * values.size / middle,
-        chance=_chance(int(np.sign(differences).sum()), values),
+        pct=100.0 * float(theilslopes(values, at).slope) * values.size / middle,
+        chance=1.0 if math.isnan(chance) else chance,  # all values are equal
     )
 
 
@@ -55,14 +57,3 @@ def _stretches(values: np.ndarray) -> np.ndarray:
     count = values.size // length
     means: np.ndarray = values[values.size - count * length :].reshape(count, length).mean(axis=1)
     return means
-
-
-def _chance(score: int, values: np.ndarray) -> float:
-    """Two-sided, by the normal approximation with its corrections for ties and continuity."""
-    n = values.size
-    _, ties = np.unique(values, return_counts=True)
-    spread = n * (n - 1) * (2 * n + 5) - float((ties * (ties - 1) * (2 * ties + 5)).sum())
-    if spread <= 0 or score == 0:
-        return 1.0
-    z = (abs(score) - 1) / math.sqrt(spread / 18)
-    return math.erfc(z / math.sqrt(2))
