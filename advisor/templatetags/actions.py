@@ -63,7 +63,7 @@ def action_buttons(
         for action in actions_of(subject)
         if (not names or action.name in names)
         and callers.may(caller, action.url_name, row)
-        and not action.reason_against(row)
+        and action.is_offered(row)
     ]
     used = _used_actions(context)
     was_used = any(f"{subject}-{name}" in used for name in names or _names_of(subject))

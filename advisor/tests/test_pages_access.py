@@ -146,7 +146,7 @@ def test_a_bug_is_answered_with_a_page_that_needs_no_context(
     def broken(*_: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("advisor.pages.study.views._charts", broken)
+    monkeypatch.setattr("advisor.pages.study.views.search_figures", broken)
     client = Client(raise_request_exception=False)
     client.force_login(admin_user)
     answer = client.get(reverse("study-charts", args=[study.pk]))
@@ -166,7 +166,7 @@ def test_a_database_that_cannot_be_used_for_the_moment_is_no_bug(
     client.force_login(admin_user)
     # The one fails in a view, the others before any view, with the session.
     session = "django.contrib.sessions.backends.db.SessionStore.load"
-    for name in ("advisor.pages.study.views._charts", session):
+    for name in ("advisor.pages.study.views.search_figures", session):
         for cause, status in causes:
 
             def fail(*_: object, cause: Exception = cause) -> None:

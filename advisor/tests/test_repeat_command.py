@@ -23,6 +23,7 @@ from tuning.requests.device import DeviceRequest
 from tuning.requests.gate import GateRequest
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
+from tuning.results.build import build
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import GatePlan, Limit
@@ -30,12 +31,17 @@ from tuning.statistics.gate import GatePlan, Limit
 pytestmark = pytest.mark.django_db
 
 
+def command(study: Study) -> list[str]:
+    devices = build(StudyResult(study)).devices
+    return command_of(study.request, devices, is_gate=study.gate is not None)
+
+
 def asked(study: Study) -> StudyRequest | GateRequest:
     """The request that the command of a study makes."""
-    text = " ".join(command_of(StudyResult(study)))
+    text = " ".join(command(study))
     _, name, *arguments = shlex.split(text)
-    command = load_command_class("advisor", name)
-    options = vars(command.create_parser("manage.py", name).parse_args(arguments))
+    parser = load_command_class("advisor", name).create_parser("manage.py", name)
+    options = vars(parser.parse_args(arguments))
     if name == "gate":
         return gate.read_options(options)
     request = read_options(options, options["host"])
@@ -46,7 +52,7 @@ def asked(study: Study) -> StudyRequest | GateRequest:
 def test_the_page_has_the_command(admin_client: Client) -> None:
     study = factories.raced_study()
     page = html.unescape(admin_client.get(reverse("study-detail", args=[study.pk])).text)
-    assert " ".join(command_of(StudyResult(study))) in page
+    assert " ".join(command(study)) in page
 
 
 def test_the_command_asks_for_what_was_stored() -> None:

@@ -97,7 +97,7 @@ def under_way(study: Study) -> Study:
 MAX_QUERIES = {
     "page": 29,
     "page by p95": 29,
-    "live": 28,
+    "live": 30,
     "same": 9,
     "charts": 17,
     "study": 13,

@@ -54,6 +54,8 @@ class Action:
     label: the text of the button. help: what the action does, as a sentence.
     done: the end of the sentence "Study 7 ..." once the action is performed; it may name fields.
     check: raises ExpectedError where the action is impossible.
+    offered: whether pages show the button, by columns of the row alone, so that a page asks
+    nothing more of the database; None: they show it where `check` passes.
     run: performs the action; returns a row if it made one, such as a probe.
     asks: whether the page asks for confirmation first. tone: the look of the button.
     """
@@ -67,6 +69,7 @@ class Action:
     check: Callable[[Any], None]
     run: Callable[[Any, Actor, Any], Any]
     fields: type[Fields] = Fields
+    offered: Callable[[Any], bool] | None = None
     is_own: bool = False
     asks: bool = False
     tone: Literal["", "primary", "danger"] = ""
@@ -78,6 +81,12 @@ class Action:
     @property
     def route(self) -> str:
         return f"{self.subject.route}/actions/{self.name}/"
+
+    def is_offered(self, row: Any) -> bool:
+        """Whether a page shows the button of the action for this row."""
+        if self.offered is not None:
+            return self.offered(row)
+        return not self.reason_against(row)
 
     def reason_against(self, row: Any) -> str:
         """Return why the action is impossible for the row now; "" if it is possible."""

@@ -10,7 +10,7 @@ from tuning.actions.action import Action
 from tuning.actions.fields import BlocksFields, ReasonFields
 from tuning.actions.subjects import GATE, GROUP, STUDY
 from tuning.errors import TuningError
-from tuning.models import ACTIVE_STUDY_STATES, Study, StudyGroup
+from tuning.models import ACTIVE_STUDY_STATES, Study, StudyGroup, StudyState
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
 from tuning.studies.commands import (
@@ -27,6 +27,11 @@ from tuning.studies.commands import (
     resume_study,
     start_ablation,
 )
+
+
+def _may_go_on(study: Study) -> bool:
+    return study.state == StudyState.FINISHED and not study.host.is_retired
+
 
 PAUSE = Action(
     STUDY,
@@ -89,6 +94,7 @@ EXTEND = Action(
     "stricter level: testing it repeatedly would otherwise produce false winners.",
     done="is measured further (blocks: {blocks}), and is then concluded again",
     check=check_can_extend,
+    offered=lambda study: study.gate is None and _may_go_on(study),
     run=lambda study, actor, fields: extend_study(study, fields.blocks, by=actor.name),
     fields=BlocksFields,
     is_own=True,
@@ -103,6 +109,7 @@ ABLATION = Action(
     f"{MAX_APART_RUNS} runs. Lines that contribute nothing measurable are then left out.",
     done="tests each line of its winner and is then concluded again",
     check=check_can_start_ablation,
+    offered=_may_go_on,
     run=lambda study, actor, _: start_ablation(study, by=actor.name),
     is_own=True,
     asks=True,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from benchmarks.emulation.shipped import NATIVE
 from benchmarks.models import Device, RunState, Workload
 from tuning.models import Candidate, Study
 from tuning.models import Recommendation as RecommendationRow
@@ -118,6 +119,7 @@ def _device(device: Device) -> doc.DeviceFacts:
         model=device.model,
         block_device=device.block_device,
         file_system=device.file_system,
+        emulation_name=device.profile.name if device.profile else NATIVE,
         emulation_label=device.emulation_label,
         emulation_text=device.profile.text() if device.profile else "",
         emulation_limits=device.profile.limits if device.profile else "",

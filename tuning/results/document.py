@@ -121,7 +121,7 @@ class StudyFacts(Part):
 
 
 class DeviceFacts(Part):
-    """A device of the study; emulation_label: "" for a real one."""
+    """A device of the study. emulation_label: "" for a real one. emulation_name: as typed."""
 
     id: int
     name: str
@@ -132,6 +132,7 @@ class DeviceFacts(Part):
     model: str
     block_device: str
     file_system: str
+    emulation_name: str
     emulation_label: str
     emulation_text: str
     emulation_limits: str

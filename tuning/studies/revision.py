@@ -30,19 +30,27 @@ def bump_host(host_id: int) -> None:
     bump(Study.objects.filter(host=host_id, state__in=ACTIVE_STUDY_STATES))
 
 
-def progress_marks(studies: QuerySet[Study]) -> dict[int, str]:
-    """Return by study a word that differs whenever its progress does, and every REFRESH_S seconds.
-
-    It is made of the revision and the step of the current job, in one query.
-    """
+def with_steps(studies: QuerySet[Study]) -> QuerySet[Study]:
+    """Annotate studies with the steps of their current jobs, which `mark_of` needs."""
     runs = Run.objects.filter(slot__study=OuterRef("pk"), state=RunState.RUNNING)
     tests = CrashTest.objects.filter(slot__study=OuterRef("pk"), state=JobState.RUNNING)
-    steps = Subquery(runs.values("step")[:1]), Subquery(tests.values("step")[:1])
+    return studies.annotate(
+        run_step=Subquery(runs.values("step")[:1]), test_step=Subquery(tests.values("step")[:1])
+    )
+
+
+def mark_of(study: Any) -> str:
+    """Return a word that differs whenever the study's progress does, and every REFRESH_S seconds.
+
+    It is made of the revision and the step of the current job, as the study was read.
+    """
     tick = int(time.time() // REFRESH_S)
-    return {
-        pk: "-".join(map(str, (*found, tick)))
-        for pk, *found in studies.values_list("pk", "revision", *steps)
-    }
+    return "-".join(map(str, (study.revision, study.run_step, study.test_step, tick)))
+
+
+def progress_marks(studies: QuerySet[Study]) -> dict[int, str]:
+    """Return the marks of several studies by primary key, in one query."""
+    return {study.pk: mark_of(study) for study in with_steps(studies).only("revision")}
 
 
 def progress_mark(study_id: int) -> str:

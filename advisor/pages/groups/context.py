@@ -41,7 +41,8 @@ def group_for_page(pk: int) -> StudyGroup:
 
 
 def studies_of_group(pk: int) -> list[Study]:
-    return list(studies_to_show().filter(group=pk).order_by("host__name", "pk"))
+    found = studies_to_show().filter(group=pk).order_by("host__name", "pk")
+    return list(found.prefetch_related("devices", "workloads__load_hosts"))
 
 
 def group_mark(pk: int) -> str:

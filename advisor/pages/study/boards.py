@@ -16,7 +16,7 @@ from advisor.wording.formatting import few_names
 from advisor.wording.lines import LineRow, line_rows
 from advisor.wording.spaces import knob_text
 from benchmarks.counted import counted
-from tuning.models import DurabilityClass
+from tuning.models import DurabilityClass, SlotPurpose
 from tuning.results.document import (
     Board,
     BoardRow,
@@ -219,6 +219,15 @@ class BoardView:
         """The fresh pairs with the names of their winners."""
         there = self.board.confirmations
         return [(self.document.candidate[one.candidate_id].name, one) for one in there]
+
+    @property
+    def blocks_text(self) -> str:
+        """How many blocks have begun; a race has more when others have left it."""
+        begun, study = self.board.blocks_begun, self.document.study
+        if study.searches:  # its race may have as many as the budget allows
+            return f"{counted(begun, 'block')} of the race"
+        blocks = {run.block for run in self.document.runs if run.purpose == SlotPurpose.BLOCK}
+        return f"{begun} of {counted(max([study.blocks, *blocks]), 'block')}"
 
     @property
     def disturbed(self) -> int:

@@ -6,29 +6,32 @@ import shlex
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from benchmarks.emulation.shipped import NATIVE, shipped_profiles
-from benchmarks.models import Device
+from benchmarks.emulation.shipped import shipped_profiles
 from tuning.requests.describe import Kind, shape_of
 from tuning.requests.fields import Request
 from tuning.requests.gate import GateRequest
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
-from tuning.results.study_result import StudyResult
+from tuning.results.document import DeviceFacts
 
 
-def command_of(result: StudyResult) -> list[str]:
-    """Its parts, each an option with its value. Configs of a user's own are not among them."""
-    study, devices = result.study, list(result.devices.values())
-    if study.gate is not None:
-        return _parts("gate", _gate(GateRequest.model_validate(study.request), devices))
-    request = StudyRequest.model_validate(study.request)
+def command_of(
+    stored: dict[str, Any], devices: Sequence[DeviceFacts], *, is_gate: bool
+) -> list[str]:
+    """Return its parts, each an option with its value; a user's own configs are left out.
+
+    stored: the request of the study.
+    """
+    if is_gate:
+        return _parts("gate", _gate(GateRequest.model_validate(stored), devices))
+    request = StudyRequest.model_validate(stored)
     options = _typed(request, leave_out=["devices", "configs", "search"])
     if request.search is not None:
         options = [("--search",), *options, *_typed(request.search)]
     return _parts("advise", options + _devices(devices, is_model=request.memory is not None))
 
 
-def _gate(request: GateRequest, devices: Sequence[Device]) -> list[tuple[str, ...]]:
+def _gate(request: GateRequest, devices: Sequence[DeviceFacts]) -> list[tuple[str, ...]]:
     """Its configs by the hashes under which they are stored."""
     options: list[tuple[str, ...]] = [("--name", request.name)]
     for prefix, config, side in (
@@ -41,14 +44,14 @@ def _gate(request: GateRequest, devices: Sequence[Device]) -> list[tuple[str, ..
     return options + [("--device", one.data_dir) for one in devices]
 
 
-def _devices(devices: Sequence[Device], *, is_model: bool) -> list[tuple[str, ...]]:
+def _devices(devices: Sequence[DeviceFacts], *, is_model: bool) -> list[tuple[str, ...]]:
     """Their directories and limits. A scale model finds the memory limit by itself."""
     options: list[tuple[str, ...]] = [
         ("--device", path) for path in dict.fromkeys(one.data_dir for one in devices)
     ]
     if len(devices) == 1 and devices[0].log_dir:
         options.append(("--log-dir", devices[0].log_dir))
-    profiles = [one.profile.name if one.profile else NATIVE for one in devices]
+    profiles = [one.emulation_name for one in devices]
     if set(profiles) & set(shipped_profiles()):
         options += [("--emulate", name) for name in dict.fromkeys(profiles)]
     limits = {one.memory_limit_bytes for one in devices}

@@ -29,10 +29,15 @@ TONES = {
 
 
 def live_context(result: StudyResult, mark: str) -> dict[str, Any]:
-    """Return what changes with every step; `mark`: from before the rows are read."""
-    study = result.study
-    progress = study_progress(study, result.slots, with_leader=study.search is not None)
-    study.waits = bool(progress.waits_for)
+    """Return what changes with every step; `mark`: from before the rows are read.
+
+    Of a study that has ended only the events are read.
+    """
+    study, progress = result.study, None
+    if not study.is_finished:
+        progress = study_progress(study, result.slots, with_leader=study.search is not None)
+        study.waits = bool(progress.waits_for)
+    searched = progress.searched if progress else None
     drain = "" if study.is_finished else drain_text(study.host)
     found = list(study.events.all()[: LISTED_EVENTS + 1])
     events = [(one, TONES.get(EventKind(one.kind), "")) for one in found[:LISTED_EVENTS]]
@@ -40,14 +45,14 @@ def live_context(result: StudyResult, mark: str) -> dict[str, Any]:
         "mark": mark,
         "study": study,
         "progress": progress,
-        "percent": round(progress.fraction * 100),
+        "percent": round(progress.fraction * 100) if progress else 100,
         "took_s": _took_s(study),
         "pause": pause_text(study),
         "drain": drain,
         # Said of what waits for the current run to end.
         "is_under_way": (study.is_paused or bool(drain)) and is_under_way(study),
         "announcement": _announcement(study, progress),
-        "searched_metric": FULL_NAMES[progress.searched.metric] if progress.searched else "",
+        "searched_metric": FULL_NAMES[searched.metric] if searched else "",
         "events": events[:SHOWN_EVENTS],
         "older_events": events[SHOWN_EVENTS:],
         "has_more_events": len(found) > LISTED_EVENTS,
@@ -65,9 +70,9 @@ def _took_s(study: Study) -> float | None:
     return (study.finished_at - study.started_at).total_seconds()
 
 
-def _announcement(study: Study, progress: StudyProgress) -> str:
+def _announcement(study: Study, progress: StudyProgress | None) -> str:
     label = study.shown_state
-    if study.is_finished:
+    if progress is None:
         return f"Study {label.lower()}."
     if not progress.candidate:
         return f"{label}."

@@ -13,7 +13,8 @@ from advisor.pages.study.device_matrix import DeviceMatrix, device_matrices
 from advisor.pages.study.search import SearchView, search_view
 from advisor.wording.findings import SourceFindings, source_findings
 from advisor.wording.formatting import duration
-from benchmarks.models import RunState
+from benchmarks.counted import counted
+from benchmarks.models import UNDONE_RUN_STATES, RunState
 from tuning.catalogue.target import ServerTraits
 from tuning.export.words import sentence
 from tuning.models import SlotPurpose, StudyState
@@ -199,6 +200,11 @@ class StudyPage:
         ]
 
     @property
+    def runs_done(self) -> int:
+        """How many places of the study have been measured, or tried in vain."""
+        return sum(run.state not in UNDONE_RUN_STATES for run in self.document.newest_runs)
+
+    @property
     def never_started(self) -> int:
         ended = (run for run in self.document.newest_runs if run.is_finished)
         return sum(self._never_started(run) for run in ended)
@@ -223,6 +229,34 @@ class StudyPage:
             there = [key for key in numbers if key[:2] == (device, workload)]
             numbers[device, workload, block] = len(there) + 1
         return numbers
+
+    @property
+    def design(self) -> str:
+        """What is compared, and in which order."""
+        twice = "the baseline twice in each (A/A)"
+        if self.search is not None:
+            return (
+                f"a search of {counted(len(self.search.space), 'variable')}: short runs compared "
+                f"with the baseline, then randomised blocks of the best few, {twice}"
+            )
+        candidates = counted(len(self.document.candidates), "candidate")
+        blocks = counted(self.document.study.blocks, "randomised block")
+        return f"{candidates} in {blocks}, {twice}"
+
+    @property
+    def course(self) -> str:
+        """What happens after the first blocks."""
+        study = self.document.study
+        race = "a race, in which the runs of those that leave go to further blocks"
+        parts = [
+            race if study.races else "no race",
+            f"a winner is {'' if study.confirms else 'not '}confirmed in fresh pairs",
+        ]
+        if study.takes_apart:
+            parts.append("then taken apart")
+        if study.conclusions > 1:
+            parts.append(f"extended {counted(study.conclusions - 1, 'time')}")
+        return "; ".join(parts)
 
     @property
     def first_figures(self) -> str:

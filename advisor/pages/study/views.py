@@ -34,7 +34,7 @@ from tuning.results.series import log_tails
 from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult
 from tuning.studies.load_hosts import fetch_load_hosts
-from tuning.studies.revision import progress_mark
+from tuning.studies.revision import mark_of, progress_mark
 from tuning.studies.waiting import mark_waiting
 
 STUDIES = Listing(
@@ -119,25 +119,27 @@ def _only_the_run(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _context(request: HttpRequest, pk: int) -> dict[str, Any]:
-    """Everything on the study page."""
-    mark, study = progress_mark(pk), study_to_show(pk)
+    """Return everything on the study page."""
+    study = study_to_show(pk)
     now = None if study.is_finished else live_run(pk)
     result = StudyResult(study)
-    context = live_context(result, mark) | now_context(now) | _results(request, result)
-    return context | {"command": command_of(result)}
+    context = live_context(result, mark_of(study)) | now_context(now) | _results(request, result)
+    devices = context["document"].devices
+    command = command_of(study.request, devices, is_gate=study.gate is not None)
+    return context | {"command": command}
 
 
 def _results(request: HttpRequest, result: StudyResult) -> dict[str, Any]:
-    """What changes only with the study's revision."""
+    """Return what changes only with the study's revision."""
     page = _page(request, result.study)
-    document = page.document
-    logs = log_tails([line.run.id for line in page.failed])
+    document, failed = page.document, page.failed
+    logs = log_tails([line.run.id for line in failed]) if failed else {}
     return {
         "page": page,
         "document": document,
         "choice": page.choice,
         "parts": page.parts,
-        "failed_runs": [(line, logs[line.run.id]) for line in page.failed],
+        "failed_runs": [(line, logs[line.run.id]) for line in failed],
         "recommendations": recommendation_cards(result, request)
         if document.recommendations
         else [],

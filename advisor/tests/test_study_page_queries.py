@@ -1,0 +1,49 @@
+"""The page of a study whose document is stored asks the database for little else."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from advisor.tests import factories
+from tuning.models import Study, StudyState
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def documents_are_built() -> None:
+    """Use stored documents here, other than in the rest of these tests."""
+
+
+def queries(client: Client, study: Study) -> list[str]:
+    """Return the queries of the second view; session and user are not counted."""
+    address = reverse("study-detail", args=[study.pk])
+    client.get(address)
+    with CaptureQueriesContext(connection) as asked:
+        assert client.get(address).status_code == 200
+    texts = [one["sql"] for one in asked.captured_queries]
+    return [text for text in texts if '"django_session"' not in text and "auth_user" not in text]
+
+
+def test_a_study_that_has_ended_is_its_row_its_document_its_events_and_its_logs(
+    admin_client: Client,
+) -> None:
+    study = factories.measured_study(fails=["whitepaper-1"], recommended=False)
+    assert study.slots.count() == 18
+    asked = queries(admin_client, study)
+    assert len(asked) <= 4, asked
+
+
+def test_a_larger_study_asks_for_no_more(admin_client: Client) -> None:
+    small, large = (factories.measured_study(blocks=blocks) for blocks in (2, 6))
+    assert len(queries(admin_client, small)) == len(queries(admin_client, large))
+
+
+def test_a_study_that_has_not_begun_asks_for_little(admin_client: Client) -> None:
+    study = factories.make_study(state=StudyState.QUEUED)
+    asked = queries(admin_client, study)
+    assert len(asked) <= 16, asked
