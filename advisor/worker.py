@@ -170,8 +170,8 @@ def _inspect(host_id: int) -> None:
     from benchmarks.inventory.here import inspect_here
     from benchmarks.jobs.claimant import measuring_alone
     from benchmarks.models import Host
+    from tuning.hosts.jobs import inspect_again
     from tuning.studies.datasets import note_datasets
-    from tuning.studies.inspecting import inspect_again
 
     host = Host.objects.get(pk=host_id)
     with measuring_alone(patience_s=0) as alone:

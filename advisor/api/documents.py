@@ -7,8 +7,8 @@ from typing import Any
 
 from advisor.api.schemas.hosts import Host
 from advisor.api.schemas.studies import StudyRow
+from tuning.hosts.known import KnownHost
 from tuning.models import Study
-from tuning.results.known_hosts import KnownHost
 from tuning.results.stored_documents import document_of
 
 

@@ -18,7 +18,7 @@ from benchmarks.jobs.versions import code_version
 from tuning.models import Study
 from tuning.statistics.aim import FULL_NAMES
 from tuning.studies.absence import absence_text
-from tuning.studies.pause_columns import pause_text
+from tuning.studies.holds import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.revision import progress_mark
 

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from advisor.wording.hosts import STATE_WORDS
 from benchmarks.counted import percent
+from tuning.hosts.known import KnownHost
 from tuning.models import Study
-from tuning.results.known_hosts import KnownHost
 from tuning.studies.progress import study_progress
 from tuning.studies.waiting import mark_waiting
 

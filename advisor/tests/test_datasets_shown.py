@@ -18,7 +18,7 @@ from benchmarks.models import Host, Inspection, JobState
 from benchmarks.tests.made_up_host import MYSQL, made_up_host, with_inventory
 from tuning.models import Study, StudyState
 from tuning.studies.datasets import note_datasets
-from tuning.studies.tidying import HostInspectionKind
+from tuning.studies.jobs import HostInspectionKind
 
 __all__ = ["home", "host", "quiet_broker"]
 pytestmark = pytest.mark.django_db

@@ -23,17 +23,17 @@ from benchmarks.models import Host, Inspection, ListedPath, Run, RunState
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.tests.made_up_host import MYSQL, made_up_host, this_host
 from tuning.errors import BadRequest, TuningError
-from tuning.models import Study, StudyState
-from tuning.requests.device import DeviceRequest
-from tuning.studies.commands import cancel_study
-from tuning.studies.host_state import drain_host
-from tuning.studies.inspecting import (
+from tuning.hosts.jobs import (
     MAX_WAITING,
     inspect_again,
     inspect_device,
     inspect_server,
     waiting_text,
 )
+from tuning.hosts.states import drain_host
+from tuning.models import Study, StudyState
+from tuning.requests.device import DeviceRequest
+from tuning.studies.commands import cancel_study
 from tuning.studies.scheduler import EXECUTE, INSPECT, advance_host
 
 pytestmark = pytest.mark.django_db(transaction=True)

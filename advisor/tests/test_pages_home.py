@@ -16,9 +16,9 @@ from pytest_django import DjangoAssertNumQueries
 from advisor.access.roles import Role
 from advisor.tests import factories
 from benchmarks.models import CrashTest, Device, Host, JobState, Run, RunState
+from tuning.hosts import overview
+from tuning.hosts.devices import known_devices
 from tuning.models import Candidate, EventKind, Recommendation, Study, StudyState
-from tuning.results import overview
-from tuning.results.known_devices import known_devices
 from tuning.studies.events import note_run
 
 pytestmark = pytest.mark.django_db

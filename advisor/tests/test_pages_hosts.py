@@ -19,9 +19,9 @@ from advisor.tests import factories
 from benchmarks.inventory.host import FoundDriver, Refused
 from benchmarks.models import Host, JobState, LoadJob, Probe, Run, RunState
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
+from tuning.hosts.known import hosts, known_hosts
 from tuning.models import Study, StudyState
-from tuning.results.host_jobs import HostState
-from tuning.results.known_hosts import hosts, known_hosts
+from tuning.studies.current_jobs import HostState
 
 pytestmark = pytest.mark.django_db
 

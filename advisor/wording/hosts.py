@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from advisor.wording.formatting import byte_size
 from benchmarks.measurement.fingerprint import MEMORY_STEP, fact_name
 from benchmarks.storage.kinds import kind_words
-from tuning.results.host_jobs import HostState
+from tuning.studies.current_jobs import HostState
 
 STATE_WORDS = {
     HostState.SILENT: "Silent",

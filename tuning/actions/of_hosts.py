@@ -7,8 +7,16 @@ from tuning.actions.action import Action
 from tuning.actions.fields import DatasetFields, KindFields, ProbeFields, ReasonFields
 from tuning.actions.subjects import DATASET, DEVICE, HOST, PROBE
 from tuning.creation.devices import check_can_set_kind, set_kind
-from tuning.studies.host_checks import check_not_retired
-from tuning.studies.host_state import (
+from tuning.hosts.jobs import (
+    ask_to_delete,
+    ask_to_prune,
+    cancel_probe,
+    check_can_cancel_probe,
+    check_can_probe,
+    inspect_again,
+    start_probe,
+)
+from tuning.hosts.states import (
     check_can_drain,
     check_can_retire,
     check_can_undrain,
@@ -18,14 +26,7 @@ from tuning.studies.host_state import (
     undrain_host,
     unretire_host,
 )
-from tuning.studies.inspecting import inspect_again
-from tuning.studies.probing import (
-    cancel_probe,
-    check_can_cancel_probe,
-    check_can_probe,
-    start_probe,
-)
-from tuning.studies.tidying import ask_to_delete, ask_to_prune
+from tuning.studies.holds import check_not_retired
 
 OF_HOSTS = (
     Action(

@@ -20,7 +20,7 @@ from tuning.models import Study
 from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
 from tuning.studies.events import note_request
-from tuning.studies.host_checks import hold_in_use
+from tuning.studies.holds import hold_in_use
 from tuning.studies.rows import candidate_row
 from tuning.studies.scheduler import advance_host
 

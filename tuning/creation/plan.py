@@ -29,7 +29,7 @@ from tuning.requests.search import SearchRequest
 from tuning.requests.sizes import Sizes, sizes_of
 from tuning.requests.study import StudyRequest
 from tuning.scale_model.model import ScaleModel
-from tuning.studies.host_checks import check_not_retired
+from tuning.studies.holds import check_not_retired
 from tuning.studies.host_resources import facts_of_host, resources_of
 from tuning.study_templates.loader import StudyTemplate, load_template
 

@@ -25,8 +25,7 @@ from tuning.strategy.protocol import NOT_FOR_AN_ANSWER, Purpose
 from tuning.studies.absence import close_what_was_cancelled
 from tuning.studies.events import note_action
 from tuning.studies.forecast import Forecast
-from tuning.studies.host_checks import check_none_retired
-from tuning.studies.pause_columns import pause_columns
+from tuning.studies.holds import check_none_retired, pause_columns
 from tuning.studies.revision import bump
 from tuning.studies.rows import last_order
 from tuning.studies.scheduler import advance_host

@@ -17,7 +17,7 @@ from tuning.models import (
     StudyEvent,
     StudyState,
 )
-from tuning.studies.pause_columns import by_and_reason
+from tuning.studies.holds import by_and_reason
 
 _ENDINGS = {
     RunState.OK: EventKind.MEASURED,

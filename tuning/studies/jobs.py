@@ -7,21 +7,32 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 
+from benchmarks.inventory.here import refresh_space
 from benchmarks.jobs.crash_tests import CrashTestKind
-from benchmarks.jobs.kinds import JobKind
+from benchmarks.jobs.inspections import InspectionKind
+from benchmarks.jobs.kinds import Ending, Job, JobKind
 from benchmarks.jobs.loads import LoadKind
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
 from benchmarks.jobs.sweep import Sweeper
+from benchmarks.models import Inspection
 from tuning.models import Study
+from tuning.studies.datasets import (
+    Kept,
+    datasets_here,
+    deletable,
+    note_datasets,
+    prunable,
+    take_all_off,
+)
 from tuning.studies.early_stop import cut_rule_of
 from tuning.studies.events import note_crash_test, note_run
 from tuning.studies.preparation import PreparationKind
 from tuning.studies.revision import bump
 from tuning.studies.scheduler import advance_host
-from tuning.studies.tidying import HostInspectionKind
 
 
 class StudyRunKind(RunKind):
@@ -50,6 +61,31 @@ class StudyCrashTestKind(CrashTestKind):
 
     def changed(self, row_id: int) -> None:
         note_crash_test(row_id)
+
+
+class HostInspectionKind(InspectionKind):
+    """Inspections, and the deletion of datasets: only here it is known which a study needs."""
+
+    def work(self, job: Job[Inspection]) -> Ending:
+        """The job holds the machine, so that nothing copies what is deleted."""
+        row = job.row
+        if row.subject != Inspection.Subject.DATASETS:
+            return super().work(job)
+        try:
+            if row.path:
+                found = [(one, "") for one in deletable(datasets_here(row.host), row.path)]
+            else:
+                found = prunable(row.host, settings.DATASET_DAYS)
+            take_all_off([one for one, _ in found])
+        finally:
+            refresh_space(row.host)
+            note_datasets(row.host)
+        return Ending({"state": "ok", "answer": {"deleted": [_said(*one) for one in found]}})
+
+
+def _said(kept: Kept, why: str) -> dict[str, Any]:
+    dataset = kept.dataset
+    return {"name": dataset.key, "device": str(kept.device), "bytes": dataset.bytes, "why": why}
 
 
 KINDS: tuple[JobKind[Any], ...] = (

@@ -24,7 +24,7 @@ from benchmarks.storage.layout import DeviceLayout
 from tuning.models import Study, StudyState
 from tuning.studies.datasets import note_datasets
 from tuning.studies.events import note_preparation
-from tuning.studies.pause_columns import pause_columns
+from tuning.studies.holds import pause_columns
 from tuning.studies.revision import bump
 from tuning.studies.trials import NothingToCompare, try_candidates
 

@@ -16,10 +16,9 @@ from tuning.statistics.aim import Aim
 from tuning.studies.absence import absence_text
 from tuning.studies.crash_tests import running_crash_test
 from tuning.studies.forecast import Forecast, expected_s
-from tuning.studies.host_checks import drain_text
+from tuning.studies.holds import drain_text, pause_text
 from tuning.studies.leader import Leader, leader_of
 from tuning.studies.load_hosts import waiting_text
-from tuning.studies.pause_columns import pause_text
 from tuning.studies.scheduler import is_under_way
 from tuning.studies.searched import Searched, searched_so_far
 from tuning.studies.waiting import busy_text

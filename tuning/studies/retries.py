@@ -13,7 +13,7 @@ from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER
 from tuning.studies.events import note_action, note_retry
 from tuning.studies.forecast import Forecast
-from tuning.studies.pause_columns import pause_columns
+from tuning.studies.holds import pause_columns
 from tuning.studies.revision import bump
 
 # A host on which this many runs were disturbed and none succeeded will not become quiet: every

@@ -9,7 +9,7 @@ from django.db.models import Q
 from benchmarks.jobs.presence import seen
 from benchmarks.models import Host
 from tuning.models import Study
-from tuning.results.host_jobs import current_jobs
+from tuning.studies.current_jobs import current_jobs
 from tuning.studies.load_hosts import has_load_host_away
 
 _TAKES_NOTHING = (

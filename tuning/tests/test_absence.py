@@ -17,15 +17,14 @@ from tuning.creation.configs import configs_of
 from tuning.creation.create import store_study
 from tuning.creation.plan import plan_of
 from tuning.errors import TuningError
+from tuning.hosts.jobs import cancel_probe, inspect_again, start_probe
+from tuning.hosts.states import retire_host, unretire_host
 from tuning.models import Study, StudyState
 from tuning.requests.study import StudyRequest
 from tuning.studies import absence
 from tuning.studies.absence import AbsenceWatch
 from tuning.studies.commands import cancel_study, extend_study, pause_study, resume_study
-from tuning.studies.host_state import retire_host, unretire_host
-from tuning.studies.inspecting import inspect_again
 from tuning.studies.jobs import KINDS, StudyRunKind, recover_host
-from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.progress import study_progress
 from tuning.tests.fakes import MINE, begin
 from tuning.tests.test_job_storing import measured

@@ -7,12 +7,12 @@ import pytest
 from benchmarks.jobs.engine import execute
 from benchmarks.models import Host, JobState, Probe, RunState
 from tuning.errors import TuningError
+from tuning.hosts.jobs import start_probe
+from tuning.hosts.states import drain_host, undrain_host
 from tuning.models import Study, StudyState
 from tuning.studies.commands import cancel_study, pause_study
-from tuning.studies.host_checks import drain_text
-from tuning.studies.host_state import drain_host, undrain_host
+from tuning.studies.holds import drain_text
 from tuning.studies.jobs import StudyRunKind
-from tuning.studies.probing import start_probe
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import EXECUTE, PREPARE, PROBE, advance_host
 from tuning.tests.fakes import measure_by_config, run_to_the_end

@@ -9,10 +9,10 @@ import pytest
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import RunState
 from tuning.creation.create import create_study
+from tuning.hosts.overview import overview
 from tuning.models import EventKind, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
-from tuning.results.overview import overview
 from tuning.studies.commands import extend_study
 from tuning.studies.scheduler import advance_host
 from tuning.tests.fakes import begin, run_to_the_end

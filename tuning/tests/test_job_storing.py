@@ -38,12 +38,12 @@ from benchmarks.servers.process import this_process
 from benchmarks.storage.held import new_folder
 from benchmarks.tests.made_up_host import add_directories, this_host
 from tuning.creation.devices import register_device
+from tuning.hosts.jobs import cancel_probe, start_probe
 from tuning.models import Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.studies import preparation
 from tuning.studies.commands import cancel_study
 from tuning.studies.jobs import KINDS, request_stop, sweep_host
-from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.scheduler import advance_host
 from tuning.tests.fakes import begin, measurement
 from tuning.tests.test_disturbed_runs import disturbed

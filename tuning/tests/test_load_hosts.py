@@ -40,10 +40,10 @@ from benchmarks.tests.made_up_host import made_up_host, with_inventory
 from benchmarks.tests.test_remote_load import FakeLink
 from tuning.creation.create import request_again
 from tuning.errors import BadRequest, TuningError
+from tuning.hosts.states import drain_host, retire_host
 from tuning.models import Study, StudyState
 from tuning.results.quality import NAMES
 from tuning.studies.commands import cancel_study, extend_study, resume_study
-from tuning.studies.host_state import drain_host, retire_host
 from tuning.studies.jobs import StudyRunKind
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import EXECUTE, LOAD, advance_host

@@ -30,12 +30,12 @@ from tuning.creation.hosts import cpus_of, host_for
 from tuning.creation.plan import plan_of
 from tuning.creation.search import search_of
 from tuning.errors import BadRequest, TuningError
+from tuning.hosts.jobs import start_probe
 from tuning.models import Study
 from tuning.requests.device import DeviceRequest
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
 from tuning.studies import scheduler
-from tuning.studies.probing import start_probe
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

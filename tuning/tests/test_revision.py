@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from benchmarks.models import Run, RunState
 from tuning.creation.create import create_study
+from tuning.hosts.states import drain_host, undrain_host
 from tuning.models import Study, StudyState
 from tuning.requests.study import StudyRequest
 from tuning.results.build import build
@@ -22,7 +23,6 @@ from tuning.studies.commands import (
     pause_study,
     resume_study,
 )
-from tuning.studies.host_state import drain_host, undrain_host
 from tuning.studies.scheduler import advance_host
 from tuning.tests.fakes import MINE, measure_by_config, run_to_the_end
 from tuning.tests.test_study_lifecycle import study

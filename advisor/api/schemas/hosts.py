@@ -9,9 +9,9 @@ from ninja import Field, Schema
 
 from benchmarks.inventory.host import HostInventory
 from benchmarks.models import Inspection, JobState
-from tuning.results.host_jobs import HostState
-from tuning.results.known_hosts import HostProblem, KnownHost
-from tuning.studies.inspecting import waiting_text
+from tuning.hosts.jobs import waiting_text
+from tuning.hosts.known import HostProblem, KnownHost
+from tuning.studies.current_jobs import HostState
 
 
 class Closed(Schema):

@@ -11,8 +11,8 @@ from benchmarks.models import Host, ListedPath
 from benchmarks.storage.human import human_bytes
 from benchmarks.storage.kinds import kind_words
 from tuning.actions.subjects import DEVICE
+from tuning.hosts.jobs import inspect_device
 from tuning.requests.device import DeviceRequest
-from tuning.studies.inspecting import inspect_device
 
 
 class Command(ListingCommand):

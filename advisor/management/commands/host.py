@@ -15,8 +15,8 @@ from advisor.processes.database import prepare_database
 from advisor.terminal.tables import print_hosts
 from benchmarks.jobs.presence import rename_host
 from tuning.actions.subjects import HOST
+from tuning.hosts.known import hosts, known_hosts
 from tuning.models import Study
-from tuning.results.known_hosts import hosts, known_hosts
 from tuning.studies.revision import bump
 
 

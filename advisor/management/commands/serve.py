@@ -27,8 +27,8 @@ from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.requests.study import StudyRequest
 from tuning.results.gate_facts import gate_facts
-from tuning.results.host_jobs import current_jobs
 from tuning.results.study_result import StudyResult
+from tuning.studies.current_jobs import current_jobs
 from tuning.studies.progress import StudyProgress
 from tuning.study_templates.loader import USUAL_TEMPLATE
 

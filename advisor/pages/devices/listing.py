@@ -10,7 +10,7 @@ from advisor.pages.devices.forms import KINDS
 from advisor.pages.finding import text_asked, with_words
 from advisor.pages.lists import Listing
 from benchmarks.models import Device
-from tuning.results.known_devices import known_devices
+from tuning.hosts.devices import known_devices
 
 #: Retired devices have no pages.
 MAX_RETIRED = 50

@@ -26,7 +26,7 @@ from benchmarks.errors import ExpectedError
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
 from tuning.comparison.baseline_history import baseline_history
 from tuning.creation.devices import register_device
-from tuning.results.known_devices import answers_for
+from tuning.hosts.devices import answers_for
 
 
 @require_http_methods(["GET", "POST"])

@@ -18,7 +18,7 @@ from tuning.results.document import StudyDocument
 from tuning.results.run_lines import SlotRow
 from tuning.results.stored_documents import documents_of
 from tuning.results.study_result import results_of
-from tuning.studies.host_checks import drain_text
+from tuning.studies.holds import drain_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.revision import progress_marks
 

@@ -14,15 +14,15 @@ from advisor.wording.hosts import STATE_WORDS, TONES
 from advisor.wording.words import certainty
 from benchmarks.models import Device
 from tuning.comparison.device_comparison import device_names
-from tuning.models import Recommendation, Study
-from tuning.results.known_hosts import KnownHost, hosts, known_hosts
-from tuning.results.overview import (
+from tuning.hosts.known import KnownHost, hosts, known_hosts
+from tuning.hosts.overview import (
     Answer,
     RunningJob,
     RunningJobs,
     overview,
     running_jobs,
 )
+from tuning.models import Recommendation, Study
 
 # Before there is a study so many hosts are named.
 _MAX_HOSTS = 50

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET
 from django_htmx.http import HttpResponseClientRefresh
 
 from advisor.pages.home.context import home_context, jobs_context
-from tuning.results.overview import study_counts
+from tuning.hosts.overview import study_counts
 
 
 @require_GET

@@ -10,9 +10,9 @@ from advisor.wording.words import certainty
 from benchmarks.inventory.host import FoundDirectory
 from benchmarks.models import Device
 from tuning.comparison.device_comparison import device_names
+from tuning.hosts.known import HostProblem, KnownHost
 from tuning.models import Recommendation
-from tuning.results.known_hosts import HostProblem, KnownHost
-from tuning.studies.host_checks import drain_text, retire_text
+from tuning.studies.holds import drain_text, retire_text
 
 
 @dataclass(frozen=True)

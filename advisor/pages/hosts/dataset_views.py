@@ -7,8 +7,8 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from benchmarks.models import Host, Inspection
+from tuning.hosts.jobs import waiting_text
 from tuning.studies.datasets import noted_datasets
-from tuning.studies.inspecting import waiting_text
 
 #: Requests that are shown, newest first.
 SHOWN = 20

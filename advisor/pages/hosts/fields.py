@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from benchmarks.errors import ExpectedError
 from benchmarks.inventory.host import HostInventory
 from tuning.creation.hosts import host_for, what_host_has
-from tuning.results.known_hosts import hosts
+from tuning.hosts.known import hosts
 
 _NOTHING = SafeString()
 

@@ -15,9 +15,9 @@ from benchmarks.servers.binary import Flavour
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits
+from tuning.hosts.jobs import inspect_device, inspect_server, waiting_text
 from tuning.requests.device import DeviceRequest
 from tuning.requests.fields import read_request
-from tuning.studies.inspecting import inspect_device, inspect_server, waiting_text
 
 # Fields whose text is a path on a host.
 SERVER, DIRECTORIES = "server", ("path", "log_dir")

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET
 
 from advisor.pages.hosts.context import host_view, summary
 from advisor.pages.lists import Listing
-from tuning.results.known_hosts import KnownHost, hosts, known_hosts
+from tuning.hosts.known import KnownHost, hosts, known_hosts
 from tuning.studies.waiting import mark_waiting
 
 HOSTS = Listing(

@@ -20,9 +20,9 @@ from benchmarks.models import Device, Host
 from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.target import ServerTraits
 from tuning.creation.hosts import host_for
-from tuning.results.known_hosts import hosts
+from tuning.hosts.known import hosts
 from tuning.studies.absence import silence_text
-from tuning.studies.host_checks import drain_text
+from tuning.studies.holds import drain_text
 
 #: The fields by which long lists are shortened.
 FINDS = ("find_host", "find_devices", "find_load_hosts")

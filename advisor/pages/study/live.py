@@ -6,11 +6,10 @@ from typing import Any
 
 from advisor.charts.live import live_curves
 from tuning.models import EventKind, Study
-from tuning.results.live_run import LiveRun
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import FULL_NAMES
-from tuning.studies.host_checks import drain_text
-from tuning.studies.pause_columns import pause_text
+from tuning.studies.current_jobs import LiveRun
+from tuning.studies.holds import drain_text, pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.scheduler import is_under_way
 

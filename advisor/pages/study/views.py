@@ -29,10 +29,10 @@ from tuning.catalogue.target import traits_of
 from tuning.creation.hosts import hosts_named
 from tuning.models import Slot, Study
 from tuning.results.document import StudyDocument
-from tuning.results.live_run import live_run
 from tuning.results.series import log_tails
 from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult
+from tuning.studies.current_jobs import live_run
 from tuning.studies.load_hosts import fetch_load_hosts
 from tuning.studies.revision import mark_of, progress_mark
 from tuning.studies.waiting import mark_waiting

@@ -21,9 +21,9 @@ from benchmarks.models import (
     JobState,
     Probe,
 )
+from tuning.hosts.devices import KnownDevice, known_devices
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
-from tuning.results.host_jobs import CurrentJob, HostState, current_jobs
-from tuning.results.known_devices import KnownDevice, known_devices
+from tuning.studies.current_jobs import CurrentJob, HostState, current_jobs
 
 
 @dataclass(frozen=True)

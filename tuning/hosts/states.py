@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -10,9 +12,8 @@ from benchmarks.models import Host, Inspection, Probe
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.studies.absence import close_what_was_cancelled, stop_study
-from tuning.studies.host_checks import check_not_retired, retire_text
+from tuning.studies.holds import by_and_reason, check_not_retired, retire_text
 from tuning.studies.load_hosts import driven_by
-from tuning.studies.pause_columns import by_and_reason
 from tuning.studies.revision import bump_host
 from tuning.studies.scheduler import advance_host
 
@@ -20,18 +21,14 @@ from tuning.studies.scheduler import advance_host
 def drain_host(host: Host, *, by: str = "", reason: str = "") -> None:
     """Start nothing more on the host until it is undrained; its queue waits.
 
-    The current run, load or probe is finished first. `by` is the user. Raises TuningError:
-    already_drained, host_retired.
+    The current run, load or probe is finished first. `by` is the user.
+    Raises TuningError: already_drained, host_retired.
     """
+    drained_by, why = by_and_reason(by, reason)
     check_can_drain(host)
-    drained_by, drain_reason = by_and_reason(by, reason)
-    is_new = Host.objects.filter(pk=host.pk, drained_at=None).update(
-        drained_at=Now(), drained_by=drained_by, drain_reason=drain_reason
-    )
-    bump_host(host.pk)
-    host.refresh_from_db()
-    if not is_new:
+    if not _set(host, drained_at=Now(), drained_by=drained_by, drain_reason=why):
         check_can_drain(host)
+    bump_host(host.pk)
 
 
 def check_can_drain(host: Host) -> None:
@@ -43,13 +40,9 @@ def check_can_drain(host: Host) -> None:
 
 def undrain_host(host: Host) -> None:
     """Let the host take work again, at once. Raises TuningError, not_drained."""
-    was_drained = Host.objects.filter(pk=host.pk, drained_at__isnull=False).update(
-        drained_at=None, drained_by="", drain_reason=""
-    )
-    bump_host(host.pk)
-    host.refresh_from_db()
-    if not was_drained:
+    if not _set(host, drained_at=None, drained_by="", drain_reason=""):
         check_can_undrain(host)
+    bump_host(host.pk)
     advance_host(host.pk)
 
 
@@ -62,25 +55,20 @@ def check_can_undrain(host: Host) -> None:
 def retire_host(host: Host, *, by: str = "", reason: str = "") -> None:
     """End all that runs or waits on the host or for it to drive, and begin nothing there any more.
 
-    `by` is the user. The host's history stays. Raises TuningError: already_retired.
+    The host's history stays. `by` is the user. Raises TuningError: already_retired.
     """
-    check_can_retire(host)
-    retired_by, retire_reason = by_and_reason(by, reason)
-    is_new = Host.objects.filter(pk=host.pk, retired_at=None).update(
-        retired_at=Now(), retired_by=retired_by, retire_reason=retire_reason
-    )
-    host.refresh_from_db()
-    if not is_new:
+    retired_by, why = by_and_reason(by, reason)
+    if not _set(host, retired_at=Now(), retired_by=retired_by, retire_reason=why):
         check_can_retire(host)
     why = retire_text(host)
     active = Study.objects.filter(state__in=ACTIVE_STUDY_STATES)
-    there = list(active.filter(Q(host=host) | Q(pk__in=driven_by(host))))
-    for study in there:
+    studies = list(active.filter(Q(host=host) | Q(pk__in=driven_by(host))))
+    for study in studies:
         stop_study(study, StudyState.CANCELLED, "host_retired", why)
     cancel_jobs(Probe.objects.filter(device__host=host), why)
     cancel_jobs(Inspection.objects.filter(host=host), why)
     close_what_was_cancelled()
-    for other in {study.host_id for study in there} - {host.pk}:
+    for other in {study.host_id for study in studies} - {host.pk}:
         advance_host(other)
 
 
@@ -90,19 +78,23 @@ def check_can_retire(host: Host) -> None:
         raise TuningError("already_retired", f"host {host} is already retired")
 
 
+def unretire_host(host: Host) -> None:
+    """Let the host take work again. Raises TuningError, not_retired."""
+    if not _set(host, retired_at=None, retired_by="", retire_reason=""):
+        check_can_unretire(host)
+    advance_host(host.pk)
+
+
 def check_can_unretire(host: Host) -> None:
     """Raise TuningError where `unretire_host` would."""
     if not host.is_retired:
         raise TuningError("not_retired", f"host {host} is not retired")
 
 
-def unretire_host(host: Host) -> None:
-    """Let the host take work again. Raises TuningError, not_retired."""
-    check_can_unretire(host)
-    was_retired = Host.objects.filter(pk=host.pk, retired_at__isnull=False).update(
-        retired_at=None, retired_by="", retire_reason=""
-    )
+def _set(host: Host, **columns: Any) -> bool:
+    """Set or empty a state of the host; False where another user has done so before."""
+    at = next(name for name in columns if name.endswith("_at"))
+    unchanged = {f"{at}__isnull": columns[at] is not None}
+    is_new = Host.objects.filter(pk=host.pk, **unchanged).update(**columns)
     host.refresh_from_db()
-    if not was_retired:
-        check_can_unretire(host)
-    advance_host(host.pk)
+    return bool(is_new)

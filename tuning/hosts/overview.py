@@ -15,6 +15,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchmarks.models import ACTIVE_RUN_STATES, Host, RunState
+from tuning.hosts.devices import answers_at_d0, newest_answers
+from tuning.hosts.known import HostProblem, host_problems, hosts
 from tuning.models import (
     ACTIVE_STUDY_STATES,
     TROUBLE,
@@ -24,9 +26,7 @@ from tuning.models import (
     StudyEvent,
     StudyState,
 )
-from tuning.results.host_jobs import CurrentJob, HostState, current_jobs, measured_runs
-from tuning.results.known_devices import answers_at_d0, newest_answers
-from tuning.results.known_hosts import HostProblem, host_problems, hosts
+from tuning.studies.current_jobs import CurrentJob, HostState, current_jobs, measured_runs
 
 # Of more the page of the hosts has the rest.
 _MAX_ANSWERS = 9

@@ -1,0 +1,1 @@
+"""Hosts: what is known about each, and what a user may do to them."""

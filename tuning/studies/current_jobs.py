@@ -1,0 +1,151 @@
+"""What each host does now, one job at a time, and the run that is driven there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from django.db.models import QuerySet
+
+from benchmarks.models import CrashTest, Host, JobState, LoadJob, Probe, Run, RunState
+from benchmarks.telemetry.live import LiveSecond
+from tuning.models import Study, StudyState
+
+# The current figure is the mean of so many seconds: a single one jumps.
+_MEAN_OF = 10
+
+
+class HostState(StrEnum):
+    """The state of a host in a word; the first that applies, in this order."""
+
+    RETIRED = "retired"
+    SILENT = "silent"
+    DRAINED = "drained"
+    DRAINING = "draining"
+    MEASURING = "measuring"
+    PROBING = "probing"
+    PREPARING = "preparing"
+    DRIVING = "driving"
+    WAITING = "waiting"
+    IDLE = "idle"
+
+
+@dataclass(frozen=True)
+class CurrentJob:
+    """A host's job: `what` and `step` in words, `since` when, for which study.
+
+    study, study_name: None and "" for a probe. device: what is measured, if known. live: the last
+    minute of a run that is driven, as it is stored.
+    """
+
+    state: HostState
+    what: str
+    step: str
+    since: datetime | None
+    study: int | None = None
+    study_name: str = ""
+    device: int | None = None
+    live: Sequence[list[Any]] = ()
+
+    @property
+    def tpmP(self) -> float | None:
+        """New-Orders per minute in the last seconds, while a run is driven."""
+        return current_tpmP([LiveSecond.from_json(second) for second in self.live])
+
+
+@dataclass(frozen=True)
+class LiveRun:
+    """The run that is driven now; `seconds` are those of its last minute, oldest first."""
+
+    run: int
+    candidate: str
+    warmup_s: int
+    measure_s: int
+    seconds: list[LiveSecond]
+
+    @property
+    def tpmP(self) -> float | None:
+        """New-Orders per minute, by the newest seconds."""
+        return current_tpmP(self.seconds)
+
+    @property
+    def newest(self) -> LiveSecond:
+        return self.seconds[-1]
+
+
+_IN_USE = Host.objects.filter(retired_at=None).order_by()
+#: Jobs by the id of their host.
+Jobs = dict[int, CurrentJob]
+
+
+def measured_runs() -> QuerySet[Run]:
+    """Return the runs that hosts in use measure now, at most one on each."""
+    return Run.objects.filter(host__in=_IN_USE, state=RunState.RUNNING)
+
+
+def live_run(study_id: int) -> LiveRun | None:
+    """Return the study's run that is driven now; None while nothing is driven."""
+    columns = "pk", "slot__candidate__name", "workload__warmup_s", "workload__measure_s", "live"
+    driven = Run.objects.filter(slot__study=study_id, state=RunState.RUNNING, live__isnull=False)
+    for run, candidate, warmup_s, measure_s, live in driven.values_list(*columns):
+        if live:
+            seconds = [LiveSecond.from_json(second) for second in live]
+            return LiveRun(run, candidate, warmup_s, measure_s, seconds)
+    return None
+
+
+def current_tpmP(seconds: list[LiveSecond]) -> float | None:
+    """Return New-Orders per minute by the newest of these seconds; None without a count."""
+    seen = [second.new_orders for second in seconds[-_MEAN_OF:] if second.new_orders is not None]
+    return 60 * sum(seen) / len(seen) if seen else None
+
+
+def current_jobs(of: Collection[int] | None = None, *, newest: int | None = None) -> Jobs:
+    """Return what each host does, by its id.
+
+    of: ids of hosts; None for all in use. newest: at most so many runs, of the newest studies.
+    """
+    hosts: Collection[int] | QuerySet[Host] = _IN_USE if of is None else of
+    there: dict[str, Any] = {"host__in": hosts, "state": JobState.RUNNING}
+    columns = "host", "step", "started_at", "slot__study", "slot__study__name", "device"
+    runs = Run.objects.filter(**there).order_by("-slot__study_id", "host_id")
+    tests = CrashTest.objects.filter(**there)
+    probes = Probe.objects.filter(device__host__in=hosts, state=JobState.RUNNING)
+    loads = LoadJob.objects.filter(**there)
+    preparing = Study.objects.filter(host__in=hosts, state=StudyState.PREPARING)
+    found: Jobs = {}
+    for *seen, live, name, block in runs.values_list(
+        *columns, "live", "slot__candidate__name", "slot__block"
+    )[:newest]:
+        found |= _of_study(HostState.MEASURING, f"{name}, block {block}", seen, live or ())
+    for *seen, name in tests.values_list(*columns, "slot__candidate__name"):
+        found |= _of_study(HostState.MEASURING, f"crash recovery of {name}", seen)
+    for host, directory, share, since, device in probes.values_list(
+        "device__host", "device__data_dir", "fraction", "started_at", "device"
+    ):
+        what, step = f"probe of {directory}", f"{100 * share:.0f} %"
+        found[host] = CurrentJob(HostState.PROBING, what, step, since, device=device)
+    for *seen, of_run, of_test in loads.values_list(
+        *("host", "step", "started_at", "run__slot__study", "run__slot__study__name"),
+        *("run__host__name", "crash_test__host__name"),
+    ):
+        found |= _of_study(HostState.DRIVING, f"drives {of_run or of_test}", [*seen, None])
+    for host, text, share, since, study, name in preparing.exclude(claimed_by="").values_list(
+        *("host", "preparing_text", "preparing_fraction", "started_at", "pk", "name")
+    ):
+        what, step = text or "loading the dataset", f"{100 * share:.0f} %" if share else ""
+        found[host] = CurrentJob(HostState.PREPARING, what, step, since, study, name)
+    return found
+
+
+def _of_study(
+    state: HostState, what: str, columns: Sequence[Any], live: Sequence[list[Any]] = ()
+) -> Jobs:
+    """Return a study's job by its host."""
+    host, step, since, study, name, device = columns
+    return {
+        host: CurrentJob(state, what, step or "starting", since, study, name or "", device, live)
+    }
