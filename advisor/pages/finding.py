@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db.models import Model, Q, QuerySet
 from django.http import QueryDict
@@ -31,24 +30,3 @@ def with_words(rows: QuerySet[ModelT], text: str, columns: Sequence[str]) -> Que
             there |= Q(**{f"{column}__icontains": word})
         rows = rows.filter(there)
     return rows
-
-
-@dataclass(frozen=True)
-class FilteredChoice:
-    """Boxes to be ticked: `boxes` are those of `total` that have the words, `found` of them, and
-    those that are ticked.
-    """
-
-    boxes: Any
-    find: str
-    found: int
-    total: int
-
-    @property
-    def has_filter(self) -> bool:
-        return self.total >= MIN_FILTERED
-
-    @property
-    def said(self) -> str:
-        """How many were found; "" without a filter."""
-        return f"{self.found} of {self.total} found. What is ticked stays." if self.find else ""

@@ -48,7 +48,7 @@ def test_the_form_follows_its_hosts_and_loses_nothing_that_was_typed(
         visitor.open(reverse("study-new"))
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.method))
-        find = page.locator("#find_host")
+        find = page.locator("#host-boxes-find")
         find.press_sequentially("spare")
         expect(page.get_by_role("status").get_by_text("8 of 11 found")).to_be_visible()
         find.clear()

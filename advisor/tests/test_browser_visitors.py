@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
-from advisor.pages.new_study import views
+from advisor.pages.new_study import answer
 from advisor.tests import factories
 from advisor.tests.test_browser import (
     Visitor,
@@ -64,7 +64,7 @@ def see_what_was_typed(page: Page) -> None:
     expect(page.get_by_label("Connections")).to_have_value("4, 8")
     expect(page.get_by_label("Name of the candidate")).to_have_value("mine")
     expect(page.get_by_label("Text of its my.cnf")).to_have_value(MINE)
-    expect(page.locator("#outlook")).to_contain_text("2 rankings")
+    expect(page.locator("#preview")).to_contain_text("2 rankings")
 
 
 def test_fields_are_checked_while_they_are_typed_and_outlive_the_session(
@@ -72,20 +72,20 @@ def test_fields_are_checked_while_they_are_typed_and_outlive_the_session(
 ) -> None:
     this_host(driver="sysbench", directories=[tmp_path])
     page = visitor.page
-    look_ahead, is_slow = views._look_ahead, threading.Event()
+    preview, is_slow = answer._preview, threading.Event()
 
-    def look_ahead_slowly(*given: Any) -> None:
+    def preview_slowly(*given: Any) -> None:
         time.sleep(1.5 * is_slow.is_set())
-        look_ahead(*given)
+        preview(*given)
 
-    monkeypatch.setattr(views, "_look_ahead", look_ahead_slowly)
+    monkeypatch.setattr(answer, "_preview", preview_slowly)
 
     def look() -> None:
         visitor.open("/studies/new/")
         page.get_by_role("link", name="Compare my files").click()
-        expect(page.locator("#outlook")).to_contain_text("add your my.cnf")
+        expect(page.locator("#preview")).to_contain_text("add your my.cnf")
         type_in(page)
-        expect(page.locator("#outlook")).to_contain_text("Candidates2")
+        expect(page.locator("#preview")).to_contain_text("Candidates2")
         page.get_by_label("Connections").fill("many")
         expect(page.locator("#id_connections_error")).to_contain_text("must be whole numbers")
         # What is typed before an answer has come is checked after it; nothing is given up.
@@ -93,7 +93,7 @@ def test_fields_are_checked_while_they_are_typed_and_outlive_the_session(
         with page.expect_request(lambda request: request.method == "POST"):
             page.get_by_label("Connections").fill("4")
         page.get_by_label("Connections").fill("4, 8")
-        expect(page.locator("#outlook")).to_contain_text("2 rankings")
+        expect(page.locator("#preview")).to_contain_text("2 rankings")
         expect(page.locator("#id_connections_error")).to_have_count(0)
         is_slow.clear()
         expect(page.get_by_label("Connections")).to_be_focused()
@@ -124,7 +124,7 @@ def test_from_the_guided_start_to_an_answer_and_on(
         with page.expect_request(lambda request: request.method == "POST") as asked:
             page.keyboard.press("Enter")  # shows what will happen, and starts nothing
         assert "preview" in (asked.value.post_data or "")
-        expect(page.locator("#outlook")).to_contain_text("at most 16: 6 in blocks, then up to 10")
+        expect(page.locator("#preview")).to_contain_text("at most 16: 6 in blocks, then up to 10")
         page.get_by_role("button", name="Start study").click()
         expect(page.locator("#study-live")).to_contain_text(
             "0 of at most 16 runs finished, the last 10"

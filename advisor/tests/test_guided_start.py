@@ -59,7 +59,7 @@ def preview(client: Client, **fields: Any) -> str:
     return answer.content.decode()
 
 
-def test_the_outlook_is_that_of_the_device_in_the_address(
+def test_the_preview_is_that_of_the_device_in_the_address(
     admin_client: Client, tmp_path: Path
 ) -> None:
     this_host(driver="sysbench", directories=[tmp_path / "usual", tmp_path / "other"])
@@ -97,7 +97,7 @@ def test_without_a_question_the_template_says_which_it_is(admin_client: Client) 
     assert 'name="question" value="best"' in page(admin_client, "?question=nonsense")
 
 
-def test_the_outlook_counts_candidates_runs_time_and_space(admin_client: Client) -> None:
+def test_the_preview_counts_candidates_runs_time_and_space(admin_client: Client) -> None:
     asked = StudyRequest(
         template="compare",
         configs=[ConfigText.of("mine", MINE)],
@@ -159,7 +159,7 @@ def test_the_outlook_counts_candidates_runs_time_and_space(admin_client: Client)
         StudyRequest(),  # has proposals, and an end
     ],
 )
-def test_the_outlook_counts_what_the_study_counts_then(asked: StudyRequest) -> None:
+def test_the_preview_counts_what_the_study_counts_then(asked: StudyRequest) -> None:
     configs = [ConfigText.of("mine", MINE)]
     if asked.durability > Durability.D0:
         configs.append(ConfigText.of("risky", RISKY))

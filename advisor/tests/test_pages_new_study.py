@@ -59,10 +59,10 @@ class Service:
 
 
 @pytest.fixture
-def service(monkeypatch: pytest.MonkeyPatch) -> Service:
-    this_host()
+def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Service:
+    this_host(driver="sysbench", directories=[tmp_path])
     fake = Service()
-    monkeypatch.setattr("advisor.pages.new_study.views.create_study", fake)
+    monkeypatch.setattr("advisor.pages.new_study.answer.create_study", fake)
     return fake
 
 

@@ -16,15 +16,12 @@ from advisor.tests.test_pages_new_study import BLANK, beside
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
 from benchmarks.models import Device, Host
-from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import add_directories, change_host
-from tuning.creation.devices import usual_memory
 from tuning.errors import BadRequest
 from tuning.models import Study
 from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
-from tuning.study_templates.loader import load_template
 
 pytestmark = pytest.mark.django_db
 
@@ -59,7 +56,7 @@ class Service:
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Service:
     fake = Service()
-    monkeypatch.setattr("advisor.pages.new_study.views.create_study", fake)
+    monkeypatch.setattr("advisor.pages.new_study.answer.create_study", fake)
     return fake
 
 
@@ -138,16 +135,6 @@ def test_the_devices_of_this_host_in_use_can_be_ticked(admin_client: Client) -> 
     }
 
 
-def test_a_long_list_of_devices_is_shortened_to_what_is_found_and_ticked(
-    admin_client: Client,
-) -> None:
-    here = [kept(f"/srv/{number}") for number in range(12)]
-    assert "of 12 found" not in text_of(admin_client)
-    text = text_of(admin_client, find_devices="nvme srv/11", devices=[here[4].pk])
-    assert list(choices(text)) == [str(here[11].pk), str(here[4].pk)]
-    assert "1 of 12 found" in text
-
-
 def test_an_address_ticks_its_device(admin_client: Client) -> None:
     first, second = kept(), kept("/srv/b")
     found = choices(text_of(admin_client, device=second.pk))
@@ -222,42 +209,21 @@ def test_limits_without_a_device_are_those_of_the_usual_one(
     assert devices_of(service) == [DeviceRequest(memory_mb=700)]
 
 
-def test_a_check_knows_the_devices(
+def test_a_check_is_for_the_devices_that_the_study_would_measure(
     admin_client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Any] = []
+    asked: list[StudyRequest] = []
 
-    def host_facts(*arguments: Any) -> Any:
-        asked.append(arguments[1:])
+    def plans(request: StudyRequest) -> Any:
+        asked.append(request)
         raise BadRequest("enough")
 
-    monkeypatch.setattr("tuning.creation.config_check.facts_of_host", host_facts)
-    post(
-        admin_client,
-        devices=[kept().pk, emulated("/srv/b").pk],
-        config_text=["[mysqld]\nmax_connections = 10\n"],
-        action="check",
-    )
-    assert asked == [({Path("/srv/a"), Path("/srv/b")}, 8, 420_000_000)]
-
-
-def test_a_check_for_an_emulated_device_knows_the_memory_that_the_study_gives_it(
-    admin_client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[Any] = []
-
-    def host_facts(*arguments: Any) -> Any:
-        asked.append(arguments[3])
-        raise BadRequest("enough")
-
-    monkeypatch.setattr("tuning.creation.config_check.facts_of_host", host_facts)
-    config = {"config_text": ["[mysqld]\nmax_connections = 10\n"], "action": "check"}
-    post(admin_client, emulate=["hdd"], warehouses="40", **config)
-    post(admin_client, emulate=["hdd"], **config)
-    post(admin_client, emulate=["native"], **config)
-    usual = load_template("quick").warehouses
-    limits = [usual_memory(number, Flavour.MYSQL) for number in (40, usual)]
-    assert asked == [*limits, None]
+    monkeypatch.setattr("advisor.pages.new_study.answer.plans_of", plans)
+    devices = [kept().pk, emulated("/srv/b").pk]
+    text = "[mysqld]\nmax_connections = 10\n"
+    post(admin_client, devices=devices, warehouses="40", config_text=[text], action="check")
+    assert [device.id for device in asked[0].devices] == devices
+    assert asked[0].warehouses == 40
 
 
 # --- what is refused -----------------------------------------------------------------------------

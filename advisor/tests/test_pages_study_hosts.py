@@ -7,7 +7,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 from django.db.models.functions import Now
@@ -129,27 +128,6 @@ def test_the_form_offers_what_the_chosen_hosts_have(
         assert text.count(f'id="{part}"') == 1
 
 
-def test_long_lists_of_hosts_are_shortened_to_what_is_found_and_ticked(
-    admin_client: Client, hosts: None
-) -> None:
-    def offered(text: str, name: str) -> list[str]:
-        return re.findall(rf'type="checkbox" name="{name}" value="([^"]+)"', text)
-
-    assert 'name="find_host"' not in text_of(admin_client, f"{NEW}?host=one")
-    Host.objects.bulk_create(Host(name=f"spare-{number}") for number in range(12))
-    text = text_of(admin_client, f"{NEW}?host=one")
-    assert (len(offered(text, "host")), len(offered(text, "load_hosts"))) == (14, 13)
-    asked = {"find_host": "ARE 1", "find_load_hosts": "o", "load_hosts": "spare-7"}
-    text = text_of(admin_client, f"{NEW}?host=one&{urlencode(asked)}")
-    assert offered(text, "host") == ["one", "spare-1", "spare-10", "spare-11"]
-    assert "3 of 14 found. What is ticked stays." in text
-    assert offered(text, "load_hosts") == ["spare-7", "two"]
-    # As without JavaScript, where Enter presses the first button of the form.
-    _, text = posted(admin_client, host="one", action="preview", find_host="no such")
-    assert offered(text, "host") == ["one"]
-    assert 'name="find_host" type="search" value="no such"' in text
-
-
 def test_a_study_is_measured_on_the_chosen_host(admin_client: Client, hosts: None) -> None:
     answer, _ = posted(admin_client, host=["two"])
     study = Study.objects.get()
@@ -194,18 +172,18 @@ def test_a_study_over_several_hosts_has_one_page(admin_client: Client, hosts: No
     assert {str(study.server) for study in group.studies.all()} == {"MySQL 9.7.4"}
 
 
-def test_the_outlook_of_several_hosts_names_each(
+def test_the_preview_of_several_hosts_names_each(
     admin_client: Client, hosts: None, tmp_path: Path
 ) -> None:
     host = a_host("three", directories=[tmp_path / "three"], servers=[MYSQL])
     text = text_of(admin_client, f"{NEW}?host=one&host=three")
-    outlook = text[text.index('id="outlook"') :]
-    assert "use one and three for nothing else" in outlook
+    preview = text[text.index('id="preview"') :]
+    assert "use one and three for nothing else" in preview
     # What is the same for both stands there once.
-    assert "one and three, each" in outlook
-    assert outlook.count("Candidates") == 1
-    assert f"{tmp_path}/one</code> on one" in outlook
-    assert f"{tmp_path}/three</code> on three" in outlook
+    assert "one and three, each" in preview
+    assert preview.count("Candidates") == 1
+    assert f"{tmp_path}/one</code> on one" in preview
+    assert f"{tmp_path}/three</code> on three" in preview
     device = factories.make_device(host=host, data_dir=str(tmp_path / "three"))
     asked = {"host": ["one", "three"], "devices": [str(device.pk)], "action": "preview"}
     _, text = posted(admin_client, **asked)

@@ -6,13 +6,10 @@ of a study's preparation (`tuning.studies.trials`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from benchmarks.emulation.shipped import throttles
 from benchmarks.errors import about
-from benchmarks.inventory.device_lookup import DeviceSpec
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.costs import KnobCost, costs_of
@@ -22,12 +19,12 @@ from tuning.configs.gate.check import import_cnf
 from tuning.configs.gate.report import ImportReport
 from tuning.configs.knobs import render_cnf
 from tuning.configs.translation.origin import ANY_VERSION, Origin
-from tuning.creation.devices import device_specs, usual_memory
 from tuning.creation.hosts import what_host_has
+from tuning.creation.plan import Plan
+from tuning.creation.scale_model import file_fit
 from tuning.errors import BadRequest
 from tuning.export.safety import WARNINGS
 from tuning.requests.configs import origin_of
-from tuning.requests.device import DeviceRequest
 from tuning.studies.host_resources import facts_of_host
 
 
@@ -61,40 +58,47 @@ def check_text(
     name: str,
     target: ServerTraits | None = None,
     host: str = "",
-    server: Path | None = None,
-    devices: Sequence[DeviceRequest] = (),
-    warehouses: int | None = None,
     translate_from: str = "",
     durability: Durability = Durability.D0,
     connections: int | None = None,
-    memory: int | None = None,
 ) -> CheckedText:
-    """Check a my.cnf for `target`, by default for the server of a study on `host`.
+    """Check a my.cnf for `target`, by default for the usual server and directory of `host`.
 
-    `server` is the program of that server; `devices` default to the usual one. Emulated devices
-    have the memory limit that a study with that many `warehouses` gives them. Rules that depend on
-    the host are applied only for such a server. `memory` are the bytes of the real server that the
-    host is to measure a scale model of. Raises BadRequest for a `translate_from` that names no
-    server, NoServerFound, NotListed or NotAServer, and like `what_host_has`.
+    Rules that depend on the host are applied only without a `target`. Raises BadRequest for a
+    `translate_from` that names no server, NoServerFound, and like `what_host_has`.
     """
     try:
         origin = origin_of(translate_from)
     except ValueError as error:
         raise BadRequest(f"translate_from is {error}", field="translate_from") from None
+    facts = HostFacts(connections=connections) if connections else UNKNOWN
     if target is None:
-        named = device_specs(devices) or [DeviceSpec()]
-        inventory = what_host_has(host, named)
+        inventory = what_host_has(host)
         with about("server"):
-            target = ServerTraits.of(inventory.server(server))
-        paths = {one.path for one in named}
-        limits = [_memory_limit(one, warehouses, target) for one in named]
-        least = min((limit for limit in limits if limit is not None), default=None)
-        facts = facts_of_host(inventory, paths, connections, least)
-        if memory is not None:
-            facts = replace(facts, memory_budget_bytes=memory, host_memory_bytes=memory)
-    else:
-        facts = HostFacts(connections=connections) if connections else UNKNOWN
+            target = ServerTraits.of(inventory.server(None))
+        facts = facts_of_host(inventory, {None}, connections)
+    return _checked(data, name, target, facts, origin, durability)
 
+
+def check_in_plan(plan: Plan, name: str, data: bytes) -> CheckedText:
+    """Check a my.cnf for the server, host and devices of a plan, as creating the study would.
+
+    In a scale model the file is that of the real server.
+    """
+    situation, request = plan.situation, plan.request
+    fit = file_fit(plan.model, situation)
+    facts = fit.written_for if fit else situation.host
+    return _checked(data, name, situation.target, facts, request.origin, request.durability)
+
+
+def _checked(
+    data: bytes,
+    name: str,
+    target: ServerTraits,
+    facts: HostFacts,
+    origin: Origin | None,
+    durability: Durability,
+) -> CheckedText:
     def report_from(origin: Origin | None) -> ImportReport:
         return import_cnf(
             data, name, target, translate_from=origin, durability=durability, host=facts
@@ -106,12 +110,6 @@ def check_text(
         translatable = sum(problem.line not in refused for problem in report.value_problems)
     cnf = "" if report.problems else warned_cnf(report.knobs, target)
     return CheckedText(report, target, cnf, translatable)
-
-
-def _memory_limit(device: DeviceSpec, warehouses: int | None, target: ServerTraits) -> int | None:
-    if device.memory_bytes is None and throttles(device.emulate) and warehouses is not None:
-        return usual_memory(warehouses, target.flavour)
-    return device.memory_bytes
 
 
 def warned_cnf(knobs: Mapping[str, str], target: ServerTraits) -> str:

@@ -21,8 +21,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.creation.configs import configs_of
 from tuning.creation.create import store_study
 from tuning.creation.devices import device_specs
-from tuning.creation.plan import plan_of
-from tuning.creation.preview import Preview, preview_of
+from tuning.creation.plan import Plan, plan_of
 from tuning.errors import BadRequest, InvalidConfig, TuningError
 from tuning.models import Study, StudyGroup
 from tuning.requests.study import GroupRequest, StudyRequest
@@ -36,7 +35,7 @@ def create_group(
     *,
     also: Callable[[StudyGroup], None] = lambda _: None,
 ) -> StudyGroup:
-    """A study on each of the hosts, with the same server version, driver and data, or none.
+    """Create a study on each of the hosts, with the same server version, driver and data, or none.
 
     Of the request's devices a host gets those that belong to it or to no host; without any its
     usual one. Without `server` it is the first version that all of them have. Connections that a
@@ -44,8 +43,7 @@ def create_group(
     them. `also` and errors as for `create_study`.
     """
     planned = []
-    parts = _parts(request)
-    for part in parts:
+    for part in _parts(request):
         with _about_host(part):
             plan = plan_of(part.request)
             planned.append((plan, configs_of(plan)))
@@ -60,28 +58,29 @@ def create_group(
     return group
 
 
-def group_previews(request: GroupRequest) -> list[Preview]:
-    """Return what the study of each host would take; errors as for `create_group`."""
-    found = []
+def plans_of(request: StudyRequest | GroupRequest) -> list[Plan]:
+    """Return the plan of each host. Raises like `plan_of`; for a group with the host's name."""
+    if isinstance(request, StudyRequest):
+        return [plan_of(request)]
+    plans = []
     for part in _parts(request):
         with _about_host(part):
-            found.append(preview_of(plan_of(part.request)))
-    return found
+            plans.append(plan_of(part.request))
+    return plans
 
 
 @dataclass(frozen=True)
 class _Part:
-    """What one host is asked; `places` of its devices in the whole request."""
+    """The request to one host. devices: places of its devices in the whole request."""
 
-    host: Host
     request: StudyRequest
-    places: list[int]
+    devices: list[int]
 
 
 def _parts(request: GroupRequest) -> list[_Part]:
-    rows = _hosts(request.hosts)
+    hosts = _hosts(request.hosts)
     owners = _owners(request)
-    inventories = [inventory_of(row) for row in rows]
+    inventories = [inventory_of(host) for host in hosts]
     servers = _servers(inventories, request.server)
     # A load host's driver is its own.
     driver = request.driver if request.load_hosts else _driver(inventories, request.driver)
@@ -90,31 +89,39 @@ def _parts(request: GroupRequest) -> list[_Part]:
         template = load_template(request.template)
         connections = list(template.connections_on(min(one.logical_cpus for one in inventories)))
     parts = []
-    for row, server in zip(rows, servers, strict=True):
-        places = [place for place, owner in enumerate(owners) if owner in ("", row.name)]
+    for host, server in zip(hosts, servers, strict=True):
+        devices = [place for place, owner in enumerate(owners) if owner in ("", host.name)]
         study_request = request.on(
-            row.name,
+            host.name,
             server=server.path,
             driver=driver,
             connections=connections,
-            devices=[request.devices[place] for place in places],
+            devices=[request.devices[place] for place in devices],
         )
-        parts.append(_Part(row, study_request, places))
+        parts.append(_Part(study_request, devices))
     return parts
 
 
 @contextmanager
 def _about_host(part: _Part) -> Iterator[None]:
-    """Refusals name the host, and are about the field of the whole request."""
+    """Name the host in refusals, and the device by its place in the whole request."""
+
+    def whole(found: re.Match[str]) -> str:
+        place = int(found[1])
+        return f"devices[{part.devices[place] if place < len(part.devices) else place}]"
+
     try:
         yield
     except InvalidConfig as error:
         # The versions are the same: what one host refuses may be for want of memory there.
         raise InvalidConfig(
-            replace(one, reason=f"on host {part.host}: {one.reason}") for one in error.problems
+            replace(one, reason=f"on host {part.request.host}: {one.reason}")
+            for one in error.problems
         ) from error
     except ExpectedError as error:
-        raise _on_host(part.host, error, part.places) from error
+        text, field = f"host {part.request.host}: {error}", error.field
+        field = re.sub(r"devices\[(\d+)\]", whole, field)
+        raise TuningError(error.code, text, field=field) from error
 
 
 def _hosts(names: Sequence[str]) -> list[Host]:
@@ -177,20 +184,6 @@ def _owners(request: GroupRequest) -> list[str]:
                 field=f"devices[{index}]",
             )
     return owners
-
-
-def _on_host(host: Host, error: ExpectedError, indexes: Sequence[int]) -> TuningError:
-    """The refusal with the host's name, about the field of the whole request."""
-
-    def whole(found: re.Match[str]) -> str:
-        index = int(found[1])
-        return f"devices[{indexes[index] if index < len(indexes) else index}]"
-
-    field = re.sub(r"devices\[(\d+)\]", whole, error.field)
-    text = f"host {host}: {error}"
-    if isinstance(error, BadRequest):
-        return BadRequest(text, field=field)
-    return TuningError(error.code, text, field=field)
 
 
 def hosts_of_group(group: int | None) -> set[int]:

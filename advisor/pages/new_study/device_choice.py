@@ -11,12 +11,10 @@ from django.forms.boundfield import BoundWidget
 
 from advisor.ids import read_id
 from advisor.pages.devices.forms import DeviceFields, set_choices
-from advisor.pages.devices.listing import COLUMNS
-from advisor.pages.finding import FilteredChoice, with_words
 from advisor.pages.new_study.hosts import ChosenHosts
 from benchmarks.emulation.shipped import NATIVE, ShippedProfile, shipped_profiles, throttles
 from benchmarks.models import Device
-from tuning.requests.device import KIND_OF_EMULATED, DeviceRequest
+from tuning.requests.device import KIND_OF_EMULATED
 
 # In the folded part of the page, which opens if one of them has a value or an error.
 FOLDED = ("log_dir", "kind", "emulate", "memory_mb")
@@ -55,36 +53,20 @@ class StudyDevicesForm(DeviceFields):
     def __init__(self, *args: Any, hosts: ChosenHosts, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.hosts = hosts
-        there = Device.objects.filter(host__in=hosts.chosen, retired_at=None)
-        self._registered = {
-            str(device.pk): device
-            for device in there.select_related("host").order_by("host__name", "data_dir", "pk")
-        }
-        if self._registered:
+        rows = Device.objects.filter(host__in=hosts.chosen, retired_at=None)
+        rows = rows.select_related("host").order_by("host__name", "data_dir", "pk")
+        self.registered = {str(device.pk): device for device in rows}
+        if self.registered:
             self.fields["path"].label = "Another directory"
-        set_choices(
-            self, "devices", [(pk, str(device)) for pk, device in self._registered.items()]
-        )
+        set_choices(self, "devices", [(pk, str(row)) for pk, row in self.registered.items()])
 
     @property
-    def device_choice(self) -> FilteredChoice:
-        """A checkbox for each registered device, as far as its filter has it."""
-        find, found = self.hosts.finds.get("find_devices", ""), set(self._registered)
-        if find:
-            there = with_words(Device.objects.filter(host__in=self.hosts.chosen), find, COLUMNS)
-            found &= {str(pk) for pk in there.values_list("pk", flat=True)}
-        shown = [
+    def device_boxes(self) -> list[RegisteredDevice]:
+        """A checkbox for each registered device."""
+        return [
             RegisteredDevice(widget, device, is_default=self._is_default(device))
-            for widget, (pk, device) in zip(self["devices"], self._registered.items(), strict=True)
-            if pk in found or widget.data["selected"]
+            for widget, device in zip(self["devices"], self.registered.values(), strict=True)
         ]
-        return FilteredChoice(shown, find, len(found), len(self._registered))
-
-    @property
-    def devices_first_chosen(self) -> list[DeviceRequest]:
-        """Those that are ticked when the form opens."""
-        chosen = self.initial.get("devices", ())
-        return [DeviceRequest(id=int(pk)) for pk in chosen if pk in self._registered]
 
     def _is_default(self, device: Device) -> bool:
         is_plain = not (device.emulation_label or device.log_dir)
@@ -124,7 +106,7 @@ class StudyDevicesForm(DeviceFields):
     @property
     def _chosen(self) -> list[Device]:
         """The registered devices that are ticked."""
-        return [self._registered[pk] for pk in self.cleaned_data.get("devices", ())]
+        return [self.registered[pk] for pk in self.cleaned_data.get("devices", ())]
 
     def devices_asked(self) -> list[dict[str, Any]]:
         """The devices of the request; none for the host's default device."""

@@ -10,9 +10,8 @@ from django.forms.boundfield import BoundField
 from advisor.pages.configs.forms import ConfigFields
 from advisor.pages.configs.texts import ConfigText
 from advisor.pages.devices.forms import set_choices
-from advisor.pages.finding import FilteredChoice
 from advisor.pages.new_study.device_choice import StudyDevicesForm
-from advisor.pages.new_study.templates import template_facts
+from advisor.pages.new_study.templates import SIZES, TemplateView
 from advisor.pages.request_fields import faults_of, field_of, given, request_fields
 from benchmarks.errors import ExpectedError
 from tuning.catalogue.costs import MEANING, CostKind
@@ -20,12 +19,10 @@ from tuning.errors import InvalidRequest
 from tuning.requests.fields import read_request
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import GroupRequest, StudyRequest
-from tuning.study_templates.loader import StudyTemplate
+from tuning.study_templates.loader import StudyTemplate, load_template, template_names
 
 # The first choice, selected by default.
 DEFAULT_TEMPLATE = "search"
-SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s")
-
 # In the folded part of the page, which opens if one of them has a value or an error.
 ADVANCED = (
     *("name", "server", "load_hosts", "data_size", "memory", "warehouses", "connections"),
@@ -40,6 +37,7 @@ _CHOSEN = frozenset(
 )
 SEARCH = "search_"
 _LOAD_HOSTS = StudyRequest.model_fields["load_hosts"]
+_YES_NO = {True: "yes", False: "no"}
 
 
 class NewStudyForm(StudyDevicesForm, ConfigFields):
@@ -48,70 +46,54 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
     host = forms.MultipleChoiceField(
         label="Hosts",
         required=False,
-        widget=forms.CheckboxSelectMultiple,
         error_messages={"invalid_choice": "There is no host of that name: %(value)s."},
     )
-    template = forms.ChoiceField()
+    template = forms.ChoiceField(initial=DEFAULT_TEMPLATE)
     load_hosts = forms.MultipleChoiceField(
         label=_LOAD_HOSTS.title,
         help_text=_LOAD_HOSTS.description or "",
         required=False,
-        widget=forms.CheckboxSelectMultiple,
         error_messages={"invalid_choice": "There is no other host of that name: %(value)s."},
     )
 
-    def __init__(self, *args: Any, templates: list[StudyTemplate], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        names = [
-            name
-            for name in StudyRequest.model_fields
-            if name not in _CHOSEN | {"durability", "translate_from"}
-        ]
-        made = request_fields(StudyRequest, names)
+        made = request_fields(
+            StudyRequest, [name for name in StudyRequest.model_fields if name not in _CHOSEN]
+        )
         made |= request_fields(SearchRequest, prefix=SEARCH)
         self.fields = made | self.fields
-        self._set_choices(sorted(templates, key=lambda one: one.name != DEFAULT_TEMPLATE))
-        shown = self.template_values.get(str(self["template"].value()), {})
-        for name in (*SIZES, "budget_minutes"):
-            self.fields[name].widget.attrs["placeholder"] = shown.get(name, "")
-
-    def _set_choices(self, templates: list[StudyTemplate]) -> None:
-        self.templates = templates
+        cpus, found = self.hosts.logical_cpus, map(load_template, template_names())
+        templates = sorted(found, key=lambda one: one.name != DEFAULT_TEMPLATE)
+        self.template_views = [TemplateView(one, cpus) for one in templates]
+        self.initial.setdefault("host", self.hosts.names)
         set_choices(self, "template", [(one.name, one.title) for one in templates])
         set_choices(self, "allow", [(one.value, f"{one}: {MEANING[one]}") for one in CostKind])
         set_choices(self, "host", [(host.name, host.name) for host in self.hosts.known])
-        self.initial.setdefault("host", self.hosts.names)
-        others = [host.name for host in self.hosts.known if host.name not in self.hosts.names]
-        set_choices(self, "load_hosts", [(name, name) for name in others])
+        set_choices(self, "load_hosts", [(host.name, host.name) for host in self.hosts.others])
         self.fields["server"].widget.attrs["list"] = "known-servers"
-        cpus = self.hosts.logical_cpus
-        self._searching = {one.name for one in templates if one.searches}
-        self.fields["template"].initial = DEFAULT_TEMPLATE
-        # app.js updates them when another template is chosen.
-        self.template_values = {one.name: _values_of(one, cpus) for one in templates}
-        self.template_facts = [(one.name, template_facts(one.name, cpus)) for one in templates]
+        shown = self.template_values.get(str(self["template"].value()), {})
+        for name in SIZES:
+            self.fields[name].widget.attrs["placeholder"] = shown.get(name, "")
 
     @property
-    def host_choice(self) -> FilteredChoice:
-        """A checkbox for each host."""
-        ticked = self["host"].value() or ()
-        return self.hosts.boxes("host", self.hosts.known, ticked, says_idle=True)
+    def template_values(self) -> dict[str, dict[str, str]]:
+        """The sizes of each template, which app.js shows when another template is chosen."""
+        return {view.template.name: view.sizes for view in self.template_views}
 
     @property
-    def load_host_choice(self) -> FilteredChoice:
-        """A checkbox for each host that is not chosen to be measured."""
-        others = [host for host in self.hosts.known if host.name not in self.hosts.names]
-        ticked = self["load_hosts"].value() or ()
-        return self.hosts.boxes("load_hosts", others, ticked, says_idle=False)
+    def chosen_template(self) -> StudyTemplate | None:
+        chosen, views = self["template"].value(), self.template_views
+        return next((view.template for view in views if view.template.name == chosen), None)
 
     @property
     def searches(self) -> bool:
         """Whether the chosen template searches."""
-        return str(self["template"].value()) in self._searching
+        return self.chosen_template is not None and self.chosen_template.searches
 
     @property
     def fields_that_say_errors(self) -> list[BoundField]:
-        """Those on the page that have room for errors beside them, which a preview fills."""
+        """The fields with room for errors beside them, which a preview fills."""
         return [
             field
             for field in self
@@ -136,17 +118,30 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
         return data
 
     def study_request(self, configs: list[ConfigText]) -> StudyRequest | GroupRequest:
-        """The request of the cleaned fields; of several hosts, that for all. Raises BadRequest."""
+        """Return the request of the cleaned fields; for several hosts, the request for all.
+
+        Raises InvalidRequest, and InvalidConfig for a file that is no text.
+        """
         data = self.cleaned_data
         content = given(StudyRequest, data | {"host": None, "devices": None})
         content["devices"] = self.devices_asked()
         content["configs"] = [config.requested for config in configs]
-        if data.get("template") in self._searching:
+        if self.searches:
             content["search"] = given(SearchRequest, data, prefix=SEARCH)
-        if len(self.hosts.chosen) > 1:
-            return read_request(GroupRequest, content | {"hosts": self.hosts.names})
-        host = self.hosts.names[0] if self.hosts.chosen else ""
-        return read_request(StudyRequest, content | {"host": host})
+        return self._on_hosts(content)
+
+    def usual_request(self) -> StudyRequest | GroupRequest:
+        """Return the request of the form before anything was typed."""
+        chosen = [
+            {"id": int(pk)} for pk in self.initial.get("devices", ()) if pk in self.registered
+        ]
+        return self._on_hosts({"template": str(self["template"].value()), "devices": chosen})
+
+    def _on_hosts(self, content: dict[str, Any]) -> StudyRequest | GroupRequest:
+        names = self.hosts.names
+        if len(names) > 1:
+            return read_request(GroupRequest, content | {"hosts": names})
+        return read_request(StudyRequest, content | {"host": "".join(names)})
 
     def add_refusal(self, error: ExpectedError) -> None:
         """Show a service's error beside the field it is about, or above the form."""
@@ -163,9 +158,25 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
         return field_of("host" if path.startswith("hosts") else path, self.fields)
 
 
-def _values_of(template: StudyTemplate, cpus: int) -> dict[str, str]:
-    """The template's sizes by field, shown in empty fields, for a host with so many CPUs."""
-    values = {name: str(getattr(template, name)) for name in SIZES if name != "connections"}
-    connections = ", ".join(map(str, template.connections_on(cpus)))
-    minutes = "" if template.budget_minutes is None else str(template.budget_minutes)
-    return values | {"connections": connections, "budget_minutes": minutes}
+def initial_of(request: StudyRequest) -> dict[str, Any]:
+    """Return the values of the form's fields, by name, that ask for the same again."""
+    values = request.as_json()
+    search = values.pop("search", {})
+    typed = request.search.typed if request.search else {}
+    values |= {f"{SEARCH}{name}": value for name, value in (search | typed).items()}
+    return {
+        **{name: _typed(name, value) for name, value in values.items()},
+        "template": request.template,
+        "host": [request.host],
+        "devices": [str(device.id) for device in request.devices],
+    }
+
+
+def _typed(name: str, value: Any) -> Any:
+    """Return the value as a user types it."""
+    if name in ("races", "confirms", "takes_apart", "recovery"):
+        return _YES_NO[value]
+    if name == "connections":
+        return ", ".join(map(str, value))
+    is_text = name.startswith(SEARCH) and isinstance(value, list)
+    return "\n".join(value) if is_text else value

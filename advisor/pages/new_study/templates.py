@@ -1,30 +1,27 @@
-"""A study template as the form of a new study shows it: its candidates and its size."""
+"""A study template as the page of a new study shows it: its candidates, size and duration."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
-from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
-
-from advisor.wording.formatting import rough_duration
 from tuning.catalogue.knob import Durability
 from tuning.creation.preview import template_seconds
-from tuning.study_templates.loader import StudyTemplate, load_template
+from tuning.study_templates.loader import StudyTemplate
+
+#: Fields of the form whose empty value means the template's.
+SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s", "budget_minutes")
 
 
 @dataclass(frozen=True)
 class TemplateView:
-    """`connections` are those of the host."""
+    """A template on a host whose servers may use so many CPUs."""
 
     template: StudyTemplate
-    connections: str
-    takes: str
+    cpus: int
 
     @property
     def candidates(self) -> str:
-        """As `a (baseline), b, c`."""
+        """The names, such as `a (baseline), b, c`."""
         template = self.template
         return ", ".join(
             f"{name} (baseline)" if name == template.baseline else name
@@ -32,18 +29,21 @@ class TemplateView:
         )
 
     @property
+    def connections(self) -> str:
+        return ", ".join(map(str, self.template.connections_on(self.cpus)))
+
+    @property
+    def seconds(self) -> float:
+        return template_seconds(self.template, self.cpus)
+
+    @property
     def is_safe(self) -> bool:
         """Whether all of its own candidates are D0."""
         return self.template.durability is Durability.D0
 
-
-@lru_cache(maxsize=256)
-def template_facts(name: str, cpus: int) -> SafeString:
-    """What the page says of the template, on a host where servers may use so many CPUs."""
-    template = load_template(name)
-    view = TemplateView(
-        template,
-        connections=", ".join(map(str, template.connections_on(cpus))),
-        takes=rough_duration(template_seconds(template, cpus)),
-    )
-    return render_to_string("studies/_template.html", {"view": view})
+    @property
+    def sizes(self) -> dict[str, str]:
+        """The sizes by field, which the form shows in grey."""
+        sizes = {name: getattr(self.template, name) for name in SIZES if name != "connections"}
+        texts = {name: "" if size is None else str(size) for name, size in sizes.items()}
+        return texts | {"connections": self.connections}

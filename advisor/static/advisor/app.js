@@ -93,6 +93,18 @@
     if (more) addOne(more);
   });
 
+  // A long list of boxes is shortened to those with every word that is typed. Ticked boxes stay.
+  document.addEventListener("input", (event) => {
+    const id = event.target.dataset.shortens;
+    if (!id) return;
+    const words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const boxes = [...document.getElementById(id).children];
+    const matches = (box) => words.every((word) => box.textContent.toLowerCase().includes(word));
+    boxes.forEach((box) => { box.hidden = !matches(box) && !box.querySelector(":checked"); });
+    const found = `${boxes.filter(matches).length} of ${boxes.length} found. Ticked boxes stay.`;
+    document.getElementById(`${id}-found`).textContent = words.length ? found : "";
+  });
+
   async function copyText(button) {
     const source = document.getElementById(button.dataset.copy);
     try {

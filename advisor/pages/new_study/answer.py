@@ -1,0 +1,184 @@
+"""The answers beside the form of a new study: previews, checks, a search space, problems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from advisor.access.callers import caller_of
+from advisor.pages.configs.report import CheckView, check_view
+from advisor.pages.configs.texts import ConfigText, pasted_configs, uploaded_configs
+from advisor.pages.hosts.typed_paths import FIELDS, PathAnswer, answers_about
+from advisor.pages.new_study.forms import NewStudyForm
+from advisor.wording.formatting import names_text
+from advisor.wording.searches import missed_before_text, warm_start_text
+from advisor.wording.spaces import SpaceLine, space_lines
+from benchmarks.errors import ExpectedError
+from tuning.creation.config_check import check_in_plan
+from tuning.creation.create import create_study
+from tuning.creation.groups import create_group, plans_of
+from tuning.creation.preview import Preview, preview_of
+from tuning.creation.search import PlannedSearch, search_of
+from tuning.errors import InvalidConfig, Problem
+from tuning.models import Study
+from tuning.requests.study import MAX_CONFIGS, GroupRequest, StudyRequest
+
+# Values of `action`; without one the study is started.
+CHECK, CHECK_TRANSLATED, SPACE = "check", "check-translated", "space"
+PREVIEW = "preview"
+INSPECT = "inspect"  # without JavaScript; else the answer comes as soon as a path is typed in
+
+
+@dataclass
+class Answer:
+    """The answer to an action of the form.
+
+    configs: the files, which are shown again. problems: refused lines that no check shows.
+    unknown: why there are no previews before anything was typed.
+    again: the study that is repeated.
+    """
+
+    action: str = ""
+    configs: list[ConfigText] = field(default_factory=list)
+    config_errors: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    checks: list[CheckView] = field(default_factory=list)
+    typed: dict[str, list[PathAnswer]] = field(default_factory=dict)
+    previews: list[Preview] = field(default_factory=list)
+    search: PlannedSearch | None = None
+    is_refused: bool = False
+    is_device_gone: bool = False
+    unknown: str = ""
+    again: Study | None = None
+
+    @property
+    def only_checked(self) -> bool:
+        return self.action in (CHECK, CHECK_TRANSLATED)
+
+    @property
+    def shows_space(self) -> bool:
+        return self.action == SPACE
+
+    @property
+    def alike(self) -> list[tuple[str, list[Preview]]]:
+        """The previews in groups that differ in hosts and disks alone, with the hosts' names."""
+        groups: dict[Preview, list[Preview]] = {}
+        for one in self.previews:
+            groups.setdefault(replace(one, host="", disks=()), []).append(one)
+        return [(_hosts_of(group), group) for group in groups.values()]
+
+    @property
+    def measured_hosts(self) -> str:
+        return _hosts_of(self.previews)
+
+    @property
+    def lines_helped(self) -> int:
+        """The number of refused lines that a translation would accept."""
+        return sum(check.lines_helped for check in self.checks)
+
+    @property
+    def space_lines(self) -> list[SpaceLine]:
+        return space_lines(self.search.space) if self.search else []
+
+    @property
+    def search_notes(self) -> list[str]:
+        """What the search begins with, and which limits the baseline missed before."""
+        if self.search is None:
+            return []
+        begins = warm_start_text(self.search.warm_start)
+        return [one for one in (begins, missed_before_text(self.search.missed_before)) if one]
+
+    def read_files(self, request: HttpRequest) -> None:
+        posted = request.POST
+        names, texts = posted.getlist("config_name"), posted.getlist("config_text")
+        pasted, errors = pasted_configs(names, texts)
+        uploaded, upload_errors = uploaded_configs(request.FILES.getlist("config_files"))
+        self.configs, self.config_errors = pasted + uploaded, errors + upload_errors
+        if len(self.configs) > MAX_CONFIGS:
+            self.config_errors.append(f"A study can have at most {MAX_CONFIGS} configs.")
+        elif self.only_checked and not self.configs:
+            self.config_errors.append("Nothing to check: choose a file or paste a my.cnf first.")
+
+    def show_usual(self, asked: StudyRequest | GroupRequest) -> None:
+        """Preview the form as it is shown first. Its hosts may be unable to measure yet."""
+        try:
+            self.previews = [preview_of(plan) for plan in plans_of(asked)]
+        except ExpectedError as error:
+            self.unknown = str(error).rstrip(".")
+
+
+def start(form: NewStudyForm, answer: Answer, user: Any) -> str:
+    """Start the study, or a study on each of several hosts; return the address of its page.
+
+    A refused config is reported line by line. Returns "" where nothing was started.
+    """
+    if not form.is_valid() or answer.config_errors:
+        return ""
+    try:
+        asked = form.study_request(answer.configs)
+        if isinstance(asked, GroupRequest):
+            return reverse("group-detail", args=[create_group(asked, user=user).pk])
+        return reverse("study-detail", args=[create_study(asked, user=user).pk])
+    except InvalidConfig as error:
+        answer.is_refused, answer.problems = True, list(error.problems)
+        _try(_check, form, answer)
+    except ExpectedError as error:
+        form.add_refusal(error)
+    return ""
+
+
+def act(request: HttpRequest, form: NewStudyForm, answer: Answer) -> None:
+    """Do what a button asks for, other than starting. Nothing is stored."""
+    if answer.action == INSPECT:
+        answer.typed = _inspect(request, form)
+        return
+    do = {SPACE: _space, PREVIEW: _preview}.get(answer.action, _check)
+    if form.is_valid() and not (answer.only_checked and answer.config_errors):
+        _try(do, form, answer)
+
+
+def _try(do: Callable[[NewStudyForm, Answer], None], form: NewStudyForm, answer: Answer) -> None:
+    try:
+        do(form, answer)
+    except ExpectedError as error:
+        form.add_refusal(error)
+
+
+def _preview(form: NewStudyForm, answer: Answer) -> None:
+    plans = plans_of(form.study_request(answer.configs))
+    answer.previews = [preview_of(plan) for plan in plans]
+
+
+def _space(form: NewStudyForm, answer: Answer) -> None:
+    answer.search = search_of(plans_of(form.study_request(answer.configs))[0])
+
+
+def _check(form: NewStudyForm, answer: Answer) -> None:
+    """Check each file for the first host. A problem is listed once."""
+    plan = plans_of(form.study_request([]))[0]
+    found = [check_in_plan(plan, config.name, config.data) for config in answer.configs]
+    answer.checks = [check_view(checked) for checked in found]
+    shown = {
+        (one.source, one.line, one.name) for checked in found for one in checked.report.problems
+    }
+    answer.problems = [
+        one for one in answer.problems if (one.source, one.line, one.name) not in shown
+    ]
+
+
+def _inspect(request: HttpRequest, form: NewStudyForm) -> dict[str, list[PathAnswer]]:
+    """Return what the hosts say about each path; asked again, what they have said since."""
+    lists, posted = caller_of(request).is_administrator, request.POST
+    hosts, user = form.hosts.chosen, request.user
+    return {
+        name: answers_about(name, posted.get(name, ""), hosts, lists=lists, user=user)
+        for name in FIELDS
+    }
+
+
+def _hosts_of(previews: list[Preview]) -> str:
+    return names_text([one.host for one in previews])
