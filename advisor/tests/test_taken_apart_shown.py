@@ -94,7 +94,7 @@ def test_a_running_study_and_one_without_time_show_what_they_have(admin_client: 
     to_the_end(study, measuring())
     shown = page(client, study)
     assert "kept, not tested on its own" in shown
-    assert "the time did not suffice" in shown
+    assert "there was no time left" in shown
     assert reason in shown.split("Which lines of fast matter")[1]
     answer = client.post(f"/studies/{study.pk}/actions/ablation/")
     assert answer.status_code == 302
@@ -106,4 +106,4 @@ def test_a_running_study_and_one_without_time_show_what_they_have(admin_client: 
     shown = page(client, study)
     assert "Which lines of fast matter" in shown
     assert "undecided so far" in shown
-    assert "the time did not suffice" not in shown.split("Which lines of fast matter")[1]
+    assert "there was no time left" not in shown.split("Which lines of fast matter")[1]

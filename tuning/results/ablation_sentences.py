@@ -33,7 +33,7 @@ def ablation_sentences(
     untested = _names(found, RemovalState.UNTESTED)
     if untested and not any(one.blocks for one in found.effects):
         yield (
-            f"Its lines were measured together; what each contributes was not tested, because "
+            f"Its lines were measured together; none was tested separately, because "
             f"{found.shortage}."
         )
         if found.is_left:
@@ -43,7 +43,7 @@ def ablation_sentences(
             )
         return
     if untested:
-        yield f"Not tested on their own, because {found.shortage}: {', '.join(untested)}."
+        yield f"Not tested separately, because {found.shortage}: {', '.join(untested)}."
     if found.is_left:
         yield f"{command} takes it further apart."
 
@@ -66,7 +66,7 @@ def shortage_text(*, is_concluded: bool, is_left: bool) -> str:
     """Return why lines were not tested."""
     if is_concluded:
         return "the study was concluded early"
-    return "the time did not suffice" if is_left else f"{MAX_APART_RUNS} runs did not suffice"
+    return "there was no time left" if is_left else f"{MAX_APART_RUNS} runs were not enough"
 
 
 def _names(found: Ablation, state: RemovalState) -> list[str]:

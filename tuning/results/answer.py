@@ -227,7 +227,7 @@ def time_sentence(study: Study, document: StudyDocument, board: Board) -> str:
         return ""
     minutes = counted(study.minutes or 0, "minute")
     return (
-        f"Its {minutes} did not suffice for all: {' and '.join(parts)}. "
+        f"Its {minutes} were not enough for all: {' and '.join(parts)}. "
         "Extend the study to measure more."
     )
 

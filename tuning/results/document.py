@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from tuning.configs.effective.differences import SettingDifference
 from tuning.statistics.analysis import Interval
 from tuning.statistics.data import Metric
 
@@ -633,16 +634,6 @@ class Quality(Part):
     unwatched: tuple[str, ...]
     stolen_pct: tuple[float, ...]
     sentence: str
-
-
-class SettingDifference(Part):
-    """As `tuning.configs.effective.differences.SettingDifference`."""
-
-    name: str
-    candidate: str | None
-    baseline: str | None
-    is_durability: bool
-    is_default: bool
 
 
 class GateLimit(Part):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 
 from benchmarks.measurement.fingerprint import comparable_facts
@@ -193,7 +193,7 @@ class GateOutcome:
             seconds=round(self.seconds, 1),
             limits=tuple(map(self._limit, self.judged.limits)),
             durability=durability,
-            differences=tuple(doc.SettingDifference(**asdict(one)) for one in differences),
+            differences=tuple(differences),
         )
 
     def _reason(self) -> str:

@@ -110,6 +110,6 @@ def proportion_text(study: Study, device: Device, workload: Workload) -> str:
     share = memory / data
     times = percent(share) if share < 2 else f"{share:,.0f} times the data"
     return (
-        f"{size_text(memory)} of memory for {size_text(data)} of data ({times}). If your server "
-        "has another proportion, state its data size and memory, and a study keeps it."
+        f"{size_text(memory)} of memory for {size_text(data)} of data ({times}). Is the "
+        "proportion of your server different? Enter your sizes and run again."
     )

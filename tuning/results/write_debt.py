@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from benchmarks.counted import counted, percent
+from benchmarks.counted import WERE, counted, percent
 from benchmarks.models import RunState
 from tuning.models import Candidate, SlotPurpose
 from tuning.results.boards import Board
@@ -58,32 +58,27 @@ def debt_sentence(debtors: Sequence[Debtor], names: Mapping[int, str]) -> str:
     if more := len(debtors) - len(named):
         named.append(f"and {counted(more, 'other config')}")
     return (
-        f"{counted(marked, 'run')} of this ranking ended with a growing write "
-        f"debt, so that flushing came after the measurement: {', '.join(named)}. Longer runs may "
-        "rank them lower."
+        f"{counted(marked, 'run', WERE)} too short for this ranking: disk writes were "
+        f"postponed until after the measurement. {', '.join(named)}. Longer runs may rank them "
+        "lower."
     )
 
 
 def _settling(name: str, *, is_settled: bool, needed_s: float | None) -> str:
     if is_settled:
-        return (
-            f"{name} was also measured in runs so long that its write debt stopped "
-            "growing or its redo log was filled twice."
-        )
-    length = (
-        f"; with runs of {_length(needed_s)} it would have filled its redo log twice"
-        if needed_s is not None
-        else ""
-    )
+        return f"{name} was also measured in runs that were long enough for its postponed writes."
+    needed = f" A dependable figure needs runs of about {_length(needed_s)}." if needed_s else ""
     return (
-        f"{name} was not measured long enough: its write debt was still growing when "
-        f"its runs ended{length}. Its lead may shrink in longer use."
+        f"The lead of {name} may shrink in longer use: its runs ended while it postponed more and "
+        f"more writes.{needed}"
     )
 
 
 def _length(seconds: float) -> str:
-    """As 200 s, from two hours on as 136 h."""
-    return f"{seconds:.0f} s" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+    """Formatted as 90 s, 48 minutes or 136 h."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} h"
 
 
 def _debtor(candidate: Candidate, runs: Sequence[RunRow]) -> Debtor | None:

@@ -86,7 +86,7 @@ def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
     (untested,) = with_state(taken_apart(study), RemovalState.UNTESTED)
     assert untested.names == ("table_open_cache",)
     assert (
-        "because the time did not suffice: table_open_cache. "
+        "because there was no time left: table_open_cache. "
         f"manage.py study ablation {study.pk} takes it further apart."
     ) in first.verdict
     assert can_be_taken_apart(study)
@@ -112,7 +112,7 @@ def test_a_study_that_is_taken_apart_later_keeps_its_minutes_and_its_answer_gets
     Study.objects.filter(pk=study.pk).update(minutes=6, races=False)
     study = to_the_end(study, QUIET)
     blocks = study.slots.filter(purpose=SlotPurpose.BLOCK).count()
-    incomplete = "Its 6 minutes did not suffice for all: 2 of 6 blocks were measured"
+    incomplete = "Its 6 minutes were not enough for all: 2 of 6 blocks were measured"
     first = study.recommendations.get()
     assert incomplete in first.verdict
     assert SlotPurpose.APART not in purposes(study)
@@ -200,15 +200,15 @@ def test_a_reduced_config_owes_what_its_own_rounds_left_to_be_written() -> None:
     study = to_the_end(started(blocks=3), measure)
     found = study.recommendations.get()
     assert found.candidate.name == "fast reduced"
-    assert "ended with a growing write debt" in found.verdict
-    assert "was not measured long enough" not in found.verdict
+    assert "postponed until after the measurement" in found.verdict
+    assert "may shrink in longer use" not in found.verdict
     late = Run.objects.filter(slot__purpose=SlotPurpose.BLOCK, debt_grew=True).first()
     assert late is not None
     rounds = Run.objects.filter(slot__purpose=SlotPurpose.REDUCED, slot__candidate=found.candidate)
     rounds.update(debt_grew=True, write_debt=late.write_debt)
     store_recommendations(study)
     found.refresh_from_db()
-    assert "fast reduced was not measured long enough" in found.verdict
+    assert "The lead of fast reduced may shrink in longer use" in found.verdict
 
 
 def test_lines_of_which_one_suffices_are_kept_and_it_is_said_why() -> None:
@@ -226,7 +226,7 @@ def test_lines_of_which_one_suffices_are_kept_and_it_is_said_why() -> None:
         ", but fast without all of them cannot be used, so they are kept: it has the same "
         "effective values as server-default."
     ) in found.verdict
-    assert "time did not suffice" not in found.verdict
+    assert "no time left" not in found.verdict
     assert not can_be_taken_apart(study)
 
 

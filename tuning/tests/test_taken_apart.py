@@ -211,8 +211,8 @@ def test_minutes_that_do_not_suffice_are_said_with_the_lines_that_were_not_teste
     found = study.recommendations.get()
     assert found.candidate.name == "fast"
     assert (
-        "Its lines were measured together; what each contributes was not tested, because the time "
-        'did not suffice. The button "Take the winner apart" on the study\'s page, or manage.py '
+        "Its lines were measured together; none was tested separately, because there was no time "
+        'left. The button "Take the winner apart" on the study\'s page, or manage.py '
         f"study ablation {study.pk}, measures it without some of them, in at most 100 runs."
     ) in found.verdict
     assert (
@@ -223,7 +223,7 @@ def test_minutes_that_do_not_suffice_are_said_with_the_lines_that_were_not_teste
     )
     assert re.search(
         r"Measured together with \d other settings?: \+2[0-9.]+ % tpmP against server-default "
-        r"\([^)]+\)\. Not tested on its own: the time did not suffice\.",
+        r"\([^)]+\)\. Not tested on its own: there was no time left\.",
         text,
     )
 

@@ -54,7 +54,7 @@ def test_a_noisy_host_has_fewer_blocks_and_a_confirmed_answer_in_time() -> None:
     found = study.recommendations.get()
     assert (found.candidate.name, found.confirmation) == ("fast", "confirmed")
     assert (
-        f"Its 10 minutes did not suffice for all: {begun} of 6 blocks were measured"
+        f"Its 10 minutes were not enough for all: {begun} of 6 blocks were measured"
     ) in found.verdict
     assert found.verdict.count("Extend the study to measure more.") == 1
 
@@ -64,7 +64,7 @@ def test_a_noisy_host_has_fewer_blocks_and_a_confirmed_answer_in_time() -> None:
     study = to_the_end(study, each_run_is_disturbed_once)
     assert blocks.filter(run__state=RunState.DISTURBED).count() == void
     assert blocks.values("block").distinct().count() == begun + 1
-    assert "did not suffice for all" not in study.recommendations.get().verdict
+    assert "were not enough for all" not in study.recommendations.get().verdict
 
 
 @pytest.mark.long
