@@ -18,8 +18,10 @@ from tuning.export.formats import FORMATS
 from tuning.requests.configs import ConfigText
 from tuning.requests.device import KIND_OF_EMULATED, DeviceRequest
 from tuning.requests.fields import read_request
+from tuning.requests.profile import MAX_OUTPUT_BYTES
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import GroupRequest, StudyRequest
+from tuning.study_templates.loader import YOUR_SERVER
 
 #: The requests whose fields are options.
 REQUESTS = (SearchRequest, DeviceRequest, GroupRequest)
@@ -47,6 +49,13 @@ def add_options(parser: ArgumentParser) -> None:
         default=[],
         metavar="FILE.cnf",
         help="a candidate of yours, in addition to the template's; may be repeated",
+    )
+    study.add_argument(
+        "--server-profile",
+        type=_text_file,
+        metavar="FILE",
+        help="what to change on a real server: the output there of `manage.py attach --script`; "
+        "the first --config is then its my.cnf",
     )
     add_request_options(study, StudyRequest, leave_out=["host", "devices", "configs", "search"])
     device = parser.add_argument_group("device")
@@ -129,6 +138,8 @@ def read_options(options: dict[str, Any], hosts: list[str]) -> StudyRequest | Gr
         "configs": options["config"],
         "devices": _devices(options),
     }
+    if options["server_profile"] is not None:
+        content = {"template": YOUR_SERVER} | content
     if searches:
         content = {"template": "search", "search": search} | content
     if several:
@@ -173,6 +184,14 @@ def _export(text: str) -> tuple[str, Path]:
     if name not in _FORMATS or not colon or not file:
         raise ArgumentTypeError(f"{text!r} is not FORMAT:FILE with one of {', '.join(_FORMATS)}")
     return name, output_file(file)
+
+
+def _text_file(text: str) -> str:
+    try:
+        with Path(text).open("rb") as file:
+            return file.read(MAX_OUTPUT_BYTES + 1).decode(errors="replace")
+    except OSError as error:
+        raise ArgumentTypeError(f"{text}: {error.strerror}") from None
 
 
 def _config_file(text: str) -> ConfigText:

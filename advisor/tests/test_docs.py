@@ -51,7 +51,7 @@ def test_every_manage_command_in_the_documents_is_one_the_program_takes(
 ) -> None:
     name, *arguments = words
     assert name in get_commands(), f"{document}: manage.py {name}"
-    for file in ("candidate.cnf", "mine.cnf"):
+    for file in ("candidate.cnf", "mine.cnf", "profile.txt"):
         (tmp_path / file).write_text("[mysqld]\n")
     monkeypatch.chdir(tmp_path)
     command = load_command_class(get_commands()[name], name)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from benchmarks.counted import counted
 from tuning.configs.candidates import PlannedCandidate, plan_candidates
 from tuning.configs.effective.redo import too_large_redo
 from tuning.creation.plan import Plan, check_log_device
+from tuning.creation.real_server import baseline_name, real_candidates
 from tuning.creation.scale_model import file_fit, fitted
 from tuning.creation.search import (
     PlannedSearch,
@@ -57,7 +58,7 @@ def configs_of(plan: Plan) -> PlannedConfigs:
         proposals=plan_proposals(template.proposals, plan.measured_situation),
         fit=file_fit(plan.model, situation),
     )
-    candidates = [fitted(one, plan.model, situation) for one in found]
+    candidates = [fitted(one, plan.model, situation) for one in with_baseline(plan, found)]
     search = None
     if plan.search is not None:
         check_search_minutes(plan, sum(not one.left_out for one in candidates))
@@ -69,6 +70,25 @@ def configs_of(plan: Plan) -> PlannedConfigs:
         _check_budget(plan, configs.measured - 1)
     check_redo(plan, candidates)
     return configs
+
+
+def with_baseline(plan: Plan, found: Sequence[PlannedCandidate]) -> list[PlannedCandidate]:
+    """Return the candidates with those of the profile, the baseline of the request first.
+
+    Raises BadRequest for a baseline that is no config of the user.
+    """
+    name, rows = baseline_name(plan.request), list(found)
+    own = {config.name for config in plan.request.configs}
+    if plan.real is not None:
+        fit = file_fit(plan.model, plan.situation)
+        rows += real_candidates(plan.real, plan.situation, plan.left_bytes, fit)
+        own.add(plan.real.name)
+    if not name:
+        return rows
+    if name not in own:
+        raise BadRequest(f"no config of yours is called {name!r}", field="baseline")
+    marked = [replace(one, is_baseline=one.name == name) for one in rows]
+    return sorted(marked, key=lambda one: not one.is_baseline)
 
 
 def check_redo(plan: Plan, candidates: Sequence[PlannedCandidate]) -> None:

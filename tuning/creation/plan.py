@@ -21,6 +21,7 @@ from tuning.creation.device_facts import device_facts, redo_bytes_per_hour
 from tuning.creation.devices import device_specs, find_devices, room_for_pool, smallest_memory
 from tuning.creation.free_space import Disk, check_free_space, disks_of
 from tuning.creation.hosts import driver_for, host_for, load_hosts_for
+from tuning.creation.real_server import RealServer, with_profile
 from tuning.creation.scale_model import check_direct_io, model_of
 from tuning.errors import BadRequest
 from tuning.proposals.plan import plan_proposals
@@ -53,6 +54,7 @@ class Plan:
     search: None for a study that does not search.
     load_hosts: the hosts that drive the server; none where the driver runs beside it.
     left_bytes: the free space beside all data on the fullest file system.
+    real: what the profile of the real server adds to the request.
     binary_log: whether the study enables it; None leaves that to the server.
     """
 
@@ -70,6 +72,7 @@ class Plan:
     devices: list[FoundDevice]
     disks: tuple[Disk, ...]
     left_bytes: int
+    real: RealServer | None = None
     binary_log: bool | None = None
 
     @property
@@ -135,6 +138,7 @@ def plan_of(request: StudyRequest) -> Plan:
     host = host_for(request.host, specs)
     check_not_retired(host)
     inventory = inventory_of(host)
+    request, real = with_profile(request, template, inventory)
     sizes = sizes_of(request, template, inventory.logical_cpus)
     load_hosts = load_hosts_for(request.load_hosts, host, sizes.connections)
     driver = driver_for(request.driver, inventory, load_hosts)
@@ -158,6 +162,7 @@ def plan_of(request: StudyRequest) -> Plan:
         devices=devices,
         disks=disks,
         left_bytes=check_free_space(inventory, devices, disks),
+        real=real,
     )
     check_direct_io(model, plan.situation)
     return plan

@@ -27,6 +27,7 @@ class Preview:
     runs: the most that its blocks can take; None where the time is fixed and not the number.
     pair_runs: the most that then confirm winners. apart_runs: the most of their ablation.
     block_s: the time of the blocks. seconds: the time of all runs, or the budget, without loading.
+    from_profile: what was taken from the profile of the real server, in sentences.
     crash_tests_s: the time of the crash tests after the runs; 0 without any.
     """
 
@@ -42,6 +43,7 @@ class Preview:
     seconds: float
     crash_tests_s: float
     disks: tuple[Disk, ...]
+    from_profile: tuple[str, ...] = ()
 
     @property
     def rankings(self) -> int:
@@ -57,7 +59,7 @@ class Preview:
 def preview_of(plan: Plan) -> Preview:
     """Return what the study of the plan would take."""
     template, sizes, design = plan.template, plan.sizes, plan.design
-    files = len(plan.request.configs)
+    files = len(plan.request.configs) + (plan.real.candidates if plan.real else 0)
     candidates = len(template.candidates) + template.copies_of_baseline + files
     run_s = _run_s(sizes)
     runs: int | None = None
@@ -86,6 +88,7 @@ def preview_of(plan: Plan) -> Preview:
         # The baseline and a winner of each ranking.
         crash_tests_s=design.crash_tests * 2 * plan.rankings * crash_test_s(sizes),
         disks=plan.disks,
+        from_profile=plan.real.said if plan.real else (),
     )
 
 

@@ -216,6 +216,21 @@ class _StudyFields(Request):
         description="Memory of your real server, such as 48G. Your own files are then those of "
         "the real server.",
     )
+    profile: Annotated[StrictInt | None, Cli("")] = Field(
+        None,
+        ge=1,
+        le=2**63 - 1,
+        title="Profile of the server",
+        description="Id of a profile of your real server. Its config is the baseline, its sizes "
+        "and connections are those of the study, and its figures decide what is proposed.",
+    )
+    baseline: str = Field(
+        "",
+        max_length=MAX_NAME,
+        title="Baseline",
+        description="Name of the config of yours that the others are compared with. Default: the "
+        "first one beside a profile, else the template's.",
+    )
     search: SearchRequest | None = Field(
         None,
         title="Search",

@@ -87,7 +87,7 @@ def _writes(profile: Profile) -> Iterator[Figure]:
     size = profile.redo_bytes
     yield _bytes("redo_size", "Size of the redo log", size, _NOT_TOLD)
     turns = size * _HOUR / redo.value if size and redo.value else None
-    text = "unknown" if turns is None else f"every {_duration(turns)}"
+    text = "unknown" if turns is None else f"every {duration_text(turns)}"
     yield Figure("redo_turn", "The redo log turns over", turns, "seconds", text, is_tested=True)
     yield _binlog(profile)
     age = profile.checkpoint_age
@@ -194,7 +194,8 @@ def _share(
     return Figure(name, title, value, "share", text, is_tested=is_tested)
 
 
-def _duration(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
+    """Return a duration in the largest fitting unit, such as "9 s" or "3 hours"."""
     for unit, name in ((86_400, "days"), (_HOUR, "hours"), (60, "minutes")):
         if seconds >= 2 * unit:
             return f"{seconds / unit:.3g} {name}"

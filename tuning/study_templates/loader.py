@@ -20,6 +20,8 @@ from tuning.study_templates.claims import Candidate, Claim
 HERE = Path(__file__).resolve().parent
 #: The default template.
 USUAL_TEMPLATE = "first-answer"
+#: The template of a study with a profile of a real server.
+YOUR_SERVER = "your-server"
 Factor = Annotated[StrictFloat, Field(gt=0)]
 VariantName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]
 

@@ -38,7 +38,7 @@ SERVERS = [
 ]
 # What has nothing to offer there at all.
 REFUSED = {("thread-concurrency", MARIADB)}
-OUR_OWN = {"compare", "first-answer", "noise-floor", "schools", "search"}
+OUR_OWN = {"compare", "first-answer", "noise-floor", "schools", "search", "your-server"}
 WITH_SOURCE = sorted(set(template_names()) - OUR_OWN)
 
 

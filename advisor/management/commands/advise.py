@@ -32,10 +32,12 @@ from tuning.creation.plan import plan_of
 from tuning.creation.search import search_of
 from tuning.errors import BadRequest, TuningError, UnknownTemplate
 from tuning.models import Study, StudyState
+from tuning.requests.profile import ProfileRequest
 from tuning.requests.study import GroupRequest, StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.search_space.space_request import BadSpace
 from tuning.studies.commands import cancel_study
+from tuning.studies.server_profiles import create_profile
 
 
 class Command(BaseCommand):
@@ -57,6 +59,10 @@ class Command(BaseCommand):
             request = read_options(options, hosts)
             # The space also depends on known devices.
             prepare_database(runs_a_worker=True)
+            if text := options["server_profile"]:
+                asked = ProfileRequest(text=text, memory=request.memory)
+                row = create_profile(asked)
+                request = request.model_copy(update={"profile": row.pk})
             if settings.HOST_NAME in hosts:
                 _look(request)
             if options["show_space"] and isinstance(request, StudyRequest):

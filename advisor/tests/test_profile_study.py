@@ -1,0 +1,140 @@
+"""A study for a profiled server: its config is the baseline, its figures make the candidates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from advisor.management import looking
+from tuning.creation.create import create_study, request_again
+from tuning.creation.plan import plan_of
+from tuning.creation.preview import preview_of
+from tuning.errors import BadRequest, InvalidConfig
+from tuning.models import ServerProfile, Study
+from tuning.requests.configs import ConfigText
+from tuning.requests.profile import ProfileRequest
+from tuning.requests.study import StudyRequest
+from tuning.scale_model.sizes import GB
+from tuning.server_profile.tests.made_up import output
+from tuning.studies.server_profiles import create_profile
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+VERSION = {"version": "9.7.4"}
+MINE = ConfigText(name="mine", text="[mysqld]\ninnodb_buffer_pool_size = 6G\n")
+
+
+@pytest.fixture(autouse=True)
+def host(host_of_fakes: None, sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host on which memory can be limited."""
+    monkeypatch.setattr(looking, "inspect_here", lambda *_, **__: None)
+
+
+def stored(text: str = "", memory: int | None = 16 * GB) -> ServerProfile:
+    return create_profile(ProfileRequest(text=text or output(VERSION), memory=memory))
+
+
+def asked(row: ServerProfile, **values: Any) -> StudyRequest:
+    return StudyRequest(**{"template": "your-server", "profile": row.pk, **values})
+
+
+def test_the_config_of_the_server_is_the_baseline_in_its_proportion() -> None:
+    study = Study.objects.get(pk=create_study(asked(stored())).pk)
+    baseline = study.candidates.get(is_baseline=True)
+    assert (baseline.name, baseline.position) == ("my-server", 0)
+    assert study.scale_model is not None
+    assert study.scale_model["memory_bytes"] == 16 * GB
+    # 8 GiB of pool for 80 GB of data, beside 1 GB of data.
+    assert 100e6 < int(baseline.config.knobs["innodb_buffer_pool_size"]) < 115e6
+    assert baseline.config.knobs["innodb_io_capacity"] == "200"
+    names = list(study.candidates.values_list("name", flat=True))
+    assert {"server-default", "advisor", "profile-redo", "profile-pool", "profile-all"} < set(
+        names
+    )
+
+
+def test_a_candidate_is_the_config_with_one_change_and_says_which_figure_asks_for_it() -> None:
+    study = create_study(asked(stored()))
+    baseline = study.candidates.get(is_baseline=True).config.knobs
+    redo = study.candidates.get(name="profile-redo")
+    changed = {name for name, value in redo.config.knobs.items() if baseline.get(name) != value}
+    assert changed == {"innodb_redo_log_capacity"}
+    assert "the log of 104.9 MB turns over every 8.99 s" in redo.source
+    assert any("turns over" in note["detail"] for note in redo.notes)
+
+
+def test_connections_are_those_at_peak_as_far_as_the_host_can_drive_them() -> None:
+    plan = plan_of(asked(stored()))
+    most = 16 * plan.inventory.logical_cpus
+    assert plan.sizes.connections == (min(180, most),)
+    assert any("180 connections at peak" in one for one in preview_of(plan).from_profile)
+    assert plan_of(asked(stored(), connections=[4])).sizes.connections == (4,)
+
+
+def test_the_file_of_the_user_takes_the_place_of_the_variables() -> None:
+    study = create_study(asked(stored(), configs=[MINE]))
+    assert study.candidates.get(is_baseline=True).name == "mine"
+    assert not study.candidates.filter(name="my-server").exists()
+    assert preview_of(plan_of(asked(stored(), configs=[MINE]))).candidates == (
+        study.candidates.count()
+    )
+
+
+def test_a_config_is_the_baseline_without_a_profile_too() -> None:
+    request = StudyRequest(
+        template="compare", configs=[MINE], baseline="mine", data_size=80 * GB, memory=16 * GB
+    )
+    study = create_study(request)
+    assert study.candidates.get(is_baseline=True).name == "mine"
+    with pytest.raises(BadRequest) as refused:
+        create_study(request.model_copy(update={"baseline": "other"}))
+    assert refused.value.field == "baseline"
+
+
+def test_a_study_of_a_profile_can_be_run_again() -> None:
+    study = create_study(asked(stored()))
+    again = create_study(request_again(study))
+    assert [one.name for one in again.candidates.all()] == [
+        one.name for one in study.candidates.all()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"profile": 999}, "profile"),
+        ({"translate_from": "mysql 5.7"}, "translate_from"),
+        ({"translate_from": "older"}, "translate_from"),
+        ({"memory": 4 * GB}, "memory"),
+    ],
+)
+def test_what_contradicts_the_profile_is_refused_beside_its_field(
+    values: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(BadRequest) as refused:
+        create_study(asked(stored(), **values))
+    assert refused.value.field == field
+    assert not Study.objects.exists()
+
+
+def test_what_the_profile_does_not_know_has_to_be_stated() -> None:
+    with pytest.raises(BadRequest, match="does not know the memory") as refused:
+        create_study(asked(stored(memory=None)))
+    assert refused.value.field == "memory"
+    study = create_study(asked(stored(memory=None), memory=16 * GB))
+    assert study.candidates.count() > 4
+
+
+def test_a_profile_of_another_flavour_than_the_servers_of_the_host_is_refused() -> None:
+    with pytest.raises(BadRequest, match="has no MariaDB") as refused:
+        create_study(asked(stored(output({"version": "10.11.19-MariaDB"}))))
+    assert refused.value.field == "profile"
+
+
+def test_a_server_that_is_less_durable_needs_the_user_to_accept_it() -> None:
+    weak = stored(output(VERSION | {"innodb_flush_log_at_trx_commit": "2"}))
+    with pytest.raises(InvalidConfig, match="innodb_flush_log_at_trx_commit"):
+        create_study(asked(weak))
+    study = create_study(asked(weak, durability="D1"))
+    assert study.candidates.get(is_baseline=True).durability == "D1"
