@@ -1,4 +1,4 @@
-"""What a host may be called: a name of a queue, of a file and in an address."""
+"""Valid host names: each is a name of a queue, of a file and in an address."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ class Device(models.Model):
 
     @property
     def memory_limit_bytes(self) -> int | None:
-        """What a server may use of memory there; None where nothing limits it."""
+        """Bytes of memory that a server may use there; None where nothing limits it."""
         return self.profile.memory_bytes if self.profile else None
 
     @property
@@ -297,7 +297,7 @@ class Workload(models.Model):
 
     @property
     def load_hosts_in_order(self) -> list[Host]:
-        """Those that drive, in the order in which connections are shared out."""
+        """The load hosts, in the order in which connections are shared out."""
         if not self.load_key:
             return []  # without a query, as for nearly every workload
         return sorted(self.load_hosts.all(), key=lambda host: host.pk)
@@ -334,7 +334,7 @@ class JobRow(models.Model):
 
 
 class JobState(models.TextChoices):
-    """Of a probe, crash test, inspection or load: `queued` and `running`, then how it ended.
+    """State of a probe, crash test, inspection or load: `queued`, `running`, then how it ended.
 
     A failed one has its outcome as `reason_code`.
     """
@@ -408,7 +408,7 @@ class BinaryLog(models.TextChoices):
 
     @property
     def options(self) -> dict[str, str]:
-        """What a server is started with for it."""
+        """The options that a server is started with for it."""
         return {} if self is BinaryLog.DEFAULT else {"log_bin": self.value.upper()}
 
 
@@ -534,7 +534,7 @@ class Run(JobRow, UsageColumns):
 
     @property
     def options(self) -> dict[str, str]:
-        """What its server is started with: its config, and what its study decides."""
+        """The options of its server: its config, and what its study decides."""
         return {**self.config.knobs, **BinaryLog(self.binary_log).options}
 
     @property
@@ -586,7 +586,7 @@ class CrashTest(QueuedJob):
 
     @property
     def options(self) -> dict[str, str]:
-        """What its server is started with."""
+        """The options of its server."""
         return dict(self.config.knobs)
 
     @property
@@ -677,7 +677,7 @@ class LoadJob(QueuedJob):
 
     @property
     def measured(self) -> Run | CrashTest:
-        """What is being driven."""
+        """The run or crash test that is being driven."""
         found = self.run or self.crash_test
         assert found is not None  # noqa: S101 - a constraint of the table
         return found

@@ -36,7 +36,7 @@ PREPARE = "preparing an empty server"
 WRITE = "writing to disk"
 STOP = "shutting the server down"
 
-#: What a server leaves in its data directory that must not be in a golden copy: logs, and the
+#: Files of a server that must not be in a golden copy: logs, and the
 #: dump of the loading server's buffer pool, which would warm up runs.
 _UNWANTED = ("ib_buffer_pool", "*.err", "*.pid", "binlog.*", "*-bin.*", "mysqld-auto.cnf")
 

@@ -21,7 +21,7 @@ MIN_POOL = 128 * MIB
 
 
 def page_size_options(page_size: int) -> dict[str, str]:
-    """What every start of a server on a dataset needs, runs included."""
+    """Options that every start of a server on a dataset needs, runs included."""
     return {"innodb_page_size": str(page_size)}
 
 

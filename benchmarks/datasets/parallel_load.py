@@ -106,7 +106,7 @@ class LoadingProcess:
             env=clean_environment() | {"PYTHONPATH": root} | dict.fromkeys(_THREADS, "1"),
             start_new_session=True,  # Ctrl-C is for us; we end it
         )
-        # What PIPE makes is never None.
+        # `Popen` with PIPE never makes None.
         self._stdin = cast(IO[str], self.process.stdin)
         self.stdout = cast(IO[str], self.process.stdout)
         self._tell(

@@ -96,7 +96,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def leftovers(datasets: Path) -> list[Path]:
-    """What is being made or deleted, by the living or the dead."""
+    """Folders that are being made or deleted, also by a process that has died."""
     return [path for mark in (LOADING, REMOVING) for path in datasets.glob(f"*{mark}*")]
 
 

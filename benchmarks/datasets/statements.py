@@ -20,7 +20,7 @@ POLL_S = 0.2
 
 
 def cancelled() -> RunFailed:
-    """What a load or a clone raises when it was asked to stop."""
+    """Make the error of a load or a clone that was asked to stop."""
     return RunFailed(Outcome.CANCELLED, "cancelled while the dataset was being prepared")
 
 

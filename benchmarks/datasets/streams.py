@@ -27,5 +27,5 @@ def stream(seed: int, table: str, warehouse: int = 0) -> np.random.Generator:
 
 
 def id_column(value: int) -> Column:
-    """The same number in every row."""
+    """A column with one number in every row."""
     return constant(str(value).encode())

@@ -46,7 +46,7 @@ class Column:
 
 
 def constant(text: bytes) -> Column:
-    """The same text in every row."""
+    """A column with one text in every row."""
     return Column(np.frombuffer(text, dtype=np.uint8).reshape(1, -1))
 
 

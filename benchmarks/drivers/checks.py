@@ -1,4 +1,4 @@
-"""What both drivers check before a run and when they judge its counters."""
+"""Checks of both drivers, before a run and of its counters."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def check_target(target: Target, load: Load) -> None:
 
 
 def verdict(counts: Mapping[Transaction, TransactionCounts]) -> tuple[Outcome, str] | None:
-    """What is wrong with these counters, or None when they make a measurement."""
+    """Return what is wrong with these counters, or None when they make a measurement."""
     completed = sum(count.completed for count in counts.values())
     failed = sum(count.failed for count in counts.values())
     if failed > MAX_FAILED_SHARE * (completed + failed):

@@ -32,7 +32,7 @@ _ASK_EVERY_S = 0.25
 
 
 class Lines(NamedTuple):
-    """What a program said since the last look: whole lines of both its streams."""
+    """Whole lines that a program wrote to its two streams since the last look."""
 
     output: list[str]
     errors: list[str]

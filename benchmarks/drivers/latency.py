@@ -48,7 +48,7 @@ def lower_ms(bucket: int) -> float:
 
 
 def merged(histograms: Iterable[LatencyHistogram]) -> LatencyHistogram | None:
-    """That of all their times together; None without any."""
+    """Return the percentile of all times together; None without any."""
     found = [one for one in histograms if one.counts]
     if not found:
         return None

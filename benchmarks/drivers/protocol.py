@@ -1,4 +1,4 @@
-"""What every workload driver takes, reports and returns.
+"""Protocol of the workload drivers: what they take, report and return.
 
 The contract, which `benchmarks/tests/test_driver_contract.py` holds every driver to:
 
@@ -85,7 +85,7 @@ class Load:
 
 @dataclass(frozen=True)
 class TransactionCounts:
-    """Of one transaction type in the measured interval.
+    """Counts of one transaction type in the measured interval.
 
     `completed` includes the 1 % of New-Orders that TPC-C has rolled back and those that took
     longer than TPC-C allows; `retried` counts attempts that were begun again (deadlocks, lock
@@ -125,7 +125,7 @@ class LoadSide:
 
 @dataclass(frozen=True)
 class DriverResult:
-    """What one run of a driver measured.
+    """Result of one run of a driver.
 
     `new_orders` has the response times of the New-Orders completed in the measured interval, and
     `driver_cpu_seconds` the user and system time of the driver's process in that interval.
@@ -143,7 +143,7 @@ class DriverResult:
 
 @dataclass(frozen=True, slots=True)
 class ReportedSecond:
-    """What a driver says of a measured second: its number, from 1; New-Orders; their p95 in ms."""
+    """Report of a measured second: its number, from 1; New-Orders; their p95 in ms."""
 
     number: int
     new_orders: int

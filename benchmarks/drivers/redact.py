@@ -44,7 +44,7 @@ class BoundedText:
             self._dropped += surplus
 
     def text(self) -> str:
-        """What was kept, with a line that says how much was not."""
+        """Return the kept text, with a line that says how much was dropped."""
         gap = f"\n[... {self._dropped} bytes left out ...]\n" if self._dropped else ""
         head, tail = (bytes(part).decode(errors="replace") for part in (self._head, self._tail))
         return head + gap + tail

@@ -21,7 +21,7 @@ Milliseconds = npt.NDArray[np.floating]
 #: Bits of the mantissa that name a bucket: it is at most 1/8192 of its times wide, and its middle
 #: stands for all of them.
 _BITS: Final = 13
-#: The same for the p95 of each second, which is only ever looked at.
+#: A coarser resolution for the p95 of each second, which is only shown.
 _COARSE_BITS: Final = 6
 #: Powers of two, in ms: what is shorter than a microsecond or longer than a day and a half counts
 #: as being just inside.
@@ -140,7 +140,7 @@ class ResponseTimes:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """What `to_bytes` gave."""
+        """Read the bytes that `to_bytes` made."""
         with np.load(io.BytesIO(data), allow_pickle=False) as stored:
             times = cls(stored["per_second"].size)
             times._counts += stored["counts"]

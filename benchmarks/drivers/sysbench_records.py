@@ -1,4 +1,4 @@
-"""What tpcc.lua records of each transaction, counted while the workload runs.
+"""Records of tpcc.lua, one per transaction, counted while the workload runs.
 
 Each thread fills one file after another, each of which is complete when it has its name. They are
 counted and deleted about once a second: neither memory nor disk holds more than the last seconds,

@@ -24,7 +24,7 @@ _MAX_MESSAGES = 100
 
 @dataclass
 class TpccOutput:
-    """What the lines of one run have said so far; `feed` takes them one after another."""
+    """State of a run by its lines so far; `feed` takes the next line."""
 
     ramp_up_started: bool = False
     measuring_started: bool = False
@@ -78,7 +78,7 @@ class TpccOutput:
 
     @classmethod
     def parse(cls, text: str, errors: str = "") -> TpccOutput:
-        """The same from whole texts at once."""
+        """Parse whole texts at once."""
         output = cls()
         for line in text.splitlines():
             output.feed(line)

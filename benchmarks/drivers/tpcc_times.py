@@ -33,7 +33,7 @@ _MAX_LINE: Final = 1 << 16
 
 
 def measured_response_times(path: Path, *, completed: int, measure_s: int) -> ResponseTimes:
-    """Those of the `completed` measured New-Orders.
+    """Return the times of the `completed` measured New-Orders.
 
     The file is read twice, in pieces: that of a day can be larger than the memory. Raises
     ValueError when it does not hold that many or cannot be read as numbers.

@@ -70,7 +70,7 @@ class EmulationProfile:
         return any(getattr(self, name) is not None for name in UNITS)
 
     def label(self) -> str:
-        """What rows and fingerprints know it by: "emulated hdd (200 IOPS read, 420 MB memory)".
+        """Its label in rows and fingerprints: "emulated hdd (200 IOPS read, 420 MB memory)".
 
         Of a scale model "scale model 1:200 (790 MB memory)", or "scale model 1:200 on emulated hdd
         (...)".
@@ -111,7 +111,7 @@ class EmulationProfile:
         return "" if self.scale is None else scale_model_text(self.scale)
 
     def facts(self) -> dict[str, str]:
-        """What goes into a run's fingerprint: runs under different limits never compare."""
+        """Its part of a run's fingerprint: runs under different limits never compare."""
         facts = {"emulation": self.label()}
         if self.memory_bytes is not None:
             facts["emulation_memory_bytes"] = str(self.memory_bytes)

@@ -28,7 +28,7 @@ def throttles(emulate: str | None) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class RealFigures:
-    """What a device was measured to do at most (a probe's figures); None where not measured."""
+    """The measured maxima of a device (a probe's figures); None where not measured."""
 
     read_iops: float | None = None
     write_iops: float | None = None

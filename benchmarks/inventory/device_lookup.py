@@ -54,7 +54,7 @@ class FoundDevice:
 
     @property
     def memory_bytes(self) -> int | None:
-        """What the server may use of the host's memory; None for all of it."""
+        """Return how much of the host's memory the server may use; None for all of it."""
         return self.emulation.memory_bytes if self.emulation else None
 
 
@@ -168,7 +168,7 @@ def _profile(
 
 
 def _real_figures(data: DeviceIdentity, inventory: HostInventory) -> RealFigures | None:
-    """What the newest probe of the device as it is found; None without one of this very device."""
+    """Return figures of the newest probe; None without a probe of this very device."""
     probe = (
         Probe.objects.filter(
             device__host__name=inventory.name,
@@ -199,7 +199,7 @@ def _is_same(row: Device, data: DeviceIdentity, log: DeviceIdentity | None) -> b
 
 
 def _known_correction(host: Host, found: FoundDevice) -> str:
-    """What the user said of the same disk under another row, of other limits or log directory."""
+    """Return the user's correction of the disk in a row with other limits or log directory."""
     if found.emulation is not None and found.emulation.throttles:
         return ""
     there = Device.objects.filter(host=host, data_dir=str(found.data.path), retired_at=None)

@@ -1,4 +1,4 @@
-"""What a host has: found on the host itself, stored with its row, and read by whoever plans.
+"""The inventory of a host: found there, stored with its row, read for planning.
 
 Plain data. Nothing here looks at a machine: `benchmarks.inventory.inspection` does, on the host.
 """
@@ -76,12 +76,12 @@ class FoundDirectory(Part):
 
     @property
     def room(self) -> Room:
-        """What may be written there."""
+        """Bytes that may be written there."""
         return Room(self.identity.path, self.identity.free_bytes, self.reserve_bytes)
 
 
 class HostInventory(Part):
-    """What the host `name` has, and may be started and measured on it.
+    """Programs and directories of the host `name` that a study may use.
 
     The first server and `default_directory` are those of a study that names none. `memory_bytes`
     is what servers see, `memory_budget_bytes` what they may use, `logical_cpus` the CPUs that
@@ -117,7 +117,7 @@ class HostInventory(Part):
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """What `as_json` wrote."""
+        """Read the document that `as_json` wrote."""
         return cls.model_validate(document)
 
     def server(self, named: Path | None = None) -> ServerBinary:
@@ -183,21 +183,21 @@ class HostInventory(Part):
         )
 
     def with_server(self, found: ServerBinary) -> Self:
-        """The same with that program, in its place if it is known."""
+        """Return a copy with that program, in its place if it is known."""
         return self._replaced(
             servers=_put(self.servers, found),
             refused_servers=_without(self.refused_servers, found.path),
         )
 
     def with_directory(self, found: FoundDirectory) -> Self:
-        """The same with that directory, in its place if it is known."""
+        """Return a copy with that directory, in its place if it is known."""
         return self._replaced(
             directories=_put(self.directories, found),
             refused_directories=_without(self.refused_directories, found.path),
         )
 
     def with_refused_server(self, refused: Refused) -> Self:
-        """The same without the program at that path, if it was known; it is refused now."""
+        """Return a copy without the program at that path, if it was known; it is refused now."""
         if not _knows((*self.servers, *self.refused_servers), refused.path):
             return self
         return self._replaced(
@@ -206,7 +206,7 @@ class HostInventory(Part):
         )
 
     def with_refused_directory(self, refused: Refused) -> Self:
-        """The same without the directory at that path, if it was known; it is refused now."""
+        """Return a copy without the directory at that path, if it was known; it is refused now."""
         if not _knows((*self.directories, *self.refused_directories), refused.path):
             return self
         return self._replaced(

@@ -35,7 +35,7 @@ def unchanged_server(server: Server) -> ServerBinary:
 
 
 def check_still_there(device: Device) -> tuple[DeviceIdentity, DeviceIdentity | None]:
-    """What stores the data and the redo log, see `check_in_place`.
+    """Return the devices of the data and the redo log, see `check_in_place`.
 
     Raises DeviceUnusable unless that is what the row stands for.
     """

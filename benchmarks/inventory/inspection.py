@@ -100,7 +100,7 @@ def inspect_directory(named: Path) -> FoundDirectory:
 
 
 def space_of(there: FoundDirectory) -> FoundDirectory:
-    """The same directory with its free space and datasets of now; as it is if it is away."""
+    """Return the directory with its present free space and datasets; unchanged if it is away."""
     try:
         free = room_of(there.path).free
         is_here = there.path.stat().st_dev == there.file_system
@@ -140,7 +140,7 @@ def absolute(path: Path) -> Path:
 def _servers(
     likely: Iterable[Path], named: Collection[Path]
 ) -> tuple[list[ServerBinary], list[Refused]]:
-    """Of two likely names of one program the first counts; what was named keeps its name."""
+    """The first of two likely names of one program counts; a named program keeps its name."""
     found: list[ServerBinary] = []
     refused: list[Refused] = []
     programs: set[tuple[str, Path]] = set()

@@ -17,7 +17,7 @@ from benchmarks.models import Host, ListedPath
 
 
 def inventory_of(host: Host) -> HostInventory:
-    """What the host has, under its present name.
+    """Return the host's inventory, under its present name.
 
     Raises NotInspected before its first worker, and where the last was of an older version.
     """
@@ -76,7 +76,7 @@ def change_inventory(host: Host, change: Callable[[HostInventory], HostInventory
 
 
 def listed_paths(host: Host, subject: ListedPath.Subject) -> list[Path]:
-    """What an administrator listed for the host, the oldest first."""
+    """Return what an administrator listed for the host, the oldest first."""
     rows = ListedPath.objects.filter(host=host, subject=subject).order_by("pk")
     return [Path(path) for path in rows.values_list("path", flat=True)]
 

@@ -284,7 +284,7 @@ def _settle_as_bug(kind: JobKind[RowT], note: Note, refused: Exception) -> bool:
 
 
 def _drop(kind: JobKind[RowT], note: Note) -> None:
-    """Of a row that is no longer its own; kept for a look where it is of another database."""
+    """Drop a note that no longer holds its row; keep one of another database to be looked at."""
     claim = kind.rows.filter(pk=note.row_id).values_list("claimed_by", flat=True).first()
     if claim in ("", note.claim):
         logger.warning("%s %s was closed by another process", note.kind, note.row_id)

@@ -21,7 +21,7 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Ending:
-    """What is stored when a job ends: the columns of its row, and of the rows in `details`.
+    """Values to store when a job ends: the columns of its row, and of the rows in `details`.
 
     With `is_final` the job's row also gets its `finished_at`.
     """
@@ -89,7 +89,7 @@ class JobKind(ABC, Generic[RowT]):
         """All rows of this kind, with the related rows that `work` reads."""
 
     def claimed(self) -> Values:
-        """What is written together with the claim; expressions are allowed here."""
+        """Columns to write together with the claim; expressions are allowed here."""
         return {"state": "running", "started_at": Now()}
 
     @abstractmethod

@@ -129,7 +129,7 @@ def _is_wanted(line: RowLine) -> bool:
 
 
 def step_of(phases: Phases) -> str:
-    """What the load host does, for the page *Hosts*."""
+    """Describe the load host's work, for the page *Hosts*."""
     if phases.warming is not None:
         return "driving"
     return "connecting the driver" if phases.ready is None else "waiting for other load hosts"

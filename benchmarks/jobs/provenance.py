@@ -23,7 +23,7 @@ def head_commit() -> str:
 
 
 def _git(*arguments: str) -> str:
-    """What git says; "" where there is none or it fails."""
+    """Return git's answer; "" where there is no git or it fails."""
     git = shutil.which("git")
     if git is None:
         return ""

@@ -151,7 +151,7 @@ def _check_desks(desks: Sequence[LoadDesk], *, encrypted: bool) -> None:
 
 
 def _facts(desks: Sequence[LoadDesk]) -> dict[str, str]:
-    """What the load hosts say of themselves: once where they agree, else in their order."""
+    """Return the facts of the load hosts: once where they agree, else in their order."""
     names = sorted({name for desk in desks for name in desk.hello.facts})
     found = {}
     for name in names:
@@ -161,7 +161,7 @@ def _facts(desks: Sequence[LoadDesk]) -> dict[str, str]:
 
 
 def _earlier_distances(row: Run | CrashTest) -> list[str]:
-    """Of the load hosts in the newest runs of this host with the same ones, newest first."""
+    """Return the round trips of earlier runs with the same load hosts, newest first."""
     runs = Run.objects.filter(
         host=row.host_id,
         workload__load_key=row.workload.load_key,
@@ -172,7 +172,7 @@ def _earlier_distances(row: Run | CrashTest) -> list[str]:
 
 
 def _earlier_steal_pct(row: Run | CrashTest) -> list[float]:
-    """Of the newest runs of the same host, void ones too, in % of its CPU time."""
+    """Return the steal time of the host's newest runs, void ones too, in % of its CPU time."""
     runs = Run.objects.filter(host=row.host_id, conditions__has_key="steal_pct").order_by("-pk")
     texts = runs.values_list(KT("conditions__steal_pct"), flat=True)
     return [float(text) for text in texts[:USUAL_RUNS]]

@@ -101,7 +101,7 @@ def difference() -> str:
 
 
 def _agree(one: str, other: str) -> bool:
-    """Of two versions one of which has no commit only the numbers are compared."""
+    """Compare numbers only where one of the two versions has no commit."""
     parts = min(len(one.split()), len(other.split()))
     return one.split()[:parts] == other.split()[:parts]
 

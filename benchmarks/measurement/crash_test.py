@@ -143,7 +143,7 @@ def _load_and_kill(
     load_s: float,
     should_stop: Callable[[], bool],
 ) -> DebtReading:
-    """What the server owed when it was killed under load. Raises RunFailed if it was not."""
+    """Kill the server under load, return its write debt. Raises RunFailed if it ended before."""
     begun: list[float] = []
     owed: list[DebtReading] = []
 

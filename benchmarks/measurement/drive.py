@@ -81,7 +81,7 @@ def drive(
         return [] if begun is None or ended else commits.per_second(begun.t)
 
     def is_called_off() -> bool:
-        # What has been measured is not thrown away, as long as the driver ends by itself.
+        # Figures are kept as long as the driver ends by itself.
         over = marks.get(Phase.STOPPING)
         return (over is None or time.monotonic() - over.t > _COLLECT_S) and should_stop()
 
@@ -167,7 +167,7 @@ def _children_cpu_s() -> float:
 
 
 def called_off(failure: RunFailed) -> RunFailed | None:
-    """What a driver's own failure is if its run was to end anyway, None for any other failure.
+    """Return the cause where the driver failed because its run was to end; else None.
 
     So a disk that somebody has filled is not held against the config: the driver finds that it
     cannot write down what it has measured while nobody looks for the disk's reserve.

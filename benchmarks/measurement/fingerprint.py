@@ -1,4 +1,4 @@
-"""What a measurement depends on besides the config: comparable runs agree in all of it."""
+"""Facts on which a measurement depends besides the config: comparable runs agree in all."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def host_fingerprint(
 
 
 def fact_name(key: str) -> str:
-    """What a fact is called where people read it: "data_raid" -> "data device: RAID level"."""
+    """Return a fact's name for people: "data_raid" -> "data device: RAID level"."""
     for prefix, what in _WHOSE.items():
         if key.startswith(prefix):
             return f"{what}: {fact_name(key.removeprefix(prefix))}"

@@ -1,4 +1,4 @@
-"""What one job has on a device: its golden dataset, and directories that go at its end."""
+"""Folders of one job on a device: its golden dataset, and directories that go at its end."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Plan:
         return None if self.logs_with_data else self.layout.run_log_dir(self.name)
 
     def lasting(self, seconds: float) -> Load:
-        """The same load measured for so long."""
+        """Return this load with another measured time."""
         return replace(self.load, measure_s=ceil(seconds))
 
     def fingerprint(self, data: DeviceIdentity, log: DeviceIdentity | None) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What an array should deliver, what it delivers, and the share that the software stack takes.
+"""An array's expected and measured figures, and the share that the software stack takes.
 
 The formulas are those of Han, Zhu, Lee and Son, "An Empirical Performance Evaluation of Multiple
 Intel Optane Solid-State Drives", Electronics 2021, 10, 1325, section 4.1; the paper does not
@@ -39,7 +39,7 @@ _MIN_DISKS = {
 
 @dataclass(frozen=True)
 class Figures:
-    """What one disk or one array does; None where unknown. MB are 10^6 bytes."""
+    """Figures of one disk or one array; None where unknown. MB are 10^6 bytes."""
 
     random_read_iops: float | None = None
     random_write_iops: float | None = None

@@ -28,7 +28,7 @@ _PERCENTILES = (50, 95, 99)
 _SLACK_S = 60.0
 _ASK_EVERY_S = 0.25
 _WAIT_S = 0.1
-#: What fio says when the device is full; its exit status is 1 for everything.
+#: fio's words for a full device; its exit status is 1 for everything.
 _DISK_FULL = "No space left on device"
 
 

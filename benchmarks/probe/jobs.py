@@ -21,14 +21,14 @@ LOW_LOAD_IOPS = 50
 FLUSH_EVERY = 64
 _MIN_BATCH = 8
 
-#: What starting and ending fio takes, not counted in a job's own time.
+#: Seconds to start and end fio, not counted in a job's own time.
 START_S = 0.3
 #: Below this a job's figures are noise.
 MIN_JOB_S = 0.1
 
 
 class Pattern(StrEnum):
-    """What is read or written in which order; the values are fio's `rw` words."""
+    """Direction and order of the accesses; the values are fio's `rw` words."""
 
     RANDOM_READ = "randread"
     RANDOM_WRITE = "randwrite"
@@ -41,7 +41,7 @@ class Pattern(StrEnum):
 
 
 class Purpose(StrEnum):
-    """What a job is there to find out."""
+    """Purpose of a job."""
 
     FILL = "fill"  # writes the file; its figures include what allocating blocks costs
     LOAD = "load"  # how much the device takes at a queue depth

@@ -135,7 +135,7 @@ class ProbeResult:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """What `as_json` wrote."""
+        """Read the document that `as_json` wrote."""
         return read_document(cls, document)
 
     def _first(self, wanted: Callable[[Job], bool]) -> JobResult | None:

@@ -83,7 +83,7 @@ class Announcer:
         *,
         encrypted: bool,
     ) -> tuple[LoadSide, ...]:
-        """What the hosts' clocks and the load hosts' CPUs say of the run."""
+        """Return what clocks and load hosts' CPUs show about the run."""
         # Had nobody set a clock, both readings would be equal.
         set_here = time_of_day_less_monotonic() - self._here
         measuring = [self._in_our_time(one.measuring or 0.0, one) for one in reported]

@@ -37,7 +37,7 @@ _LEAD_S = 2.0
 
 @dataclass(frozen=True)
 class Report:
-    """What is known of the load host now.
+    """Return the present state of the load host.
 
     `phases` is None until it is connected to the server. `result` or `failure` is there when it
     has ended.
@@ -68,7 +68,7 @@ class Desk(Protocol):
         ...
 
     def report(self) -> Report:
-        """What is known now; a host that fell silent has failed with LOST."""
+        """Return the present state; a host that fell silent has failed with LOST."""
         ...
 
     def call_off(self) -> None:

@@ -121,7 +121,7 @@ class Link:
 
 
 def _blame(error: pymysql.Error | OSError) -> Outcome:
-    """What the server says may be the config's doing, what the network does is not."""
+    """A server's error may be the config's fault, an error of the network is not."""
     if isinstance(error, pymysql.Error):  # from 2000 to 2999 they are the client's own
         is_cut = bool(error.args) and error.args[0] in range(2000, 3000)
     else:

@@ -1,4 +1,4 @@
-"""What the load host had left while it drove: a client without CPU is the limit itself, and one
+"""The load host's spare CPU while it drove: a client without CPU is the limit itself, and one
 that stands still for a while makes the server look slow.
 """
 
@@ -18,7 +18,7 @@ _PERIOD_S = 1.0
 
 @dataclass(frozen=True)
 class LoadCpu:
-    """Of the load host in the measured interval, in % of all its CPUs.
+    """CPU shares of the load host in the measured interval, in % of all its CPUs.
 
     busy_pct: everything but idle and waiting for I/O, other machines' share (steal) included.
     busiest_pct: the same of the CPU that was busiest. steal_pct: the hypervisor's other guests.

@@ -1,4 +1,4 @@
-"""What the two hosts of a run tell each other, as JSON in the row of the load job.
+"""Messages between the two hosts of a run, as JSON in the row of the load job.
 
 1. The load host says who it is (`Hello`), with a key for what is secret.
 2. The measured host starts its server for that host alone and sends the `Order`, sealed.
@@ -49,7 +49,7 @@ class Hello(Message):
 
 
 class Order(Message):
-    """What to do; it has the password, and is only ever sent sealed.
+    """The order to drive; it has the password, and is only ever sent sealed.
 
     `waits`: the driver begins at an instant that is given when all load hosts are ready.
     `watches_stalls`: a run during which the load host stands still is disturbed.

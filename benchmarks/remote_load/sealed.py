@@ -35,7 +35,7 @@ class Seal:
 
     @property
     def public(self) -> str:
-        """What the other side needs to seal a message for us."""
+        """The key with which the other side seals a message for us."""
         return base64.b64encode(self._private.public_key().public_bytes_raw()).decode()
 
     def open(self, sealed: str) -> str:

@@ -179,7 +179,7 @@ def _follow(
 
 
 def merged(results: Sequence[DriverResult], measure_s: int) -> DriverResult:
-    """What was measured side by side as one: counts added, response times in one histogram."""
+    """Join results of several load hosts: counts added, response times in one histogram."""
     times = ResponseTimes(measure_s)
     for result in results:
         times.merge(result.new_orders)

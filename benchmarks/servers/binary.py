@@ -121,7 +121,7 @@ def parse_version(output: str, path: Path) -> tuple[Flavour, tuple[int, int, int
 
 
 def _ask_version(path: Path) -> str:
-    """What it prints; one that is killed from outside before that is asked again."""
+    """Return its output; a program that is killed from outside before is started again."""
     said, _ = unless_killed(
         lambda: _ask_once(path), lambda found: not found[0] and found[1] in KILLED
     )
@@ -129,7 +129,7 @@ def _ask_version(path: Path) -> str:
 
 
 def _ask_once(path: Path) -> tuple[str, int | None]:
-    """What it prints, and its exit status unless it goes on."""
+    """Return its output, and its exit status unless it goes on."""
     # --no-defaults: a broken /etc/my.cnf must not decide whether this is a server.
     command = [*launcher(server_user()), str(path), "--no-defaults", "--version"]
     try:
@@ -156,7 +156,7 @@ def _ask_once(path: Path) -> tuple[str, int | None]:
 
 
 def _said(process: subprocess.Popen[bytes], path: Path) -> bytes:
-    """What it prints until it ends; raises NotAServer when that is too late or too much.
+    """Return its output until it ends; raises NotAServer when that is too late or too much.
 
     A time in which the host stood still does not count.
     """
@@ -196,7 +196,7 @@ def _basedir(path: Path, program: Path) -> Path | None:
 
 
 def _sha256(path: Path) -> str:
-    """Of the file's content, which is read again once its inode or its times have changed."""
+    """Digest of the file, which is read again once its inode or its times have changed."""
     with path.open("rb") as file:
         found = os.fstat(file.fileno())
         # Both times are set by whatever writes to it; nobody can set the second one.

@@ -73,7 +73,7 @@ def create_data_dir(
     if existed and any(data_dir.iterdir()):
         raise FileExistsError(f"{data_dir} is not empty")
     data_dir.mkdir(exist_ok=True)
-    # Beside the data: whoever clears away what a killed process left there finds this, too.
+    # It lies next to the data, so that the sweep of a killed process finds it too.
     scratch = Path(tempfile.mkdtemp(prefix=f"{data_dir.name}.init-", dir=data_dir.parent))
     try:
         paths = InstancePaths(data_dir=data_dir, run_dir=scratch, socket=scratch / OWN / "s")

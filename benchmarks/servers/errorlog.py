@@ -18,7 +18,7 @@ _PREFIX = re.compile(r"^\d{4}-\d\d-\d\d[T ]+[\d:.]+\S* +\d+ +(?:\[[^\]]+\] +)*")
 _SAYS_NOTHING = re.compile(r"Aborting\s*$")
 
 CRASH = re.compile(r"got signal \d+|got exception 0x")
-# What a server logs when it is asked to shut down (from its own errmsg.sys).
+# A server's message when it is asked to shut down (from its own errmsg.sys).
 SHUTDOWN = re.compile(r"Received SHUTDOWN from user|: Normal shutdown\.?$")
 DISK_FULL = re.compile(
     r"No space left on device|errno: ?28\b|OS errno 28\b|error(?: number)? 28\b"

@@ -69,7 +69,7 @@ def explain_unclean_end(instance: ServerInstance) -> RunFailed:
 
 
 def find_trouble(instance: ServerInstance) -> RunFailed | None:
-    """What is wrong with a server under a driver that failed; None when it is well.
+    """Return the fault of a server under a driver that failed; None when it is well.
 
     Beside death it sees what only looks like a driver's failure: a server that waits for disk
     space, one that is silent, and one whose last seconds have just begun.
@@ -115,7 +115,7 @@ def start_failure(what: str, lines: list[str], program: Path) -> RunFailed:
 
 
 def apparmor_note(program: Path) -> str | None:
-    """What to do about an enforced AppArmor profile for `program`; None when there is none.
+    """Return the remedy for an enforced AppArmor profile of `program`; None without a profile.
 
     Ubuntu's mysql-server brings one that allows the packaged directories only.
     """

@@ -1,4 +1,4 @@
-"""What killed a process: the kernel for lack of memory, or another program."""
+"""The killer of a process: the kernel for lack of memory, or another program."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class InstancePaths:
 
     @property
     def own_dir(self) -> Path:
-        """What the server writes beside its data: the only part of `run_dir` that is its own."""
+        """Folder for files outside of the data directory: the server's only part of `run_dir`."""
         return self.run_dir / OWN
 
     @property
@@ -55,7 +55,7 @@ class InstancePaths:
 
     @property
     def console(self) -> Path:
-        """What the server prints before it opens its error log; we open it."""
+        """File for the output before the server opens its error log; we open it."""
         return self.run_dir / "console.log"
 
     @property

@@ -1,4 +1,4 @@
-"""What a job's programs leave behind: processes that outlived the one that started them.
+"""Orphans of a job: processes that outlived the program that started them.
 
 A server can start a process that leaves its session and survives it. Such a process would be
 measured with every later run, and can hold what the next job needs: the machine's lock for

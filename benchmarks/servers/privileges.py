@@ -86,7 +86,7 @@ def launcher(user: ServerUser | None) -> list[str]:
 
 
 def ask(program: Path, *words: str, timeout_s: float = 10) -> subprocess.CompletedProcess[str]:
-    """What a program says that is not a server, as the user servers run as: its version, say.
+    """Return the output of a program that is no server, as the servers' user: its version, say.
 
     One that is killed from outside is asked again; a time in which the host stood still does not
     count. Raises OSError, subprocess.TimeoutExpired and NoServerUser.

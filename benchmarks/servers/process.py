@@ -48,7 +48,7 @@ class ProcessId:
 
     @classmethod
     def from_text(cls, text: str) -> ProcessId | None:
-        """What `as_text` wrote; None for any other text."""
+        """Read the text that `as_text` wrote; None for any other text."""
         match = _TEXT.fullmatch(text)
         if match is None:
             return None

@@ -50,7 +50,7 @@ class Reach:
 
     @property
     def require_clause(self) -> str:
-        """What CREATE USER says about encryption, with the blank before it."""
+        """Clause of CREATE USER about encryption, with the blank before it."""
         return " REQUIRE SSL" if self.encrypted else ""
 
 

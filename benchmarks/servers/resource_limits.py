@@ -1,4 +1,4 @@
-"""What a server can be started in so that it gets less than the host has."""
+"""A group with limits in which a server gets less than the host has."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ResourceLimits(Protocol):
 
 
 def not_entered(said: str) -> EmulationUnavailable:
-    """What to raise for a process that could not go in; `said` is what `entry_words` printed."""
+    """Make the error for a process that could not go in; `said` is what `entry_words` printed."""
     lines = said.strip().splitlines()
     return EmulationUnavailable(
         "a process cannot be put into the cgroup: the worker must itself run in a cgroup below "

@@ -53,7 +53,7 @@ _FULL_DISK = "no room for a trial start"
 _NAME = re.compile(r"trial-(.+)-[0-9a-f]{8}")
 _WARNING = re.compile(r"\[Warning\]|\bWARNING:")
 _MAX_WARNINGS = 30
-# What comes of our own options, with every config.
+# Messages about our own options, which come with every config.
 _OURS = re.compile(
     r"Failed to initialize TLS|Failed to set up SSL|Insecure configuration for --pid-file"
     r"|TIMESTAMP with implicit DEFAULT|CA certificate .* is self signed"

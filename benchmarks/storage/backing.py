@@ -1,4 +1,4 @@
-"""What finally stores a path: a disk, an array or neither, and the layers above it."""
+"""The storage behind a path: a disk, an array or neither, and the layers above it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Backing:
     file_system_uuid: str = ""
 
     def below(self, layer: str, note: str = "") -> Backing:
-        """The same device, one layer further down."""
+        """Return the device with one more layer above it."""
         notes = (note, *self.notes) if note else self.notes
         return replace(self, layers=(layer, *self.layers), notes=notes)
 
@@ -92,7 +92,7 @@ def of_disk(disk: Disk) -> Backing:
 
 
 def member_of(name: str, backing: Backing, total_bytes: int, state: str = "") -> Member:
-    """What lies below one leg of an array, as its member."""
+    """Make a member of an array from the device below it."""
     return Member(
         name=name,
         disk=backing.block_device or "",

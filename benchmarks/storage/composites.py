@@ -60,7 +60,7 @@ def md_array(directory: Path, members: tuple[Member, ...]) -> Backing:
 
 
 def dm_layer(directory: Path) -> str:
-    """What a device-mapper device is, and its name: "LVM volume vg0-mysql"."""
+    """Return type and name of a device-mapper device: "LVM volume vg0-mysql"."""
     uuid = read_text(directory / "dm/uuid")
     name = read_text(directory / "dm/name") or directory.name
     words = {

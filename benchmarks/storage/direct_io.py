@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 _BLOCK = 4096  # the largest logical block of a disk; mmap gives memory aligned to it
-#: What open() or write() says where direct I/O does not exist.
+#: Errors of open() and write() where direct I/O does not exist.
 _UNSUPPORTED = {errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP}
 
 

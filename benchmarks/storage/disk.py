@@ -1,4 +1,4 @@
-"""What /sys shows of one disk: kind, transport, model, write cache and I/O scheduler.
+"""One disk as /sys shows it: kind, transport, model, write cache and I/O scheduler.
 
 The names are the kernel's: Documentation/ABI/stable/sysfs-block and, for the links between
 devices, Documentation/admin-guide/sysfs-rules.rst.

@@ -84,7 +84,7 @@ def check_in_place(
     layout: DeviceLayout,
     expected: tuple[DeviceIdentity | None, DeviceIdentity | None] = (None, None),
 ) -> tuple[DeviceIdentity, DeviceIdentity | None]:
-    """What stores the data and, where it has a directory of its own, the redo log.
+    """Return the devices of the data and, where it has a directory of its own, the redo log.
 
     Raises DeviceUnusable unless both can be written to and are on the devices `expected`, where
     those are known: a mount that is missing after a restart leaves its directory behind, on

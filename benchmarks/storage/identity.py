@@ -14,7 +14,7 @@ from benchmarks.storage.kinds import DeviceKind, Transport
 
 @dataclass(frozen=True)
 class DeviceIdentity:
-    """What stores the data of a path.
+    """The device that stores the data of a path.
 
     `kind` is the one that counts: the user's where they corrected it, then `discovered_kind` is
     what was found, else None. `block_device` is the device whose counters have the traffic ("vda",
@@ -54,7 +54,7 @@ class DeviceIdentity:
         return self.serial or self.file_system_uuid
 
     def corrected(self, kind: DeviceKind | None) -> Self:
-        """The same device with the kind that the user gives it; None takes a correction back."""
+        """Return the device with the kind that the user gives it; None takes a correction back."""
         found = self.discovered_kind or self.kind
         if kind is None or kind is found:
             return replace(self, kind=found, discovered_kind=None)
@@ -81,5 +81,5 @@ class DeviceIdentity:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """What `as_json` wrote. Names it does not know are left out: a newer version's."""
+        """Read the document that `as_json` wrote; unknown names are left out."""
         return read_document(cls, document)

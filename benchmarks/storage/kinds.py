@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class DeviceKind(StrEnum):
-    """What a path stores to; studies rank per kind."""
+    """Kind of a device; studies rank per kind."""
 
     HDD = "hdd"
     SATA_SSD = "sata-ssd"

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 MOUNTINFO = Path("/proc/self/mountinfo")
 
-# What distinguishes two containers, not two ways to mount: layers of an overlay.
+# Layers of an overlay distinguish two containers, not two ways to mount.
 _LAYER_OPTIONS = ("lowerdir", "upperdir", "workdir")
 
 

@@ -32,7 +32,7 @@ class Reserve:
 
 
 def parse_reserve(text: str) -> Reserve:
-    """What `ADVISOR_DISK_RESERVE` says; empty for the default. Raises ValueError."""
+    """Parse `ADVISOR_DISK_RESERVE`; empty for the default. Raises ValueError."""
     if not text.strip():
         return Reserve()
     found = _SETTING.fullmatch(text.strip())
@@ -61,7 +61,7 @@ class Room:
 
     @property
     def usable(self) -> int:
-        """What may be written before the reserve is reached; negative below it."""
+        """Bytes that may be written before the reserve is reached; negative below it."""
         return self.free - self.reserve
 
     def check(self, needed_bytes: int) -> None:

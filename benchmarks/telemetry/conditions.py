@@ -63,7 +63,7 @@ def conditions_between(
     processes: ProcessUsage | None,
     driver_cpu_s: float,
 ) -> Conditions:
-    """What the marks, the sampler's `times` and the count of processes show.
+    """Compute the conditions from the marks, the sampler's `times` and the count of processes.
 
     `driver_cpu_s` is the driver's CPU time between the marks; ValueError when no time passed.
     """
@@ -191,6 +191,6 @@ def _share(seconds: float | None, elapsed: float) -> float | None:
 
 
 def _most(named: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
-    """The three that used most, without those that used next to nothing."""
+    """The top three, without programs below 0.1."""
     found = sorted(named, key=lambda pair: -pair[1])[:3]
     return tuple(pair for pair in found if pair[1] >= 0.1)

@@ -78,7 +78,7 @@ class DebtReader:
 
 
 def read_debt(connect: Connect) -> DebtReading:
-    """What the server owes now; raises pymysql.Error or OSError if it does not say."""
+    """Read the server's write debt; raises pymysql.Error or OSError if it does not answer."""
     with contextlib.closing(connect(**patience(_TIMEOUT_S))) as connection:
         return _read(connection)[1]
 

@@ -17,7 +17,7 @@ from benchmarks.telemetry.conditions import Conditions
 
 
 class Kind(StrEnum):
-    """What took resources from a run."""
+    """Kinds of load that take resources from a run."""
 
     STEAL = "steal"
     FOREIGN_CPU = "foreign_cpu"
@@ -199,7 +199,7 @@ def switched_off(unwatched: Iterable[str]) -> list[str]:
 
 
 def unwatched(conditions: Conditions, limits: Limits) -> list[str]:
-    """What could not or should not be monitored, one line each."""
+    """Say what could not or should not be monitored, one line each."""
     figures = {
         "steal": (limits.steal_pct, conditions.steal_pct),
         "foreign CPU": (limits.foreign_cpu_pct, conditions.foreign_cpu_pct),

@@ -22,7 +22,7 @@ _PF_KTHREAD = 0x00200000
 
 @dataclass(frozen=True, slots=True)
 class ForeignProgram:
-    """What one foreign program used: all processes of one name together."""
+    """Usage of one foreign program: all processes of one name together."""
 
     name: str
     cpu_s: float
@@ -106,7 +106,7 @@ class ProcessCounter:
             self._clocks.append(clock)
 
     def process_usage(self) -> ProcessUsage | None:
-        """What was found so far; None before the first count."""
+        """Return the findings so far; None before the first count."""
         if self._first_at is None:
             return None
         programs: dict[str, list[_Process]] = {}
@@ -154,7 +154,7 @@ class ProcessCounter:
         use = _Use((int(stat[11]) + int(stat[12])) * _TICK_S, read, written)
         process = self._known.get(key)
         if process is None:
-            # Of one that was born since the first count all it used counts.
+            # All usage of a process that was born since the first count counts.
             self._known[key] = _Process(
                 name, kernel, self._is_ours(pid, parents), use if first else _Use(), use
             )

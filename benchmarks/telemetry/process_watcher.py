@@ -47,7 +47,7 @@ class ProcessWatcher:
             self._counter.count()
 
     def process_usage(self) -> ProcessUsage | None:
-        """What was found so far; None before the first count."""
+        """Return the findings so far; None before the first count."""
         return self._counter.process_usage()
 
     def _run(self) -> None:

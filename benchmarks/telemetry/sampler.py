@@ -119,7 +119,7 @@ class Sampler:
             return self._snapshots[-1] if self._snapshots else None
 
     def process_usage(self) -> ProcessUsage | None:
-        """What else used the host between the marks; None when nothing was counted."""
+        """Return the other programs' usage between the marks; None when nothing was counted."""
         return self._watcher.process_usage() if self._watcher is not None else None
 
     def times(self) -> list[float]:

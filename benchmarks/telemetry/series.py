@@ -81,12 +81,12 @@ def merge_new_orders(series: Sequence[Second], per_second: Sequence[int]) -> lis
 
 
 def merge_p95(series: Sequence[Second], per_second: Sequence[float | None]) -> list[Second]:
-    """The same with the 95th percentile of each measured second, in ms."""
+    """Merge the 95th percentile of each measured second, in ms, into the samples."""
     return _merge(series, per_second, lambda entry, p95: replace(entry, p95_ms=p95))
 
 
 def merge_commits(series: Sequence[Second], per_second: Sequence[int]) -> list[Second]:
-    """The same with the commits of each measured second (CommitCounter's `per_second`)."""
+    """Merge the commits of each measured second (CommitCounter's `per_second`)."""
     return _merge(series, per_second, lambda entry, count: replace(entry, commits=count))
 
 

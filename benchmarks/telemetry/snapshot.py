@@ -67,7 +67,7 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class _ServerCounters:
-    """What mysqld used since it started, None each once it is gone."""
+    """Usage of mysqld since it started, None each once it is gone."""
 
     cpu_s: float | None
     write_bytes: int | None

@@ -71,7 +71,7 @@ def rate(before: float | None, after: float | None, elapsed: float) -> float | N
 def _disk_rates(
     disk: str, start: DiskCounters | None, end: DiskCounters | None, elapsed: float
 ) -> dict[str, float | None]:
-    """What Usage has of a disk, under its names there."""
+    """Compute the fields of Usage that are about one disk."""
 
     def per_second(count: Callable[[DiskCounters], float]) -> float | None:
         if start is None or end is None:

@@ -123,7 +123,7 @@ class WriteDebt:
         return FILLS * self.seconds / fills if fills else None
 
     def as_json(self) -> dict[str, Any]:
-        """What `from_json` takes, and beside it what follows from the readings."""
+        """Return the document that `from_json` reads, with figures derived from the readings."""
         return {
             "start": asdict(self.start),
             "end": asdict(self.end),
