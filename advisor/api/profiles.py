@@ -10,9 +10,11 @@ from ninja import Query, Router
 
 from advisor.api.paging import Page, PageQuery, page_of
 from advisor.api.schemas import profiles as schemas
+from advisor.api.schemas.base import Id
 from tuning.models import ServerProfile
 from tuning.requests.profile import ProfileRequest
-from tuning.studies.server_profiles import create_profile
+from tuning.server_profile.compare import Comparison
+from tuning.studies.server_profiles import compare_stored, create_profile
 
 router = Router(tags=["profiles"])
 
@@ -38,3 +40,11 @@ def add_profile(request: HttpRequest, body: ProfileRequest) -> ServerProfile:
 def get_profile(request: HttpRequest, pk: int) -> ServerProfile:
     """A profile with its figures."""
     return get_object_or_404(ServerProfile, pk=pk)
+
+
+@router.get(
+    "profile-comparison/", response=schemas.ProfileComparison, url_name="profile-comparison"
+)
+def compare_profiles(request: HttpRequest, before: Query[Id], after: Query[Id]) -> Comparison:
+    """What differs between two profiles of one server; it says nothing of causes."""
+    return compare_stored(before, after)

@@ -80,6 +80,7 @@ urlpatterns = [
     path("configs/check/", check.check_config, name="config-check"),
     path("profiles/", profiles.profile_list, name="profile-list"),
     path("profiles/script.sql", profiles.profile_script, name="profile-script"),
+    path("profiles/compare/", profiles.profile_comparison, name="profile-comparison"),
     path("profiles/<id:pk>/", profiles.profile_detail, name="profile-detail"),
     path("runs/<id:pk>/", runs.run_detail, name="run-detail"),
     path("runs/<id:pk>/charts.json", runs.run_charts, name="run-charts"),

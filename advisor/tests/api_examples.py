@@ -114,6 +114,9 @@ def _host(name: str) -> Host:
     return with_inventory(host, there)
 
 
+LATER = output({"innodb_redo_log_capacity": "4294967296"}, began=1_790_086_400)
+
+
 @dataclass(frozen=True)
 class Call:
     """One request. `place`: what stands for the id in its address. `before` makes it possible."""
@@ -171,6 +174,11 @@ CALLS = (
     Call("add_profile", body={"text": output(), "memory": "16G"}, keeps="profile"),
     Call("list_profiles"),
     Call("get_profile", _made("profile")),
+    Call("add_profile", body={"text": LATER, "memory": "16G"}, keeps="later"),
+    Call(
+        "compare_profiles",
+        query=lambda world: {"before": world.made["profile"], "after": world.made["later"]},
+    ),
     Call("diff_configs", body={"left": MY_CNF, "right": OLD_CNF, "target": "mysql 5.7"}),
     Call("propose_configs", body={"template": "first-answer", "devices": [{"path": str(FAST)}]}),
     Call(

@@ -94,6 +94,30 @@ def test_the_command_reads_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert ServerProfile.objects.count() == 1
 
 
+def test_two_profiles_are_compared_on_every_surface(
+    admin_client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    later = output({"innodb_redo_log_capacity": "4294967296"}, began=1_790_086_400)
+    for text in (output(), later):
+        post(admin_client, text)
+    first, second = ServerProfile.objects.order_by("pk").values_list("pk", flat=True)
+    address = f"{ADDRESS}compare/?before={first}&after={second}"
+    page = html.unescape(admin_client.get(address).content.decode())
+    assert "104857600 → 4294967296" in page
+    assert "no difference here shows what caused it" in page
+    found = admin_client.get(
+        "/api/v1/profile-comparison/", {"before": first, "after": second}
+    ).json()
+    assert found["settings"] == {"innodb_redo_log_capacity": ["104857600", "4294967296"]}
+    call_command("attach", "--compare", str(first), str(second))
+    assert "innodb_redo_log_capacity: 104857600 -> 4294967296" in capsys.readouterr().out
+    swapped = admin_client.get(f"{ADDRESS}compare/?before={second}&after={first}")
+    assert swapped.status_code == 400
+    assert "exchange them" in swapped.content.decode()
+    assert admin_client.get(f"{ADDRESS}compare/?before=999&after={first}").status_code == 400
+    assert admin_client.get(f"{ADDRESS}compare/?before=x").status_code == 200
+
+
 @pytest.mark.parametrize("host", ["db1?x", "db1/../x", "user@db1"])
 def test_the_command_refuses_what_is_no_host(
     host: str, capsys: pytest.CaptureFixture[str]

@@ -7,6 +7,7 @@ from typing import Any
 from tuning.errors import BadRequest, InvalidRequest
 from tuning.models import ServerProfile
 from tuning.requests.profile import MAX_OUTPUT_BYTES, ProfileRequest
+from tuning.server_profile.compare import Comparison, compare
 from tuning.server_profile.paste import rows_of
 from tuning.server_profile.profile import Profile
 from tuning.server_profile.reading import read_profile
@@ -43,3 +44,9 @@ def find_profile(pk: int, *, field: str = "profile") -> ServerProfile:
     if found is None:
         raise BadRequest(f"there is no profile {pk}", field=field)
     return found
+
+
+def compare_stored(before: int, after: int) -> Comparison:
+    """Compare two stored profiles. Raises BadRequest about `before` or `after`."""
+    rows = find_profile(before, field="before"), find_profile(after, field="after")
+    return compare(*map(profile_of, rows))

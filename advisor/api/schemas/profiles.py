@@ -42,3 +42,18 @@ class ProfileDetail(ProfileRow):
     @staticmethod
     def resolve_figures(row: ServerProfile) -> object:
         return figures_of(profile_of(row))
+
+
+class FigurePair(Schema):
+    before: Figure
+    after: Figure
+    change: float | None = Field(description="After divided by before; null: unknown or zero.")
+    per_statement: float | None = Field(description="The same for each statement; null: no rate.")
+
+
+class ProfileComparison(Schema):
+    settings: dict[str, tuple[str | None, str | None]] = Field(
+        description="Variables that differ: their values before and after."
+    )
+    figures: list[FigurePair]
+    limits: list[str] = Field(description="Why no difference shows a cause.")

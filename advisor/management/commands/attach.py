@@ -19,14 +19,14 @@ from advisor.management.listing import absolute_path
 from advisor.management.refusals import ends_without_database
 from advisor.management.request_options import add_request_options, error_line, given
 from advisor.processes.database import prepare_database
-from advisor.terminal.profiles import print_profile
+from advisor.terminal.profiles import print_comparison, print_profile
 from benchmarks.errors import ExpectedError
 from tuning.errors import InvalidRequest
 from tuning.requests.fields import read_request
 from tuning.requests.profile import MAX_OUTPUT_BYTES, ProfileRequest
 from tuning.server_profile.attach import Place, attach, check_host
 from tuning.server_profile.paste import script
-from tuning.studies.server_profiles import create_profile, keep_profile
+from tuning.studies.server_profiles import compare_stored, create_profile, keep_profile
 
 _MIN_S, _USUAL_S, _MAX_S = 5, 60, 3600
 
@@ -44,6 +44,13 @@ class Command(BaseCommand):
         what.add_argument("--host", metavar="HOST", help="a host name or address; TLS is required")
         what.add_argument("--socket", type=absolute_path, metavar="FILE", help="a Unix socket")
         what.add_argument("--read", metavar="FILE", help="output of the script; - is stdin")
+        what.add_argument(
+            "--compare",
+            nargs=2,
+            type=int,
+            metavar=("BEFORE", "AFTER"),
+            help="compare two stored profiles by their ids",
+        )
         what.add_argument("--script", action="store_true", help="print the SQL script")
         parser.add_argument("--port", type=int, default=3306)
         parser.add_argument("--user", metavar="USER", help="default: of --defaults-file")
@@ -85,6 +92,10 @@ class Command(BaseCommand):
             return
         try:
             with ends_without_database(self):
+                if options["compare"] is not None:
+                    prepare_database()
+                    print_comparison(compare_stored(*options["compare"]), Console())
+                    return
                 row = self._profile(options)
         except InvalidRequest as error:
             self.stderr.write(f"{error.code}: {_line(error)}")

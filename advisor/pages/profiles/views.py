@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
+from advisor.ids import read_id
 from advisor.pages.devices.forms import PlainForm
 from advisor.pages.lists import Listing
 from advisor.pages.request_fields import faults_of, field_of, given, request_fields
@@ -19,9 +20,11 @@ from tuning.requests.fields import read_request
 from tuning.requests.profile import MAX_OUTPUT_BYTES, ProfileRequest
 from tuning.server_profile.figures import figures_of
 from tuning.server_profile.paste import script
-from tuning.studies.server_profiles import create_profile, profile_of
+from tuning.studies.server_profiles import compare_stored, create_profile, profile_of
 
 PROFILES = Listing("profile-list", "profile", "profiles", ("name",), "Name")
+# Of a comparison; older ones are reached by the address.
+_CHOICES = 200
 _NO_TEXT = "Paste the output of the script, or choose a file."
 
 
@@ -105,3 +108,18 @@ def profile_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "variables": sorted(profile.variables.items()),
     }
     return render(request, "profiles/detail.html", context)
+
+
+@require_GET
+def profile_comparison(request: HttpRequest) -> HttpResponse:
+    """Two profiles side by side; without both the choice alone."""
+    ids = {name: read_id(request.GET.get(name, "")) for name in ("before", "after")}
+    context: dict[str, Any] = {"rows": ServerProfile.objects.all()[:_CHOICES], "ids": ids}
+    before, after = ids.values()
+    if before is not None and after is not None:
+        try:
+            context["comparison"] = compare_stored(before, after)
+        except ExpectedError as error:
+            context["faults"] = dict(faults_of(error))
+    status = 400 if "faults" in context else 200
+    return render(request, "profiles/compare.html", context, status=status)

@@ -60,13 +60,14 @@ def output(
     grown: Mapping[str, int] = GROWN,
     host: str = "db1.example.net",
     separator: str = "\t",
+    began: int = 1_790_000_000,
 ) -> str:
     """Return the output of a server with these variables in place of the usual ones."""
     shown = VARIABLES | {"hostname": host} | dict(variables or {})
     second = {name: value + grown.get(name, 0) for name, value in FIRST.items()}
     server = (shown["version"], shown["hostname"], shown["port"])
     rows: list[tuple[object, ...]] = [
-        ("profile_begin", *server, 1_790_000_000),
+        ("profile_begin", *server, began),
         ("profile_variables",),
         ("Variable_name", "Value"),
         *shown.items(),
@@ -78,7 +79,7 @@ def output(
         *second.items(),
         ("profile_size", "shop", "InnoDB", 40, 60_000_000_000, 20_000_000_000),
         ("profile_size", "logs", "MyISAM", 2, 1_000_000, 0),
-        ("profile_end", *server, 1_790_000_061),
+        ("profile_end", *server, began + 61),
         ("profile_file", "wait/io/file/sql/binlog", 86_460_000_000),
     ]
     return "\n".join(separator.join(map(str, row)) for row in rows) + "\n"

@@ -1,0 +1,110 @@
+"""Two profiles of one server, before and after a change: what differs, not what caused it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tuning.errors import InvalidRequest
+from tuning.scale_model.sizes import size_text
+from tuning.server_profile.figures import Figure, figure, figures_of
+from tuning.server_profile.profile import Profile
+
+#: Loads that differ by less than this are called alike.
+_ALIKE = 1.2
+_NO_CAUSE = (
+    "Before and after are two minutes of one server. Hour, load and data changed too, so no "
+    "difference here shows what caused it. A study measures causes."
+)
+
+
+@dataclass(frozen=True)
+class FigurePair:
+    """A figure in both profiles.
+
+    change: after divided by before; None if one is unknown or zero.
+    per_statement: for a rate the same for each statement, which leaves out that there were more.
+    """
+
+    before: Figure
+    after: Figure
+    change: float | None
+    per_statement: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What differs. `settings`: by variable its values before and after. `limits`: sentences."""
+
+    settings: dict[str, tuple[str | None, str | None]]
+    figures: list[FigurePair]
+    limits: list[str]
+
+
+def compare(before: Profile, after: Profile) -> Comparison:
+    """Compare two profiles. Raises InvalidRequest about `after` for another or earlier server."""
+    if before.flavour is not after.flavour:
+        reason = f"{after.target} is another server than {before.target}"
+        raise InvalidRequest([("after", reason)])
+    if after.read_at < before.read_at + before.seconds:
+        raise InvalidRequest([("after", "was read before the other one: exchange them")])
+    load = _ratio(figure(before, "questions"), figure(after, "questions"))
+    return Comparison(
+        settings={
+            name: (before.variables.get(name), after.variables.get(name))
+            for name in sorted(before.variables.keys() | after.variables.keys())
+            if before.variables.get(name) != after.variables.get(name)
+        },
+        figures=_pairs(before, after, load),
+        limits=_limits(before, after, load),
+    )
+
+
+def _pairs(before: Profile, after: Profile, load: float | None) -> list[FigurePair]:
+    later = {one.name: one for one in figures_of(after)}
+    pairs = []
+    for one in figures_of(before):
+        if one.name not in later:
+            continue
+        change = _ratio(one.value, later[one.name].value)
+        is_rate = one.unit in ("per second", "bytes per hour") and one.name != "questions"
+        per_statement = change / load if is_rate and change is not None and load else None
+        pairs.append(FigurePair(one, later[one.name], change, per_statement))
+    return pairs
+
+
+def _limits(before: Profile, after: Profile, load: float | None) -> list[str]:
+    limits = [_NO_CAUSE]
+    if load is None:
+        limits.append("How much the load differs is unknown.")
+    elif not 1 / _ALIKE < load < _ALIKE:
+        limits.append(
+            f"The load differs: {load:.3g} times as many statements per second. Read the figures "
+            "for each statement."
+        )
+    if before.version != after.version:
+        limits.append(f"The version changed from {before.version} to {after.version}.")
+    sizes = before.data_bytes, after.data_bytes
+    if None not in sizes and sizes[0] != sizes[1]:
+        limits.append(
+            f"The data was {size_text(sizes[0] or 0)} and is {size_text(sizes[1] or 0)}."
+        )
+    if (
+        {one.schema_name for one in before.sizes}.isdisjoint(
+            one.schema_name for one in after.sizes
+        )
+        and before.sizes
+        and after.sizes
+    ):
+        limits.append("No schema is in both profiles: are they of one server?")
+    uptime = after.second.get("Uptime")
+    if uptime is not None and uptime < after.read_at - before.read_at:
+        limits.append(
+            "The server was restarted in between: means since the start are of the time after."
+        )
+    if uptime is not None and uptime < 3600:
+        limits.append("The server was up for less than an hour: its buffer pool may still fill.")
+    return limits
+
+
+def _ratio(before: float | None, after: float | None) -> float | None:
+    return after / before if before and after is not None else None
