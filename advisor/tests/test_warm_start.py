@@ -44,8 +44,8 @@ from tuning.results.knob_importance import knob_importance
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import Proposal
 from tuning.strategy.search.search import Search
+from tuning.studies.budget import places
 from tuning.studies.continuation import search_plan, strategy_of
-from tuning.studies.forecast import places
 from tuning.studies.strategy_history import history_of
 
 __all__ = ["host"]

@@ -22,7 +22,7 @@ from tuning.creation.search import (
 from tuning.errors import BadRequest, InvalidConfig, Problem
 from tuning.proposals.plan import plan_proposals
 from tuning.strategy.budget import plan as blocks_within
-from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S
+from tuning.studies.budget import APART_SHARE, ASSUMED_OVERHEAD_S
 
 
 @dataclass(frozen=True)

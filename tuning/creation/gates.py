@@ -23,7 +23,7 @@ from tuning.requests.device import DeviceRequest
 from tuning.requests.gate import GateRequest, GateSide
 from tuning.statistics.looks import FIRST_LOOK
 from tuning.strategy.gate import PAIR
-from tuning.studies.forecast import ASSUMED_OVERHEAD_S
+from tuning.studies.budget import ASSUMED_OVERHEAD_S
 from tuning.studies.rows import candidate_row
 
 #: What stands in place of a template's name in a gate's row.

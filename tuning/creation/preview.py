@@ -14,8 +14,8 @@ from tuning.creation.plan import Plan
 from tuning.requests.sizes import Sizes
 from tuning.statistics.confirmation import MIN_PAIRS, most_pairs
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
-from tuning.studies.crash_forecast import crash_test_s
-from tuning.studies.forecast import ASSUMED_OVERHEAD_S
+from tuning.studies.budget import ASSUMED_OVERHEAD_S
+from tuning.studies.crash_tests import crash_test_s
 from tuning.study_templates.loader import StudyTemplate
 
 

@@ -33,7 +33,7 @@ from tuning.statistics.data import Metric
 from tuning.strategy.search.grid import Grid
 from tuning.strategy.search.plan import PREFIX
 from tuning.strategy.search.space import Space
-from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S
+from tuning.studies.budget import APART_SHARE, ASSUMED_OVERHEAD_S
 
 # The least that is a search: one round of new configs, and three blocks of a race
 # between the baseline, which runs twice, and one config.

@@ -23,8 +23,8 @@ from tuning.requests.study import MAX_BLOCKS
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER, Purpose
 from tuning.studies.absence import close_what_was_cancelled
+from tuning.studies.budget import StudyBudget
 from tuning.studies.events import note_action
-from tuning.studies.forecast import Forecast
 from tuning.studies.holds import check_none_retired, pause_columns
 from tuning.studies.revision import bump
 from tuning.studies.rows import last_order
@@ -197,7 +197,7 @@ def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
         study.refresh_from_db()
         if not is_reopened:
             check_can_extend(study)
-        if not any(Forecast(study, ()).runs_per_block.values()):
+        if not any(StudyBudget(study, ()).runs_per_block):
             raise TuningError("nothing_left", _nothing_left(study))
         number = counted(blocks, "more block")
         note_action(study, EventKind.EXTENDED, by=by, reason=number)

@@ -37,8 +37,8 @@ from tuning.strategy.protocol import (
 )
 from tuning.strategy.search.plan import EarlierConfig, SearchPlan
 from tuning.strategy.search.space import Space
+from tuning.studies.budget import Place, measurable, places
 from tuning.studies.events import note_elimination
-from tuning.studies.forecast import Place, measurable, places
 from tuning.studies.host_resources import facts_of_host
 from tuning.studies.revision import bump
 from tuning.studies.rows import add_slots, candidate_row

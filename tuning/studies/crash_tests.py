@@ -1,18 +1,92 @@
-"""The crash tests of a study: which configs are killed under load, and when."""
+"""The crash tests of a study: which configs are killed under load, when, and for how long."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
 
 from django.conf import settings
 
 from benchmarks.jobs.cancelling import cancel_waiting
-from benchmarks.models import CrashTest, JobState
+from benchmarks.measurement.crash_test import KILLS
+from benchmarks.models import ACTIVE_JOB_STATES, CrashTest, JobState, Workload
 from tuning.models import Candidate, CrashSlot, Study
+from tuning.requests.sizes import Sizes
 from tuning.results.answer import advise
 from tuning.results.build import build
 from tuning.results.document import Board, StudyDocument
 from tuning.results.study_result import StudyResult
-from tuning.studies.crash_forecast import has_crash_tests, load_seconds
+from tuning.statistics.aim import Aim
 from tuning.studies.revision import bump
+
+#: Seconds of load before each kill: at least the first, at most the second.
+MIN_LOAD_S, MAX_LOAD_S = 30, 300
+# Seconds of a test besides its load, until one has shown it: a clone, the first start, and for
+# each kill a start with the files out of the page cache. MySQL 9.7 with 1 GB on a virtio disk.
+_OVERHEAD_S = 10.0
+_RESTART_S = 10.0
+
+
+@dataclass(frozen=True)
+class CrashTestsLeft:
+    """`done` tests have ended, `left` may follow at most; `each_s` are the seconds of one.
+
+    is_under_way: one is queued or running; nothing else is measured then.
+    """
+
+    done: int = 0
+    left: int = 0
+    each_s: float = 0.0
+    is_under_way: bool = False
+
+    @property
+    def seconds(self) -> float:
+        return self.left * self.each_s
+
+
+def has_crash_tests(study: Study) -> bool:
+    """Whether any may follow. A study whose user wants the answer now tests only for a limit."""
+    if not study.crash_tests or study.concluded_at is None:
+        return study.crash_tests
+    return Aim.from_json(study.search or {}).max_recovery_s is not None
+
+
+def load_seconds(sizes: Workload | Sizes) -> int:
+    """Return the seconds of load before each kill."""
+    return min(max(sizes.warmup_s + sizes.measure_s, MIN_LOAD_S), MAX_LOAD_S)
+
+
+def crash_test_s(sizes: Workload | Sizes) -> float:
+    """Return the estimated seconds of a test, before another has shown it."""
+    return _OVERHEAD_S + KILLS * (load_seconds(sizes) + _RESTART_S)
+
+
+def crash_tests_left(
+    study: Study, workloads: Sequence[Workload], *, winners: int, confirmed: int
+) -> CrashTestsLeft:
+    """Return the tests that may follow: on each place of the baseline and of every winner.
+
+    workloads: one per place. winners: the most on all places. confirmed: the winners with pairs.
+    No winner appears after the first test.
+    """
+    if not has_crash_tests(study):
+        return CrashTestsLeft()
+    columns = "test__state", "test__started_at", "test__finished_at"
+    tests = list(study.crash_slots.values_list(*columns))
+    done = sum(state not in ACTIVE_JOB_STATES for state, *_ in tests)
+    took = [
+        (end - begin).total_seconds()
+        for state, begin, end in tests
+        if state == JobState.OK and begin is not None and end is not None
+    ]
+    planned = len(workloads) + (confirmed if tests and study.confirms else winners)
+    return CrashTestsLeft(
+        done=done,
+        left=max(planned, len(tests)) - done,
+        each_s=median(took) if took else fmean(map(crash_test_s, workloads)),
+        is_under_way=done < len(tests),
+    )
 
 
 def next_crash_test(study: Study) -> CrashTest | None:

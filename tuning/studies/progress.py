@@ -14,8 +14,8 @@ from tuning.results.run_lines import SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.studies.absence import absence_text
+from tuning.studies.budget import StudyBudget
 from tuning.studies.crash_tests import running_crash_test
-from tuning.studies.forecast import Forecast, expected_s
 from tuning.studies.holds import drain_text, pause_text
 from tuning.studies.leader import Leader, leader_of
 from tuning.studies.load_hosts import waiting_text
@@ -107,9 +107,9 @@ def _why_it_waits(study: Study, progress: StudyProgress) -> str:
 
 
 def _unfinished(study: Study, slots: Sequence[SlotRow], counted: StudyProgress) -> StudyProgress:
-    forecast, done = Forecast(study, slots), counted.runs_done
+    budget, done = StudyBudget(study, slots), counted.runs_done
     counted = replace(
-        counted, runs_total=done + forecast.runs, runs_to_confirm=forecast.runs_to_confirm
+        counted, runs_total=done + budget.runs, runs_to_confirm=budget.runs_to_confirm
     )
     if study.state != StudyState.RUNNING and study.started_at is None:
         return counted
@@ -120,19 +120,19 @@ def _unfinished(study: Study, slots: Sequence[SlotRow], counted: StudyProgress) 
             fraction=LOADING_SHARE * study.preparing_fraction,
             text=study.preparing_text or "loading the dataset",
             step="loading",
-            eta_s=_preparing_eta(study, forecast.seconds),
+            eta_s=_preparing_eta(study, budget.seconds),
         )
-    fraction = LOADING_SHARE + (1.0 - LOADING_SHARE) * forecast.done_share
+    fraction = LOADING_SHARE + (1.0 - LOADING_SHARE) * budget.done_share
     counted = replace(counted, fraction=fraction)
     current = next((slot for slot in slots if slot.state == RunState.RUNNING), None)
     if is_again:
         text = study.preparing_text or "trying new configs on the server"
-        return replace(counted, text=text, step="trying", eta_s=max(forecast.seconds, 0.0))
+        return replace(counted, text=text, step="trying", eta_s=max(budget.seconds, 0.0))
     if current is None and (test := running_crash_test(study)):
-        return _killing(study, test, forecast, counted)
+        return _killing(study, test, budget, counted)
     if current is None:
-        return replace(counted, text="between two runs", eta_s=max(forecast.seconds, 0.0))
-    return _measuring(study, current, forecast, counted)
+        return replace(counted, text="between two runs", eta_s=max(budget.seconds, 0.0))
+    return _measuring(study, current, budget, counted)
 
 
 def _blocks(study: Study, slots: Sequence[SlotRow]) -> int:
@@ -156,26 +156,27 @@ def _spent_s(study: Study, since: datetime | None, most: float) -> float:
 
 
 def _killing(
-    study: Study, test: CrashTest, forecast: Forecast, counted: StudyProgress
+    study: Study, test: CrashTest, budget: StudyBudget, counted: StudyProgress
 ) -> StudyProgress:
     name, step = test.slot.candidate.name, test.step or "starting"
-    spent = _spent_s(study, test.started_at, forecast.crash_tests.each_s)
+    spent = _spent_s(study, test.started_at, budget.crash_tests.each_s)
     return replace(
         counted,
         candidate=name,
         step=step,
         text=f"crash recovery: {name}, {step}",
-        eta_s=max(forecast.seconds - spent, 0.0),
+        eta_s=max(budget.seconds - spent, 0.0),
     )
 
 
 def _measuring(
-    study: Study, current: SlotRow, forecast: Forecast, counted: StudyProgress
+    study: Study, current: SlotRow, budget: StudyBudget, counted: StudyProgress
 ) -> StudyProgress:
-    place = next(one for one in forecast.places if one.key == current.place)
-    most = expected_s(place) + current.run.measure_s - place.workload.measure_s
-    seconds = forecast.seconds - _spent_s(study, current.run.started_at, most)
-    several = len({one.device.pk for one in forecast.places}) > 1
+    here = next(one for one in budget.places if one.place.key == current.place)
+    place = here.place
+    most = place.expected_s + current.run.measure_s - place.workload.measure_s
+    seconds = budget.seconds - _spent_s(study, current.run.started_at, most)
+    several = len({one.place.device.pk for one in budget.places}) > 1
     current_run = replace(
         counted,
         candidate=current.name,
@@ -186,7 +187,7 @@ def _measuring(
     )
     step = current.run.step or "starting"
     if current.purpose == SlotPurpose.CONFIRMATION:
-        there = forecast.slots(place)
+        there = here.slots
         pairs = sorted({one.block for one in there if one.purpose == SlotPurpose.CONFIRMATION})
         pair = pairs.index(current.block) + 1
         text = f"confirmation, pair {pair} of {len(pairs)}: {current.name}, {step}"
@@ -196,10 +197,10 @@ def _measuring(
         return replace(current_run, text=text, pair=current.block, pairs=counted.blocks)
     again = " (replicate)" if current.replicate else ""
     if current.purpose in VARIANT_PURPOSES:
-        text = _ablation_text(current, forecast.slots(place))
+        text = _ablation_text(current, here.slots)
         return replace(current_run, text=f"{text}, {step}", takes_apart=True)
     if counted.searched is not None:
-        number = _number(current, forecast.slots(place))
+        number = _number(current, here.slots)
         is_screening = current.purpose == SlotPurpose.SEARCH
         phase = "search, round" if is_screening else "race, block"
         text = f"{phase} {number}: {current.name}{again}, {step}"

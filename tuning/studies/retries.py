@@ -11,8 +11,8 @@ from benchmarks.outcomes import Outcome
 from tuning.models import EventKind, Slot, Study
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER
+from tuning.studies.budget import StudyBudget
 from tuning.studies.events import note_action, note_retry
-from tuning.studies.forecast import Forecast
 from tuning.studies.holds import pause_columns
 from tuning.studies.revision import bump
 
@@ -88,12 +88,12 @@ def _is_never_quiet(study: Study) -> bool:
 
 def _has_time(study: Study, slot: Slot) -> bool:
     """Whether a study with an end has the time to measure the slot once more."""
-    if not study.has_end:  # as most of them
+    if not study.has_end:
         return True
-    forecast = Forecast(study, StudyResult(study).slots)
+    budget = StudyBudget(study, StudyResult(study).slots)
     where = slot.device_id, slot.workload_id
-    place = next(one for one in forecast.places if one.key == where)
-    return forecast.may_measure_again(place, slot.purpose)
+    (there,) = (one for one in budget.places if one.place.key == where)
+    return there.may_measure_again(slot.purpose)
 
 
 def _pause(study: Study, reason: str) -> None:

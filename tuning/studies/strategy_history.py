@@ -14,7 +14,7 @@ from tuning.results.write_debt import debtors_of
 from tuning.strategy.protocol import FreshPair, Group, History
 from tuning.strategy.racing import conclusion_alpha
 from tuning.strategy.whole import Whole
-from tuning.studies.forecast import Forecast, Place, measurable
+from tuning.studies.budget import Place, StudyBudget, measurable
 
 
 def history_of(study: Study, place: Place) -> History:
@@ -26,8 +26,8 @@ def history_of(study: Study, place: Place) -> History:
     candidates = [one for one in measurable(all_there.values()) if one.taken_from_id is None]
     there = result.boards_at(place.device, place.workload)
     found: dict[str, Board] = {board.durability: board for board in there}
-    forecast = Forecast(study, result.slots)
-    slots = forecast.slots(place)
+    budget = StudyBudget(study, result.slots).at(place)
+    slots = budget.slots
     baseline = candidates[0].name
     classes = sorted({one.durability for one in candidates[1:]} | set(found))
     in_blocks = [slot for slot in slots if slot.purpose == SlotPurpose.BLOCK]
@@ -49,11 +49,11 @@ def history_of(study: Study, place: Place) -> History:
             for durability in classes
         ),
         planned_blocks=study.blocks,
-        budget=forecast.budget(place),
+        budget=budget.blocks,
         dropped={all_there[one.candidate_id].name: one.reason for one in left},
         blocks=len({slot.block for slot in in_blocks}),
         last_block=max((slot.block for slot in slots), default=0),
-        owed_blocks=forecast.owed_blocks(place),
+        owed_blocks=budget.owed_blocks,
         concludes=study.concluded_at is not None,
         alpha=conclusion_alpha(study.conclusions),
         knobs={one.name: one.config.knobs for one in all_there.values()},
@@ -68,23 +68,23 @@ def history_of(study: Study, place: Place) -> History:
             for one in debtors_of(board)
             if not one.is_settled and one.seconds_to_settle is not None
         },
-        pair_time=forecast.pair_time(place),
-        apart_budget=forecast.apart_budget(place),
+        pair_time=budget.pair_time,
+        apart_budget=budget.ablation,
         finalists=tuple(one.name for one in candidates[1:] if one.name in raced),
     )
 
 
 def _of_gate(study: Study, place: Place, result: StudyResult) -> History:
     candidates = measurable(result.candidates.values())
-    forecast = Forecast(study, result.slots)
+    budget = StudyBudget(study, result.slots).at(place)
     return History(
         seed=study.seed + place.number,
         baseline=candidates[0].name,
         candidates=tuple(candidate.name for candidate in candidates),
         groups=(),
         planned_blocks=study.blocks,
-        budget=forecast.budget(place),
-        last_block=max((slot.block for slot in forecast.slots(place)), default=0),
+        budget=budget.blocks,
+        last_block=max((slot.block for slot in budget.slots), default=0),
         concludes=study.concluded_at is not None,
         gate=gate_seen(result),
     )

@@ -24,9 +24,9 @@ from tuning.results.answer import store_recommendations
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.statistics.removal import RemovalState
-from tuning.studies import forecast
+from tuning.studies import budget
+from tuning.studies.budget import StudyBudget, places
 from tuning.studies.commands import conclude_study, start_ablation
-from tuning.studies.forecast import Forecast, places
 from tuning.studies.scheduler import advance_host
 from tuning.tests.fakes import measurement
 from tuning.tests.kept import kept
@@ -79,7 +79,7 @@ def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
 ) -> None:
     with monkeypatch.context() as patch:
         # Three blocks of two parts, and five rounds of the reduced config.
-        patch.setattr(forecast, "MAX_APART_RUNS", 3 * 4 + 5 * 3)
+        patch.setattr(budget, "MAX_APART_RUNS", 3 * 4 + 5 * 3)
         study = to_the_end(started(blocks=3), QUIET)
     first = study.recommendations.get()
     assert first.candidate.without == ["innodb_flush_neighbors"]
@@ -147,7 +147,7 @@ def test_a_search_tests_the_lines_of_its_winner_with_the_time_that_is_left() -> 
         Study.objects.filter(pk=study.pk).update(minutes=minutes)
         study.refresh_from_db()
         (place,) = places(study)
-        budget = Forecast(study, StudyResult(study).slots).apart_budget(place)
+        budget = StudyBudget(study, StudyResult(study).slots).at(place).ablation
         if (budget.runs or 0) >= 15:
             break
     assert (budget.runs or 0) < 24, "three blocks of one part, and five rounds"
@@ -167,7 +167,7 @@ def test_each_class_of_durability_has_runs_of_its_own_for_its_winner(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Three blocks of two parts, and five rounds of the reduced config.
-    for module in ("tuning.studies.forecast", "tuning.results.ablation"):
+    for module in ("tuning.studies.budget", "tuning.results.ablation"):
         monkeypatch.setattr(f"{module}.MAX_APART_RUNS", 3 * 4 + 5 * 3)
     risky = FAST + b"innodb_flush_log_at_trx_commit = 2\n"
     study = started(

@@ -8,9 +8,9 @@ from tuning.models import Slot, SlotPurpose, Study
 from tuning.requests.configs import ConfigText
 from tuning.strategy.protocol import PlannedRun, Proposal
 from tuning.strategy.racing import Race
+from tuning.studies.budget import places
 from tuning.studies.commands import extend_study
 from tuning.studies.continuation import continue_study, write_proposal
-from tuning.studies.forecast import places
 from tuning.studies.progress import study_progress
 from tuning.studies.strategy_history import history_of
 from tuning.tests.fakes import run_to_the_end

@@ -27,9 +27,9 @@ from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
+from tuning.studies.budget import StudyBudget
 from tuning.studies.commands import cancel_study, pause_study, resume_study
-from tuning.studies.crash_forecast import load_seconds
-from tuning.studies.forecast import Forecast
+from tuning.studies.crash_tests import load_seconds
 from tuning.studies.jobs import StudyCrashTestKind
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import CRASH_TEST, advance_host, is_under_way
@@ -242,7 +242,7 @@ def test_the_time_left_counts_the_crash_tests_before_and_while_they_are_made() -
         races=False,
         confirms=False,
     )
-    before = Forecast(study, StudyResult(study).slots)
+    before = StudyBudget(study, StudyResult(study).slots)
     load_s = load_seconds(study.workloads.get())
     assert before.crash_tests.left == 2
     assert before.crash_tests.each_s > 3 * load_s
@@ -267,7 +267,7 @@ def test_the_time_left_counts_the_crash_tests_before_and_while_they_are_made() -
     assert second.fraction > progress.fraction
     Study.objects.filter(pk=study.pk).update(concluded_at=timezone.now())
     study.refresh_from_db()
-    assert Forecast(study, StudyResult(study).slots).crash_tests.left == 0
+    assert StudyBudget(study, StudyResult(study).slots).crash_tests.left == 0
 
 
 def test_cancelling_ends_queued_tests_and_stops_the_running_one() -> None:

@@ -14,8 +14,8 @@ from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.results.study_result import StudyResult
+from tuning.studies.budget import StudyBudget, places
 from tuning.studies.early_stop import cut_rule_of
-from tuning.studies.forecast import Forecast, places
 from tuning.tests.fakes import run_to_the_end
 from tuning.tests.test_study_race import BASE, EFFECTS, cnf, noisy, started
 
@@ -194,7 +194,7 @@ def test_what_a_cut_run_saved_is_left_of_a_budget_in_minutes() -> None:
         slots = [slot for slot in StudyResult(study).slots if slot.block == 1]
         at = next(at for at, slot in enumerate(slots) if slot.name != "server-default")
         slots[at] = slots[at]._replace(run=slots[at].run._replace(state=state))
-        found = Forecast(study, slots).budget(places(study)[0])
+        found = StudyBudget(study, slots).at(places(study)[0]).blocks
         assert found.seconds_left is not None
         return found.seconds_left
 

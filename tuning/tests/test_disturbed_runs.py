@@ -20,8 +20,8 @@ from tuning.models import Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
+from tuning.studies.budget import StudyBudget, places
 from tuning.studies.commands import cancel_study, resume_study
-from tuning.studies.forecast import Forecast, places
 from tuning.studies.scheduler import EXECUTE, advance_host
 from tuning.tests import fakes
 from tuning.tests.fakes import begin, measure_by_config, measurement, run_to_the_end
@@ -379,15 +379,15 @@ def test_what_was_measured_again_counts_for_the_minutes(study: Study) -> None:
     (place,) = places(study)
 
     def spent() -> tuple[float, float]:
-        forecast = Forecast(study, StudyResult(study).slots)
-        apart = forecast.apart_budget(place).seconds_left
-        blocks = forecast.budget(place).seconds_left
+        forecast = StudyBudget(study, StudyResult(study).slots)
+        apart = forecast.at(place).ablation.seconds_left
+        blocks = forecast.at(place).blocks.seconds_left
         assert apart is not None
         assert blocks is not None
         return apart, blocks
 
     before = spent()
-    run_s = Forecast(study, StudyResult(study).slots).budget(place).run_s
+    run_s = StudyBudget(study, StudyResult(study).slots).at(place).blocks.run_s
     assert run_s is not None
     for number in (1, 2):
         run = Run.objects.filter(slot__study=study, state=RunState.QUEUED).latest("pk")

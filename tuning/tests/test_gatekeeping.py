@@ -32,7 +32,7 @@ from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.studies import preparation as prepare
 from tuning.studies import trials as gatekeeping
-from tuning.studies.forecast import measurable
+from tuning.studies.budget import measurable
 from tuning.studies.scheduler import advance_host
 from tuning.studies.trials import NothingToCompare, try_candidates
 from tuning.tests.fakes import BINARY

@@ -38,9 +38,9 @@ from tuning.strategy.search.importance import Importance
 from tuning.strategy.search.space import Space
 from tuning.strategy.tests.test_contract import RandomSearch
 from tuning.studies import continuation, early_stop, scheduler, trials
+from tuning.studies.budget import TRIAL_S, StudyBudget, places
 from tuning.studies.commands import cancel_study, extend_study, pause_study, resume_study
 from tuning.studies.continuation import Ahead, continue_study
-from tuning.studies.forecast import TRIAL_S, Forecast, places
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
 from tuning.studies.strategy_history import history_of
@@ -588,7 +588,7 @@ def test_trial_starts_are_paid_from_the_budget(search: Callable[..., Study]) -> 
     (place,) = places(study)
 
     def left() -> float:
-        seconds = Forecast(study, StudyResult(study).slots).budget(place).seconds_left
+        seconds = StudyBudget(study, StudyResult(study).slots).at(place).blocks.seconds_left
         assert seconds is not None
         return seconds
 

@@ -22,8 +22,8 @@ from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.statistics.confirmation import most_pairs
+from tuning.studies.budget import APART_SHARE, StudyBudget, places
 from tuning.studies.commands import extend_study
-from tuning.studies.forecast import APART_SHARE, Forecast, places
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
 from tuning.tests.fakes import begin, measurement, run_to_the_end
@@ -277,7 +277,7 @@ def test_a_budget_has_to_suffice_without_what_is_kept_for_taking_the_winner_apar
         started(budget_minutes=plain, takes_apart=True)
     study = started(budget_minutes=apart, takes_apart=True)
     (place,) = places(study)
-    runs = Forecast(study, ()).budget(place).runs
+    runs = StudyBudget(study, ()).at(place).blocks.runs
     assert runs is not None
     assert runs // 5 >= 3
 

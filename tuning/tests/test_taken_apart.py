@@ -30,8 +30,8 @@ from tuning.results.study_result import StudyResult
 from tuning.statistics.removal import ReductionState, RemovalState
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.studies import trials
+from tuning.studies.budget import StudyBudget
 from tuning.studies.commands import cancel_study, extend_study, pause_study, resume_study
-from tuning.studies.forecast import Forecast
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
 from tuning.tests.fakes import measurement
@@ -246,7 +246,7 @@ def test_it_goes_on_where_it_was_whatever_happens_in_between() -> None:
 
 def test_progress_names_what_is_left_out_and_the_forecast_counts_it() -> None:
     study = started()
-    first = Forecast(study, StudyResult(study).slots).runs
+    first = StudyBudget(study, StudyResult(study).slots).runs
     assert first == 5 * 3 + 20 + MAX_APART_RUNS
     study = before(SlotPurpose.APART)
     slot = study.slots.filter(purpose=SlotPurpose.APART).first()

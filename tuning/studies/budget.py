@@ -1,0 +1,403 @@
+"""The runs and the time that a study has spent, and those that it may still spend at most."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import floor
+from statistics import median
+
+from django.db.models import QuerySet
+
+from benchmarks.models import Device, RunState, Workload
+from tuning.configs.gate.stages import Stage
+from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
+from tuning.results.run_lines import SlotRow
+from tuning.statistics.confirmation import MIN_PAIRS, most_pairs
+from tuning.strategy.apart.take_apart import MAX_APART_RUNS
+from tuning.strategy.protocol import Budget, PairTime
+from tuning.strategy.search.search import CONCLUDING_BLOCKS, Effort
+from tuning.studies.crash_tests import CrashTestsLeft, crash_tests_left
+
+# Seconds of a run besides warm-up and measured time, until a run has shown it.
+ASSUMED_OVERHEAD_S = 10.0
+# Seconds that a trial start takes at least, with its turn of the worker: MySQL 9.7 on 2 cores.
+TRIAL_S = 3.0
+# The share of a budget kept for longer pairs where runs of blocks end with growing write debt.
+LONG_PAIRS_SHARE = 0.2
+# The share of a budget that an ablation gets; it also gets what blocks and pairs leave.
+APART_SHARE = 0.25
+# Blocks of a study with an end, whatever they take: a single one shows no noise.
+MIN_BLOCKS = 2
+# The purposes that spend the budget of blocks and screening.
+_BLOCKS = (SlotPurpose.BLOCK, SlotPurpose.SEARCH, SlotPurpose.GATE)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One device with one workload, on which candidates are compared. `number` counts from 0."""
+
+    number: int
+    device: Device
+    workload: Workload
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Primary keys of the device and the workload."""
+        return self.device.pk, self.workload.pk
+
+    @property
+    def planned_s(self) -> float:
+        """Seconds of warm-up and measuring."""
+        return float(self.workload.warmup_s + self.workload.measure_s)
+
+    @property
+    def expected_s(self) -> float:
+        """Seconds of a run, before a similar one has been measured."""
+        return self.planned_s + ASSUMED_OVERHEAD_S
+
+
+def places(study: Study) -> list[Place]:
+    """Return every device with every workload, in the order of measurement."""
+    devices = sorted(study.devices.all(), key=lambda device: device.pk)
+    workloads = sorted(study.workloads.all(), key=lambda one: (one.connections, one.pk))
+    pairs = [(device, workload) for device in devices for workload in workloads]
+    return [Place(number, *pair) for number, pair in enumerate(pairs)]
+
+
+def measurable(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates that passed the gate and have runs of their own, baseline first."""
+    passed = (one for one in candidates if not one.refusal and one.merged_into_id is None)
+    return sorted(passed, key=lambda candidate: not candidate.is_baseline)
+
+
+class StudyBudget:
+    """The budget of a study; `slots` are all slots of the study, in order.
+
+    Makes the same few queries for any number of places, candidates and slots.
+    """
+
+    def __init__(self, study: Study, slots: Sequence[SlotRow]) -> None:
+        self.study, self.slots = study, slots
+        self.places = [PlaceBudget(self, place) for place in places(study)]
+
+    def at(self, place: Place) -> PlaceBudget:
+        return self.places[place.number]
+
+    @cached_property
+    def runs(self) -> int:
+        """Runs that the study still needs at most."""
+        return sum(place.runs_ahead for place in self.places)
+
+    @property
+    def runs_to_confirm(self) -> int:
+        """The part of `runs` that only winners without their pairs need."""
+        return sum(place.pair_runs for place in self.places)
+
+    @cached_property
+    def seconds(self) -> float:
+        """The time that these runs take, and the crash tests after them."""
+        ahead = sum(place.runs_ahead * place.run_s + place.longer_s for place in self.places)
+        return ahead + self.crash_tests.seconds
+
+    @property
+    def done_share(self) -> float:
+        """The part of all its runs and crash tests that is done, 0..1 by their time."""
+        done_s = self.crash_tests.done * self.crash_tests.each_s
+        for place in self.places:
+            done_s += place.run_s * sum(slot.is_finished for slot in place.slots)
+        return done_s / max(done_s + self.seconds, 1.0)
+
+    @cached_property
+    def crash_tests(self) -> CrashTestsLeft:
+        """The crash tests that may still follow after all runs."""
+        confirmed = sum(
+            any(slot.purpose == SlotPurpose.CONFIRMATION for slot in place.slots)
+            for place in self.places
+        )
+        return crash_tests_left(
+            self.study,
+            [budget.place.workload for budget in self.places],
+            winners=len(self.places) * self.classes,
+            confirmed=confirmed * self.classes,
+        )
+
+    @cached_property
+    def runs_per_block(self) -> list[int]:
+        """By place: runs per block of the candidates still racing; 0 if none."""
+        if self.study.search is None:
+            gone = Counter(self.study.eliminations.values_list("device_id", "workload_id"))
+            left = [len(self._compared) - gone[one.place.key] for one in self.places]
+        else:
+            where = "device_id", "workload_id", "candidate_id"
+            blocks = self.study.slots.filter(purpose=SlotPurpose.BLOCK)
+            racing = set(blocks.values_list(*where).distinct())
+            racing -= set(self.study.eliminations.values_list(*where))
+            counted = Counter(key[:2] for key in racing)
+            left = [counted[one.place.key] for one in self.places]
+        return [count + 1 if count > 1 else 0 for count in left]  # the baseline runs twice
+
+    @cached_property
+    def candidates(self) -> int:
+        return len(self._compared)
+
+    @cached_property
+    def classes(self) -> int:
+        """Durability classes of the candidates: each may have a winner of its own."""
+        return max(
+            len({durability for durability, is_baseline in self._compared if not is_baseline}), 1
+        )
+
+    @cached_property
+    def _compared(self) -> list[tuple[str, bool]]:
+        """Durability and is_baseline of each candidate that can be measured and is no variant."""
+        rows = self.study.candidates.filter(refusal="", merged_into=None, taken_from=None)
+        return list(rows.values_list("durability", "is_baseline"))
+
+    @cached_property
+    def trials_s(self) -> float:
+        """Seconds of the trial starts of a search, which has one place, between its runs."""
+        if self.study.search is None:
+            return 0.0
+        return _trials_s(self.study.candidates.filter(found_by_search=True))
+
+    @cached_property
+    def outside_s(self) -> float:
+        """Seconds before the first run, and of the trial starts of an ablation."""
+        starts = [slot.run.started_at for slot in self.slots if slot.run.started_at]
+        before_s = 0.0
+        if self.study.started_at is not None and starts:
+            before_s = max((min(starts) - self.study.started_at).total_seconds(), 0.0)
+        if not self.study.takes_apart:
+            return before_s
+        return before_s + _trials_s(self.study.candidates.exclude(taken_from=None))
+
+    @cached_property
+    def current(self) -> int:
+        """The number of the place that is measured now."""
+        return max((one.place.number for one in self.places if one.since), default=0)
+
+    def added(self, slots: Sequence[SlotRow]) -> list[SlotRow]:
+        """Return the slots since the study was concluded last."""
+        return [slot for slot in slots if slot.order > self.study.extended_after]
+
+    @cached_property
+    def adds_blocks(self) -> bool:
+        """Whether the study was extended last, also if it is concluded early since."""
+        is_block = (slot.purpose == SlotPurpose.BLOCK for slot in self.added(self.slots))
+        return self.study.extended_by > 0 or any(is_block)
+
+
+class PlaceBudget:
+    """The budget of one place."""
+
+    def __init__(self, whole: StudyBudget, place: Place) -> None:
+        self.whole, self.place, self.study = whole, place, whole.study
+        self.slots = [slot for slot in whole.slots if slot.place == place.key]
+
+    @cached_property
+    def run_s(self) -> float:
+        """Wall time of a run: the median of the successful ones, else an assumption."""
+        ok = [slot for slot in self.slots if slot.state == RunState.OK]
+        seen = [s.run.wall_s - self._longer_s(s) for s in ok if s.run.wall_s is not None]
+        return max(median(seen), self.place.planned_s) if seen else self.place.expected_s
+
+    @property
+    def longer_s(self) -> float:
+        """Seconds that the unfinished runs measure longer than the others."""
+        return sum(self._longer_s(slot) for slot in self.slots if not slot.is_finished)
+
+    @property
+    def blocks(self) -> Budget:
+        """The budget of blocks, screening and trial starts.
+
+        Nothing is left after an extension: its blocks are owed.
+        """
+        in_blocks = self._in_blocks
+        if self.study.extended_by:
+            return Budget(runs_left=0, runs_spent=len(in_blocks))
+        if self.study.budget_minutes is None:
+            # A candidate that leaves the race leaves its runs to the others; the baseline runs
+            # twice, but in the pairs of a gate.
+            more = 1 if self.study.gate is None else 0
+            runs = self.study.blocks * (self.whole.candidates + more)
+            left = max(runs - len(in_blocks), 0)
+            budget = Budget(runs_left=left, runs_spent=len(in_blocks))
+            if not self.study.has_end or len({slot.block for slot in in_blocks}) < MIN_BLOCKS:
+                return budget
+            return replace(budget, seconds_left=self._left_for_blocks_s, run_s=self.run_s)
+        share_s = self._share_s(self.study.budget_minutes)
+        kept_s = self._pairs_s(share_s) + self._apart_s(share_s)
+        return Budget(
+            seconds_left=share_s - kept_s - self._spent_s(in_blocks),
+            run_s=self.run_s,
+            runs_spent=len(in_blocks),
+        )
+
+    @property
+    def ablation(self) -> Budget:
+        """The budget for taking the place's winners apart: what all else has left."""
+        # Since its last conclusion: what was added may have made another config the winner.
+        spent = sum(slot.purpose in VARIANT_PURPOSES for slot in self.whole.added(self.slots))
+        left = max(self.whole.classes * MAX_APART_RUNS - spent, 0)
+        if self.study.minutes is None or self.study.apart_without_end:
+            return Budget(runs_left=left)
+        spent_s = self._spent_s(self.slots) + sum(self._longer_s(slot) for slot in self.slots)
+        spent_s += self.whole.outside_s / len(self.whole.places)
+        left_s = self._share_s(self.study.minutes) - spent_s
+        return Budget(runs_left=left, seconds_left=left_s, run_s=self.run_s)
+
+    @property
+    def pair_time(self) -> PairTime | None:
+        """The time that the pairs of a winner may take; None without a budget in minutes.
+
+        None also where the user wants the answer now.
+        """
+        if self.study.budget_minutes is None or self.study.concluded_at is not None:
+            return None
+        share_s = self._share_s(self.study.budget_minutes)
+        left_s = share_s - self._apart_s(share_s) - self._spent_s(self.slots)
+        measure_s = self.place.workload.measure_s
+        return PairTime(max(left_s, 0.0), measure_s, max(self.run_s - measure_s, 0.0))
+
+    def may_measure_again(self, purpose: str) -> bool:
+        """Whether the time of the study suffices for one more run in place of a disturbed one.
+
+        Always where it has no end. Blocks leave the pairs their time, and are over once these have
+        begun. Pairs may take twice their time, if need be beyond the end: with too few of them
+        nothing is recommended.
+        """
+        is_variant = purpose in VARIANT_PURPOSES
+        if not self.study.has_end or (is_variant and self.study.apart_without_end):
+            return True
+        end_s = self._share_s(self.study.minutes or 0)
+        if purpose == SlotPurpose.BLOCK:
+            owed = max(MIN_BLOCKS - len(_blocks(self.slots)), 0) * self._runs_per_block
+            is_over = bool(_blocks(self.slots, SlotPurpose.CONFIRMATION))
+            return not is_over and self._left_for_blocks_s >= (owed + 1) * self.run_s
+        if purpose == SlotPurpose.CONFIRMATION:
+            end_s += self._pairs_s(end_s)
+        return end_s - self._spent_s(self.slots) >= self.run_s
+
+    @property
+    def owed_blocks(self) -> int:
+        """Blocks of the study's last extension that the place has not begun yet."""
+        return max(self.study.extended_by - len(_blocks(self.whole.added(self.slots))), 0)
+
+    @cached_property
+    def runs_ahead(self) -> int:
+        """Runs that the place still needs at most."""
+        queued = sum(not slot.is_finished for slot in self.slots)
+        if self.whole.crash_tests.is_under_way:  # whoever is killed has been measured to the end
+            return queued
+        is_past = self.place.number < self.whole.current
+        more = self.pair_runs
+        if self.study.extended_by:
+            more += self.owed_blocks * self._runs_per_block
+        elif not (is_past or _blocks(self.since, SlotPurpose.CONFIRMATION)):
+            more += self._blocks_ahead
+        is_reducing = bool(self.since) and self.since[-1].purpose == SlotPurpose.REDUCED
+        if self.study.takes_apart and not is_past and not is_reducing:
+            more = _with_apart(self.ablation, more)
+        return queued + more
+
+    @cached_property
+    def since(self) -> list[SlotRow]:
+        """Its slots since the study was extended last: what follows may be another winner's."""
+        return self.whole.added(self.slots) if self.whole.adds_blocks else self.slots
+
+    @cached_property
+    def pair_runs(self) -> int:
+        """Runs of pairs that may still follow at most; each durability class may have a winner.
+
+        An extension may find another winner than the one that has its pairs.
+        """
+        here = self.since
+        if not self.owed_blocks and not _blocks(here):
+            here = self.slots  # without new blocks there is no other winner
+        is_over = any(slot.purpose in VARIANT_PURPOSES for slot in here)
+        is_over = is_over or self.place.number < self.whole.current
+        if not self.study.confirms or is_over or self.whole.crash_tests.is_under_way:
+            return 0
+        pairs = [slot for slot in here if slot.purpose == SlotPurpose.CONFIRMATION]
+        begun = {slot.durability for slot in pairs if not slot.is_baseline}
+        return 2 * most_pairs(self.study.blocks) * max(self.whole.classes - len(begun), 0)
+
+    @property
+    def _blocks_ahead(self) -> int:
+        """Runs of blocks and screening that may still follow at most."""
+        runs = max(self.blocks.runs or 0, 0)
+        if self.study.concluded_at is None:
+            return runs
+        if self.study.search is None:
+            return 0
+        each = self._runs_per_block or Effort().finalists + 2
+        return min(runs, max(CONCLUDING_BLOCKS - len(_blocks(self.slots)), 0) * each)
+
+    @property
+    def _in_blocks(self) -> list[SlotRow]:
+        return [slot for slot in self.slots if slot.purpose in _BLOCKS]
+
+    @property
+    def _runs_per_block(self) -> int:
+        return self.whole.runs_per_block[self.place.number]
+
+    @property
+    def _left_for_blocks_s(self) -> float:
+        """Seconds left for blocks until the end, without the time of the pairs."""
+        end_s = self._share_s(self.study.minutes or 0)
+        return end_s - self._pairs_s(end_s) - self._spent_s(self._in_blocks)
+
+    def _share_s(self, minutes: int) -> float:
+        return minutes * 60 / len(self.whole.places)
+
+    def _pairs_s(self, share_s: float) -> float:
+        """Seconds kept for the pairs: more where runs end with growing write debt."""
+        if not self.study.confirms:
+            return 0.0
+        shortest = 2 * MIN_PAIRS * self.run_s
+        owes = any(slot.run.debt_grew for slot in self.slots)
+        return max(shortest, LONG_PAIRS_SHARE * share_s) if owes else shortest
+
+    def _apart_s(self, share_s: float) -> float:
+        """Seconds of a budget kept for taking the winner apart."""
+        if not self.study.takes_apart or self.study.concluded_at is not None:
+            return 0.0
+        return APART_SHARE * share_s
+
+    def _spent_s(self, slots: Sequence[SlotRow]) -> float:
+        """Seconds of these runs, past or future, of the runs that they replace, and of trials.
+
+        Only a run that was cut short takes less than others.
+        """
+        spent_s = self.whole.trials_s
+        for slot in slots:
+            wall_s = slot.run.wall_s if slot.state == RunState.CUT_SHORT else None
+            spent_s += self.run_s if wall_s is None else wall_s
+            spent_s += len(slot.earlier) * self.run_s
+        return spent_s
+
+    def _longer_s(self, slot: SlotRow) -> float:
+        """Seconds that a run measures longer than the others of its place."""
+        return float(slot.run.measure_s - self.place.workload.measure_s)
+
+
+def _blocks(slots: Sequence[SlotRow], purpose: SlotPurpose = SlotPurpose.BLOCK) -> set[int]:
+    """Return the numbers of the blocks, or pairs, that have begun."""
+    return {slot.block for slot in slots if slot.purpose == purpose}
+
+
+def _trials_s(made: QuerySet[Candidate]) -> float:
+    # The gate's third stage is the server's; a candidate that was refused before has none.
+    third = made.values_list("checks__2__stage", "checks__2__seconds")
+    return sum(max(seconds or 0.0, TRIAL_S) for stage, seconds in third if stage == Stage.SERVER)
+
+
+def _with_apart(budget: Budget, others: int) -> int:
+    """Return runs at most, if `others` come before; they spend the minutes left, too."""
+    most = others + (budget.runs_left or 0)
+    if budget.seconds_left is None or not budget.run_s:
+        return most
+    return max(others, min(most, floor(budget.seconds_left / budget.run_s)))
