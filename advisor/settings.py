@@ -47,7 +47,7 @@ if NOTIFY_URLS and not NOTIFY_KEY:
 HOST_NAME = read("ADVISOR_HOST_NAME")
 # The default device is the disk below the advisor's home.
 DEFAULT_DEVICE = read("ADVISOR_DEVICE") or HOME / "device"
-# What may be started and measured beside what the host finds by itself.
+# Programs and directories that the host does not find by itself.
 LISTED_SERVERS = read("ADVISOR_SERVERS")
 LISTED_DEVICES = read("ADVISOR_DEVICES")
 CODE_VERSION = version()
@@ -149,7 +149,7 @@ FORM_RENDERER = "advisor.pages.widgets.PlainRenderer"
 DATABASES: dict[str, dict[str, Any]] = {
     "default": read("DATABASE_URL") or database(f"sqlite:///{PRIVATE_DIR / 'db.sqlite3'}")
 }
-# What DATABASE_URL says goes first. A connection is kept for the next request of its thread.
+# DATABASE_URL goes first. A connection is kept for the next request of its thread.
 DATABASES["default"] = {
     "CONN_MAX_AGE": 600,
     "CONN_HEALTH_CHECKS": True,

@@ -1,4 +1,4 @@
-"""What a worker does besides its tasks: clean up at start, sweep, stop gracefully.
+"""A worker's duties besides its tasks: clean up at start, sweep, stop gracefully.
 
 All of it runs in the worker's main process; the benchmark runs in its one pool process.
 """
@@ -208,7 +208,7 @@ def tidy_up() -> bool:
 
 
 def _with_database(look: Callable[[int], bool | None]) -> bool | None:
-    """What `look` returns; None if the database is unavailable."""
+    """Return the result of `look`; None if the database is unavailable."""
     from django.db import Error, close_old_connections
 
     try:

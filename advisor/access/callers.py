@@ -38,7 +38,7 @@ class Caller:
 
 
 def caller_of(request: Any) -> Caller:
-    """Of a page's request, or of the API's with its token (`request.auth`)."""
+    """Return the caller of a page's request, or of the API's with its token (`request.auth`)."""
     scope = getattr(getattr(request, "auth", None), "role", None)
     return Caller(role_of(request.user), request.user.pk, scope)
 

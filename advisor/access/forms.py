@@ -27,7 +27,7 @@ class TokenForm(forms.Form):
     def __init__(self, *args: Any, user: User, **values: Any) -> None:
         super().__init__(*args, **values)
         allowed = allowed_scopes(user)
-        # What each may do is said below the list: in it a narrow window would cut it.
+        # The rights of each role stand below the list: a narrow window would cut them inside.
         said = "; ".join(str(scope.label) for scope in allowed)
         self.fields["scope"] = forms.ChoiceField(
             choices=[(scope.value, scope.value) for scope in allowed],

@@ -23,7 +23,7 @@ from advisor.access.passwords import MUST_CHANGE
 from advisor.access.rules import Rules, is_api_operation, rule_for, rules_of
 from advisor.responses import error_body
 
-#: What an account can do before it has a password of its own.
+#: Rules for an account that has no password of its own yet.
 WITH_ANY_PASSWORD = ("account-password", "login", "logout")
 
 

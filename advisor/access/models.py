@@ -1,4 +1,4 @@
-"""What belongs to an account beside Django's own columns: API tokens, a password to be changed."""
+"""Additions to Django's account: API tokens, and a password that must be changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from advisor.access.roles import Role
 
 
 class Scope(models.TextChoices):
-    """What a token may do, never more than its user."""
+    """Rights of a token, never more than its user's."""
 
     READ = "read", "read: studies, results, devices and hosts"
     RUN = "run", "run: also starts studies and probes, and changes its own"

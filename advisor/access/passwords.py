@@ -1,4 +1,4 @@
-"""What a changed password ends, and the first account's random one."""
+"""The end of sessions after a changed password, and the first account's random password."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a proxy says of a request counts where ADVISOR_PROXY lists the proxy, else nowhere."""
+"""Headers of a proxy count only where ADVISOR_PROXY lists the proxy."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tuning.actions.table import ACTIONS
 
 @dataclass(frozen=True)
 class Owned:
-    """What belongs to the user who started or made it; administrators may change it as well.
+    """Rows that only their owner and administrators may change.
 
     label: of the model, which may be of a package that asks this one about roles.
     """

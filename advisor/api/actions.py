@@ -15,7 +15,7 @@ router = Router(tags=["actions"])
 
 
 class ActionDone(Schema):
-    """What an action has done."""
+    """The result of an action."""
 
     message: str = Field(description="One sentence for people.")
     made: int | None = Field(description="Id of the probe or inspection that it made.")

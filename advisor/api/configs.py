@@ -58,11 +58,11 @@ def diff_configs(request: HttpRequest, body: schemas.DiffBody) -> Any:
 
 @router.post("proposals/", response=list[schemas.Proposal], url_name="proposals")
 def propose_configs(request: HttpRequest, body: StudyRequest) -> Any:
-    """What each set of published rules advises for such a study."""
+    """Return the advice of each set of published rules for such a study."""
     return proposals_of(plan_of(body))
 
 
 @router.post("search-space/", response=SearchSpace, url_name="search-space")
 def show_search_space(request: HttpRequest, body: StudyRequest) -> Any:
-    """What a search would change."""
+    """Return the search space."""
     return search_of(plan_of(body))

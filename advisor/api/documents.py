@@ -1,4 +1,4 @@
-"""What commands write with `--json`: the documents of the API."""
+"""Documents of the API that commands write with `--json`."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 from ninja import Header
 
-#: Of the client's choice; stored with the row as `client_key`.
+#: The key is the client's choice; it is stored with the row as `client_key`.
 Key = Annotated[
     str | None,
     Header(None, alias="Idempotency-Key", min_length=1, max_length=64, pattern="^[!-~]*$"),

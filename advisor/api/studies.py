@@ -118,7 +118,7 @@ def get_document(
 
 @router.get("studies/{int:pk}/events/", response=list[schemas.Event], url_name="study-events")
 def list_events(request: HttpRequest, pk: int) -> Any:
-    """What happened in a study, newest first."""
+    """List the events of a study, newest first."""
     return get_object_or_404(Study, pk=pk).events.all()
 
 

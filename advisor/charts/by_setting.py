@@ -26,7 +26,7 @@ _MIN_APART = 1.18
 
 @dataclass(frozen=True)
 class DeviceLine:
-    """What was measured on one device, by the setting."""
+    """Chart the figures of one device by setting."""
 
     name: str
     style: SeriesStyle

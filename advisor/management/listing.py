@@ -1,4 +1,4 @@
-"""What `manage.py server` and `manage.py device` share: paths of this host, listed by name."""
+"""Paths of this host, listed by name: shared by `manage.py server` and `manage.py device`."""
 
 from __future__ import annotations
 

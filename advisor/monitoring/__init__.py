@@ -1,1 +1,1 @@
-"""What other programs watch the advisor by: whether it serves, and its figures for Prometheus."""
+"""Monitoring by other programs: whether the advisor serves, and its figures for Prometheus."""

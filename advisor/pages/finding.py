@@ -17,13 +17,13 @@ ModelT = TypeVar("ModelT", bound=Model)
 
 
 def text_asked(asked: QueryDict, name: str = "find") -> str:
-    """What a filter's field of that name has; "" for nothing."""
+    """Return the value of a filter's field; "" for nothing."""
     # PostgreSQL takes no NUL, not even to look for it.
     return asked.get(name, "").replace("\0", " ").strip()[:_MAX_LETTERS]
 
 
 def with_words(rows: QuerySet[ModelT], text: str, columns: Sequence[str]) -> QuerySet[ModelT]:
-    """Those with every word of the text in one of the columns."""
+    """Keep the rows with every word of the text in one of the columns."""
     for word in text.split():
         there = Q()
         for column in columns:

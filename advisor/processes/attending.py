@@ -1,4 +1,4 @@
-"""What the web process does besides answering, in threads of their own.
+"""Background threads of the web process.
 
 It looks after hosts whose worker is gone, and whether the database is of this code's version. It
 also tells other programs what has ended: one that does not answer holds up nothing else.

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 # A worker needs two on a quiet host, and was seen to need more than thirty on a very busy one.
 START_SECONDS = 90.0
-# What a web server waits for the first look of a worker at its host, which takes a second.
+# Seconds that a web server waits for a worker's first inspection, which takes one second.
 INSPECTION_SECONDS = 30.0
 # A child that dies more often than this in a row is broken, not unlucky.
 RESTARTS = 5

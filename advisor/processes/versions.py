@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 #: They say themselves what is the matter.
 SERVED_NEVERTHELESS = ("/healthz", "/readyz")
-#: What was found last: why nothing can be answered, and what is only worth knowing.
+#: The last findings: why nothing can be answered, and remarks.
 _FOUND = {"stops": "", "warns": ""}
 
 

@@ -18,7 +18,7 @@ timeout = 120
 graceful_timeout = 10
 # Nobody steers it but the supervisor; the socket would be in the user's own home.
 control_socket_disable = True
-# What proxies say is advisor.access.proxies' business.
+# The module advisor.access.proxies judges the headers of proxies.
 forwarded_allow_ips = ""
 
 #: A measured server beside it gets the processors first.

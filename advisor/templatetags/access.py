@@ -1,4 +1,4 @@
-"""What the caller may do, for templates."""
+"""Rights of the caller, for templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tables of the device comparison need beside `readable`."""
+"""Filters of the device comparison's tables, in addition to `readable`."""
 
 from __future__ import annotations
 

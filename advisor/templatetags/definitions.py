@@ -29,6 +29,6 @@ def term(key: str, text: str = "") -> SafeString:
 
 @register.simple_tag
 def study_definitions(takes_apart: bool = False) -> list[Definition]:
-    """Those that a study's page has itself."""
+    """Definitions that stand on a study's own page."""
     keys = [*OF_A_STUDY, *(["taken-apart"] if takes_apart else [])]
     return [BY_KEY[key] for key in keys]

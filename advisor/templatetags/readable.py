@@ -1,4 +1,4 @@
-"""What the templates need to show numbers, states and form fields alike everywhere."""
+"""Filters that show numbers, states and form fields alike everywhere."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ register.filter("device_url", device_url)
 
 @register.filter
 def knob_value(value: object, name: str) -> str:
-    """What a config sets: bytes with their unit."""
+    """Format the value of a setting: bytes with their unit."""
     return knob_text(name, str(value))
 
 
@@ -157,7 +157,7 @@ def metric_name(value: str) -> str:
 
 @register.filter
 def disturbance_name(kind: str) -> str:
-    """What disturbed a run, in words."""
+    """Describe the disturbances of a run."""
     return NAMES.get(kind, kind)
 
 
@@ -187,7 +187,7 @@ def durability_tone(value: str) -> str:
 
 @register.filter
 def may_cost(value: str) -> str:
-    """What a crash may cost with a durability class, in one sentence."""
+    """Describe what a crash may cost with a durability class, in one sentence."""
     return MAY_COST[DurabilityClass(value)]
 
 

@@ -106,7 +106,7 @@ def _suffixes(rows: Sequence[Recommendation]) -> dict[int, str]:
 
 
 def _words(found: Recommendation, rows: Sequence[Recommendation]) -> list[str]:
-    """The same in words; an emulated device is always named."""
+    """Describe the device in words; an emulated device is always named."""
     names_device = len({one.device_id for one in rows}) > 1 or bool(found.device.emulation_label)
     words = [str(found.device)] if names_device else []
     several = len({one.workload_id for one in rows}) > 1

@@ -98,7 +98,7 @@ class _Line:
         self._absent_since: float | None = None
 
     def look(self) -> StudyProgress | None:
-        """What is new of the study; None if nothing is."""
+        """Return the study's news; None if there is none."""
         if self.study.is_finished or (now := progress_mark(self.study.pk)) == self._seen:
             return None
         self._seen = now
@@ -166,9 +166,7 @@ def _pause_text(study: Study) -> str:
 
 
 def _lines(state: StudyProgress, host: str) -> str:
-    """What is measured, then the device and what is known so far, each on a line of its own: one
-    line would be too wide. `host` is put before it.
-    """
+    """Lines of the present run, its device and the findings so far; `host` stands before them."""
     lines = [f"{host}{state.text}"]
     if state.device:
         lines.append(f"on {state.device}")
@@ -176,7 +174,7 @@ def _lines(state: StudyProgress, host: str) -> str:
 
 
 def _standing(state: StudyProgress) -> list[str]:
-    """What a search has tried, what leads, and the limits that the baseline itself misses."""
+    """Describe a search: configs tried, the leader, and limits that the baseline itself misses."""
     missed = state.searched.missed if state.searched else ()
     texts = [", ".join(filter(None, (searched_text(state), leader_text(state))))]
     texts += [f"the baseline itself misses {one}" for one in missed]

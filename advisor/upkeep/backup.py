@@ -19,7 +19,7 @@ from psycopg.conninfo import make_conninfo
 from advisor.errors import AdvisorError
 from benchmarks.storage.identify import check_usable
 
-#: Of what connects to PostgreSQL, what pg_dump is told, beside the options of TLS.
+#: Settings of the connection that pg_dump is told, in addition to the options of TLS.
 _WHERE = ("host", "port", "user", "dbname", "service", "passfile")
 
 

@@ -1,4 +1,4 @@
-"""What nobody needs any more goes: old series, sessions, logs and datasets."""
+"""Delete old series, sessions, logs and datasets."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def rotate_logs(folder: Path) -> list[Path]:
 
 
 def _may_delete_sessions() -> bool:
-    """What the dashboard's own login may, and that of a fleet's host may not."""
+    """Whether this is the dashboard's own database login: a fleet host's has no such right."""
     if connection.vendor != "postgresql":
         return True
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""What a study recommends, in a line of a list or in one sentence."""
+"""The recommendation of a study, in a line of a list or in one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each number and word means, in plain words: the help page, short hints and docs/numbers.md.
+"""Definitions of numbers and words, for the help page, short hints and docs/numbers.md.
 
 Rewrite docs/numbers.md: .venv/bin/python -m advisor.tests.numbers_page
 """
@@ -196,7 +196,7 @@ DEFINITIONS: tuple[Definition, ...] = (
     ),
 )
 BY_KEY = {one.key: one for one in DEFINITIONS}
-# What a study's page explains itself.
+# Terms that a study's page explains itself.
 OF_A_STUDY = ("tpmp", "p95", "path-length", "interval", "noise-floor", "confirmation")
 
 

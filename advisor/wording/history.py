@@ -1,4 +1,4 @@
-"""What became of a figure over months, in a sentence."""
+"""Describe the course of a figure over months, in a sentence."""
 
 from __future__ import annotations
 

@@ -27,12 +27,12 @@ class KnobLine:
 
 
 def knob_lines(found: Importance) -> list[KnobLine]:
-    """Those that matter most first."""
+    """The most important come first."""
     return [_line(one, found.runs) for one in found.knobs]
 
 
 def importance_note(found: Importance) -> str:
-    """What was learned from, or that there is too little of it."""
+    """Name the runs behind the model, or say that there are too few."""
     if not found.knobs:
         return (
             f"How much each variable matters: {TOO_FEW}. {found.configs} configs have a result, "

@@ -1,4 +1,4 @@
-"""What taking a winner apart found, as a table for pages and terminal."""
+"""The results of testing each line of a winner, as a table for pages and terminal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class LineRow:
 
 
 def line_rows(found: Ablation, whole: CandidateFacts) -> list[LineRow]:
-    """What matters first; `whole`: the winner that was taken apart."""
+    """Lines that matter come first; `whole`: the winner whose lines were tested."""
     return [
         LineRow(
             tuple(f"{name} = {knob_text(name, whole.knobs[name])}" for name in one.names),

@@ -9,12 +9,12 @@ from tuning.creation.earlier_studies import MissedBefore, WarmStart
 from tuning.models import SlotPurpose
 from tuning.results.document import CandidateFacts, EarlierStudies, Search
 
-# What a search does with a config, in four words.
+# The four purposes for which a search runs a config.
 EXPLORE, REPEAT, CONFIRM, TAKE_APART = "explore", "repeat", "confirm", "take apart"
 
 
 def warm_start_text(found: WarmStart | EarlierStudies | None) -> str:
-    """What a search begins with, in a sentence; "" for nothing."""
+    """Describe the start of a search, in a sentence; "" for nothing."""
     if found is None:
         return ""
     runs, configs = counted(found.runs, "run"), counted(found.configs, "config")
@@ -27,7 +27,7 @@ def warm_start_text(found: WarmStart | EarlierStudies | None) -> str:
 
 
 def missed_before_text(found: MissedBefore) -> str:
-    """What is known of limits before a search starts, in a sentence; "" for nothing."""
+    """Describe the known limits before a search starts, in a sentence; "" for nothing."""
     if not found.limits:
         return ""
     return (
@@ -47,7 +47,7 @@ def tried_text(found: Search, *, is_finished: bool) -> str:
 
 @dataclass(frozen=True)
 class Phase:
-    """What a run is for: one of the four words, and why in a sentence."""
+    """Purpose of a run: one of the four words, and the reason in a sentence."""
 
     word: str
     why: str
@@ -80,7 +80,7 @@ REDUCED = Phase(
 
 
 def phase_of(purpose: str, candidate: CandidateFacts, was_measured: bool) -> Phase:
-    """What a run is for; `was_measured`: its config has an earlier run."""
+    """Return the purpose of a run; `was_measured`: its config has an earlier run."""
     if purpose == SlotPurpose.CONFIRMATION:
         return PAIR
     if purpose == SlotPurpose.APART:

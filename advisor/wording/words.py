@@ -13,7 +13,7 @@ from tuning.requests.configs import OLDER
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.verdict import VerdictKind
 
-# What a class may cost, in a DBA's terms.
+# Loss that a durability class may cause, in a DBA's terms.
 MAY_COST = {
     DurabilityClass.D0: "Loses nothing: every commit is on disk before it is acknowledged.",
     DurabilityClass.D1: (

@@ -116,7 +116,7 @@ class Api:
 
 
 def _refusal(error: HTTPError) -> str:
-    """What the advisor says; else the status."""
+    """Return the advisor's message; else the status."""
     try:
         found = json.loads(error.read())["error"]
         return f"{found['code']}: {found['message']}"

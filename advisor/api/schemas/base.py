@@ -1,4 +1,4 @@
-"""What the API's schemas have in common."""
+"""The base of the API's schemas."""
 
 from __future__ import annotations
 

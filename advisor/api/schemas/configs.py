@@ -120,7 +120,7 @@ class Differences(Schema):
 
 
 class Proposal(Schema):
-    """What a set of rules advises here."""
+    """The advice of a set of rules."""
 
     name: str
     source: str

@@ -23,7 +23,7 @@ class Closed(Schema):
 
 
 class HostJob(Schema):
-    """What a host does now; it does one thing at a time."""
+    """The present job of a host; it does one thing at a time."""
 
     what: str = Field(description="The candidate and its block, the probe, or the load.")
     step: str = Field(description="Its current step; may be empty.")

@@ -85,7 +85,7 @@ def _serve(console: Console, processes: Supervisor, has_first_study: bool = True
 
 
 def _next_to_follow() -> Study | None:
-    """What this host works on, else what gets its turn next."""
+    """Return the study that this host works on, else the next one."""
     return _at_work() or min(_waiting(), key=attrgetter("turn"), default=None)
 
 
@@ -142,7 +142,7 @@ def _show(study: Study, console: Console, url: str) -> None:
 
 
 def _print_first_login(console: Console) -> None:
-    """What is printed ends up in logs: the password is in a file of this user's."""
+    """Printed text ends up in logs, so the password is in a file of this user's."""
     path = make_first_account()
     if path is not None:
         console.print(f"Log in as {FIRST_NAME}; the password is in this file:")

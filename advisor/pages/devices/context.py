@@ -1,4 +1,4 @@
-"""What the device pages show, gathered from the rows; the templates only lay it out."""
+"""Contexts of the device pages, gathered from the rows; the templates only lay them out."""
 
 from __future__ import annotations
 

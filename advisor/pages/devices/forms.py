@@ -69,7 +69,7 @@ class AddDeviceForm(DeviceFields):
 
     @property
     def directories(self) -> list[FoundDirectory]:
-        """What the host found and may be measured."""
+        """Choices: the directories that the host found and that may be measured."""
         inventory = inventory_in_form(self)
         return list(inventory.directories) if inventory else []
 

@@ -14,7 +14,7 @@ X_TITLE = "day on which the study's last run ended, UTC"
 
 
 def history_sentence(history: BaselineHistory) -> str:
-    """What the newest studies say, of those with the same server, kernel and settings."""
+    """Summarize the newest studies with the same server, kernel and settings."""
     return recent_sentence("tpmP", "studies", history.recent)
 
 

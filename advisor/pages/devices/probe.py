@@ -117,8 +117,9 @@ def step_words(step: str) -> str:
 
 
 def waits_for(probe: Probe) -> dict[str, Any]:
-    """What a queued probe waits for on its host: a study, else a run or a probe; and whether the
-    host has no worker.
+    """The job of its host that a queued probe waits for, and whether the host has no worker.
+
+    The job is a study, else a run or a probe.
     """
     host = probe.device.host_id
     study = (

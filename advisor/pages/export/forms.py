@@ -53,7 +53,7 @@ class ExportForm(PlainForm):
             self.add_error("current_file", f"{file.name}: {TOO_LARGE}")
 
     def export_request(self) -> ExportRequest:
-        """What the cleaned fields ask for."""
+        """Return the request of the cleaned fields."""
         data = self.cleaned_data
         file = data["current_file"]
         current = file.read() if file is not None else data["current"].encode()

@@ -56,7 +56,7 @@ def revisions(studies: Sequence[Study]) -> str:
 
 
 def live_context(group: StudyGroup, studies: Sequence[Study], mark: str) -> dict[str, Any]:
-    """What changes with each step; `mark`: from before the studies were read."""
+    """The part that changes with each step; `mark`: from before the studies were read."""
     columns = [_column(one.study, one.slots) for one in results_of(studies)]
     unfinished = [one for one in studies if not one.is_finished]
     return {

@@ -1,1 +1,1 @@
-"""What each number means."""
+"""Show the meaning of each number."""

@@ -43,7 +43,7 @@ class AnswerCard:
 
 @dataclass(frozen=True)
 class JobCard:
-    """What a host does now, with the word and the badge of its state."""
+    """The present job of a host, with the word and the badge of its state."""
 
     running: RunningJob
     label: str

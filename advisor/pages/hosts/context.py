@@ -1,4 +1,4 @@
-"""What the pages of hosts show, gathered from the rows; the templates only lay it out."""
+"""Contexts of the pages of hosts, gathered from the rows; the templates only lay them out."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ SHOWN = 20
 
 @require_GET
 def host_datasets(request: HttpRequest, pk: int) -> HttpResponse:
-    """What the host noted last, and what became of the requests to delete some."""
+    """Show the datasets that the host noted last, and the state of requests to delete some."""
     host = get_object_or_404(Host, pk=pk)
     found = noted_datasets(host)
     rows = Inspection.objects.filter(host=host, subject=Inspection.Subject.DATASETS)

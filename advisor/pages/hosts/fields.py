@@ -25,7 +25,7 @@ class HostField(forms.ChoiceField):
 
 
 def inventory_in_form(form: forms.Form) -> HostInventory | None:
-    """What the form's host has; None while that is not known."""
+    """Return the inventory of the form's host; None while it is not known."""
     try:
         return what_host_has(str(form["host"].value() or ""))
     except ExpectedError:

@@ -26,7 +26,7 @@ FIELDS = (SERVER, *DIRECTORIES)
 
 @dataclass(frozen=True)
 class PathAnswer:
-    """What one host says. `asked` is the inspection that is still awaited, else None."""
+    """The answer of one host. `asked` is the inspection that is still awaited, else None."""
 
     host: Host
     text: str
@@ -37,7 +37,7 @@ class PathAnswer:
 def answers_about(
     field: str, text: str, hosts: Iterable[Host], *, lists: bool, user: Any
 ) -> list[PathAnswer]:
-    """Of each host: what it knows of the path already, else an inspection.
+    """Return, for each host, its knowledge of the path, else a new inspection.
 
     With `lists`, for an administrator, a host may be asked about any path, and what it finds can
     be used from then on.
@@ -47,7 +47,7 @@ def answers_about(
 
 
 def answer_of(row: Inspection) -> PathAnswer:
-    """What an inspection found so far."""
+    """Return the findings of an inspection so far."""
     if not row.is_finished:
         return PathAnswer(row.host, waiting_text(row), asked=row)
     if row.state == JobState.OK:
@@ -76,7 +76,7 @@ def _about(field: str, text: str, host: Host, lists: bool, user: Any) -> PathAns
 
 
 def _known(field: str, path: Path, host: Host) -> str:
-    """What the inventory says of the path; raises if that is nothing or a refusal."""
+    """Return the path's entry in the inventory; raises where there is none or it is refused."""
     inventory = inventory_of(host)
     if field == SERVER:
         return str(ServerTraits.of(inventory.server(path)))

@@ -1,4 +1,4 @@
-"""What other programs used during a run, and the limits that applied to it."""
+"""Usage of other programs during a run, and the limits that applied to it."""
 
 from __future__ import annotations
 
