@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from statistics import median
-from typing import Any
+from typing import Any, Self
 
 from benchmarks.models import RunState
-from tuning.catalogue.target import ServerTraits
+from tuning.catalogue.target import ServerTraits, traits_of
 from tuning.configs.effective.durability import durability_of
-from tuning.models import Candidate, SlotPurpose
+from tuning.models import Candidate, SlotPurpose, Study
 from tuning.results import document as doc
 from tuning.results.ablation_sentences import (
     ablation_sentences,
@@ -66,7 +66,7 @@ def kept_by(search: Mapping[str, Any]) -> dict[str, str]:
 class Ablations:
     """All candidates of a study, its server, and the lines that stay, with the reason.
 
-    is_over: whether the study has ended; is_concluded: early, on request.
+    is_over: whether the study has ended, or ends now; is_concluded: early, on request.
     """
 
     candidates: Sequence[Candidate]
@@ -74,6 +74,19 @@ class Ablations:
     kept: Mapping[str, str]
     is_over: bool = False
     is_concluded: bool = False
+
+    @classmethod
+    def in_study(
+        cls, study: Study, candidates: Iterable[Candidate], *, is_over: bool = False
+    ) -> Self:
+        """Return the inputs of a study's ablations."""
+        return cls(
+            list(candidates),
+            traits_of(study.server),
+            kept_by(study.search or {}),
+            is_over=is_over or study.is_finished,
+            is_concluded=study.concluded_at is not None,
+        )
 
     def whole_of(self, board: Board) -> Whole | None:
         """The board's winner as the strategy takes it apart; None if none is confirmed."""

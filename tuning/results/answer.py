@@ -107,7 +107,7 @@ def store_recommendations(study: Study, *, had_finalists: bool = False) -> None:
     `had_finalists`: whether a search that raced nothing had configs to race; its time ran out.
     Raises NothingToRecommend if none has one: then no candidate can be called better or worse.
     """
-    document = build(StudyResult(study, is_over=True))
+    document = build(StudyResult(study), is_over=True)
     judged = [board for board in document.boards if _has_baseline(document, board)]
     if not judged:
         raise _nothing_to_recommend(document)

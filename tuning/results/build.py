@@ -7,17 +7,20 @@ calls, and nowhere else.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.emulation.shipped import NATIVE
 from benchmarks.models import Device, RunState, Workload
-from tuning.models import Candidate, Study
+from tuning.models import Candidate, Study, StudyState
 from tuning.models import Recommendation as RecommendationRow
 from tuning.results import document as doc
+from tuning.results.ablation import Ablations
 from tuning.results.boards import Board, missed_text
 from tuning.results.confirmations import FreshPairs
+from tuning.results.findings import findings_of, template_of
 from tuning.results.gate import gate_document
 from tuning.results.prices import price_of
+from tuning.results.quality import quality_of
 from tuning.results.search import search_of
 from tuning.results.sentences import proportion_text, recovery_sentence
 from tuning.results.study_result import BoardKey, StudyResult, board_key_of
@@ -25,7 +28,7 @@ from tuning.results.write_debt import (
     debt_sentence,
     debtors_of,
 )
-from tuning.statistics.confirmation import Confirmation
+from tuning.statistics.confirmation import Confirmation, ConfirmationState
 from tuning.statistics.data import Metric
 from tuning.statistics.drift import Drift
 from tuning.statistics.ranking import Judgement, Ranked
@@ -34,13 +37,17 @@ from tuning.study_templates.claims import Claim
 CONFIDENCE = 0.95
 
 
-def build(result: StudyResult) -> doc.StudyDocument:
-    """Return the document of a study as its rows are now."""
-    study, template = result.study, result.template
-    stored = {board_key_of(one): one for one in result.recommendations}
+def build(result: StudyResult, *, is_over: bool = False) -> doc.StudyDocument:
+    """Return the document of a study as its rows are now.
+
+    is_over: whether the study ends now, before its row says so.
+    """
+    study, template, findings = result.study, template_of(result.study), findings_of(result)
     numbers: dict[Claim, int] = {}
-    for finding in result.findings:
+    for finding in findings:
         numbers.setdefault(finding.claim, len(numbers) + 1)
+    inputs = Ablations.in_study(study, result.candidates.values(), is_over=is_over)
+    ablations = {board.key: inputs.of(board) for board in result.boards}
     return doc.StudyDocument(
         schema_version=doc.SCHEMA_VERSION,
         revision=study.revision,
@@ -49,10 +56,10 @@ def build(result: StudyResult) -> doc.StudyDocument:
         workloads=tuple(map(_workload, result.workloads.values())),
         candidates=_candidates(result),
         runs=result.runs,
-        boards=_boards(result, stored),
+        boards=_boards(result, ablations if study.takes_apart else {}),
         search=search_of(result),
         gate=gate_document(result) if study.gate is not None else None,
-        quality=result.quality,
+        quality=quality_of(result.slots, result.runs),
         repeats=template.repeats if template else "",
         claims=tuple(_claim(number, one) for one, number in numbers.items()),
         findings=tuple(
@@ -66,9 +73,21 @@ def build(result: StudyResult) -> doc.StudyDocument:
                 device_kind=one.device_kind,
                 connections=one.connections,
             )
-            for one in result.findings
+            for one in findings
         ),
-        can_be_taken_apart=result.can_be_taken_apart,
+        can_be_taken_apart=_can_be_taken_apart(result, ablations.values()),
+    )
+
+
+def _can_be_taken_apart(result: StudyResult, ablations: Iterable[doc.Ablation | None]) -> bool:
+    """Return whether an ablation of a confirmed winner would measure anything."""
+    study = result.study
+    states = {one.confirmation for one in result.recommendations}
+    return (
+        study.state == StudyState.FINISHED
+        and study.concluded_at is None
+        and ConfirmationState.CONFIRMED in states
+        and any(one.is_left for one in ablations if one is not None)
     )
 
 
@@ -174,8 +193,9 @@ def _candidate(one: Candidate, baseline: Mapping[str, str]) -> doc.CandidateFact
 
 
 def _boards(
-    result: StudyResult, stored: Mapping[BoardKey, RecommendationRow]
+    result: StudyResult, ablations: Mapping[BoardKey, doc.Ablation | None]
 ) -> tuple[doc.Board, ...]:
+    stored = {board_key_of(one): one for one in result.recommendations}
     void = Counter(
         (run.candidate_id, run.device_id, run.workload_id)
         for run in result.runs
@@ -183,9 +203,7 @@ def _boards(
     )
     ids = {one.name: one.pk for one in result.candidates.values()}
     return tuple(
-        _board(
-            result.study, board, ids, void, result.ablation_of(board.key), stored.get(board.key)
-        )
+        _board(result.study, board, ids, void, ablations.get(board.key), stored.get(board.key))
         for board in result.boards
     )
 

@@ -1,17 +1,37 @@
-"""A study's boards in the form in which the claims of its template are checked."""
+"""The claims of a study's template, checked by its boards."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from benchmarks.models import Device
-from tuning.models import Candidate
+from tuning.errors import UnknownTemplate
+from tuning.models import Candidate, Study
 from tuning.results.boards import Board
+from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
-from tuning.study_templates.evaluation import ClaimBoard
+from tuning.study_templates.evaluation import ClaimBoard, Finding, evaluate_all
+from tuning.study_templates.loader import StudyTemplate, load_template
 
 
-def claim_boards(
+def template_of(study: Study) -> StudyTemplate | None:
+    """Return the template of the study; None if its file no longer exists."""
+    try:
+        return load_template(study.template)
+    except UnknownTemplate:
+        return None
+
+
+def findings_of(rows: StudyResult) -> list[Finding]:
+    """Return one or more findings per claim, in the order of the template."""
+    template = template_of(rows.study)
+    if template is None or not template.claims:
+        return []
+    boards = _claim_boards(rows.boards, rows.candidates.values(), rows.devices.values())
+    return evaluate_all(template.claims, boards)
+
+
+def _claim_boards(
     boards: Sequence[Board], candidates: Iterable[Candidate], devices: Iterable[Device]
 ) -> list[ClaimBoard]:
     """The boards, followed by the devices of the study that have none yet."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from django.conf import settings
 
 from benchmarks.counted import WERE, counted
 from benchmarks.models import RunState
 from benchmarks.telemetry.disturbance import switched_off
+from tuning.models import SlotPurpose
 from tuning.results.document import Quality, RunFacts
+from tuning.results.run_lines import SlotRow
 
 NAMES = {
     "steal": "steal time of the hypervisor",
@@ -27,11 +30,15 @@ NAMES = {
 }
 
 
-def quality_of(runs: Sequence[RunFacts], unwatched: Iterable[str]) -> Quality:
-    """Return the data quality of these runs, including those that were measured again.
+def quality_of(slots: Iterable[SlotRow], history: Iterable[RunFacts]) -> Quality:
+    """Return the data quality of the ranked runs, including those that were measured again.
 
-    unwatched: a line for each check that was off or for which the host reports no figures.
+    The short runs of a search are not ranked.
     """
+    ended = [one for one in slots if one.is_finished and one.purpose != SlotPurpose.SEARCH]
+    texts = {slot.run.unwatched for slot in ended if slot.run.unwatched}
+    unwatched = {line for text in texts for line in json.loads(text) or ()}
+    runs = [run for run in history if run.purpose != SlotPurpose.SEARCH]
     disturbed = [run for run in runs if run.state == RunState.DISTURBED]
     ok = [run for run in runs if run.is_ok]
     kinds: Counter[str] = Counter()

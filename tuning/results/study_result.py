@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -11,8 +10,6 @@ from typing import Any
 from django.db.models import QuerySet
 
 from benchmarks.models import Device, Run, RunState, Workload
-from tuning.catalogue.target import traits_of
-from tuning.errors import TuningError, UnknownTemplate
 from tuning.export.facts import ExportFacts
 from tuning.export.formats import Exported, ExportRequest, export
 from tuning.models import (
@@ -20,23 +17,16 @@ from tuning.models import (
     CrashSlot,
     Elimination,
     Recommendation,
-    SlotPurpose,
     Study,
-    StudyState,
 )
 from tuning.results import document as doc
-from tuning.results.ablation import Ablations, kept_by
+from tuning.results.ablation import Ablations
 from tuning.results.boards import Board, boards_of, screened_runs
 from tuning.results.evidence import export_facts
-from tuning.results.findings import claim_boards
-from tuning.results.quality import quality_of
 from tuning.results.run_lines import SlotRow, run_facts, slot_columns, slot_rows
 from tuning.statistics.aim import Aim
-from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.data import Observation
 from tuning.strategy.racing import conclusion_alpha
-from tuning.study_templates.evaluation import Finding, evaluate_all
-from tuning.study_templates.loader import StudyTemplate, load_template
 
 #: Device, workload and durability class.
 BoardKey = tuple[Device, Workload, str]
@@ -80,19 +70,9 @@ class StudyResult:
     not seen.
     """
 
-    def __init__(
-        self,
-        study: Study,
-        read: Mapping[str, list[Any]] | None = None,
-        *,
-        is_over: bool = False,
-    ) -> None:
-        """`read`: rows that were read for several studies at once, as `results_of` does.
-
-        is_over: whether the study is ending now, before its row says so.
-        """
+    def __init__(self, study: Study, read: Mapping[str, list[Any]] | None = None) -> None:
+        """`read`: rows that were read for several studies at once, as `results_of` does."""
         self.study = study
-        self._is_over = is_over or study.is_finished
         self._given = read or {}
         self._evidence: dict[int, ExportFacts] = {}
 
@@ -162,76 +142,10 @@ class StudyResult:
         """The boards of one device and workload, safest class first."""
         return [board for board in self.boards if board.key[:2] == (device, workload)]
 
-    @cached_property
-    def ablations(self) -> Ablations:
-        """The inputs of the ablation of the study's winners."""
-        return Ablations(
-            list(self.candidates.values()),
-            traits_of(self.study.server),
-            kept_by(self.study.search or {}),
-            is_over=self._is_over,
-            is_concluded=self.study.concluded_at is not None,
-        )
-
-    @cached_property
-    def _ablations(self) -> dict[BoardKey, doc.Ablation | None]:
-        boards = self.boards if self.study.takes_apart else ()
-        return {board.key: self.ablations.of(board) for board in boards}
-
-    def ablation_of(self, key: BoardKey) -> doc.Ablation | None:
-        """The ablation of a board's winner; None without one."""
-        return self._ablations.get(key)
-
-    @property
-    def can_be_taken_apart(self) -> bool:
-        """Whether taking the study's winner apart would measure anything."""
-        is_over = self.study.state == StudyState.FINISHED
-        return is_over and self.why_not_taken_apart() is None
-
-    def why_not_taken_apart(self) -> TuningError | None:
-        """Why nothing of the study's winner is left to be taken apart; None if something is."""
-        states = {one.confirmation for one in self.recommendations}
-        if self.study.concluded_at is not None or ConfirmationState.CONFIRMED not in states:
-            return TuningError(
-                "nothing_confirmed",
-                "only a confirmed winner can be tested line by line, in a study that was not "
-                "concluded early",
-            )
-        found = (self.ablation_of(board.key) or self.ablations.of(board) for board in self.boards)
-        if any(apart.is_left for apart in found if apart is not None):
-            return None
-        return TuningError("nothing_left", "every line of the winner has been tested")
-
     def screened_at(self, device: Device, workload: Workload) -> list[Observation]:
         """The ended runs of a search on one device with one workload."""
         key = device.pk, workload.pk
         return screened_runs(s for s in self.slots if (s.device_id, s.workload_id) == key)
-
-    @cached_property
-    def quality(self) -> doc.Quality:
-        """Data quality of the ranked runs: disturbed, still warming up, checks that were off."""
-        ranked = [slot for slot in self.slots if slot.purpose != SlotPurpose.SEARCH]
-        texts = {slot.run.unwatched for slot in ranked if slot.is_finished and slot.run.unwatched}
-        unwatched = {line for text in texts for line in json.loads(text) or ()}
-        runs = [run for run in self.runs if run.purpose != SlotPurpose.SEARCH]
-        return quality_of(runs, unwatched)
-
-    @cached_property
-    def template(self) -> StudyTemplate | None:
-        """The template of the study; None if its file no longer exists."""
-        try:
-            return load_template(self.study.template)
-        except UnknownTemplate:
-            return None
-
-    @cached_property
-    def findings(self) -> list[Finding]:
-        """One or more per claim, in the order of the template."""
-        claims = self.template.claims if self.template else ()
-        if not claims:
-            return []
-        boards = claim_boards(self.boards, self.candidates.values(), self.devices.values())
-        return evaluate_all(claims, boards)
 
     @cached_property
     def recommendations(self) -> list[Recommendation]:
@@ -263,7 +177,8 @@ class StudyResult:
         """The evidence that the files of one of the study's recommendations show."""
         if recommendation.pk not in self._evidence:
             board = next(one for one in self.boards if one.key == board_key_of(recommendation))
-            apart = self.ablation_of(board.key)
+            inputs = Ablations.in_study(self.study, self.candidates.values())
+            apart = inputs.of(board) if self.study.takes_apart else None
             facts = export_facts(recommendation, board, self._variables, apart)
             self._evidence[recommendation.pk] = facts
         return self._evidence[recommendation.pk]

@@ -20,7 +20,8 @@ from benchmarks.models import CrashTest, Run, RunState
 from tuning.errors import BadRequest, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, EventKind, SlotPurpose, Study, StudyState
 from tuning.requests.study import MAX_BLOCKS
-from tuning.results.study_result import StudyResult
+from tuning.results.stored_documents import document_of
+from tuning.statistics.confirmation import ConfirmationState
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER, Purpose
 from tuning.studies.absence import close_what_was_cancelled
 from tuning.studies.budget import StudyBudget
@@ -250,5 +251,12 @@ def check_can_start_ablation(study: Study) -> None:
     if study.state != StudyState.FINISHED:
         raise TuningError("not_finished", "only the winner of a finished study can be tested")
     check_none_retired(study)
-    if why_not := StudyResult(study).why_not_taken_apart():
-        raise why_not
+    confirmed = study.recommendations.filter(confirmation=ConfirmationState.CONFIRMED)
+    if study.concluded_at is not None or not confirmed.exists():
+        raise TuningError(
+            "nothing_confirmed",
+            "only a confirmed winner can be tested line by line, in a study that was not "
+            "concluded early",
+        )
+    if not document_of(study).can_be_taken_apart:
+        raise TuningError("nothing_left", "every line of the winner has been tested")

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from tuning.models import SlotPurpose, Study
+from tuning.results.ablation import Ablations
 from tuning.results.boards import Board
 from tuning.results.gate import gate_seen
 from tuning.results.run_lines import SlotRow
@@ -96,7 +97,7 @@ def _whole(
     """The board's confirmed winner, whose rounds will be as long as its pairs."""
     if board is None or not result.study.takes_apart:
         return None
-    whole = result.ablations.whole_of(board)
+    whole = Ablations.in_study(result.study, result.candidates.values()).whole_of(board)
     if whole is None:
         return None
     pairs = (s for s in slots if s.purpose == SlotPurpose.CONFIRMATION and s.name == whole.name)

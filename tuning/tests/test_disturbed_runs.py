@@ -19,6 +19,7 @@ from tuning.creation.create import create_study
 from tuning.models import Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
+from tuning.results.build import build
 from tuning.results.study_result import StudyResult
 from tuning.studies.budget import StudyBudget, places
 from tuning.studies.commands import cancel_study, resume_study
@@ -140,7 +141,7 @@ def test_the_count_is_shown_and_named_in_the_verdict(study: Study) -> None:
     assert study.state == StudyState.FINISHED
     (board,) = StudyResult(study).boards
     assert [row.ranked.runs for row in board.rows] == [2, 4]
-    quality = StudyResult(study).quality
+    quality = build(StudyResult(study)).quality
     assert (quality.disturbed, quality.without_figure, quality.kinds) == (2, 0, {"foreign_cpu": 2})
     verdict = study.recommendations.get().verdict
     assert "20.0 %" in verdict
@@ -151,7 +152,7 @@ def test_it_is_measured_again_at_most_twice_and_the_study_continues(study: Study
     run_to_the_end(study, disturb(first(3)))
     assert study.state == StudyState.FINISHED
     assert Run.objects.filter(state=RunState.DISTURBED).count() == 3
-    quality = StudyResult(study).quality
+    quality = build(StudyResult(study)).quality
     assert (quality.disturbed, quality.without_figure) == (3, 1)
     verdict = study.recommendations.get().verdict
     assert "2 measured again and 1 left out." in verdict
@@ -233,7 +234,7 @@ def test_runs_that_were_still_warming_count_and_are_named(study: Study) -> None:
         return found
 
     run_to_the_end(study, measure)
-    assert StudyResult(study).quality.still_warming == 2
+    assert build(StudyResult(study)).quality.still_warming == 2
     assert "2 runs were still warming up." in study.recommendations.get().verdict
     assert Run.objects.filter(still_warming=True, trend_pct=31.5).count() == 2
 

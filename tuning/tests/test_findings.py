@@ -23,6 +23,7 @@ from tuning.errors import BadRequest
 from tuning.models import DurabilityClass, Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
+from tuning.results.findings import findings_of
 from tuning.results.study_result import StudyResult
 from tuning.study_templates.evaluation import FindingKind
 from tuning.study_templates.loader import load_template
@@ -42,13 +43,13 @@ def test_a_finished_study_has_a_finding_for_each_claim() -> None:
     Device.objects.update(kind="nvme")
     effects = {"200": 1.0, "2000": 1.3, "10000": 1.4, "15000": 1.5, "30000": 1.2}
     run_to_the_end(study, noisy(effects))
-    raised, beyond, few_reasons = StudyResult(study).findings
+    raised, beyond, few_reasons = findings_of(StudyResult(study))
     assert raised.kind is FindingKind.CONFIRMED
     assert "Confirmed here: io-15000 completes " in raised.sentence
     assert raised.device_kind == "nvme"
     assert beyond.kind is FindingKind.CONFIRMED
     assert few_reasons.kind is FindingKind.CONTRADICTED
-    assert StudyResult(study).findings == [raised, beyond, few_reasons]
+    assert findings_of(StudyResult(study)) == [raised, beyond, few_reasons]
 
 
 def test_each_device_of_a_study_has_its_own_findings(tmp_path: Path) -> None:
@@ -66,7 +67,7 @@ def test_each_device_of_a_study_has_its_own_findings(tmp_path: Path) -> None:
         return measurement(6000 * effect * noise)  # pays on both, whatever the paper says
 
     assert run_to_the_end(study, measure).state == StudyState.FINISHED
-    on_nvme, on_hdd = StudyResult(study).findings
+    on_nvme, on_hdd = findings_of(StudyResult(study))
     assert (on_nvme.device_kind, on_nvme.kind) == ("nvme", FindingKind.CONFIRMED)
     assert (on_hdd.device_kind, on_hdd.kind) == ("hdd", FindingKind.CONTRADICTED)
     by_kind = dict(study.devices.values_list("kind", "pk"))
@@ -100,7 +101,7 @@ def test_logs_beside_the_data_are_measured_as_another_candidate(
 
     assert run_to_the_end(study, measure).state == StudyState.FINISHED
     assert not study.candidates.exclude(merged_into=None).exists()
-    paper, defaults = StudyResult(study).findings
+    paper, defaults = findings_of(StudyResult(study))
     assert (paper.kind, defaults.kind) == (FindingKind.CONFIRMED, FindingKind.CONFIRMED)
     assert paper.said.startswith("whitepaper-a-apart completes ")
     assert paper.ratio == pytest.approx(1.3, rel=0.03)
@@ -112,7 +113,7 @@ def test_a_device_that_waits_its_turn_is_not_said_to_be_missing(tmp_path: Path) 
         add_directories(tmp_path / kind)
         requests.append(DeviceRequest(path=tmp_path / kind, kind=kind))
     study = create_study(StudyRequest(template="flush-neighbors", devices=requests))
-    on_hdd, on_ssd = StudyResult(study).findings
+    on_hdd, on_ssd = findings_of(StudyResult(study))
     assert "no comparable figures of neighbors-1" in on_hdd.sentence
     assert "no device of kind SATA SSD or SAS SSD or NVMe" in on_ssd.sentence
 
@@ -133,7 +134,7 @@ def test_an_emulated_disk_says_nothing_of_seeks(
         return measurement((200.0 if faster else 100.0) * noise)
 
     assert run_to_the_end(study, measure).state == StudyState.FINISHED
-    on_hdd, _ = StudyResult(study).findings
+    on_hdd, _ = findings_of(StudyResult(study))
     assert on_hdd.kind == FindingKind.NOT_DECIDED
     assert "no seek times" in on_hdd.sentence
 
@@ -141,15 +142,17 @@ def test_an_emulated_disk_says_nothing_of_seeks(
 def test_while_nothing_is_measured_nothing_is_decided() -> None:
     study = create_study(StudyRequest(template="flush-method"))
     Device.objects.update(kind="hdd")
-    assert {finding.kind for finding in StudyResult(study).findings} == {FindingKind.NOT_DECIDED}
+    assert {finding.kind for finding in findings_of(StudyResult(study))} == {
+        FindingKind.NOT_DECIDED
+    }
 
 
 def test_studies_without_claims_and_of_lost_templates_have_no_findings() -> None:
     study = create_study(StudyRequest())
-    assert StudyResult(study).findings == []
+    assert findings_of(StudyResult(study)) == []
     Study.objects.update(template="gone")
     study.refresh_from_db()
-    assert StudyResult(study).findings == []
+    assert findings_of(StudyResult(study)) == []
 
 
 def test_what_cannot_be_had_is_a_refused_candidate_and_is_not_measured() -> None:

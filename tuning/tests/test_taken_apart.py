@@ -25,6 +25,7 @@ from tuning.export.formats import ExportRequest
 from tuning.models import Recommendation, SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
+from tuning.results.ablation import Ablations
 from tuning.results.document import Ablation, LinesEffect
 from tuning.results.study_result import StudyResult
 from tuning.statistics.removal import ReductionState, RemovalState
@@ -117,7 +118,7 @@ def with_state(found: Ablation, state: RemovalState) -> list[LinesEffect]:
 
 def taken_apart(study: Study) -> Ablation:
     result = StudyResult(study)
-    found = result.ablation_of(result.boards[0].key)
+    found = Ablations.in_study(study, result.candidates.values()).of(result.boards[0])
     assert found is not None
     return found
 
