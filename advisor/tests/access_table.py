@@ -39,7 +39,8 @@ class Address:
 
 def addresses() -> list[Address]:
     """All addresses of the program, from its URL conf."""
-    return list(_walk(get_resolver().url_patterns, "", ""))
+    # Ninja has a pattern for each operation of an address.
+    return list(dict.fromkeys(_walk(get_resolver().url_patterns, "", "")))
 
 
 def _walk(

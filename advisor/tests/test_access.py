@@ -95,8 +95,8 @@ class World:
 
     def path(self, address: Address, whose: str) -> str:
         study, probe = self.studies[whose].pk, self.probes[whose].pk
-        route = address.route.removesuffix("...").replace("<int:", "<id:")
-        route = route.replace("probes/<id:probe>", f"probes/{probe}")
+        route = address.route.removesuffix("...")
+        route = route.replace("probes/<int:probe>", f"probes/{probe}")
         group = self.groups[whose].pk
         for before, pk in (
             ("studies", study),
@@ -104,7 +104,7 @@ class World:
             ("probes", probe),
             ("groups", group),
         ):
-            route = route.replace(f"{before}/<id:pk>", f"{before}/{pk}")
+            route = route.replace(f"{before}/<int:pk>", f"{before}/{pk}")
         # The views are not called: the others need not be there.
         route = re.sub(r"<(id|int):\w+>", "1", route)
         route = re.sub(r"<hash:\w+>", "0" * 64, route)

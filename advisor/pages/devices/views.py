@@ -104,7 +104,7 @@ def _device(pk: int) -> Device:
 
 def _probe(device: int, probe: int) -> Probe:
     rows = Probe.objects.select_related("device", "created_by")
-    return get_object_or_404(rows, pk=probe, device=device)
+    return get_object_or_404(rows, pk=probe, device__pk=device)
 
 
 def _live_context(device: Device) -> dict[str, Any]:
