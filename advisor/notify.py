@@ -25,8 +25,8 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from advisor.wording.answers import answer_sentence
+from tuning.gate_facts import gate_facts, gates
 from tuning.models import ACTIVE_STUDY_STATES, Study
-from tuning.results.gate_facts import gate_facts, gates
 
 logger = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ from django.http import HttpResponse
 from benchmarks.models import SERIES_COLUMNS, Run
 
 
-def download(file_name: str, content_type: str, text: str) -> HttpResponse:
+def download(file_name: str, content_type: str, content: str | bytes) -> HttpResponse:
     """An attachment; `file_name` is made by the advisor, never by a user."""
     return HttpResponse(
-        text,
+        content,
         content_type=content_type,
         headers={"Content-Disposition": f'attachment; filename="{file_name}"'},
     )

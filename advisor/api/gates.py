@@ -14,9 +14,9 @@ from advisor.api.paging import Page, PageQuery, page_of
 from advisor.api.schemas import studies as schemas
 from tuning.creation import gates as services
 from tuning.export.gate_files import GateFacts, junit_xml, markdown_summary
+from tuning.gate_facts import gate_facts, gates
 from tuning.models import Study
 from tuning.requests.gate import GateRequest
-from tuning.results.gate_facts import gate_facts, gates
 
 router = Router(tags=["gates"])
 

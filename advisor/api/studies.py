@@ -24,10 +24,10 @@ from tuning.creation import create
 from tuning.errors import TuningError
 from tuning.export.formats import FORMATS, ExportRequest
 from tuning.models import Recommendation, Study, StudyState
+from tuning.recommendations import StudyFiles
 from tuning.requests.study import StudyRequest
 from tuning.results.document import StudyDocument
 from tuning.results.stored_documents import document_of
-from tuning.results.study_result import StudyResult
 from tuning.studies.load_hosts import fetch_load_hosts
 
 router = Router(tags=["studies"])
@@ -189,8 +189,7 @@ def _file(request: HttpRequest, pk: int, wanted: ExportRequest) -> HttpResponse:
     found = get_object_or_404(Recommendation.objects.select_related("study__server"), pk=pk)
     if not found.study.is_finished:
         raise TuningError("study_running", "the study has not ended yet")
-    result = StudyResult(found.study)
-    recommendation = next(one for one in result.recommendations if one.pk == pk)
     url = request.build_absolute_uri(reverse("study-detail", args=[found.study_id]))
-    file = result.export(recommendation, wanted, study_url=url)
-    return download(file.file_name, file.content_type, file.text)
+    files = StudyFiles.of(document_of(found.study))
+    file = files.export(pk, wanted, study_url=url)
+    return download(file.file_name, file.content_type, file.data)

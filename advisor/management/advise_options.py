@@ -27,7 +27,7 @@ from tuning.study_templates.loader import YOUR_SERVER
 REQUESTS = (SearchRequest, DeviceRequest, GroupRequest)
 
 # Formats that need only the recommendation.
-_FORMATS = [name for name, form in FORMATS.items() if not form.needs_current]
+_FORMATS = [name for name in FORMATS if name != "diff"]
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -22,9 +22,9 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.target import ServerTraits
 from tuning.errors import UnknownTemplate
-from tuning.export.gate_files import percent_text
 from tuning.models import DurabilityClass
 from tuning.results.document import Estimate
+from tuning.results.gate_sentences import percent_text
 from tuning.results.quality import NAMES
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric

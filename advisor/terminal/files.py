@@ -15,6 +15,8 @@ from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
 from tuning.models import DurabilityClass, Recommendation
+from tuning.recommendations import StudyFiles
+from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult
 
 
@@ -42,20 +44,21 @@ def write_files(
     with a suffix. `keeps_lines` as in ExportRequest. Raises OutputFailed, and TuningError if
     nothing was written.
     """
-    ready: list[tuple[Recommendation, str]] = []
+    ready: list[tuple[Recommendation, bytes]] = []
     withheld: list[tuple[Recommendation, TuningError]] = []
     # Safest first, so that the last ones are of the acknowledged class.
+    files = StudyFiles.of(document_of(result.study))
     rows = sorted(result.recommendations, key=lambda found: found.durability)
     suffixes = _suffixes(rows)
     for found in rows:
         try:
-            my_cnf = result.export(
-                found,
+            my_cnf = files.export(
+                found.pk,
                 ExportRequest(
                     acknowledged=acknowledged, as_measured=as_measured, keeps_lines=keeps_lines
                 ),
             )
-            ready.append((found, my_cnf.text))
+            ready.append((found, my_cnf.data))
         except TuningError as error:
             if error.code != "durability_not_acknowledged":
                 raise
@@ -64,12 +67,12 @@ def write_files(
         found, reason = withheld[0]
         raise TuningError(reason.code, f"{reason}; to get it, {_how(found)}")
     wanted = [found for found, _ in ready if found.durability == ready[-1][0].durability]
-    for found, text in ready:
+    for found, data in ready:
         suffix = suffixes[found.pk]
         path = (
             with_suffix(output, suffix) if output and found in wanted else _path_for(found, suffix)
         )
-        _write(path, text)
+        _write(path, data)
         words = _words(found, rows)
         words += [found.durability] if len({one.durability for one, _ in ready}) > 1 else []
         named = f" ({', '.join(words)})" if words else ""
@@ -80,7 +83,7 @@ def write_files(
             wanted_file = ExportRequest(
                 name, acknowledged, as_measured=as_measured, keeps_lines=keeps_lines
             )
-            _write(path, result.export(found, wanted_file).text)
+            _write(path, files.export(found.pk, wanted_file).data)
             console.print(f"Recommendation as {name}: {path}", markup=False, soft_wrap=True)
     for found, reason in withheld:
         said = f"Not written: {reason}; to get it, {_how(found)}"
@@ -125,20 +128,20 @@ def _path_for(found: Recommendation, suffix: str) -> Path:
     return Path(folder / f"study-{found.study_id}{suffix}{tail}.cnf")
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, data: bytes) -> None:
     try:
-        write_whole(path, text)
+        write_whole(path, data)
     except OSError as error:
         raise OutputFailed(path, error) from error
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, data: bytes) -> None:
     """Write a file whole or not at all; raises OSError."""
     # An unpredictable name: the directory may be /tmp and we may be root.
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with draft.open("x") as file:
-            file.write(text)
+        with draft.open("xb") as file:
+            file.write(data)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)

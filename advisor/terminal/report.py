@@ -20,6 +20,7 @@ from benchmarks.counted import counted
 from tuning.configs.notes import Action
 from tuning.export.lines import Line, lines_of
 from tuning.models import DurabilityClass
+from tuning.recommendations import StudyFiles
 from tuning.results.document import Board, Recommendation, Search, StudyDocument
 from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult
@@ -32,8 +33,10 @@ SHOWN_OF_SEARCH = 5
 
 def print_study(result: StudyResult, console: Console) -> None:
     """Print the study's document, with the lines that its exports have."""
-    lines = {one.pk: lines_of(result.evidence(one)) for one in result.recommendations}
-    print_document(document_of(result.study), lines, console)
+    document = document_of(result.study)
+    files = StudyFiles.of(document)
+    found = (recommendation.id for _, recommendation in document.recommendations)
+    print_document(document, {one: lines_of(files.facts(one)) for one in found}, console)
 
 
 def print_document(

@@ -27,13 +27,13 @@ from tuning.export.gate_files import (
     GateFacts,
     junit_xml,
     markdown_summary,
-    percent_text,
 )
+from tuning.gate_facts import gate_facts
 from tuning.models import Candidate, GateVerdict, Study
 from tuning.requests.gate import GateSide
-from tuning.results.gate_facts import gate_facts
+from tuning.results.document import Gate
 from tuning.results.gate_history import gate_history
-from tuning.results.gate_sentences import change_percent, limit_sentence
+from tuning.results.gate_sentences import change_percent, limit_sentence, percent_text
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import Limit, LimitResult, Verdict
 from tuning.studies.commands import cancel_study
@@ -278,13 +278,18 @@ def test_sentence_files_and_page_round_a_percentage_alike(ratio: float) -> None:
 
 def test_files_keep_what_users_typed_as_text() -> None:
     limit = {
+        "metric": "p95_ms",
         "limit": "p95 at most +5 %",
+        "allowed_percent": 5.0,
+        "candidate": None,
+        "baseline": None,
         "verdict": "undecided",
         "change_percent": 2.0,
         "low_percent": None,
         "high_percent": 9.0,
         "pairs": 5,
         "pairs_to_decide": 40,
+        "minutes_to_decide": None,
     }
     facts = GateFacts(
         7,
@@ -295,14 +300,26 @@ def test_files_keep_what_users_typed_as_text() -> None:
         "d",
         "e",
         "2026-11-22",
-        {"limits": [limit], "pairs": 5, "seconds": 60.0},
+        Gate.model_validate(
+            {
+                "verdict": "undecided",
+                "reason": "",
+                "pairs": 5,
+                "max_pairs": 40,
+                "confidence": 0.95,
+                "seconds": 60.0,
+                "limits": [limit],
+                "durability": None,
+                "differences": [],
+            }
+        ),
     )
     suite = ET.fromstring(junit_xml(facts))[0]  # noqa: S314
     assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
     text = markdown_summary(facts)
     assert "<script>" not in text.replace("\\<script\\>", "")
     assert "| about 40 pairs |" in text
-    refused = GateFacts(1, "n", "fail", "The server refuses it.", "c", "d", "e", "2026", {})
+    refused = GateFacts(1, "n", "fail", "The server refuses it.", "c", "d", "e", "2026")
     assert 'failures="1"' in junit_xml(refused)
     broken = GateFacts(1, "n", "error", "lost: it died", "c", "d", "e", "2026")
     assert 'errors="1"' in junit_xml(broken)

@@ -182,7 +182,7 @@ def test_the_file_is_written_past_a_trap_beside_it(tmp_path: Path) -> None:
     target = tmp_path / "my.cnf"
     target.symlink_to(victim)
     (tmp_path / ".my.cnf.draft").symlink_to(victim)
-    write_whole(target, "[mysqld]\n")
+    write_whole(target, b"[mysqld]\n")
     assert (target.read_text(), victim.read_text()) == ("[mysqld]\n", "precious")
     assert sorted(os.listdir(tmp_path)) == [".my.cnf.draft", "my.cnf", "victim"]
 

@@ -18,8 +18,7 @@ from benchmarks.storage.kinds import DeviceKind
 from tuning.configs.notes import Action, Note
 from tuning.configs.situation import DeviceFacts
 from tuning.creation.device_facts import device_facts, redo_bytes_per_hour
-from tuning.export.my_cnf import render_my_cnf
-from tuning.tests.export_cases import facts, flat
+from tuning.tests.export_cases import facts, flat, rendered
 
 HOST = "db-host-1"  # that of the factories
 NVME = FoundDevice(identity(), None, None, None)
@@ -94,6 +93,6 @@ def test_the_write_rate_is_the_most_that_was_measured_there() -> None:
 def test_the_exported_file_says_why_each_line_was_proposed() -> None:
     reason = Note("innodb_io_capacity", Action.PROPOSED, "an eighth of the writes (Figure 11)")
     held = Note("performance_schema", Action.HELD, "OFF costs observability")
-    text = flat(render_my_cnf(facts(notes=[reason, held])))
-    assert "An eighth of the writes (Figure 11)." in text
+    text = flat(rendered(facts(notes=[reason, held])))
+    assert "an eighth of the writes (Figure 11)." in text
     assert "not in this file: performance_schema (held): OFF costs observability" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from io import StringIO
 from typing import Any
 
@@ -14,11 +15,11 @@ from advisor.terminal.report import print_study
 from advisor.tests import factories
 from benchmarks.models import Run
 from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
-from tuning.export.formats import ExportRequest
 from tuning.models import Study
 from tuning.results.answer import store_recommendations
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debtors_of
+from tuning.tests.export_cases import exported
 
 pytestmark = pytest.mark.django_db
 
@@ -104,10 +105,7 @@ def test_page_terminal_and_files_say_it(study: Study, admin_client: Client) -> N
     # Once below the ranking, once in the verdict.
     assert out.getvalue().count(SAID) == 2
     [recommendation] = result.recommendations
-    written = " ".join(
-        result.export(recommendation, ExportRequest()).text.replace("#", "").split()
-    )
-    assert SAID in written
+    assert SAID in json.loads(exported(recommendation.study, "json"))["verdict"]
 
 
 def test_a_run_shows_both_ends(study: Study, admin_client: Client) -> None:

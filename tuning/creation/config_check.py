@@ -23,7 +23,7 @@ from tuning.creation.hosts import what_host_has
 from tuning.creation.plan import Plan
 from tuning.creation.scale_model import file_fit
 from tuning.errors import BadRequest
-from tuning.export.safety import WARNINGS
+from tuning.export.texts import WARNINGS
 from tuning.requests.configs import origin_of
 from tuning.studies.host_resources import facts_of_host
 

@@ -1,154 +1,145 @@
-"""The recommendation for programs; `document.schema.json` beside this file describes every key.
-
-Keys are only added while `version` stays the same. The schema is a contract with other programs:
-it is written by hand, not generated from this code, and tests validate every export with it.
-"""
+"""The recommendation for programs: JSON, whose schema is docs/reference/export.schema.json."""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Set
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from tuning.catalogue.facts import Dynamic
-from tuning.catalogue.knob import Durability
-from tuning.catalogue.target import ServerTraits
-from tuning.configs.notes import Note
-from tuning.export.facts import Effect, ExportFacts, LinesEvidence, ObjectiveEffect
-from tuning.export.lines import Line, changed_names, lines_of
-from tuning.export.safety import durability_of_export, require_acknowledged, warnings
-from tuning.export.words import not_tested
-from tuning.scale_model.model import ScaleModel
-
-FORMAT = "mysql-oltp-tuning-advisor/export"
-VERSION = 1
-_ON_THE_FLY = {Dynamic.GLOBAL: True, Dynamic.SESSION: True, Dynamic.RESTART: False}
+from tuning.export.facts import ExportFacts
+from tuning.export.lines import Line, losing_lines
+from tuning.export.texts import durability_of_export
+from tuning.results.document import Estimate, Figures, LinesEffect
 
 
-def export_document(
-    facts: ExportFacts, *, acknowledged: Durability = Durability.D0
-) -> dict[str, Any]:
-    """Plain values, ready for JSON; raises TuningError if a risk was not acknowledged."""
-    require_acknowledged(facts, acknowledged)
-    changed = changed_names(facts)
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "study": {"text": facts.study, "url": facts.study_url or None, "date": facts.date},
-        "device": facts.device,
-        "server": _server(facts.server),
-        "candidate": facts.candidate,
-        "baseline": facts.baseline,
-        "origin": facts.source,
-        "verdict": facts.verdict,
-        "durability": f"{durability_of_export(facts)}",
-        "warnings": list(warnings(facts)),
-        "data_bytes": facts.data_bytes,
-        "proportion": facts.proportion,
-        "scale_model": None if facts.model is None else _model(facts, facts.model),
-        "workloads": [_workload(effect) for effect in facts.effects],
-        "lines": [_line(line, facts, changed) for line in lines_of(facts)],
-        "left_out": [_evidence(one) for one in facts.left_out],
-        "not_tested": list(not_tested(facts)),
-        "notes": [{"name": note.name, **_note(note)} for note in facts.notes],
-    }
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def render_document(facts: ExportFacts, *, acknowledged: Durability = Durability.D0) -> str:
-    """The document as JSON text in ASCII."""
-    document = export_document(facts, acknowledged=acknowledged)
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+class ExportedNote(_Part):
+    name: str
+    action: str
+    detail: str
 
 
-def _model(facts: ExportFacts, model: ScaleModel) -> dict[str, Any]:
-    return {
-        "text": model.sentence,
-        "scale": model.scale,
-        "data_bytes": model.data_bytes,
-        "memory_bytes": model.memory_bytes,
-        "model_data_bytes": model.model_data_bytes,
-        "model_memory_bytes": model.model_memory_bytes,
-        "limits_memory": model.limits_memory,
-        "as_measured": facts.as_measured,
-    }
+class ExportedLine(_Part):
+    """A recommended variable. value: to set. in_model: what `value` was in the scale model.
+
+    written: false for the server's own default. change: whether a running server takes the value:
+    now, restart, file or nothing. evidence: what was measured of it. loses, costs: "" and empty if
+    nothing.
+    """
+
+    name: str
+    value: str
+    requested: str
+    effective: str | None
+    default: str | None
+    in_model: str | None
+    unit: str
+    written: bool
+    does: str
+    evidence: str
+    dynamic: bool | None = Field(description="null: partly, or unknown")
+    change: Literal["now", "restart", "file", "nothing"] | None
+    durability: str
+    loses: str
+    costs: dict[str, str]
 
 
-def _server(server: ServerTraits) -> dict[str, str]:
-    return {
-        "flavour": f"{server.flavour}",
-        "version": ".".join(str(number) for number in server.version),
-        "text": str(server),
-    }
+class ExportDocument(_Part):
+    """effect: of throughput. objective: of `metric`, where another metric decided."""
+
+    format: Literal["mysql-oltp-tuning-advisor/export"] = "mysql-oltp-tuning-advisor/export"
+    version: Literal[2] = 2
+    study: str
+    url: str
+    date: str
+    device: str
+    server: str
+    candidate: str
+    baseline: str
+    origin: str
+    verdict: str
+    durability: str
+    warnings: list[str]
+    data_bytes: int
+    proportion: str
+    scale_model: str
+    as_measured: bool
+    workload: str
+    runs: int
+    failures: int
+    figures: Figures
+    baseline_figures: Figures
+    effect: Estimate | None
+    metric: str
+    objective: Estimate | None
+    lines: list[ExportedLine]
+    left_out: list[LinesEffect]
+    not_tested: list[str]
+    notes: list[ExportedNote]
 
 
-def _workload(effect: Effect) -> dict[str, Any]:
-    return {
-        "workload": effect.workload,
-        **_ratio(effect),
-        "blocks": effect.blocks,
-        "runs": effect.runs,
-        "failures": effect.failures,
-        "tpmP": _finite(effect.tpmP),
-        "p95_ms": _finite(effect.p95_ms),
-        "baseline_tpmP": _finite(effect.baseline_tpmP),
-        "baseline_p95_ms": _finite(effect.baseline_p95_ms),
-        "objective": _objective(effect),
-    }
-
-
-def _objective(effect: Effect) -> dict[str, Any] | None:
-    """What decided, where that is not tpmP."""
-    one = effect.objective
-    return None if one is None else {"metric": one.metric.value, **_ratio(one)}
-
-
-def _ratio(effect: Effect | ObjectiveEffect | LinesEvidence) -> dict[str, Any]:
-    interval = effect.interval
-    return {
-        "ratio": _finite(effect.ratio),
-        "interval": interval
-        and {
-            "low": _finite(interval.low),
-            "high": _finite(interval.high),
-            "confidence": _finite(interval.confidence),
-        },
-    }
-
-
-def _line(line: Line, facts: ExportFacts, changed: Set[str]) -> dict[str, Any]:
-    measured = line.changed and not facts.keeps_baseline
-    return {
-        "name": line.name,
-        "value": line.value,
-        "in_model": line.in_model or None,
-        "requested": line.requested,
-        "effective": line.effective,
-        "default": line.default,
-        "written": line.written,
-        "durability": f"{line.durability}",
-        "loses": line.loses or None,
-        "costs": [{"kind": f"{one.kind}", "loses": one.loses} for one in line.costs],
-        "change": f"{line.dynamic}" if line.dynamic else None,
-        "dynamic": _ON_THE_FLY.get(line.dynamic) if line.dynamic else None,
-        "scope": line.scope,
-        "does": line.knob.does if line.knob else "",
-        "effects": [
-            {"workload": effect.workload, **_ratio(effect), "alone": len(changed) == 1}
-            for effect in (facts.effects if measured else ())
+def render_document(facts: ExportFacts, lines: Sequence[Line]) -> str:
+    """Return the document as JSON text in ASCII."""
+    effect = facts.effect
+    found = ExportDocument(
+        study=facts.study,
+        url=facts.study_url,
+        date=facts.date,
+        device=facts.device,
+        server=str(facts.server),
+        candidate=facts.candidate,
+        baseline=facts.baseline,
+        origin=facts.source,
+        verdict=facts.verdict,
+        durability=durability_of_export(facts, lines).value,
+        warnings=[one.cost for one in losing_lines(lines, facts)],
+        data_bytes=facts.data_bytes,
+        proportion=facts.proportion,
+        scale_model=facts.model.sentence if facts.model else "",
+        as_measured=facts.as_measured,
+        workload=effect.workload,
+        runs=effect.runs,
+        failures=effect.failures,
+        figures=effect.figures,
+        baseline_figures=effect.baseline,
+        effect=effect.tpmP,
+        metric=effect.metric.value,
+        objective=effect.objective,
+        lines=list(_lines(lines)),
+        left_out=list(facts.left_out),
+        not_tested=list(facts.not_tested()),
+        notes=[
+            ExportedNote(name=one.name, action=one.action.value, detail=one.detail)
+            for one in facts.notes
         ],
-        "own_effect": _evidence(own) if (own := facts.own(line.name)) else None,
-        "notes": [_note(note) for note in facts.notes if note.name == line.name],
-    }
+    )
+    return found.model_dump_json(indent=2, ensure_ascii=True) + "\n"
 
 
-def _evidence(one: LinesEvidence) -> dict[str, Any]:
-    return {"lines": dict(one.lines), "state": one.state, "text": one.text, **_ratio(one)}
+_DYNAMIC = {Dynamic.GLOBAL: True, Dynamic.SESSION: True, Dynamic.RESTART: False}
 
 
-def _note(note: Note) -> dict[str, str]:
-    return {"action": f"{note.action}", "detail": note.detail}
-
-
-def _finite(number: float | None) -> float | None:
-    return number if number is not None and math.isfinite(number) else None
+def _lines(lines: Iterable[Line]) -> Iterable[ExportedLine]:
+    for line in lines:
+        yield ExportedLine(
+            name=line.name,
+            value=line.value,
+            requested=line.requested,
+            effective=line.effective,
+            default=line.default,
+            in_model=line.in_model or None,
+            unit=line.knob.unit if line.knob else "",
+            written=line.written,
+            does=line.knob.does if line.knob else "",
+            evidence=line.evidence,
+            dynamic=_DYNAMIC.get(line.dynamic) if line.dynamic else None,
+            change=line.change.how.value if line.change else None,
+            durability=line.durability.value,
+            loses=line.loses,
+            costs={one.kind.value: one.loses for one in line.costs},
+        )

@@ -1,83 +1,64 @@
-"""The content of an export: the recommended knobs and the evidence for them."""
+"""What an export is made of: a recommendation, the evidence for it and the server it is for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, wraps
-from typing import Any, TypeVar, cast
+from datetime import UTC, datetime
 
-from tuning.catalogue.target import ServerTraits
-from tuning.configs.notes import Note
+from benchmarks.datasets.rules import estimated_bytes
+from benchmarks.servers.binary import Flavour
+from benchmarks.storage.kinds import kind_words
+from tuning.catalogue.target import ServerTraits, parse_version
+from tuning.configs.notes import Action, Note
+from tuning.results.document import (
+    Board,
+    CandidateFacts,
+    DeviceFacts,
+    Estimate,
+    Figures,
+    LinesEffect,
+    Recommendation,
+    StudyDocument,
+)
 from tuning.scale_model.model import ScaleModel
+from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.data import Metric
-from tuning.statistics.ranking import Interval
-
-Made = TypeVar("Made")
-
-
-@dataclass(frozen=True)
-class ObjectiveEffect:
-    """The effect on the metric that decided: its value divided by the baseline's."""
-
-    metric: Metric
-    ratio: float
-    interval: Interval | None = None
 
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect measured with one workload; None is "no figure".
+    """The effect measured with the workload; None is "no figure".
 
-    `ratio` is tpmP divided by the baseline's, from `fresh_pairs` pairs that confirmed it or, if
-    that is 0, from `blocks` blocks; `objective` is what decided where that was not tpmP, from the
-    same; `workload` is text for people.
+    `tpmP` is the ratio of throughputs to the baseline's, from the `fresh_pairs` that confirmed it
+    or, if that is 0, from `blocks` blocks. `objective` is of `metric`, where that decided.
     """
 
     workload: str
-    ratio: float | None
     runs: int
     failures: int
     blocks: int
-    tpmP: float | None = None
-    p95_ms: float | None = None
-    baseline_tpmP: float | None = None
-    baseline_p95_ms: float | None = None
-    interval: Interval | None = None
+    figures: Figures
+    baseline: Figures
+    tpmP: Estimate | None = None
     fresh_pairs: int = 0
-    objective: ObjectiveEffect | None = None
-
-
-@dataclass(frozen=True)
-class LinesEvidence:
-    """What some lines contribute, measured without them; most often it is one line.
-
-    text: the figures, or why there are none, in words. ratio, interval: the study's metric with
-    them divided by that without; None without a figure. state: a value of
-    `tuning.statistics.removal.RemovalState`.
-    """
-
-    lines: Mapping[str, str]
-    state: str
-    text: str
-    ratio: float | None = None
-    interval: Interval | None = None
+    metric: Metric = Metric.TPMP
+    objective: Estimate | None = None
 
 
 @dataclass(frozen=True)
 class ExportFacts:
     """A recommendation and its evidence, as text and plain values.
 
-    `knobs` are normalised and passed the gate for `server`. `candidate_variables` and
-    `baseline_variables` are SHOW GLOBAL VARIABLES (lower-case names) of an OK run of each, empty
-    if there is none. `baseline_knobs` are those that the baseline set: only a baseline that set
-    nothing shows the server's defaults. `date` is that of the study's end. `not_tested` adds to
-    the usual list. `proportion` is the memory and the data of the study in words. Of a scale
-    model `model` the knobs are those measured; `as_measured` leaves them so, otherwise the lines
-    are sized back to the real server. `apart` is what taking the winner apart found of its lines;
-    `left_out` are those of them that the candidate lacks for it, `all_lines` the facts of the
-    winner with them.
-    `recovery_tested`: its crash recovery was timed, which the verdict then says.
+    `knobs` are normalised and passed the config check for `server`. `candidate_variables` and
+    `baseline_variables` are SHOW GLOBAL VARIABLES (lower-case names) of a successful run of each,
+    empty if there is none. `baseline_knobs` are those that the baseline set: only a baseline that
+    set nothing shows the server's defaults. `device_untested`: what the device leaves open. With a
+    scale model `model` the knobs are those measured; `as_measured` leaves them so, otherwise the
+    lines are sized back to the real server. `ablation`: what lines of the winner contribute;
+    `winner_knobs`: all its lines. `recovery_tested`: its crash recovery was timed. `file`: the
+    user's own file that the recommendation came from (None: none), as bytes.
     """
 
     study: str
@@ -87,50 +68,206 @@ class ExportFacts:
     candidate: str
     baseline: str
     knobs: Mapping[str, str]
-    effects: Sequence[Effect]
+    effect: Effect
     source: str = ""
     verdict: str = ""
-    data_bytes: int | None = None
+    data_bytes: int = 0
     notes: Sequence[Note] = ()
     candidate_variables: Mapping[str, str] = field(default_factory=dict)
     baseline_variables: Mapping[str, str] = field(default_factory=dict)
-    not_tested: Sequence[str] = ()
+    device_untested: str = ""
     study_url: str = ""
     baseline_knobs: Mapping[str, str] = field(default_factory=dict)
     proportion: str = ""
     model: ScaleModel | None = None
     as_measured: bool = False
     recovery_tested: bool = False
-    apart: Sequence[LinesEvidence] = ()
-    left_out: Sequence[LinesEvidence] = ()
-    all_lines: ExportFacts | None = None
+    ablation: Sequence[LinesEffect] = ()
+    winner_knobs: Mapping[str, str] = field(default_factory=dict)
+    file: bytes | None = None
 
-    def own(self, name: str) -> LinesEvidence | None:
-        """What taking the winner apart found of a line that is kept; None if nothing."""
-        kept = (one for one in self.apart if one not in self.left_out)
-        return next((one for one in kept if name in one.lines), None)
+    @property
+    def left_out(self) -> list[LinesEffect]:
+        """The lines of the winner that the candidate lacks because they contribute nothing."""
+        return [
+            one
+            for one in self.ablation
+            # The baseline may have another value of the line, which then is in the file.
+            if not any(self.knobs.get(n) == self.winner_knobs.get(n) for n in one.names)
+        ]
+
+    def own_effect(self, name: str) -> LinesEffect | None:
+        """What ablation found of a line that is kept; None if nothing."""
+        left_out = self.left_out
+        kept = (one for one in self.ablation if one not in left_out)
+        return next((one for one in kept if name in one.names), None)
 
     @property
     def keeps_baseline(self) -> bool:
         """Whether the recommendation is to keep the baseline."""
         return self.candidate == self.baseline
 
-    @cached_property
-    def made(self) -> dict[object, Any]:
-        """What was made of these facts, which never change: see `made_once`."""
-        return {}
+    @property
+    def sizes_back(self) -> ScaleModel | None:
+        """The scale model whose values are to be sized back to the real server."""
+        return None if self.as_measured else self.model
+
+    def not_tested(self) -> Iterator[str]:
+        """What the study did not test."""
+        yield "other devices, versions, hosts, workloads, connections and more data"
+        if self.model is not None:
+            yield f"the real server (every figure is from the {self.model.title})"
+        recovery = "" if self.recovery_tested else " and crash recovery"
+        yield f"restart{recovery} times, replication, backups, schema changes"
+        if self.device_untested:
+            yield self.device_untested
 
 
-def made_once(make: Callable[[ExportFacts], Made]) -> Callable[[ExportFacts], Made]:
-    """What a function makes of the same facts is made once; it is only to be read.
+def export_facts(
+    document: StudyDocument,
+    board: Board,
+    variables: Mapping[int, Mapping[str, str]],
+    files: Mapping[int, bytes],
+    *,
+    keeps_lines: bool = False,
+    as_measured: bool = False,
+    study_url: str = "",
+) -> ExportFacts:
+    """Return what an export of the board's recommendation is made of.
 
-    A file and the page around it ask for the lines of a recommendation a dozen times.
+    variables, files: what a run read back, and the user's own file, by id of the candidate.
+    keeps_lines: the winner with all its lines, also those that contribute nothing measurable.
     """
+    found = board.recommendation
+    if found is None:
+        raise ValueError("the board has no recommendation")
+    study, device = document.study, document.device[board.device_id]
+    baseline = document.candidate[board.baseline_id]
+    whole = found.whole_id if keeps_lines else None
+    winner = document.candidate[found.candidate_id if whole is None else whole]
+    number = re.match(r"[0-9.]+", study.server_version)
+    version = parse_version(number[0].rstrip(".") if number else "")
+    server = ServerTraits(Flavour(study.flavour), version)
+    model = ScaleModel.from_json(study.scale_model)
+    only_here = model.only_here(server) if model else {}
+    ablation = board.ablation
+    if ablation and ablation.whole_id not in (found.candidate_id, found.whole_id):
+        ablation = None
+    ended = study.finished_at or datetime.now(UTC)
+    tested = {one.candidate_id for one in board.crash_tests if one.seconds}
+    asked = f" This file has all lines of {winner.name}, as asked for." if whole else ""
+    return ExportFacts(
+        study=f"{study.id}, {study.name} (template {study.template})",
+        date=ended.astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        device=_device_text(device),
+        server=server,
+        candidate=winner.name,
+        baseline=baseline.name,
+        knobs=winner.knobs,
+        effect=_effect(document, board, found, winner),
+        source=_origin(winner),
+        verdict=found.sentence + asked,
+        data_bytes=estimated_bytes(document.workload[board.workload_id].warehouses),
+        notes=[Note(one["name"], Action(one["action"]), one["detail"]) for one in winner.notes],
+        candidate_variables=variables.get(winner.merged_into_id or winner.id, {}),
+        baseline_variables={
+            name: value
+            for name, value in variables.get(baseline.id, {}).items()
+            if name not in only_here
+        },
+        device_untested=_device_untested(device, winner),
+        study_url=study_url,
+        baseline_knobs={
+            name: value for name, value in baseline.knobs.items() if only_here.get(name) != value
+        },
+        proportion=board.proportion,
+        model=model,
+        as_measured=as_measured,
+        recovery_tested=winner.id in tested,
+        ablation=ablation.effects if ablation else (),
+        winner_knobs=document.candidate[ablation.whole_id].knobs if ablation else {},
+        file=next(filter(None, map(files.get, _origins(document, winner, baseline))), None),
+    )
 
-    @wraps(make)
-    def known_or_made(facts: ExportFacts) -> Made:
-        if make not in facts.made:
-            facts.made[make] = make(facts)
-        return cast("Made", facts.made[make])
 
-    return known_or_made
+def _origins(
+    document: StudyDocument, winner: CandidateFacts, baseline: CandidateFacts
+) -> Iterator[int]:
+    """The candidates whose file the export may be a patch of, the nearest first."""
+    current: CandidateFacts | None = winner
+    while current is not None:
+        yield current.id
+        current = document.candidate.get(current.taken_from_id or 0)
+    yield baseline.id
+
+
+def _origin(candidate: CandidateFacts) -> str:
+    """Where its values come from; of a config that a search made, why it tried that one."""
+    if not candidate.found_by_search:
+        return candidate.source
+    return f"made by the search of this study; why it was tried then: {candidate.source}"
+
+
+def _device_text(device: DeviceFacts) -> str:
+    what = device.emulation_text or kind_words(device.kind)
+    parts = [what, device.model, device.block_device, device.file_system]
+    logs = f", redo logs in {device.log_dir}" if device.log_dir else ""
+    return f"{', '.join(part for part in parts if part)}: {device.data_dir}{logs}"
+
+
+def _device_untested(device: DeviceFacts, winner: CandidateFacts) -> str:
+    """What the study's device leaves open; the file itself cannot place a redo log."""
+    left = []
+    if device.is_throttled:
+        left.append("a real device of that kind: this one was emulated, without seek times")
+    if device.log_dir and winner.logs_with_data:
+        left.append("the redo log on its separate device: it was on the data device in this study")
+    elif device.log_dir:
+        left.append(
+            f"the redo log on the data device: it was in {device.log_dir}, so set "
+            "innodb_log_group_home_dir to a directory there as well"
+        )
+    return "; ".join(left)
+
+
+def _effect(
+    document: StudyDocument, board: Board, found: Recommendation, winner: CandidateFacts
+) -> Effect:
+    """The effect of the recommended config; for a confirmed one that of the fresh pairs."""
+    workload = document.workload[board.workload_id].name
+    row, default = board.row(winner.id), board.row(board.baseline_id)
+    baseline = default.figures if default else Figures()
+    reduced = board.ablation.reduced if board.ablation else None
+    if found.whole_id is not None and winner.id == found.candidate_id and reduced is not None:
+        return Effect(
+            workload,
+            reduced.runs,
+            reduced.failures,
+            reduced.blocks,
+            reduced.figures,
+            baseline,
+            found.effect,
+            reduced.blocks,
+            found.objective,
+            found.objective_effect,
+        )
+    pairs = next((one for one in board.confirmations if one.candidate_id == winner.id), None)
+    is_whole = winner.id == found.whole_id
+    effect, objective = found.effect, found.objective_effect
+    if is_whole and pairs is not None and pairs.throughput is not None:
+        effect = pairs.throughput
+        objective = objective and pairs.estimate
+    is_confirmed = pairs is not None and found.confirmation == ConfirmationState.CONFIRMED
+    standing = board.rankings[Metric.TPMP].standing(winner.id)
+    return Effect(
+        workload,
+        row.runs if row else 0,
+        row.failures if row else 0,
+        standing.blocks if standing else 0,
+        row.figures if row else Figures(),
+        baseline,
+        effect,
+        pairs.throughput_pairs if pairs is not None and is_confirmed else 0,
+        found.objective,
+        objective,
+    )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
-from tuning.export.diff import render_diff
 from tuning.export.document import render_document
 from tuning.export.facts import ExportFacts
-from tuning.export.my_cnf import render_my_cnf
-from tuning.export.persist import render_set_persist
-from tuning.export.rollback import render_rollback_cnf, render_rollback_sql
+from tuning.export.files import render_ansible, render_my_cnf, render_rds, render_rollback_cnf
+from tuning.export.lines import Line, lines_of
+from tuning.export.patch import render_diff, render_patched
+from tuning.export.sql import render_rollback_sql, render_sql
+from tuning.export.texts import require_acknowledged
+from tuning.export.user_file import UserFile, read_user_file
 
 
 @dataclass(frozen=True)
@@ -20,10 +22,10 @@ class ExportRequest:
     """A request for an export.
 
     `format` is a name of FORMATS. `acknowledged` is the least safe durability class that the user
-    accepted. `current` are the bytes of the user's my.cnf: the diff requires them, the rollback
-    uses them. `as_measured`: values of a scale model are not sized back to the real server.
-    `keeps_lines` asks for the winner with all its lines, also those that contribute nothing
-    measurable.
+    accepted. `current` are the bytes of the user's my.cnf, by default those of the file that the
+    recommendation came from. `as_measured`: values of a scale model are not sized back to the real
+    server. `keeps_lines` asks for the winner with all its lines, also those without a measurable
+    effect.
     """
 
     format: str = "cnf"
@@ -33,84 +35,71 @@ class ExportRequest:
     keeps_lines: bool = False
 
 
-Renderer = Callable[[ExportFacts, ExportRequest], str]
+Renderer = Callable[[ExportFacts, Sequence[Line], UserFile | None], str | bytes]
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format: the name and type of its file, a title for people and how it is rendered.
-
-    `needs_current`: it requires the user's my.cnf.
-    """
+    """A format: the name and type of its file, a title for people and how it is rendered."""
 
     file_name: str
     content_type: str
     title: str
     render: Renderer
-    needs_current: bool = False
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A file to download; its text is UTF-8."""
+    """A file to download; the user's own one keeps its encoding."""
 
     file_name: str
     content_type: str
-    text: str
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """The file for people."""
+        return self.data.decode("utf-8", "replace")
 
 
-def _fresh(render: Callable[..., str]) -> Renderer:
+def _my_cnf(facts: ExportFacts, lines: Sequence[Line], current: UserFile | None) -> str | bytes:
+    """The user's own file with the changes, where there is one."""
+    if current is None:
+        return render_my_cnf(facts, lines)
+    return render_patched(facts, lines, current)
+
+
+def _diff(facts: ExportFacts, lines: Sequence[Line], current: UserFile | None) -> bytes:
+    if current is None:
+        raise ValueError("a diff of no file")
+    return render_diff(facts, lines, current)
+
+
+def _fresh(render: Callable[[ExportFacts, Sequence[Line]], str]) -> Renderer:
     """A format that does not depend on the user's own my.cnf."""
-    return lambda facts, request: render(facts, acknowledged=request.acknowledged)
-
-
-def _rollback(render: Callable[..., str]) -> Renderer:
-    """A format that restores the user's own my.cnf, if it is given."""
-    return lambda facts, request: render(
-        facts, acknowledged=request.acknowledged, current=request.current
-    )
-
-
-def _diff(facts: ExportFacts, request: ExportRequest) -> str:
-    if request.current is None:
-        raise TuningError(
-            "current_config_needed",
-            "a diff needs your current my.cnf",
-            field="current",
-        )
-    return render_diff(facts, request.current, acknowledged=request.acknowledged)
+    return lambda facts, lines, _: render(facts, lines)
 
 
 _CNF = "text/plain; charset=utf-8"
 _SQL = "application/sql; charset=utf-8"
+_YAML = "application/yaml; charset=utf-8"
 FORMATS: dict[str, Format] = {
-    "cnf": Format("my.cnf", _CNF, "my.cnf", _fresh(render_my_cnf)),
-    "sql": Format(
-        "set-persist.sql", _SQL, "SQL for the running server", _fresh(render_set_persist)
-    ),
-    "rollback-cnf": Format(
-        "rollback.cnf", _CNF, "Rollback: my.cnf", _rollback(render_rollback_cnf)
-    ),
-    "rollback-sql": Format("rollback.sql", _SQL, "Rollback: SQL", _rollback(render_rollback_sql)),
-    "diff": Format(
-        "my.cnf.diff", "text/x-diff; charset=utf-8", "Diff against your my.cnf", _diff, True
-    ),
+    "cnf": Format("my.cnf", _CNF, "my.cnf", _my_cnf),
+    "diff": Format("my.cnf.diff", "text/x-diff", "Diff against your my.cnf", _diff),
+    "sql": Format("set-persist.sql", _SQL, "SQL for the running server", _fresh(render_sql)),
+    "rollback-cnf": Format("rollback.cnf", _CNF, "Rollback: my.cnf", render_rollback_cnf),
+    "rollback-sql": Format("rollback.sql", _SQL, "Rollback: SQL", render_rollback_sql),
+    "ansible": Format("mysqld.yml", _YAML, "Ansible variables", _fresh(render_ansible)),
+    "rds": Format("rds-parameters.yml", _YAML, "RDS parameter group", _fresh(render_rds)),
     "json": Format("recommendation.json", "application/json", "JSON", _fresh(render_document)),
 }
 
 
-def wanted_facts(facts: ExportFacts, request: ExportRequest) -> ExportFacts:
-    """The facts with the lines that the request is about."""
-    if not request.keeps_lines or facts.all_lines is None:
-        return facts
-    return replace(facts.all_lines, study_url=facts.study_url)
-
-
 def export(facts: ExportFacts, request: ExportRequest) -> Exported:
-    """The requested file.
+    """Return the requested file.
 
     Raises TuningError (unknown_format, durability_not_acknowledged, current_config_needed) and
-    InvalidConfig, for a `current` that cannot be read.
+    InvalidConfig, for a `current` that is no my.cnf.
     """
     wanted = FORMATS.get(request.format)
     if wanted is None:
@@ -120,7 +109,14 @@ def export(facts: ExportFacts, request: ExportRequest) -> Exported:
             f"unknown format {request.format!r}; known are: {known}",
             field="format",
         )
-    facts = wanted_facts(facts, request)
-    if facts.as_measured != request.as_measured:
-        facts = replace(facts, as_measured=request.as_measured)
-    return Exported(wanted.file_name, wanted.content_type, wanted.render(facts, request))
+    own = request.current if request.current is not None else facts.file
+    if request.format == "diff" and own is None:
+        raise TuningError(
+            "current_config_needed", "a diff needs your current my.cnf", field="current"
+        )
+    lines = lines_of(facts)
+    require_acknowledged(facts, lines, request.acknowledged)
+    current = None if own is None else read_user_file(own, facts.server)
+    found = wanted.render(facts, lines, current)
+    data = found.encode() if isinstance(found, str) else found
+    return Exported(wanted.file_name, wanted.content_type, data)

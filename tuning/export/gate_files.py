@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from decimal import ROUND_HALF_UP, Context, Decimal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.counted import counted
+from tuning.configs.effective.differences import SettingDifference
+from tuning.results.document import Gate, GateDurability, GateLimit
+from tuning.results.gate_sentences import percent_text
 
 #: What a gate has come to beside its three verdicts: still measured, or ended without one.
 RUNNING = "running"
 ERROR = "error"
 # Characters that XML 1.0 cannot have, not even escaped.
 _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# The end of an interval may be any float.
-_ROUNDED = Context(prec=400, rounding=ROUND_HALF_UP)
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,7 @@ class GateFacts:
 
     verdict: "pass", "fail", "undecided", RUNNING or ERROR. candidate, baseline: config and server.
     place: host, device and workload. binary_log: "default", or for both sides "on" or "off".
-    result: the document of `tuning.results.gate`; empty for
-    a gate that ended without a verdict.
+    result: its part of the result document; None for a gate that ended without a verdict.
     """
 
     id: int
@@ -37,36 +36,30 @@ class GateFacts:
     baseline: str
     place: str
     created_at: str
-    result: Mapping[str, Any] = field(default_factory=dict)
+    result: Gate | None = None
     url: str = ""
     binary_log: str = "default"
 
     @property
-    def result_or_none(self) -> Mapping[str, Any] | None:
-        return self.result or None
+    def limits(self) -> Sequence[GateLimit]:
+        return self.result.limits if self.result else ()
 
     @property
-    def limits(self) -> list[Mapping[str, Any]]:
-        return list(self.result.get("limits", ()))
+    def durability(self) -> GateDurability | None:
+        return self.result.durability if self.result else None
 
     @property
-    def durability(self) -> Mapping[str, str] | None:
-        """The classes of `candidate` and `baseline`; None before a pair was compared."""
-        found: Mapping[str, str] | None = self.result.get("durability")
-        return found
-
-    @property
-    def differences(self) -> list[Mapping[str, Any]]:
+    def differences(self) -> Sequence[SettingDifference]:
         """The settings that both run with different values."""
-        return list(self.result.get("differences", ()))
+        return self.result.differences if self.result else ()
 
     @property
     def pairs(self) -> int:
-        return int(self.result.get("pairs", 0))
+        return self.result.pairs if self.result else 0
 
     @property
     def seconds(self) -> float:
-        return float(self.result.get("seconds", 0.0))
+        return self.result.seconds if self.result else 0.0
 
 
 def gate_json(facts: GateFacts) -> dict[str, Any]:
@@ -81,7 +74,7 @@ def gate_json(facts: GateFacts) -> dict[str, Any]:
         "measured": facts.place,
         "binary_log": facts.binary_log,
         "created_at": facts.created_at,
-        "result": dict(facts.result),
+        "result": facts.result.model_dump(mode="json") if facts.result else {},
     }
 
 
@@ -95,12 +88,12 @@ def junit_xml(facts: GateFacts) -> str:
 
     suite = ET.Element("testsuite", name=_xml(f"gate {facts.name}"), timestamp=facts.created_at)
     cases: list[tuple[str, str, str]] = []
-    is_faulty = facts.verdict == "fail" and all(one["verdict"] != "fail" for one in facts.limits)
+    is_faulty = facts.verdict == "fail" and all(one.verdict != "fail" for one in facts.limits)
     measured = "failure" if is_faulty else "error" if facts.verdict == ERROR else ""
     cases.append(("runs are measured", measured, facts.reason if measured else ""))
     for one in facts.limits:
-        kind = {"pass": "", "fail": "failure"}.get(one["verdict"], "error")
-        cases.append((one["limit"], kind, _limit_text(one) if kind else ""))
+        kind = {"pass": "", "fail": "failure"}.get(one.verdict, "error")
+        cases.append((one.limit, kind, _limit_text(one) if kind else ""))
     for name, kind, text in cases:
         time = f"{facts.seconds / len(cases):.1f}"
         case = ET.SubElement(
@@ -144,7 +137,7 @@ def markdown_summary(facts: GateFacts) -> str:
         lines += ["| --- | --- | --- | --- | --- | --- |"]
         lines += [_row(one) for one in facts.limits]
     if facts.durability:
-        ours, theirs = facts.durability["candidate"], facts.durability["baseline"]
+        ours, theirs = facts.durability.candidate, facts.durability.baseline
         lines += ["", f"Durability: {ours} of the candidate, {theirs} of the baseline."]
     if facts.differences:
         lines += ["", "| effective setting | candidate | baseline | chosen |"]
@@ -160,49 +153,42 @@ GATE_FILES: dict[str, tuple[str, Callable[[GateFacts], str]]] = {
 }
 
 
-def _row(one: Mapping[str, Any]) -> str:
-    more = one["pairs_to_decide"]
+def _row(one: GateLimit) -> str:
+    more = one.pairs_to_decide
     takes = "" if more is None else f"about {counted(more, 'pair')}"
     cells = (
-        one["limit"],
-        one["verdict"],
-        percent_text(one["change_percent"]),
+        one.limit,
+        one.verdict,
+        percent_text(one.change_percent),
         _interval(one),
-        str(one["pairs"]),
+        str(one.pairs),
         takes,
     )
     return f"| {' | '.join(cells)} |"
 
 
-def _difference(one: Mapping[str, Any]) -> str:
-    values = [_inline(one[side] or "none") for side in ("candidate", "baseline")]
-    return f"| {_inline(one['name'])} | {' | '.join(values)} | {difference_remark(one)} |"
+def _difference(one: SettingDifference) -> str:
+    values = [_inline(value or "none") for value in (one.candidate, one.baseline)]
+    return f"| {_inline(one.name)} | {' | '.join(values)} | {difference_remark(one)} |"
 
 
-def difference_remark(one: Mapping[str, Any]) -> str:
+def difference_remark(one: SettingDifference) -> str:
     """Whether it is about durability, and who chose it."""
-    whose = "by default" if one["is_default"] else "by a config"
-    return f"durability, {whose}" if one["is_durability"] else whose
+    whose = "by default" if one.is_default else "by a config"
+    return f"durability, {whose}" if one.is_durability else whose
 
 
-def _limit_text(one: Mapping[str, Any]) -> str:
-    return f"{one['limit']}: {percent_text(one['change_percent'])} ({_interval(one)})"
+def _limit_text(one: GateLimit) -> str:
+    return f"{one.limit}: {percent_text(one.change_percent)} ({_interval(one)})"
 
 
-def _difference_text(one: Mapping[str, Any]) -> str:
-    ours, theirs = (one[side] or "none" for side in ("candidate", "baseline"))
-    return f"{one['name']}: {ours}, baseline {theirs} ({difference_remark(one)})"
+def _difference_text(one: SettingDifference) -> str:
+    ours, theirs = one.candidate or "none", one.baseline or "none"
+    return f"{one.name}: {ours}, baseline {theirs} ({difference_remark(one)})"
 
 
-def _interval(one: Mapping[str, Any]) -> str:
-    return f"{percent_text(one['low_percent'])} to {percent_text(one['high_percent'])}"
-
-
-def percent_text(value: float | None) -> str:
-    """With one decimal, halves away from zero: as `floatformat` has it on the pages."""
-    if value is None:
-        return "unknown"
-    return f"{Decimal(str(value)).quantize(Decimal('0.1'), context=_ROUNDED):+} %"
+def _interval(one: GateLimit) -> str:
+    return f"{percent_text(one.low_percent)} to {percent_text(one.high_percent)}"
 
 
 def _inline(text: str) -> str:

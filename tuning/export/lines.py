@@ -1,33 +1,37 @@
-"""The recommended lines: the value of each, the server's default, and what it may lose."""
+"""The one list that every format renders: a record for each recommended variable."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
+from benchmarks.counted import counted
 from tuning.catalogue.facts import Computed, Dynamic
 from tuning.catalogue.knob import Durability, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.by_itself import default_ceiling
 from tuning.configs.effective.costs import KnobCost, costs_of
-from tuning.configs.effective.durability import losses
-from tuning.configs.effective.readback import effective_values
-from tuning.configs.effective.variables import CAPACITY, DEDICATED, POOL
-from tuning.configs.values import fixed_default, same, usable
-from tuning.export.facts import ExportFacts, made_once
+from tuning.configs.effective.durability import losses, may_lose
+from tuning.configs.effective.readback import effective_losses, effective_values
+from tuning.configs.effective.variables import CAPACITY, DEDICATED, IO_CAPACITY, IO_CEILING, POOL
+from tuning.configs.values import fixed_default, readable_value, same, usable
+from tuning.export.changes import Change, change
+from tuning.export.facts import ExportFacts
 from tuning.scale_model.conversion import is_scaled, on_real_server
 from tuning.scale_model.model import ScaleModel
+from tuning.statistics.removal import RemovalState
 
 
 @dataclass(frozen=True)
 class Line:
-    """One knob of the recommendation.
+    """A variable of the recommendation.
 
-    `value` is the one to write: the effective one if the server showed one that can be written,
-    else the requested one. `default` is the server's own value, None if unknown. `changed`:
-    whether the measured candidate differed from the baseline in this knob; `written`: whether it
-    must be in a my.cnf. `in_model`: of a value that was sized back to the real server, the one
-    that was measured in the scale model.
+    value: the one to write: the effective one if the server showed one that can be written, else
+    the requested one. default: the server's own value, None if unknown. in_model: of a value that
+    was sized back to the real server, the one that was measured. written: whether a my.cnf must
+    have it. changed: whether the measured candidate differed from the baseline in it. evidence:
+    what was measured of it, in words. change: how a running server takes it; None if unknown.
     """
 
     name: str
@@ -37,26 +41,111 @@ class Line:
     default: str | None
     written: bool
     changed: bool
-    durability: Durability
-    loses: str
     knob: Knob | None
     dynamic: Dynamic | None
+    durability: Durability = Durability.D0
+    loses: str = ""
     costs: tuple[KnobCost, ...] = ()
     in_model: str = ""
+    evidence: str = ""
+    change: Change | None = None
 
     @property
-    def scope(self) -> str:
-        """ "session" if every connection has its own value, else "global"."""
-        return "session" if self.dynamic is Dynamic.SESSION else "global"
+    def cost(self) -> str:
+        """What it may lose: "sync_binlog = 0 may lose ... (D1)"."""
+        unset = "" if self.requested else ", which was measured but is not set here,"
+        return may_lose(self.name, self.value, (self.durability, self.loses), unset)
 
 
-@made_once
-def lines_of(facts: ExportFacts) -> Sequence[Line]:
-    """Every knob of the recommendation, in order; those of a scale model are sized back."""
+def lines_of(facts: ExportFacts) -> list[Line]:
+    """Return every variable of the recommendation; those of a scale model are sized back."""
     found = _measured_lines(facts)
-    if facts.model is None or facts.as_measured:
-        return found
-    return list(_sized_back(found, facts, facts.model))
+    if facts.sizes_back is not None:
+        found = list(_sized_back(found, facts, facts.sizes_back))
+    server, known = facts.server, _known(facts)
+    differing = len(changed_names(facts))
+    return [
+        replace(
+            line,
+            evidence=_evidence(line, facts, differing),
+            change=change(line.knob, line.value, line.default, server, known)
+            if line.knob
+            else None,
+        )
+        for line in found
+    ]
+
+
+def implied_ceiling(lines: Sequence[Line], facts: ExportFacts) -> Change | None:
+    """Return the limit that a server adjusts to its capacity at a start, but not while it runs."""
+    values = {line.name: line.value for line in lines if line.written}
+    if IO_CAPACITY not in values or IO_CEILING in values:
+        return None
+    shown = facts.candidate_variables.get(IO_CEILING)
+    value = shown or default_ceiling(values[IO_CAPACITY], facts.server)
+    knob = load_catalogue().knobs[IO_CEILING]
+    return change(knob, value, default_of(IO_CEILING, facts), facts.server, _known(facts))
+
+
+def losing_lines(lines: Sequence[Line], facts: ExportFacts) -> list[Line]:
+    """Return every line below D0, and values below D0 that no line sets (`requested` is "")."""
+    found = [line for line in lines if line.durability > Durability.D0]
+    for name, (given, loses) in effective_losses(facts.candidate_variables, facts.server).items():
+        if name not in facts.knobs:
+            knob = load_catalogue().knobs[name]
+            value = facts.candidate_variables[knob.variable(facts.server)]
+            unset = _line(name, value, value, facts, requested="")
+            found.append(replace(unset, durability=given, loses=loses))
+    return found
+
+
+def default_of(name: str, facts: ExportFacts) -> str | None:
+    """Return the server's value without any setting, None if unknown.
+
+    Read back from the baseline if that set nothing, else a fixed value of the catalogue.
+    """
+    knob = load_catalogue().get(name)
+    if knob is None:
+        return None
+    if not facts.baseline_knobs:
+        shown = effective_values([name], facts.baseline_variables, facts.server).get(name)
+        if shown:
+            return shown
+    return fixed_default(knob, facts.server)
+
+
+def changed_names(facts: ExportFacts) -> Set[str]:
+    """Return the variables in which the measured candidate differed from the baseline."""
+    names = {**facts.knobs, **facts.baseline_knobs}
+    here = _running(facts, facts.candidate_variables, facts.knobs, names)
+    there = _running(facts, facts.baseline_variables, facts.baseline_knobs, names)
+    return {
+        name
+        for name in names
+        if name not in here or name not in there or not same(here[name], there[name])
+    }
+
+
+def _known(facts: ExportFacts) -> Mapping[str, str]:
+    """The variables of a server that runs with its defaults."""
+    return facts.baseline_variables if not facts.baseline_knobs else {}
+
+
+def _line(
+    name: str, value: str, effective: str | None, facts: ExportFacts, *, requested: str
+) -> Line:
+    knob = load_catalogue().get(name)
+    return Line(
+        name=name,
+        requested=requested,
+        value=value,
+        effective=effective,
+        default=default_of(name, facts),
+        written=False,
+        changed=False,
+        knob=knob,
+        dynamic=knob.dynamic(facts.server) if knob and knob.exists_in(facts.server) else None,
+    )
 
 
 def _sized_back(lines: Sequence[Line], facts: ExportFacts, model: ScaleModel) -> Iterator[Line]:
@@ -71,7 +160,8 @@ def _sized_back(lines: Sequence[Line], facts: ExportFacts, model: ScaleModel) ->
     pool = effective_values([POOL], facts.candidate_variables, facts.server).get(POOL)
     pool = pool or default_of(POOL, facts)
     if POOL not in knobs and knobs.get(DEDICATED) != "ON" and pool is not None:
-        kept.append(_unset_line(POOL, pool, facts))
+        unset = _line(POOL, pool, pool, facts, requested=pool)
+        kept.append(replace(unset, changed=POOL in changed_names(facts)))
     for line in kept:
         if not is_scaled(line.name):
             yield line
@@ -82,68 +172,40 @@ def _sized_back(lines: Sequence[Line], facts: ExportFacts, model: ScaleModel) ->
         yield replace(line, value=value, requested=value, written=written, in_model=line.value)
 
 
-def _unset_line(name: str, value: str, facts: ExportFacts) -> Line:
-    """A knob that candidate and server left at its default."""
-    knob = load_catalogue().knobs[name]
-    return Line(
-        name=name,
-        requested=value,
-        value=value,
-        effective=value,
-        default=default_of(name, facts),
-        written=False,
-        changed=name in changed_names(facts),
-        durability=Durability.D0,
-        loses="",
-        knob=knob,
-        dynamic=knob.dynamic(facts.server),
-    )
-
-
 def _measured_lines(facts: ExportFacts) -> list[Line]:
-    effective = effective_values(facts.knobs, facts.candidate_variables, facts.server)
+    server = facts.server
+    effective = effective_values(facts.knobs, facts.candidate_variables, server)
     values = {
-        name: _writable(name, effective.get(name), facts.server) or asked
+        name: _writable(name, effective.get(name), server) or asked
         for name, asked in facts.knobs.items()
     }
-    values.update(safeguards(facts, values))
-    given_up = {**losses(facts.knobs, facts.server), **losses(values, facts.server)}
-    differing, costs = changed_names(facts), _costs(values, facts)
+    values.update(_safeguards(facts, values))
+    given_up = {**losses(facts.knobs, server), **losses(values, server)}
+    seen = effective_values([CAPACITY], facts.candidate_variables, server).get(CAPACITY)
+    redo = int(seen) if seen is not None and seen.isdigit() else None
+    differing, costs = changed_names(facts), costs_of(values, server, redo_bytes=redo)
     found = []
     for name, value in values.items():
-        asked = facts.knobs.get(name, value)
-        knob, default = load_catalogue().get(name), default_of(name, facts)
+        shown = effective.get(name, None if name in facts.knobs else value)
+        line = _line(name, value, shown, facts, requested=facts.knobs.get(name, value))
         durability, loses = given_up.get(name, (Durability.D0, ""))
-        by_itself = default is not None and same(default, value)
+        is_default = line.default is not None and same(line.default, value)
         found.append(
-            Line(
-                name=name,
-                requested=asked,
-                value=value,
-                effective=effective.get(name, None if name in facts.knobs else value),
-                default=default,
-                written=not by_itself
-                or _follows_others(knob, facts)
-                or _safer_than_default(knob, values, facts.server),
+            replace(
+                line,
+                written=not is_default
+                or _follows_others(line.knob, facts)
+                or _safer_than_default(line.knob, values, server),
                 changed=name in differing,
                 durability=durability,
                 loses=loses,
-                knob=knob,
-                dynamic=knob.dynamic(facts.server) if knob else None,
                 costs=tuple(one for one in costs if one.name == name),
             )
         )
     return found
 
 
-def _costs(values: Mapping[str, str], facts: ExportFacts) -> list[KnobCost]:
-    """The costs of the lines; a redo log that the server sized itself is the one read back."""
-    seen = effective_values([CAPACITY], facts.candidate_variables, facts.server).get(CAPACITY)
-    redo = int(seen) if seen is not None and seen.isdigit() else None
-    return costs_of(values, facts.server, redo_bytes=redo)
-
-
-def safeguards(facts: ExportFacts, values: Mapping[str, str]) -> dict[str, str]:
+def _safeguards(facts: ExportFacts, values: Mapping[str, str]) -> dict[str, str]:
     """Safe values that were measured without being requested, if the default is less safe.
 
     Without them the file would be less safe than what was measured: MariaDB does not sync the
@@ -161,39 +223,6 @@ def safeguards(facts: ExportFacts, values: Mapping[str, str]) -> dict[str, str]:
         if (text := _writable(name, shown[name], facts.server)) is not None
         and _safer_than_default(load_catalogue().get(name), {**values, name: text}, facts.server)
     }
-
-
-def written_lines(facts: ExportFacts) -> list[Line]:
-    """The lines of the my.cnf: what differs from the server's defaults."""
-    return [line for line in lines_of(facts) if line.written]
-
-
-@made_once
-def changed_names(facts: ExportFacts) -> Set[str]:
-    """The knobs in which the measured candidate differed from the baseline."""
-    names = {**facts.knobs, **facts.baseline_knobs}
-    here = _running(facts, facts.candidate_variables, facts.knobs, names)
-    there = _running(facts, facts.baseline_variables, facts.baseline_knobs, names)
-    return {
-        name
-        for name in names
-        if name not in here or name not in there or not same(here[name], there[name])
-    }
-
-
-def default_of(name: str, facts: ExportFacts) -> str | None:
-    """The server's value without any setting, None if unknown.
-
-    Read back from the baseline if that set nothing, else a fixed value of the catalogue.
-    """
-    knob = load_catalogue().get(name)
-    if knob is None:
-        return None
-    if not facts.baseline_knobs:
-        shown = effective_values([name], facts.baseline_variables, facts.server).get(name)
-        if shown:
-            return shown
-    return fixed_default(knob, facts.server)
 
 
 def _writable(name: str, effective: str | None, server: ServerTraits) -> str | None:
@@ -236,3 +265,24 @@ def _follows_others(knob: Knob | None, facts: ExportFacts) -> bool:
     if knob is None or not isinstance(default, Computed):
         return False
     return not (facts.knobs.keys() | facts.baseline_knobs.keys()).isdisjoint(default.of)
+
+
+def _evidence(line: Line, facts: ExportFacts, differing: int) -> str:
+    """What was measured of a line, which is one of `differing` that were changed together."""
+    if facts.keeps_baseline:
+        return ""
+    own = facts.own_effect(line.name)
+    if own is not None and own.state != RemovalState.UNTESTED:
+        beside = ", ".join(name for name in own.names if name != line.name)
+        beside = f"with {beside}" if beside else "on its own"
+        return own.text if own.estimate is None else f"{own.text} by removing it {beside}"
+    if not line.changed:
+        return f"same value as {facts.baseline}"
+    if differing > 1:
+        return f"measured with {counted(differing - 1, 'other setting')}"
+    return "measured alone"
+
+
+def value_text(line: Line, value: str | None) -> str:
+    """Return a value of the line for people: bytes with their unit."""
+    return "" if value is None else readable_value(line.knob, value)

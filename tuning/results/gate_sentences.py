@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import ROUND_HALF_UP, Context, Decimal
 from math import ceil, isfinite
 
 from benchmarks.counted import counted
@@ -10,9 +11,18 @@ from tuning.catalogue.knob import Durability
 from tuning.configs.effective.differences import EffectiveSettings, SettingDifference
 from tuning.configs.effective.durability import may_lose
 from tuning.configs.effective.readback import effective_values
-from tuning.export.gate_files import percent_text
 from tuning.statistics.aim import metric_name
 from tuning.statistics.gate import MAX_FORESEEN, GateResult, LimitResult, Verdict
+
+# The end of an interval may be any float.
+_ROUNDED = Context(prec=400, rounding=ROUND_HALF_UP)
+
+
+def percent_text(value: float | None) -> str:
+    """Return a change with one decimal, halves away from zero, as `floatformat` rounds."""
+    if value is None:
+        return "unknown"
+    return f"{Decimal(str(value)).quantize(Decimal('0.1'), context=_ROUNDED):+} %"
 
 
 def verdict_sentences(judged: GateResult, pair_s: float) -> str:

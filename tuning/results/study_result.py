@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from django.db.models import QuerySet
 
-from benchmarks.models import Device, Run, RunState, Workload
-from tuning.export.facts import ExportFacts
-from tuning.export.formats import Exported, ExportRequest, export
+from benchmarks.models import Device, Workload
 from tuning.models import (
     Candidate,
     CrashSlot,
@@ -20,9 +17,7 @@ from tuning.models import (
     Study,
 )
 from tuning.results import document as doc
-from tuning.results.ablation import Ablations
 from tuning.results.boards import Board, boards_of, screened_runs
-from tuning.results.evidence import export_facts
 from tuning.results.run_lines import SlotRow, run_facts, slot_columns, slot_rows
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Observation
@@ -74,7 +69,6 @@ class StudyResult:
         """`read`: rows that were read for several studies at once, as `results_of` does."""
         self.study = study
         self._given = read or {}
-        self._evidence: dict[int, ExportFacts] = {}
 
     @cached_property
     def devices(self) -> dict[int, Device]:
@@ -172,38 +166,3 @@ class StudyResult:
                 row.whole = self.candidates[row.whole_id]
             row.device = self.devices[row.device_id]
             row.workload = self.workloads[row.workload_id]
-
-    def evidence(self, recommendation: Recommendation) -> ExportFacts:
-        """The evidence that the files of one of the study's recommendations show."""
-        if recommendation.pk not in self._evidence:
-            board = next(one for one in self.boards if one.key == board_key_of(recommendation))
-            inputs = Ablations.in_study(self.study, self.candidates.values())
-            apart = inputs.of(board) if self.study.takes_apart else None
-            facts = export_facts(recommendation, board, self._variables, apart)
-            self._evidence[recommendation.pk] = facts
-        return self._evidence[recommendation.pk]
-
-    def export(
-        self, recommendation: Recommendation, request: ExportRequest, *, study_url: str = ""
-    ) -> Exported:
-        """One of the study's recommendations as a file; raises TuningError like `export`.
-
-        `study_url`: the page of the study, written into the file.
-        """
-        return export(replace(self.evidence(recommendation), study_url=study_url), request)
-
-    @cached_property
-    def _variables(self) -> dict[int, Mapping[str, str]]:
-        """What an OK run of the baseline and of each recommended candidate read back."""
-        advised = {one.candidate for one in self.recommendations}
-        advised |= {one.whole for one in self.recommendations if one.whole is not None}
-        # A reduced config may have the effective values of another, which is measured for it.
-        wanted = {one.merged_into_id or one.pk for one in advised}
-        ok = {
-            slot.candidate_id: slot.run_id
-            for slot in reversed(self.slots)
-            if slot.run.state == RunState.OK
-            and (slot.candidate.is_baseline or slot.candidate_id in wanted)
-        }
-        runs = dict(Run.objects.filter(pk__in=ok.values()).values_list("pk", "variables"))
-        return {candidate_id: runs[run_id] for candidate_id, run_id in ok.items()}

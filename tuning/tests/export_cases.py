@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from benchmarks.servers.binary import Flavour
+from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_preset
 from tuning.configs.files.cnf import parse_cnf
 from tuning.configs.gate.check import import_settings
-from tuning.export.current import current_lines
-from tuning.export.diff import patched
 from tuning.export.facts import Effect, ExportFacts
+from tuning.export.formats import ExportRequest, export
+from tuning.models import Study
+from tuning.recommendations import StudyFiles
+from tuning.results.build import build
+from tuning.results.document import Estimate, Figures
+from tuning.results.study_result import StudyResult
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
 MYSQL_8 = ServerTraits(Flavour.MYSQL, (8, 0, 36))
@@ -23,14 +29,12 @@ MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
 HOST = HostResources(memory_bytes=8 * 1024**3, logical_cpus=8, data_bytes=1024**3)
 EFFECT = Effect(
     workload="tpcc-mysql, 10 warehouses, 8 connections, 5 s warm-up, 12 s measured",
-    ratio=1.4236,
     runs=3,
     failures=1,
     blocks=3,
-    tpmP=12345.6,
-    p95_ms=7.77,
-    baseline_tpmP=8700.0,
-    baseline_p95_ms=12.5,
+    figures=Figures(throughput=12345.6, p95_ms=7.77),
+    baseline=Figures(throughput=8700.0, p95_ms=12.5),
+    tpmP=Estimate(ratio=1.4236),
 )
 FACTS = ExportFacts(
     study="3, what is best here",
@@ -41,7 +45,7 @@ FACTS = ExportFacts(
     candidate="mine",
     baseline="server-default",
     knobs={"innodb_io_capacity": "2000", "innodb_flush_method": "O_DIRECT"},
-    effects=[EFFECT],
+    effect=EFFECT,
     data_bytes=1024**3,
 )
 
@@ -78,6 +82,25 @@ def flat(text: str) -> str:
     return " ".join(line.lstrip("+#- ") for line in text.splitlines())
 
 
+def rendered(
+    given: ExportFacts,
+    format: str = "cnf",
+    current: bytes | None = None,
+    acknowledged: Durability = Durability.D0,
+) -> str:
+    """A file of these facts."""
+    return export(given, ExportRequest(format, acknowledged, current)).text
+
+
 def patched_cnf(given: ExportFacts, current: bytes) -> bytes:
     """`current` with the recommended values: what the exported diff leads to."""
-    return patched(given, current, current_lines(current, given.server)).encode()
+    return export(given, ExportRequest("cnf", Durability.D2, current)).data
+
+
+def exported(study: Study, format: str = "cnf", **asked: Any) -> str:
+    """A fresh file of the study's first recommendation as it is now, on one line."""
+    document = build(StudyResult(study))
+    [(_, found), *_] = document.recommendations
+    files = replace(StudyFiles.of(document), files={})
+    text = files.export(found.id, ExportRequest(format, **asked)).text
+    return " ".join(text.replace("#", "").split())

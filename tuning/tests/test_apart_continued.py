@@ -16,7 +16,6 @@ from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
 from tuning.actions.of_studies import ABLATION
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
-from tuning.export.formats import ExportRequest
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.search import SearchRequest
@@ -28,6 +27,7 @@ from tuning.studies import budget
 from tuning.studies.budget import StudyBudget, places
 from tuning.studies.commands import conclude_study, start_ablation
 from tuning.studies.scheduler import advance_host
+from tuning.tests.export_cases import exported
 from tuning.tests.fakes import measurement
 from tuning.tests.kept import kept
 from tuning.tests.test_concluding import until
@@ -267,8 +267,8 @@ def test_the_config_that_is_recommended_is_the_one_whose_recovery_was_timed() ->
     assert found.candidate.name == "fast reduced"
     assert "Killed under load 3 times, fast reduced served again after 2.0 s" in found.verdict
     for keeps_lines, is_said in ((False, False), (True, True)):
-        text = result.export(found, ExportRequest(keeps_lines=keeps_lines)).text
-        assert ("crash recovery times" in " ".join(text.split())) is is_said
+        text = exported(study, keeps_lines=keeps_lines)
+        assert ("crash recovery times" in text) is is_said
 
 
 def test_a_reduced_config_that_misses_the_limit_on_recovery_leaves_the_winner_as_it_is(

@@ -13,8 +13,7 @@ from tuning.catalogue.target import parse_traits
 from tuning.configs.effective.costs import costs_of, forbidden_costs, free_redo_bytes
 from tuning.configs.effective.host import HostFacts
 from tuning.creation.config_check import warned_cnf
-from tuning.export.my_cnf import render_my_cnf
-from tuning.tests.export_cases import facts, flat
+from tuning.tests.export_cases import facts, flat, rendered
 
 GIB = 1024**3
 REDO = "innodb_redo_log_capacity"
@@ -83,7 +82,7 @@ def test_a_file_names_the_redo_log_that_the_server_chose() -> None:
             knobs={"innodb_dedicated_server": "ON"},
             candidate_variables={"innodb_dedicated_server": "ON", REDO: size},
         )
-        assert ("Costs recovery-time" in flat(render_my_cnf(found))) is costs
+        assert ("costs recovery-time" in flat(rendered(found))) is costs
 
 
 def test_costs_that_are_not_allowed_are_distinguished_from_those_that_are() -> None:
@@ -111,8 +110,8 @@ def test_a_cost_is_of_values_or_of_numbers_above(said: dict[str, Any]) -> None:
 
 
 def test_files_say_what_a_line_costs() -> None:
-    said = "Costs observability: performance_schema and sys"
-    text = render_my_cnf(facts(knobs={"performance_schema": "OFF"}))
+    said = "costs observability: performance_schema and sys"
+    text = rendered(facts(knobs={"performance_schema": "OFF"}))
     assert said in " ".join(text.replace("# ", "").split())
     checked = warned_cnf({"performance_schema": "OFF"}, MYSQL)
     assert checked.startswith("# performance_schema = OFF costs observability: ")

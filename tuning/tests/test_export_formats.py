@@ -1,4 +1,4 @@
-"""The formats by name, and the document for programs."""
+"""The formats by name, the document for programs, Ansible variables and RDS parameters."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuning import export as package
 from tuning.catalogue.knob import Durability
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.loader import preset_names
 from tuning.errors import TuningError
-from tuning.export.document import export_document, render_document
+from tuning.export.document import ExportDocument
 from tuning.export.formats import FORMATS, ExportRequest, export
-from tuning.statistics.ranking import Interval
-from tuning.tests.export_cases import EFFECT, FACTS, MARIADB, facts, preset_facts
+from tuning.results.document import Estimate
+from tuning.tests.export_cases import EFFECT, FACTS, MARIADB, facts, preset_facts, rendered
 
-SCHEMA = json.loads(
-    (Path(str(package.__file__)).parent / "document.schema.json").read_text(encoding="utf-8")
-)
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+SCHEMA = json.loads((DOCS / "reference" / "export.schema.json").read_text(encoding="utf-8"))
 
 
 def valid(text: str) -> bool:
@@ -33,7 +32,7 @@ def valid(text: str) -> bool:
 
 def test_every_format_has_a_file_of_its_own() -> None:
     names = {wanted.file_name for wanted in FORMATS.values()}
-    assert len(names) == len(FORMATS) == 6
+    assert len(names) == len(FORMATS) == 8
     for name, wanted in FORMATS.items():
         exported = export(FACTS, ExportRequest(name, current=b"[mysqld]\n"))
         assert (exported.file_name, exported.content_type) == (
@@ -45,65 +44,86 @@ def test_every_format_has_a_file_of_its_own() -> None:
 
 
 def test_an_unknown_format_names_those_there_are() -> None:
-    with pytest.raises(TuningError, match=r"unknown format 'pdf'; known are: cnf, sql") as refused:
+    with pytest.raises(
+        TuningError, match=r"unknown format 'pdf'; known are: cnf, diff, sql"
+    ) as refused:
         export(FACTS, ExportRequest("pdf"))
     assert refused.value.code == "unknown_format"
 
 
+def test_the_published_schema_is_that_of_the_classes() -> None:
+    said = "run: manage.py document_schema"
+    assert ExportDocument.model_json_schema(mode="serialization") == SCHEMA, said
+
+
 def test_the_document_has_every_line_and_figure() -> None:
-    effect = dataclasses.replace(EFFECT, interval=Interval(1.31, 1.52, 0.95))
-    document = export_document(
-        facts(
-            knobs={"innodb_io_capacity": "2001", "innodb_flush_neighbors": "0"},
-            candidate_variables={"innodb_io_capacity": "2000"},
-            effects=[effect],
-            notes=[Note("innodb_io_capacity", Action.ADJUSTED, "rounded")],
-        )
+    estimate = Estimate(ratio=1.4236, low=1.31, high=1.52, confidence=0.95)
+    given_ = facts(
+        knobs={"innodb_io_capacity": "2001", "innodb_flush_neighbors": "0"},
+        candidate_variables={"innodb_io_capacity": "2000"},
+        effect=dataclasses.replace(EFFECT, tpmP=estimate),
+        notes=[Note("innodb_io_capacity", Action.ADJUSTED, "rounded")],
     )
-    assert document["study"] == {
-        "text": "3, what is best here",
-        "url": "http://127.0.0.1:8000/studies/3/",
-        "date": "2026-11-21",
-    }
-    assert document["server"]["text"] == "MySQL 9.7.4"
-    interval = {"low": 1.31, "high": 1.52, "confidence": 0.95}
-    assert document["workloads"][0]["interval"] == interval
+    document = json.loads(rendered(given_, "json"))
+    assert document["study"] == "3, what is best here"
+    assert document["server"] == "MySQL 9.7.4"
+    assert document["effect"] == estimate.model_dump()
+    assert document["figures"]["throughput"] == 12345.6
     capacity, neighbours = document["lines"]
     assert capacity["value"] == capacity["effective"] == "2000"
-    assert capacity["requested"] == "2001"
-    assert capacity["default"] == "10000"
+    assert (capacity["requested"], capacity["default"]) == ("2001", "10000")
     assert capacity["written"] is True
-    assert (capacity["dynamic"], capacity["change"], capacity["scope"]) == (
-        True,
-        "global",
-        "global",
-    )
-    assert capacity["effects"] == [
-        {"workload": EFFECT.workload, "ratio": 1.4236, "interval": interval, "alone": True}
+    assert (capacity["dynamic"], capacity["change"]) == (True, "now")
+    assert capacity["evidence"] == "measured alone"
+    assert document["notes"] == [
+        {"name": "innodb_io_capacity", "action": "adjusted", "detail": "rounded"}
     ]
-    assert capacity["notes"] == [{"action": "adjusted", "detail": "rounded"}]
-    assert (neighbours["written"], neighbours["effects"]) == (False, [])
+    said = "same value as server-default"
+    assert (neighbours["written"], neighbours["evidence"]) == (False, said)
     assert any("replication" in item for item in document["not_tested"])
 
 
 @pytest.mark.parametrize("name", preset_names())
 def test_the_documents_of_presets_keep_the_schema(name: str) -> None:
-    assert valid(render_document(preset_facts(name, MARIADB)))
+    assert valid(rendered(preset_facts(name, MARIADB), "json"))
     unsafe = facts(knobs={"sync_binlog": "0", "innodb_doublewrite": "OFF"})
-    assert valid(render_document(unsafe, acknowledged=Durability.D2))
+    assert valid(rendered(unsafe, "json", acknowledged=Durability.D2))
 
 
 @pytest.mark.long
-@given(
-    st.text(),
-    st.none() | st.floats(),
-    st.builds(Interval, st.floats(), st.floats(), st.floats()),
-)
+@given(st.text(), st.floats(), st.none() | st.floats())
 def test_it_is_json_whatever_the_texts_and_figures_are(
-    text: str, figure: float | None, interval: Interval
+    text: str, figure: float, bound: float | None
 ) -> None:
-    effect = dataclasses.replace(EFFECT, workload=text, ratio=figure, interval=interval)
-    rendered = render_document(facts(study=text, effects=[effect], verdict=text))
-    assert rendered.isascii()
-    assert valid(rendered)
-    assert json.loads(rendered)["verdict"] == text
+    estimate = Estimate(ratio=figure, low=bound, high=bound, confidence=0.95)
+    effect = dataclasses.replace(EFFECT, workload=text, tpmP=estimate)
+    found = rendered(facts(study=text, effect=effect, verdict=text), "json")
+    assert found.isascii()
+    assert json.loads(found)["verdict"] == text
+
+
+def test_ansible_gets_the_settings_as_one_variable() -> None:
+    knobs = {"innodb_buffer_pool_size": f"{2 * 1024**3}", "innodb_adaptive_hash_index": "ON"}
+    read = yaml.safe_load(rendered(facts(knobs=knobs), "ansible"))
+    settings = {"innodb_buffer_pool_size": "2G", "innodb_adaptive_hash_index": "ON"}
+    assert read == {"mysqld_settings": settings}
+    nothing = facts(candidate="server-default", knobs={})
+    assert yaml.safe_load(rendered(nothing, "ansible")) == {"mysqld_settings": {}}
+
+
+def test_rds_gets_a_request_and_the_name_of_what_it_does_not_allow() -> None:
+    knobs = {"innodb_buffer_pool_size": f"{2 * 1024**3}", "innodb_adaptive_hash_index": "ON"}
+    text = rendered(facts(knobs={**knobs, "innodb_flush_method": "O_DIRECT"}), "rds")
+    assert yaml.safe_load(text)["Parameters"] == [
+        {
+            "ParameterName": "innodb_buffer_pool_size",
+            "ParameterValue": f"{2 * 1024**3}",
+            "ApplyMethod": "immediate",
+        },
+        {
+            "ParameterName": "innodb_adaptive_hash_index",
+            "ParameterValue": "1",
+            "ApplyMethod": "immediate",
+        },
+    ]
+    assert "Not possible on RDS, so left out: innodb_flush_method = O_DIRECT" in text

@@ -24,15 +24,15 @@ from tuning.configs.effective.readback import Difference, differences, effective
 from tuning.configs.knobs import render_cnf
 from tuning.configs.presets.loader import preset_names
 from tuning.configs.values import fixed_default
-from tuning.export.assignments import NEVER_PERSISTED, ChangeMode, persists
+from tuning.export.changes import NEVER_PERSISTED, ChangeMode, persists
 from tuning.export.facts import ExportFacts
-from tuning.export.my_cnf import render_my_cnf
-from tuning.export.persist import planned_assignments, render_set_persist
-from tuning.export.rollback import render_rollback_cnf, render_rollback_sql
+from tuning.export.lines import lines_of
+from tuning.export.sql import planned_changes
 from tuning.tests.export_cases import (
     facts,
     patched_cnf,
     preset_facts,
+    rendered,
     statements_in,
 )
 
@@ -80,8 +80,8 @@ def test_the_server_accepts_the_files(any_server: ServerBinary, server_tmp: Path
     for name in preset_names():
         given = preset_facts(name, target)
         for text in (
-            render_my_cnf(given),
-            render_rollback_cnf(given),
+            rendered(given),
+            rendered(given, "rollback-cnf"),
             patched_cnf(given, CURRENT),
         ):
             files.setdefault(settings_in(text), (name, text))
@@ -188,13 +188,13 @@ def persisted(server: ServerInstance) -> set[str]:
 def there_and_back(server: ServerInstance, given: ExportFacts) -> None:
     """Run the script and the rollback; whatever can be set is set, and restored."""
     target, before = given.server, server.variables()
-    planned = planned_assignments(given)
+    planned = planned_changes(given, lines_of(given))
     wanted = {
         one.knob.name: one.value
         for one in planned
         if one.how is ChangeMode.NOW and one.knob.name not in NO_VALUE
     }
-    script = render_set_persist(given, acknowledged=Durability.D2)
+    script = rendered(given, "sql", acknowledged=Durability.D2)
     run(server, script)
     assert lasting_differences(server, wanted, target) == [], given.candidate
     if persists(target):
@@ -205,7 +205,7 @@ def there_and_back(server: ServerInstance, given: ExportFacts) -> None:
             one.knob.name for one in planned if one.how in (ChangeMode.NOW, ChangeMode.RESTART)
         }
         assert persisted(server) == lasting
-    run(server, render_rollback_sql(given, acknowledged=Durability.D2))
+    run(server, rendered(given, "rollback-sql", acknowledged=Durability.D2))
     was, names = (
         effective_values(wanted, before, target),
         dict.fromkeys(load_catalogue().knobs, ""),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from jsonschema import validate
@@ -10,11 +11,12 @@ from jsonschema import validate
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.expected import GIB, MIB
-from tuning.export.facts import ExportFacts, LinesEvidence
+from tuning.export.facts import ExportFacts
 from tuning.export.formats import FORMATS, ExportRequest, export
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import GB, MB
 from tuning.tests.export_cases import facts, flat, knobs_in
+from tuning.tests.test_export import left_out
 from tuning.tests.test_export_formats import SCHEMA
 
 POOL, CHUNK, REDO = (
@@ -41,6 +43,8 @@ def of_model(**changes: object) -> ExportFacts:
 
 
 def text_of(given: ExportFacts, name: str = "cnf", **request: object) -> str:
+    if request.get("as_measured"):
+        given = replace(given, as_measured=True)
     return export(given, ExportRequest(name, **request)).text  # type: ignore[arg-type]
 
 
@@ -50,8 +54,8 @@ def test_a_pool_of_70_percent_of_the_model_is_one_of_70_percent_of_the_server() 
     assert knobs == {POOL: f"{31 * GIB}", REDO: f"{2 * GIB}"}
     assert int(knobs[POOL]) / (48 * GB) == pytest.approx(IN_MODEL / (240 * MB), abs=0.02)
     said = flat(text)
-    assert "Measured as 160M in the scale model 1:200, which is 31G here (69 % of 48 GB)" in said
-    assert "Proportion: Scale model 1:200: 48 GB of memory for 200 GB of data" in said
+    assert "measured as 160M in the scale model 1:200, which is 31G here (69 % of 48 GB)" in said
+    assert "Scale model 1:200: 48 GB of memory for 200 GB of data" in said
     assert "every figure is from the scale model 1:200" in said
     assert "size it for your own data" not in said
     assert CHUNK not in text
@@ -70,7 +74,7 @@ def test_the_default_pool_of_the_model_stands_for_more_on_the_server() -> None:
     ):
         text = text_of(given)
         assert knobs_in(text) == {POOL: f"{25 * GIB}"}
-        assert "Measured as 128M, its default, in the scale model" in flat(text)
+        assert "measured as 128M, its default, in the scale model" in flat(text)
         assert "Empty on purpose" not in text
 
 
@@ -85,7 +89,7 @@ def test_every_format_has_the_sized_value(name: str) -> None:
 
 
 def test_every_format_says_what_was_measured_in_the_model() -> None:
-    both = "Measured as 160M in the scale model 1:200, which is 31G here (69 % of 48 GB)"
+    both = "measured as 160M in the scale model 1:200, which is 31G here (69 % of 48 GB)"
     assert both in flat(text_of(of_model(), "sql"))
     assert both in flat(text_of(of_model(), "diff", current=b"[mysqld]\nport = 3306\n"))
     waits = of_model(
@@ -108,9 +112,11 @@ def test_every_file_says_what_the_baseline_stands_for() -> None:
 
 
 def test_a_line_that_was_left_out_is_listed_with_both_values() -> None:
-    found = LinesEvidence({POOL: f"{IN_MODEL}", REDO: "1073741824"}, "no_effect", "nothing")
     without = of_model(
-        knobs={CHUNK: f"{MIB}"}, candidate_variables={POOL: f"{128 * MIB}"}, left_out=[found]
+        knobs={CHUNK: f"{MIB}"},
+        candidate_variables={POOL: f"{128 * MIB}"},
+        ablation=[left_out(POOL, REDO)],
+        winner_knobs={POOL: f"{IN_MODEL}", REDO: "1073741824"},
     )
     both = "innodb_buffer_pool_size = 31G (160M in the scale model 1:200), "
     assert f"{both}innodb_redo_log_capacity = 1G: nothing" in flat(text_of(without))
@@ -122,7 +128,7 @@ def test_a_diff_changes_the_users_file_to_the_sized_value() -> None:
     current = b"[mysqld]\ninnodb_buffer_pool_size = 20G\n"
     text = text_of(of_model(), "diff", current=current)
     assert "+innodb_buffer_pool_size = 31G" in text
-    assert "Measured" in flat(text)
+    assert "measured as 160M" in flat(text)
 
 
 def test_the_document_has_both_values_and_the_proportions() -> None:
@@ -132,14 +138,13 @@ def test_the_document_has_both_values_and_the_proportions() -> None:
     assert (pool["value"], pool["in_model"]) == (f"{31 * GIB}", f"{IN_MODEL}")
     [redo] = [line for line in document["lines"] if line["name"] == REDO]
     assert (redo["value"], redo["in_model"]) == (f"{2 * GIB}", None)
-    model = document["scale_model"]
-    assert (model["scale"], model["model_memory_bytes"]) == (200, 240 * MB)
-    assert model["as_measured"] is False
+    assert document["scale_model"] == MODEL.sentence
+    assert document["as_measured"] is False
     plain = json.loads(text_of(facts(), "json"))
     validate(plain, SCHEMA)
-    assert plain["scale_model"] is None
+    assert plain["scale_model"] == ""
 
 
 def test_a_line_that_the_baseline_shares_is_not_claimed_for_the_gain() -> None:
     same = of_model(baseline_variables={POOL: f"{IN_MODEL}", REDO: f"{100 * MIB}"})
-    assert "had the same value, so its effect was not measured" in flat(text_of(same))
+    assert "same value as server-default" in flat(text_of(same))

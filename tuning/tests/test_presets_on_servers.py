@@ -17,7 +17,7 @@ from tuning.configs.candidates import plan_file, plan_preset
 from tuning.configs.effective.readback import differences
 from tuning.configs.presets.loader import preset_names
 from tuning.export.facts import ExportFacts
-from tuning.export.my_cnf import render_my_cnf
+from tuning.tests.export_cases import EFFECT, rendered
 
 RESOURCES = HostResources(2 * 1024**3, 2, data_bytes=1000 * 1024**2)
 # Lowered by the server where it may not open enough files, as in many containers.
@@ -35,7 +35,7 @@ def exported(preset: str, target: ServerTraits) -> tuple[Mapping[str, str], Mapp
     The file leaves out what the server has by itself.
     """
     planned = plan_preset(preset, target, resources=RESOURCES)
-    text = render_my_cnf(
+    text = rendered(
         ExportFacts(
             study="none",
             date="2026-11-21",
@@ -44,7 +44,7 @@ def exported(preset: str, target: ServerTraits) -> tuple[Mapping[str, str], Mapp
             candidate=preset,
             baseline="server-default",
             knobs=planned.knobs,
-            effects=[],
+            effect=EFFECT,
             notes=planned.notes,
         )
     )

@@ -34,7 +34,6 @@ from benchmarks.outcomes import Outcome
 from tuning.catalogue.costs import CostKind
 from tuning.creation.create import create_study
 from tuning.errors import BadRequest, InvalidConfig, TuningError, UnknownTemplate
-from tuning.export.formats import ExportRequest
 from tuning.models import EventKind, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.device import DeviceRequest
@@ -48,6 +47,7 @@ from tuning.studies.jobs import KINDS, request_stop, sweep_host
 from tuning.studies.next_jobs import waiting_studies
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import EXECUTE, PREPARE, advance_host
+from tuning.tests.export_cases import exported
 from tuning.tests.fakes import (
     BINARY,
     MINE,
@@ -122,7 +122,7 @@ def test_a_study_runs_block_by_block_to_its_recommendation(study: Study) -> None
     assert (rows["mine"].rank, rows["server-default"].rank) == (1, 2)
     recommendation = study.recommendations.get()
     assert recommendation.candidate.name == "mine"
-    assert "innodb_io_capacity" in StudyResult(study).export(recommendation, ExportRequest()).text
+    assert "innodb_io_capacity" in exported(study)
     assert "20.0 %" in recommendation.verdict
     assert Run.objects.filter(state=RunState.OK).first().samples.count() == 1  # type: ignore[union-attr]
 

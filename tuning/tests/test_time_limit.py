@@ -13,15 +13,14 @@ from benchmarks.models import Run, RunState
 from tuning.creation.create import create_study
 from tuning.creation.plan import plan_of
 from tuning.creation.preview import end_minutes
-from tuning.export.formats import ExportRequest
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.sizes import Sizes
 from tuning.requests.study import StudyRequest
 from tuning.results.answer import time_sentence
 from tuning.results.document import Board, BoardRow, RunFacts, StudyDocument
-from tuning.results.study_result import StudyResult
 from tuning.studies.commands import extend_study
+from tuning.tests.export_cases import exported
 from tuning.tests.test_disturbed_runs import disturbed
 from tuning.tests.test_search_rows import to_the_end
 from tuning.tests.test_study_race import cnf, noisy, started
@@ -97,8 +96,7 @@ def test_pairs_that_were_void_are_measured_when_the_study_is_extended() -> None:
     assert (found.candidate.name, found.confirmation) == ("fast", "confirmed")
     # What is told of them are those with both figures.
     assert "in 5 fresh pairs" in found.verdict
-    text = StudyResult(study).export(found, ExportRequest()).text.replace("#", "")
-    assert "(in 5 fresh pairs; 95 % interval" in " ".join(text.split())
+    assert " in 5 fresh pairs; " in exported(study)
 
 
 def made(part: Any, **values: Any) -> Any:

@@ -11,8 +11,9 @@ from advisor.api.schemas.common import DeviceReference, NamedDevice, Server, Wor
 from tuning.catalogue.knob import Durability
 from tuning.creation.earlier_studies import MissedBefore, WarmStart
 from tuning.creation.search import PlannedSearch
+from tuning.gate_facts import verdict_of
 from tuning.models import EventKind, Recommendation, Study, StudyState
-from tuning.results.gate_facts import verdict_of
+from tuning.results.document import Gate
 from tuning.strategy.search.space import Dimension
 from tuning.studies.progress import StudyProgress, study_progress
 
@@ -125,7 +126,7 @@ class GateDetail(GateRow):
     baseline: str = Field(alias="facts.baseline")
     measured: str = Field(alias="facts.place", description="Host, device, workload.")
     binary_log: str
-    result: dict[str, Any] | None = Field(alias="facts.result_or_none")
+    result: Gate | None = Field(alias="facts.result")
     progress: Progress
 
     @staticmethod

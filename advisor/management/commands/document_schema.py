@@ -1,4 +1,4 @@
-"""`manage.py document_schema`: write the JSON schema of the result document."""
+"""`manage.py document_schema`: write the JSON schemas of the result document and the export."""
 
 from __future__ import annotations
 
@@ -7,17 +7,24 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
+from pydantic import BaseModel
 
+from tuning.export.document import ExportDocument
 from tuning.results.document import StudyDocument
+
+DOCUMENTS: dict[str, type[BaseModel]] = {
+    "study-document": StudyDocument,
+    "export": ExportDocument,
+}
 
 
 class Command(BaseCommand):
-    help = "Write docs/reference/study-document.schema.json from the classes."
+    help = "Write docs/reference/*.schema.json from the classes."
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        schema = StudyDocument.model_json_schema(mode="serialization")
-        path = settings.BASE_DIR / "docs" / "reference" / "study-document.schema.json"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(schema, indent=1) + "\n")
-        self.stdout.write(f"{path} is written.")
+        for name, document in DOCUMENTS.items():
+            schema = document.model_json_schema(mode="serialization")
+            path = settings.BASE_DIR / "docs" / "reference" / f"{name}.schema.json"
+            path.write_text(json.dumps(schema, indent=1) + "\n")
+            self.stdout.write(f"{path} is written.")

@@ -26,11 +26,11 @@ from tuning.configs.files.cnf import read_cnf
 from tuning.creation.gates import create_gate
 from tuning.errors import TuningError
 from tuning.export.gate_files import ERROR, GATE_FILES, gate_json
+from tuning.gate_facts import gate_facts
 from tuning.models import Study
 from tuning.requests.configs import ConfigText
 from tuning.requests.fields import read_request
 from tuning.requests.gate import GateRequest, GateSide
-from tuning.results.gate_facts import gate_facts
 from tuning.studies.commands import cancel_study
 
 #: By verdict; an error is 2.

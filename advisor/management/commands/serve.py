@@ -24,9 +24,9 @@ from benchmarks.errors import ExpectedError, NotInspected
 from benchmarks.models import Host
 from tuning.creation.create import create_study
 from tuning.errors import TuningError
+from tuning.gate_facts import gate_facts
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.requests.study import StudyRequest
-from tuning.results.gate_facts import gate_facts
 from tuning.results.study_result import StudyResult
 from tuning.studies.current_jobs import current_jobs
 from tuning.studies.progress import StudyProgress

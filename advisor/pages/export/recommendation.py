@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -14,9 +14,10 @@ from advisor.wording.spaces import knob_text
 from tuning.catalogue.knob import Durability
 from tuning.configs.effective.costs import KnobCost
 from tuning.export.formats import ExportRequest, export
-from tuning.export.lines import Line, lines_of
-from tuning.export.safety import losing_lines
+from tuning.export.lines import Line, lines_of, losing_lines
 from tuning.models import Recommendation
+from tuning.recommendations import StudyFiles
+from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult, board_key_of
 from tuning.scale_model.model import ScaleModel
 
@@ -45,6 +46,7 @@ class RecommendationCard:
     costs: list[KnobCost]
     my_cnf: str | None
     form: ExportForm
+    files: StudyFiles
     proportion: str
     price: str
     model: ScaleModel | None
@@ -58,22 +60,27 @@ class RecommendationCard:
 
 def recommendation_cards(result: StudyResult, request: HttpRequest) -> list[RecommendationCard]:
     """All recommendations of the study, by device."""
-    return [recommendation_card(result, one, request) for one in result.recommendations]
+    if not result.recommendations:
+        return []
+    files = StudyFiles.of(document_of(result.study))
+    return [recommendation_card(result, one, request, files) for one in result.recommendations]
 
 
 def recommendation_card(
     result: StudyResult,
     recommendation: Recommendation,
     request: HttpRequest,
+    files: StudyFiles | None = None,
     *,
     with_answers: bool = False,
 ) -> RecommendationCard:
     """One recommendation; `with_answers` binds its form to what was posted."""
     url = study_url(recommendation, request)
-    facts = replace(result.evidence(recommendation), study_url=url)
-    losses = losing_lines(facts)
-    needed = max((line.durability for line in losses), default=Durability.D0)
+    files = files or StudyFiles.of(document_of(result.study))
+    facts = files.facts(recommendation.pk, study_url=url)
     lines = lines_of(facts)
+    losses = losing_lines(lines, facts)
+    needed = max((line.durability for line in losses), default=Durability.D0)
     answers = (request.POST, request.FILES) if with_answers else ()
     return RecommendationCard(
         recommendation=recommendation,
@@ -82,6 +89,7 @@ def recommendation_card(
         costs=[cost for line in lines for cost in line.costs],
         my_cnf=export(facts, ExportRequest()).text if needed is Durability.D0 else None,
         form=ExportForm(*answers, needed=needed, pk=recommendation.pk),
+        files=files,
         proportion=facts.proportion,
         price=_price(result, recommendation),
         model=facts.model,

@@ -29,11 +29,11 @@ def study_export(request: HttpRequest, pk: int, recommendation: int) -> HttpResp
     if view.form.is_valid():
         try:
             wanted = view.form.export_request()
-            exported = result.export(found, wanted, study_url=study_url(found, request))
+            exported = view.files.export(found.pk, wanted, study_url=study_url(found, request))
         except TuningError as error:
             view.form.add_refusal(error)
     if exported is not None and request.POST.get("action") == DOWNLOAD:
-        return download(exported.file_name, exported.content_type, exported.text)
+        return download(exported.file_name, exported.content_type, exported.data)
     return _page(request, view, exported)
 
 
@@ -49,10 +49,10 @@ def my_cnf(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
             as_measured=request.GET.get("as_measured") == "1",
             keeps_lines=request.GET.get("lines") == "all",
         )
-        exported = result.export(found, wanted, study_url=study_url(found, request))
+        exported = view.files.export(found.pk, wanted, study_url=study_url(found, request))
     except (TuningError, ValueError):
         return _page(request, view, status=409)
-    return download(exported.file_name, exported.content_type, exported.text)
+    return download(exported.file_name, exported.content_type, exported.data)
 
 
 def _found(pk: int, recommendation: int) -> tuple[StudyResult, Recommendation]:

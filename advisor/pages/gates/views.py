@@ -14,7 +14,7 @@ from advisor.charts.figure import charts_answer
 from advisor.pages.gates.charts import gate_figures
 from advisor.pages.lists import Listing
 from advisor.wording.history import recent_sentence
-from tuning.results.gate_facts import gate_facts, gates
+from tuning.gate_facts import gate_facts, gates
 from tuning.results.gate_history import gate_history
 from tuning.statistics.aim import metric_name
 from tuning.studies.progress import study_progress

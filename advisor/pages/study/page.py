@@ -16,7 +16,7 @@ from advisor.wording.formatting import duration
 from benchmarks.counted import counted
 from benchmarks.models import UNDONE_RUN_STATES, RunState
 from tuning.catalogue.target import ServerTraits
-from tuning.export.words import sentence
+from tuning.export.texts import sentence
 from tuning.models import SlotPurpose, StudyState
 from tuning.results.document import CandidateFacts, DeviceFacts, RunFacts, StudyDocument
 from tuning.statistics.data import Metric

@@ -33,7 +33,7 @@ def gate_facts(study: Study, *, url: str = "") -> GateFacts:
         place=f"{study.host}, {document.devices[0].name}, {document.workloads[0].name}",
         binary_log=study.binary_log,
         created_at=study.created_at.isoformat(timespec="seconds"),
-        result=result.model_dump(mode="json") if result else {},
+        result=result,
         url=url,
     )
 

@@ -10,14 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tuning.catalogue.knob import Durability
 from tuning.configs.effective.expected import Expected
-from tuning.configs.files.cnf import parse_cnf
+from tuning.configs.files.cnf import scan_cnf, server_group
 from tuning.configs.gate.rules import broken_rules
 from tuning.configs.knobs import cnf_value
 from tuning.errors import InvalidConfig, TuningError
-from tuning.export.diff import render_diff
+from tuning.export.facts import ExportFacts
 from tuning.export.formats import ExportRequest, export
-from tuning.tests.export_cases import FACTS, MARIADB, MYSQL, MYSQL_8, facts, flat, patched_cnf
+from tuning.tests.export_cases import (
+    FACTS,
+    MARIADB,
+    MYSQL,
+    MYSQL_8,
+    facts,
+    flat,
+    patched_cnf,
+    rendered,
+)
+from tuning.tests.test_export import left_out
 
 PRODUCTION = b"""# our server
 [client]
@@ -39,13 +50,22 @@ quick
 
 
 def settings_of(data: bytes, target: Any = MYSQL) -> dict[str, str | None]:
-    return {s.name: s.value for s in parse_cnf(data, "my.cnf", target).settings}
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    found = scan_cnf(text.encode(), "my.cnf", lambda group: server_group(group, target))
+    return {s.name: s.value for s in found.settings}
 
 
-def patched_by_patch(current: bytes, diff: str, folder: Path) -> bytes:
+def diff_of(given_: ExportFacts, current: bytes) -> bytes:
+    return export(given_, ExportRequest("diff", Durability.D2, current)).data
+
+
+def patched_by_patch(current: bytes, diff: bytes, folder: Path) -> bytes:
     """What patch(1) makes of the file."""
     (folder / "my.cnf").write_bytes(current)
-    (folder / "my.cnf.diff").write_bytes(diff.encode())
+    (folder / "my.cnf.diff").write_bytes(diff)
     finished = subprocess.run(
         ["patch", "--no-backup-if-mismatch", "--fuzz=0", "-i", "my.cnf.diff"],
         cwd=folder,
@@ -71,18 +91,28 @@ CURRENT = {
     "set twice": b"[mysqld]\ninnodb_io_capacity=1000\n[server]\ninnodb_io_capacity=300\n",
     "not in ascii": "[mysqld]\n# Gr\u00fc\u00dfe \u2028 aus K\u00f6ln\nport=1\n".encode(),
     "of no value": b"[mysqld]\ninnodb_io_capacity =\ninnodb_flush_method\n",
+    "in latin-1": b"[mysqld]\n# Gr\xfc\xdfe\nport=1 # \xe4\ninnodb_io_capacity=200",
+    "windows without an end": b"[mysqld]\r\ninnodb_io_capacity=200\r\nport=1",
+    "debian": b"[client-server]\nsocket=/run/x\n\n!includedir /etc/mysql/conf.d/\n",
+    "includes in the group": b"[mysqld]\ninnodb_io_capacity=200\n!include /etc/x.cnf\n",
+    "twice in a group": b"[mysqld]\ninnodb_io_capacity=1\nport=1\ninnodb-io-capacity=300\n",
+    "loose and quoted": b"[mysqld]\nloose_innodb_io_capacity = '300'\n  loose-x=1\n",
 }
 
 
 @pytest.mark.parametrize("current", CURRENT.values(), ids=CURRENT)
 def test_patch_applies_it(current: bytes, tmp_path: Path) -> None:
-    new = patched_by_patch(current, render_diff(FACTS, current), tmp_path)
+    new = patched_by_patch(current, diff_of(FACTS, current), tmp_path)
     assert new == patched_cnf(FACTS, current)
-    found = settings_of(new)
-    assert found == {**settings_of(current), **FACTS.knobs}
-    assert render_diff(FACTS, new).endswith(
-        "# Your file has all recommended values: nothing to change.\n"
+    assert settings_of(new) == {**settings_of(current), **FACTS.knobs}
+    assert diff_of(FACTS, new).endswith(
+        b"# Your file has all recommended values: nothing to change.\n"
     )
+    # Of their lines only changed values differ, in the same order and with the same ends.
+    rest = iter(new.split(b"\n"))
+    for line in current.split(b"\n"):
+        if b"capacity" not in line and b"flush_method" not in line:
+            assert any(line.rstrip(b"\r") == one.rstrip(b"\r") for one in rest), line
 
 
 def test_all_else_stays_as_it_is() -> None:
@@ -97,10 +127,9 @@ def test_all_else_stays_as_it_is() -> None:
 
 
 def test_each_change_shows_the_old_value_and_its_effect() -> None:
-    text = flat(render_diff(FACTS, PRODUCTION))
-    assert "Was 200. [D0; dynamic:" in text
-    assert "Measured together with 1 other setting: +42.4 % tpmP" in text
-    assert "3, what is best here" in text
+    text = flat(rendered(FACTS, "diff", PRODUCTION))
+    assert "Was 200; measured with 1 other setting; dynamic." in text
+    assert "study 3, what is best here" in text
 
 
 def test_a_switch_becomes_a_line_with_a_value() -> None:
@@ -123,7 +152,7 @@ def test_values_that_mean_the_same_are_left_alone() -> None:
 
 def test_what_the_file_has_beside_it_is_named() -> None:
     current = PRODUCTION.replace(b"port    = 3306\n", b"innodb_flush_log_at_trx_commit = 2\n")
-    text = flat(render_diff(FACTS, current))
+    text = flat(rendered(FACTS, "diff", current))
     assert "innodb_buffer_pool_size = 4G (measured with 128M)" in text
     assert "innodb_flush_log_at_trx_commit = 2 (measured with 1); WARNING: it may lose" in text
 
@@ -136,12 +165,40 @@ def test_only_the_groups_of_the_server_count() -> None:
     assert b"innodb_io_capacity=2000" in on_mariadb
 
 
-@pytest.mark.parametrize(
-    "current", [b"[mysqld]\n!includedir /etc/mysql/conf.d\n", b"[mysqld]\n\xff\n", b"port=1\n"]
-)
-def test_a_file_that_cannot_be_read_is_refused_by_line(current: bytes) -> None:
-    with pytest.raises(InvalidConfig, match=r"current my.cnf, line [12]"):
-        render_diff(FACTS, current)
+def test_what_is_no_my_cnf_is_refused() -> None:
+    with pytest.raises(InvalidConfig, match="larger than 256 KiB"):
+        diff_of(FACTS, b"[mysqld]\n" + b"# x\n" * 100_000)
+    with pytest.raises(InvalidConfig, match="is before the first group"):
+        diff_of(FACTS, b"port=1\n[mysqld]\n")
+
+
+def test_files_that_are_included_may_overrule_and_are_named() -> None:
+    text = flat(rendered(FACTS, "diff", CURRENT["includes in the group"]))
+    assert "The files that it includes were not read; their lines may overrule these" in text
+    new = patched_cnf(FACTS, CURRENT["debian"])
+    assert new.index(b"!includedir") < new.index(b"[mysqld]") < new.index(b"innodb_io_capacity")
+
+
+def test_the_users_own_file_is_what_is_exported_without_asking() -> None:
+    given_ = facts(file=PRODUCTION)
+    assert export(given_, ExportRequest()).data == patched_cnf(FACTS, PRODUCTION)
+    assert b"-  innodb-io-capacity=200\t # the old disk" in diff_of(given_, PRODUCTION)
+    other = b"[mysqld]\ninnodb_io_capacity = 1\n"
+    assert patched_cnf(given_, other).startswith(b"[mysqld]\n# Was 1; ")
+
+
+def test_a_line_without_an_effect_leaves_the_file_that_won_with_it() -> None:
+    current = b"[mysqld]\ninnodb_flush_neighbors=2\ninnodb_io_capacity=2000\n"
+    given_ = facts(
+        knobs={"innodb_io_capacity": "2000"},
+        ablation=[left_out("innodb_flush_neighbors")],
+        winner_knobs={"innodb_flush_neighbors": "2"},
+        file=current,
+    )
+    assert export(given_, ExportRequest()).data == (
+        b"[mysqld]\n# Removed. No measurable effect: nothing.\n# innodb_flush_neighbors=2\n"
+        b"innodb_io_capacity=2000\n"
+    )
 
 
 def test_there_is_no_diff_without_a_file() -> None:
@@ -186,8 +243,8 @@ def test_any_file_ends_up_with_exactly_these_values(
     ["--- x\n+++ x\n@@ -1 +1 @@\n-[mysqld]\n+[x]", "Index: other", "1d\n.\n", "*** x", "- --- x"],
 )
 def test_patch_takes_no_orders_from_texts(text: str, tmp_path: Path) -> None:
-    given_ = facts(study=text, date=text, verdict=text, device=text, not_tested=[text])
-    diff = render_diff(given_, PRODUCTION)
+    given_ = facts(study=text, date=text, verdict=text, device=text, device_untested=text)
+    diff = diff_of(given_, PRODUCTION)
     assert patched_by_patch(PRODUCTION, diff, tmp_path) == patched_cnf(given_, PRODUCTION)
 
 
@@ -217,17 +274,17 @@ def test_what_would_overrule_the_recommendation_is_taken_out(
     knobs: dict[str, str], current: bytes, out: set[str], tmp_path: Path
 ) -> None:
     given_ = facts(server=MYSQL_8, knobs=knobs)
-    diff = render_diff(given_, current)
+    diff = diff_of(given_, current)
     new = patched_by_patch(current, diff, tmp_path)
     found = settings_of(new, MYSQL_8)
     assert found == {"port": "1", **{n: cnf_value(n, knobs[n], MYSQL_8) for n in knobs}}
     assert out.isdisjoint(found)
     assert broken_rules(Expected(knobs, MYSQL_8)) == []
-    assert "Removed from your file" in flat(diff)
-    assert "Unchanged in your file" not in flat(diff)
+    assert b"Removed." in new
+    assert b"Unchanged, although" not in diff
     for name in out:
         assert f"# {name}".encode() in new.replace(b"-", b"_")
-    assert render_diff(given_, new).endswith("nothing to change.\n")
+    assert diff_of(given_, new).endswith(b"nothing to change.\n")
 
 
 def test_a_long_line_that_is_taken_out_leaves_no_option_behind() -> None:
@@ -244,14 +301,14 @@ def test_what_the_users_file_breaks_by_itself_is_the_users() -> None:
 
 def test_the_merged_file_is_no_d0_with_lines_of_the_user_that_are_not() -> None:
     current = b"[mysqld]\nskip-innodb-doublewrite\nsync_binlog=0\n"
-    text = flat(render_diff(FACTS, current))
-    top, _, rest = text.partition("Study:")
+    text = flat(rendered(FACTS, "diff", current))
+    top, _, rest = text.partition("Server:")
     assert "WARNING: your own innodb_doublewrite = OFF, which is kept, may lose" in top
-    assert "WARNING: your own sync_binlog = 0, which is kept, may lose" in top
+    assert "your own sync_binlog = 0, which is kept, may lose" in top
     assert "D0: nothing in this file" not in text
     assert "D0 for the recommended lines; your file keeps lines that are less safe" in rest
-    assert "D0: nothing in this file" in flat(render_diff(FACTS, PRODUCTION))
+    assert "D0: nothing in this file" in flat(rendered(FACTS, "diff", PRODUCTION))
     dedicated = b"[mysqld]\ninnodb_dedicated_server=ON\n"
     given_ = facts(server=MYSQL_8, knobs={"innodb_io_capacity": "8000"})
-    top, _, _ = flat(render_diff(given_, dedicated)).partition("Study:")
+    top, _, _ = flat(rendered(given_, "diff", dedicated)).partition("Server:")
     assert "your own innodb_dedicated_server = ON, which is kept, may lose" in top

@@ -1,0 +1,211 @@
+"""The user's own my.cnf with the recommendation in it, and the changes as a diff for `patch`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from benchmarks.servers.option_file import option_value
+from tuning.catalogue.knob import Durability
+from tuning.configs.effective.durability import losses, may_lose
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.readback import effective_values
+from tuning.configs.files.cnf import without_comment
+from tuning.configs.gate.rules import Broken, broken_rules
+from tuning.configs.knobs import cnf_line, cnf_value
+from tuning.configs.values import readable_value, same
+from tuning.export.comments import comment
+from tuning.export.facts import ExportFacts
+from tuning.export.lines import Line, default_of
+from tuning.export.texts import about, head, not_in_the_file
+from tuning.export.user_file import FileLine, UserFile, split_lines
+
+FILE_NAME = "my.cnf"
+
+
+@dataclass
+class _Conflicts:
+    """Lines of the user that do not go with the recommended ones.
+
+    removed: reasons, by variable. unsafe: what kept lines may lose. refused: what the server would
+    change by itself, and no removed line can help.
+    """
+
+    removed: dict[str, str] = field(default_factory=dict)
+    unsafe: dict[str, tuple[Durability, str]] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+
+
+def render_diff(facts: ExportFacts, lines: Sequence[Line], current: UserFile) -> bytes:
+    """Return a unified diff to the patched file, after comments that `patch` skips.
+
+    Without a hunk there is nothing to change.
+    """
+    found = _conflicts(facts, lines, current)
+    own = "; ".join(
+        f"your own {may_lose(name, current.values[name] or '', lost, ', which is kept,')}"
+        for name, lost in found.unsafe.items()
+    )
+    remarks = []
+    if found.refused:
+        remarks.append(f"WARNING: with your own lines the server changes {_all(found.refused)}")
+    if current.includes:
+        remarks.append("The files that it includes were not read; their lines may overrule these")
+    if kept := list(_kept(facts, current, found)):
+        remarks.append(f"Unchanged, although measured with other values: {_all(kept)}")
+    remarks += not_in_the_file(facts, lines)
+    patched = split_lines(_patched_text(facts, lines, current, found))
+    hunks = list(difflib.unified_diff(current.lines, patched, FILE_NAME, FILE_NAME))
+    if not hunks:
+        remarks.append("Your file has all recommended values: nothing to change.")
+    title = "Changes to your my.cnf recommended"
+    text = [*head(facts, lines, title, own=own), *map(comment, remarks)]
+    whole = "".join(f"{line}\n" for line in text).encode()
+    return whole + "".join(map(_whole, hunks)).encode(current.encoding, "replace")
+
+
+def render_patched(facts: ExportFacts, lines: Sequence[Line], current: UserFile) -> bytes:
+    """Return the file with the recommended values; everything else is the same, byte for byte."""
+    text = _patched_text(facts, lines, current, _conflicts(facts, lines, current))
+    return text.encode(current.encoding, "replace")
+
+
+def _patched_text(
+    facts: ExportFacts, lines: Sequence[Line], current: UserFile, conflicts: _Conflicts
+) -> str:
+    changed: dict[int, list[str]] = {}
+    added: list[str] = []
+    last = current.last
+    for line in lines:
+        mine = last.get(line.name)
+        if mine is not None and mine.value != line.value:
+            value = option_value(cnf_value(line.name, line.value, facts.server))
+            rewritten = _rewritten(current.lines[mine.index], mine, value)
+            was = "without a value" if mine.given is None else mine.given
+            changed[mine.index] = [comment(about(line, facts, was)), rewritten]
+        elif mine is None and line.written:
+            setting = cnf_line(line.name, line.value, facts.server)
+            added += [comment(about(line, facts)), setting]
+    for mine in current.settings:
+        if why := conflicts.removed.get(mine.knob.name):
+            text = comment(current.lines[mine.index])
+            changed[mine.index] = [comment(f"Removed. {why}."), text]
+    if added:
+        title = f"Added by the MySQL OLTP tuning advisor, study {facts.study}, {facts.date}"
+        added = [comment(f"{title} {facts.study_url}"), *added]
+    return "".join(_applied(current.lines, changed, added))
+
+
+def _applied(
+    lines: Sequence[str], changed: Mapping[int, list[str]], added: Sequence[str]
+) -> Iterator[str]:
+    end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+    add_after = _end_of_group(lines)
+    for index, line in enumerate(lines):
+        ending = line[len(line.rstrip("\r\n")) :]
+        for new in changed.get(index, [])[:-1]:
+            yield new + (ending or end)
+        yield changed[index][-1] + ending if index in changed else line
+        if added and index == add_after:
+            yield "" if ending else end
+            yield from (new + end for new in added)
+    if added and add_after is None:
+        if lines:
+            yield end if lines[-1].endswith("\n") else end + end
+        yield from (new + end for new in ("[mysqld]", *added))
+
+
+def _end_of_group(lines: Sequence[str]) -> int | None:
+    """The index of the last option (or the header) in the last [mysqld]; None without one.
+
+    Files that are included behind it could overrule what is added there, so that is None too.
+    """
+    found: int | None = None
+    is_inside = False
+    for index, line in enumerate(lines):
+        text = line.removeprefix("\ufeff").strip()
+        if text.startswith("!"):
+            found, is_inside = None, False
+        if text.startswith("["):
+            is_inside = text[1:].partition("]")[0].rstrip() == "mysqld"
+        if is_inside and text and text[0] not in "#;":
+            found = index
+    return found
+
+
+def _rewritten(old: str, mine: FileLine, value: str) -> str:
+    """The line with the new value; indent, spelling of the name and comment are kept."""
+    whole = old.rstrip("\r\n")
+    body, _ = without_comment(whole)
+    rest = whole[len(body) :]
+    tail = body[len(body.rstrip()) :] + rest
+    if mine.name != mine.knob.name or mine.given is None:
+        indent = body[: len(body) - len(body.lstrip())]
+        return f"{indent}{mine.knob.name} = {value}{tail}"
+    spelled, _, behind = body.partition("=")
+    gap = behind[: len(behind) - len(behind.lstrip())] if behind.strip() else " "
+    return f"{spelled}={gap}{value}{tail if behind.strip() else rest}"
+
+
+def _conflicts(facts: ExportFacts, lines: Sequence[Line], current: UserFile) -> _Conflicts:
+    """Check the file with the recommended lines in it; its host is unknown."""
+    server, found = facts.server, _Conflicts()
+    recommended = {line.name: line.value for line in lines}
+
+    def broken_with(others: Mapping[str, str]) -> list[Broken]:
+        return broken_rules(Expected({**recommended, **others}, server))
+
+    own = {
+        name: value
+        for name, value in current.values.items()
+        if value is not None and current.last[name].knob.exists_in(server)
+    }
+    kept = {name: value for name, value in own.items() if name not in recommended}
+    if facts.file is not None:
+        for one in facts.left_out:
+            for name in kept.keys() & one.names:
+                if same(kept[name], facts.winner_knobs[name]):
+                    found.removed[name] = f"No measurable effect: {one.text}".rstrip(".")
+                    del kept[name]
+    by_itself = {*broken_rules(Expected(own, server)), *broken_with({})}
+    while broken := next((one for one in broken_with(kept) if one not in by_itself), None):
+        reason = f"{broken[0]}: {broken[1]}"
+        for name in kept:
+            if broken not in broken_with({one: kept[one] for one in kept if one != name}):
+                found.removed[name] = reason.rstrip(".")
+                del kept[name]
+                break
+        else:
+            by_itself.add(broken)
+            found.refused.append(reason)
+    whole = losses({**recommended, **kept}, server)
+    found.unsafe = {name: whole[name] for name in kept if name in whole}
+    return found
+
+
+def _kept(facts: ExportFacts, current: UserFile, conflicts: _Conflicts) -> Iterator[str]:
+    """Other settings of the file that differ from those of the measured server."""
+    names = [name for name in current.last if name not in facts.knobs]
+    shown = effective_values(names, facts.candidate_variables, facts.server)
+    for name in names:
+        measured = shown.get(name) or default_of(name, facts)
+        mine = current.last[name]
+        value = mine.value or mine.given
+        is_same = measured is not None and value is not None and same(measured, value)
+        if is_same or name in conflicts.removed:
+            continue
+        was = readable_value(mine.knob, measured) if measured else "the server's default"
+        given, loses = conflicts.unsafe.get(name, (None, ""))
+        warning = f"; WARNING: it may lose {loses} ({given})" if given else ""
+        text = name if value is None else f"{name} = {readable_value(mine.knob, value)}"
+        yield f"{text} (measured with {was}){warning}"
+
+
+def _all(texts: Sequence[str]) -> str:
+    return "; ".join(texts)
+
+
+def _whole(line: str) -> str:
+    """A line of a diff, with the marker for a file that does not end with a newline."""
+    return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

@@ -1,0 +1,228 @@
+"""The head of every file, at most ten lines, and the one comment of each line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchmarks.counted import counted, percent
+from benchmarks.storage.human import human_bytes
+from tuning.catalogue.facts import Dynamic
+from tuning.catalogue.knob import Durability
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.readback import effective_values
+from tuning.configs.effective.variables import POOL
+from tuning.configs.gate.rules import broken_rules
+from tuning.configs.values import readable_value, same
+from tuning.errors import InvalidConfig, Problem, TuningError
+from tuning.export.comments import CNF, comment
+from tuning.export.facts import Effect, ExportFacts
+from tuning.export.lines import Line, losing_lines, value_text
+from tuning.results.document import Estimate, Figures
+from tuning.scale_model.conversion import is_scaled, on_real_server
+from tuning.scale_model.model import ScaleModel
+from tuning.scale_model.sizes import size_text
+from tuning.statistics.aim import FULL_NAMES
+
+WARNINGS = {
+    Durability.D0: "D0: nothing in this file loses committed data.",
+    Durability.D1: "D1: WARNING - with this file a crash can lose the last commits.",
+    Durability.D2: "D2: WARNING - with this file a crash can corrupt the database.",
+}
+_CHANGES = {
+    Dynamic.RESTART: "requires a restart",
+    Dynamic.GLOBAL: "dynamic",
+    Dynamic.SESSION: "dynamic, for new connections",
+    Dynamic.PARTLY: "some changes require a restart",
+    Dynamic.NO_EFFECT: "has no effect on this server",
+}
+
+
+def durability_of_export(facts: ExportFacts, lines: Sequence[Line]) -> Durability:
+    """Return the class of the least safe line: as requested, as written or as measured."""
+    return max((one.durability for one in losing_lines(lines, facts)), default=Durability.D0)
+
+
+def require_acknowledged(
+    facts: ExportFacts, lines: Sequence[Line], acknowledged: Durability
+) -> None:
+    """Raise TuningError (durability_not_acknowledged), naming what each line may lose.
+
+    Before that InvalidConfig, for values that the server would refuse or change.
+    """
+    sized = facts.sizes_back is not None
+    knobs = {one.name: one.value for one in lines} if sized else facts.knobs
+    if broken := broken_rules(Expected(knobs, facts.server)):
+        raise InvalidConfig([Problem(facts.candidate, None, *found) for found in broken])
+    given = durability_of_export(facts, lines)
+    if given > acknowledged:
+        losing = losing_lines(lines, facts)
+        costs = "; ".join(one.cost for one in losing if one.durability > acknowledged)
+        raise TuningError(
+            "durability_not_acknowledged",
+            f"{facts.candidate} is durability class {given}; exporting it must be acknowledged: "
+            f"{costs}",
+            field="acknowledge",
+        )
+
+
+def head(
+    facts: ExportFacts,
+    lines: Sequence[Line],
+    title: str,
+    *,
+    mark: str = CNF,
+    undo: bool = False,
+    own: str = "",
+) -> list[str]:
+    """Return the comments at the top of a file; undo: it has the old values.
+
+    own: what lines of the user's own file may lose.
+    """
+    given = durability_of_export(facts, lines)
+    costs = "; ".join(f"WARNING: {one.cost}" for one in losing_lines(lines, facts))
+    warning = f"{WARNINGS[given]} This was acknowledged. {costs}"
+    mixed = f"{given} for the recommended lines; your file keeps lines that are less safe"
+    model = facts.model
+    small = f"As measured in the {model.title}: too small for the real server" if model else ""
+    log = facts.candidate_variables.get("log_bin", "")
+    state = f", binary log {log}" if log in ("ON", "OFF") else ""
+    texts = [
+        f"{title} by the MySQL OLTP tuning advisor, {facts.date}: study {facts.study}",
+        facts.study_url,
+        "" if undo or given is Durability.D0 else warning,
+        f"WARNING: {own}" if own else "",
+        f"WARNING: {small}" if small and facts.as_measured else "",
+        f"Server: {facts.server}{state}. Device: {facts.device}",
+        f"Workload: {facts.effect.workload}. {facts.proportion} {_baseline_in_model(facts)}",
+        f"{facts.candidate}: {measured(facts.effect, facts)}",
+        "" if undo or given > Durability.D0 else mixed if own else WARNINGS[given],
+        "" if undo else f"Not tested: {'; '.join(facts.not_tested())}",
+    ]
+    return [comment(text, mark) for text in texts if text]
+
+
+def measured(effect: Effect, facts: ExportFacts) -> str:
+    """Return the effect with its interval, against what, and the figures of both."""
+    runs = counted(effect.runs, "run")
+    runs += f", {effect.failures} without a result" if effect.failures else ""
+    now = _figures(effect.figures)
+    if facts.keeps_baseline and not effect.runs + effect.failures:  # a search without a race
+        return "only in short runs of the search, beside the configs that it tried"
+    if facts.keeps_baseline:
+        return f"{now}, median of {runs}; the others were compared with this baseline"
+    seen = f"{effect.fresh_pairs} fresh pairs" if effect.fresh_pairs else ""
+    seen = seen or counted(effect.blocks, "block")
+    gains = gain(effect, facts.baseline)
+    return f"{gains} in {seen}; {now} against {_figures(effect.baseline)}; {runs}"
+
+
+def gain(effect: Effect, baseline: str) -> str:
+    """ "+42.4 % tpmP (95 % interval +31.0 to +52.0 %) against server-default"."""
+    texts = [f"{_change(effect.tpmP)} tpmP{_spread(effect.tpmP)}"] if effect.tpmP else []
+    if effect.objective is not None:
+        name = FULL_NAMES[effect.metric]
+        texts = [f"{_change(effect.objective)} {name}{_spread(effect.objective)}", *texts]
+    return f"{' and '.join(texts) or 'no figure'} against {baseline}"
+
+
+def about(line: Line, facts: ExportFacts, was: str | None = None) -> str:
+    """Return the comment of a line; was: the old value of the user's own file."""
+    old = f"was {was}" if was is not None else ""
+    if was is None and line.default is not None:
+        old = f"default {value_text(line, line.default)}"
+    parts = [old, line.evidence, _CHANGES[line.dynamic] if line.dynamic else ""]
+    parts += [f"WARNING: {line.cost}"] if line.durability > Durability.D0 else []
+    parts += [f"costs {one.kind}: {one.loses}" for one in line.costs]
+    if line.value.lower() != line.requested.lower():
+        parts.append(f"requested {value_text(line, line.requested)}, used as the server had it")
+    parts += [note.detail for note in facts.notes if note.name == line.name]
+    if line.in_model and facts.model is not None:
+        parts.append(sized_back(line, facts.model))
+    elif line.name not in facts.knobs:
+        parts.append("not requested: it keeps the measured value, the default is less safe")
+    if line.name == POOL and facts.sizes_back is None:
+        data = f" ({human_bytes(facts.data_bytes)})" if facts.data_bytes else ""
+        parts.append(f"size it for your own data and memory: this is for the tested data{data}")
+    return sentence("; ".join(part.rstrip(".") for part in parts if part))
+
+
+def sized_back(line: Line, model: ScaleModel) -> str:
+    """ "measured as 168M in the scale model 1:200, which is 33G here (70 % of the memory)"."""
+    share = ""
+    if line.name == POOL:
+        of = percent(int(line.value) / model.memory_bytes)
+        share = f" ({of} of {size_text(model.memory_bytes)})"
+    is_default = line.default is not None and same(line.default, line.in_model)
+    asked = ", its default," if is_default else ""
+    there, here = value_text(line, line.in_model), value_text(line, line.value)
+    return f"measured as {there}{asked} in the {model.title}, which is {here} here{share}"
+
+
+def not_in_the_file(facts: ExportFacts, lines: Sequence[Line]) -> Iterator[str]:
+    """Yield what the recommendation has no line for, and why."""
+    if unwritten := [line.name for line in lines if not line.written]:
+        yield f"Left out because they are the server's defaults: {', '.join(unwritten)}"
+    if facts.left_out:
+        found = "; ".join(
+            f"{', '.join(_left_out(name, facts) for name in one.names)}: {one.text}"
+            for one in facts.left_out
+        )
+        yield f"No measurable effect, so left out: {found}"
+    gone = [
+        f"{note.name} ({note.action}): {note.detail}"
+        for note in facts.notes
+        if note.name not in facts.knobs
+    ]
+    if gone:
+        yield f"In the original config, but not in this file: {'; '.join(gone)}"
+
+
+def sentence(text: str) -> str:
+    """Return the text, such as the detail of a note, with capital and full stop."""
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _left_out(name: str, facts: ExportFacts) -> str:
+    """With both values where the one in a scale model stands for another."""
+    knob, value = load_catalogue().get(name), facts.winner_knobs[name]
+    model = facts.sizes_back
+    if model is None or not is_scaled(name):
+        return f"{name} = {readable_value(knob, value)}"
+    here = on_real_server(name, value, model, facts.server, facts.knobs)
+    there = f"{readable_value(knob, value)} in the {model.title}"
+    return f"{name} = {readable_value(knob, here)} ({there})"
+
+
+def _baseline_in_model(facts: ExportFacts) -> str:
+    """What the baseline of a scale model is on the real server; "" where that is unknown.
+
+    A server with its defaults there has a far smaller pool than what the figures compare with.
+    """
+    read = effective_values([POOL], facts.baseline_variables, facts.server)
+    pool = read.get(POOL) or facts.baseline_knobs.get(POOL)
+    if facts.model is None or pool is None:
+        return ""
+    there = on_real_server(POOL, pool, facts.model, facts.server, facts.baseline_knobs)
+    knob = load_catalogue().knobs[POOL]
+    return (
+        f"Baseline: {facts.baseline}; its buffer pool of {readable_value(knob, pool)} in the "
+        f"model stands for {readable_value(knob, there)} on the real server."
+    )
+
+
+def _change(estimate: Estimate) -> str:
+    return f"{(estimate.ratio - 1) * 100:+.1f} %"
+
+
+def _spread(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.confidence is None:
+        return " (no interval was computed)"
+    low = f"{(estimate.low - 1) * 100:+.1f}"
+    high = "" if estimate.high is None else f" to {(estimate.high - 1) * 100:+.1f} %"
+    return f" ({percent(estimate.confidence)} interval {low}{high or ' % or more'})"
+
+
+def _figures(figures: Figures) -> str:
+    throughput = "no tpmP" if figures.throughput is None else f"{figures.throughput:.0f} tpmP"
+    return throughput if figures.p95_ms is None else f"{throughput}, p95 {figures.p95_ms:.1f} ms"
