@@ -518,7 +518,7 @@ class Run(JobRow, UsageColumns):
         ]
         indexes: ClassVar = [
             models.Index(fields=["host", "state"]),
-            # All by which years of runs are counted (tuning.comparison.comparable_runs): the rows
+            # All by which years of runs are counted (tuning.comparison.run_sets): the rows
             # themselves, some of 20 KB, are not read for that.
             models.Index(
                 fields=[

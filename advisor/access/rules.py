@@ -119,7 +119,7 @@ API: dict[str, Rules] = {
     **_shown(("api:host-list", "api:host-detail", "api:inspection-detail")),
     "api:inspection-list": {"POST": OPERATE},
     "api:host-datasets": {"GET": OPERATE},
-    **_shown(("api:server-list", "api:config", "api:config-comparison", "api:templates")),
+    **_shown(("api:server-list", "api:config", "api:comparison", "api:templates")),
     **_shown(("api:published", "api:emulation-profiles", "api:version")),
 }
 # For programs that watch the advisor.

@@ -10,7 +10,6 @@ from ninja import Router
 from advisor.api.schemas import configs as schemas
 from advisor.api.schemas.studies import SearchSpace
 from tuning.catalogue.target import parse_traits
-from tuning.comparison.configs import differing_knobs
 from tuning.creation.config_check import CheckedText, check_text
 from tuning.creation.plan import plan_of, proposals_of
 from tuning.creation.search import search_of
@@ -53,7 +52,9 @@ def diff_configs(request: HttpRequest, body: schemas.DiffBody) -> Any:
         if report.problems:
             raise InvalidConfig(report.problems)
         sides.append(report.knobs)
-    return {"differences": differing_knobs(sides)}
+    left, right = sides
+    names = sorted(name for name in {*left, *right} if left.get(name) != right.get(name))
+    return {"differences": {name: [left.get(name), right.get(name)] for name in names}}
 
 
 @router.post("proposals/", response=list[schemas.Proposal], url_name="proposals")

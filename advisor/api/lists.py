@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from django.conf import settings
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
-from ninja import Field, Query, Router
+from ninja import Query, Router
 from ninja.errors import HttpError
 
 from advisor.api.paging import Page, PageQuery, page_of, without_bulk
@@ -15,7 +15,8 @@ from advisor.api.schemas import listed as schemas
 from benchmarks.emulation.shipped import NATIVE, shipped_profiles
 from benchmarks.jobs.provenance import head_commit
 from benchmarks.models import Config, Host, Server
-from tuning.comparison import configs
+from tuning.comparison.side_by_side import lay_side_by_side
+from tuning.comparison.sides import MAX_SIDES, find_sides
 from tuning.creation.hosts import cpus_of
 from tuning.creation.preview import template_seconds
 from tuning.models import Candidate
@@ -24,7 +25,6 @@ from tuning.study_templates.loader import load_template, template_names
 
 router = Router(tags=["lists"])
 MAX_USES = 100
-MAX_CONFIGS = 20
 API_VERSION = 1
 #: Listed with the shipped profiles, which all have limits.
 NATIVE_PROFILE = {
@@ -33,7 +33,6 @@ NATIVE_PROFILE = {
     "scaled": False,
     "source": "",
 }
-Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 @router.get("servers/", response=Page[schemas.ServerRow], url_name="server-list")
@@ -56,19 +55,23 @@ def get_config(request: HttpRequest, digest: str) -> Any:
     }
 
 
-@router.get("config-comparison/", response=schemas.ConfigComparison, url_name="config-comparison")
-def compare_configs(
+@router.get("comparison/", response=schemas.Comparison, url_name="comparison")
+def compare_sides(
     request: HttpRequest,
-    config: Annotated[list[Hash], Query(..., min_length=2, max_length=MAX_CONFIGS)],
+    side: Annotated[list[str], Query(..., min_length=1, max_length=MAX_SIDES)],
 ) -> Any:
-    """Chosen configs: where they differ, and what was measured of each; ratios to the first."""
-    wanted = list(dict.fromkeys(config))
-    rows = {row.hash: row for row in Config.objects.filter(hash__in=wanted)}
-    for digest in wanted:
-        if digest not in rows:
-            raise Http404(f"There is no config {digest[:12]}.")
-    found = configs.compare_configs([rows[digest] for digest in wanted])
-    return {"configs": wanted, "differences": found.differences, "places": found.setups}
+    """Compare as the page Compare does; a side is run-1, candidate-2, config-3 or study-4."""
+    found = find_sides(side)
+    if not found.sides:
+        raise Http404("None of these was measured.")
+    laid = lay_side_by_side(found.sides)
+    return {
+        "sides": laid.sides,
+        "figures": laid.figures,
+        "knobs": {knob.name: knob.values for knob in laid.knobs},
+        "differs": dict(laid.differs),
+        "missing": dict(found.missing),
+    }
 
 
 @router.get("templates/", response=list[schemas.Template], url_name="templates")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.template import Library
 
-from tuning.comparison.device_comparison import Cell
+from tuning.comparison.devices import Cell
 from tuning.statistics.ratios import Spread
 
 register = Library()

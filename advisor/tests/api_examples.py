@@ -141,9 +141,9 @@ def _recommended(world: World) -> int:
     return world.measured.recommendations.all()[0].pk
 
 
-def _digests(world: World) -> dict[str, Any]:
-    rows = world.measured.candidates.select_related("config").order_by("position")
-    return {"config": [one.config.hash for one in rows][1:3]}
+def _sides(world: World) -> dict[str, Any]:
+    rows = world.measured.candidates.order_by("position")
+    return {"side": [f"candidate-{one.pk}" for one in rows][:3]}
 
 
 #: In the order in which they are sent: each finds what those before it have made.
@@ -160,8 +160,8 @@ CALLS = (
     Call("get_run_series", lambda world: world.run.pk),
     Call("get_run_log", lambda world: world.run.pk),
     Call("list_servers"),
-    Call("get_config", lambda world: _digests(world)["config"][0]),
-    Call("compare_configs", query=_digests),
+    Call("get_config", lambda world: world.measured.candidates.latest("position").config.hash),
+    Call("compare_sides", query=_sides),
     Call("get_version"),
     Call("list_published_figures"),
     Call("list_templates"),

@@ -205,36 +205,29 @@ def test_servers_configs_and_the_rest(api: Client, document: dict[str, Any]) -> 
 # --- side by side --------------------------------------------------------------------------------
 
 
-def test_chosen_configs_are_compared_place_by_place(
+def test_sides_are_compared_as_on_the_page(
     api: Client, document: dict[str, Any], django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    first = factories.measured_study(blocks=2)
-    other = factories.make_device(data_dir="/srv/other")
-    factories.measured_study(blocks=1, device=other, names=factories.NAMES[:3])
-    two, three = (
-        first.candidates.get(name=name).config for name in ("whitepaper-2", "whitepaper-3")
-    )
-    Run.objects.filter(device=other).update(comparability_key="elsewhere")
-    address = f"{V1}config-comparison/"
-    query = f"{address}?config={two.hash}&config={three.hash}"
-    with django_assert_max_num_queries(10):
-        found = api.get(query).json()
-    check(document, "ConfigComparison", found)
-    assert found["configs"] == [two.hash, three.hash]
-    assert found["differences"] == {
-        name: [two.knobs[name], three.knobs[name]]
-        for name in two.knobs
-        if two.knobs[name] != three.knobs[name]
-    }
-    here, there = found["places"]
-    assert [one["config"] for one in here["configs"]] == [two.hash, three.hash]
-    assert here["configs"][0]["ratio"] is None
-    assert here["configs"][1]["ratio"]["value"] == pytest.approx(8420 / 6890, rel=0.1)
-    assert here["configs"][1]["tpmP"]["runs"] == 2
-    assert ("/srv/other" in there["device_name"], len(there["configs"])) == (True, 1)
-    for bad in ("", f"?config={two.hash}", f"?config={two.hash}&config=x"):
-        assert error(api.get(address + bad), 400)["code"] == "invalid_request"
-    assert error(api.get(f"{address}?config={two.hash}&config={'0' * 64}"), 404)
+    study = factories.measured_study(blocks=2)
+    names = ("server-default", "whitepaper-2", "whitepaper-3")
+    wanted = [study.candidates.get(name=name) for name in names]
+    query = "&".join(f"side=candidate-{one.pk}" for one in wanted)
+    address = f"{V1}comparison/"
+    with django_assert_max_num_queries(20):
+        found = api.get(f"{address}?{query}&side=run-99").json()
+    check(document, "Comparison", found)
+    assert [one["config"] for one in found["sides"]] == [one.config.hash for one in wanted]
+    assert [one["runs"] for one in found["sides"]] == [4, 2, 2]
+    assert (found["differs"], found["missing"]) == ({}, {"run-99": "has no successful run"})
+    first, second, third = found["figures"]["tpmP"]
+    assert first["change"] is None
+    assert second["change"]["ratio"] == pytest.approx(6890 / 6120, rel=0.1)
+    assert third["better"] is True
+    assert found["knobs"]["innodb_io_capacity"][1:] == [
+        one.config.knobs["innodb_io_capacity"] for one in wanted[1:]
+    ]
+    assert error(api.get(address), 400)["code"] == "invalid_request"
+    assert error(api.get(f"{address}?side=run-99"), 404)
 
 
 def test_a_file_is_translated_and_two_are_compared(api: Client) -> None:

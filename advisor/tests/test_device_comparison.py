@@ -13,9 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
 from benchmarks.models import Device, Host, Run, RunState, Workload
-from tuning.comparison.comparable_runs import chosen_run_set, labels, run_sets
-from tuning.comparison.device_comparison import DeviceComparison, compare
+from tuning.comparison.devices import DeviceComparison, compare
 from tuning.comparison.io_capacity import io_capacity_sweep
+from tuning.comparison.run_sets import chosen_run_set, labels, run_sets
 from tuning.models import (
     Candidate,
     DurabilityClass,
@@ -121,15 +121,10 @@ def test_the_short_runs_of_a_search_are_not_compared() -> None:
     assert run_sets() == []
 
 
-def test_pairs_are_compared_unless_they_are_longer_than_the_blocks() -> None:
+def test_only_runs_of_blocks_are_compared() -> None:
     device = measured_on(SATA, connections=[8])
     slots = Slot.objects.filter(run__device=device)
-    pairs = slots.filter(candidate__name="whitepaper-a")
-    pairs.update(purpose=SlotPurpose.CONFIRMATION)
-    [run_set] = run_sets()
-    assert run_set.run_count == slots.count()
-    longer = factories.make_workload(connections=8, measure_s=4711)
-    runs_of(device, slot__in=pairs).update(workload=longer)
+    slots.filter(candidate__name="whitepaper-a").update(purpose=SlotPurpose.CONFIRMATION)
     [run_set] = run_sets()
     assert run_set.run_count == slots.filter(purpose=SlotPurpose.BLOCK).count()
     assert cell(compare(run_set), device).config == "server-default"

@@ -15,10 +15,14 @@ from django.urls import reverse
 
 from advisor.tests import factories
 from advisor.wording.definitions import DEFINITIONS, markdown
+from advisor.wording.formatting import percent_change
 from benchmarks.models import Config, Run
 from tuning.comparison.side_by_side import lay_side_by_side
 from tuning.comparison.sides import MAX_SIDES, find_sides
 from tuning.models import Candidate, Study
+from tuning.results.build import build
+from tuning.results.study_result import StudyResult
+from tuning.statistics.data import Metric
 
 pytestmark = pytest.mark.django_db
 
@@ -44,21 +48,18 @@ def test_candidates_of_a_study_are_compared_within_their_blocks(admin_client: Cl
     assert laid.is_comparable
     first, worse, better = laid.figures["tpmP"]
     assert first is not None
-    assert first.ratio is None
+    assert first.change is None
     assert (first.runs, first.better) == (6, None), "the baseline runs twice in each block"
     assert better is not None
-    assert better.ratio is not None
-    assert better.ratio == pytest.approx(8510 / 6120, rel=0.05)
-    assert better.ratio_interval is not None
-    assert better.ratio_interval.low < better.ratio < better.ratio_interval.high
+    assert better.change is not None
+    assert better.change.ratio == pytest.approx(8510 / 6120, rel=0.05)
     assert better.better is True
-    # The more are compared with the first, the less is said of each.
-    _, alone = lay_side_by_side(find_sides([baseline, best]).sides).figures["tpmP"]
-    assert alone is not None
-    assert alone.ratio_interval is not None
-    assert alone.ratio == better.ratio
-    assert better.ratio_interval.low < alone.ratio_interval.low
-    assert alone.ratio_interval.high < better.ratio_interval.high
+    # What is compared with another candidate is worked out afresh, within their blocks.
+    _, afresh = lay_side_by_side(find_sides([slow, best]).sides).figures["tpmP"]
+    assert afresh is not None
+    assert afresh.change is not None
+    assert afresh.change.low is not None
+    assert afresh.change.low > 1
     assert worse is not None
     assert worse.better is not True
     p95 = laid.figures["p95_ms"][2]
@@ -87,6 +88,27 @@ def test_candidates_of_a_study_are_compared_within_their_blocks(admin_client: Cl
     ]
 
 
+def test_changes_from_a_studys_baseline_are_those_of_its_page(admin_client: Client) -> None:
+    study = factories.raced_study()
+    [board] = build(StudyResult(study)).boards
+    names = [one.pk for one in study.candidates.order_by("-is_baseline", "position")]
+    laid = lay_side_by_side(find_sides([f"candidate-{pk}" for pk in names]).sides)
+    for column, metric in (("tpmP", Metric.TPMP), ("p95_ms", Metric.P95)):
+        _, *others = laid.figures[column]
+        for pk, figure in zip(names[1:], others, strict=True):
+            row, standing = board.row(pk), board.rankings[metric].standing(pk)
+            assert figure is not None
+            assert row is not None
+            assert standing is not None
+            assert (figure.change, figure.median) == (standing.estimate, row.figures.of(metric))
+    page = admin_client.get(
+        reverse("config-detail", args=[study.candidates.latest("position").config_id])
+    )
+    best = board.rankings[Metric.TPMP].standing(study.candidates.latest("position").pk)
+    assert best is not None
+    assert percent_change(best.ratio) in page.text
+
+
 def test_what_was_not_measured_alike_has_no_ratio_and_says_what_differs(
     admin_client: Client,
 ) -> None:
@@ -99,7 +121,7 @@ def test_what_was_not_measured_alike_has_no_ratio_and_says_what_differs(
     laid = lay_side_by_side(find_sides([f"study-{study.pk}", f"study-{other.pk}"]).sides)
     assert not laid.is_comparable
     assert {"Device", "kernel"} <= {name for name, _ in laid.differs}
-    assert all(one is None or one.ratio is None for one in laid.figures["tpmP"])
+    assert all(one is None or one.change is None for one in laid.figures["tpmP"])
     text = shown(admin_client, f"study-{study.pk}", f"study-{other.pk}")
     assert "kernel 6.1.0-37-cloud-amd64 6.12.0" in text
     assert "memory 25.2 GB 68.7 GB" in text, "not how many steps of it"

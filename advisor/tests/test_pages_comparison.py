@@ -15,7 +15,7 @@ from advisor.pages.comparison.charts import CHARTS
 from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
 from benchmarks.models import Run
-from tuning.comparison.comparable_runs import run_sets
+from tuning.comparison.run_sets import run_sets
 from tuning.models import Candidate, Study, StudyGroup
 
 pytestmark = pytest.mark.django_db

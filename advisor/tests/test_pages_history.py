@@ -15,7 +15,7 @@ from advisor.tests import factories
 from advisor.tests.history_rows import NEW_KERNEL, WEEK, slower, weekly
 from benchmarks.models import Device, Run
 from tuning.comparison.baseline_history import BaselineHistory, baseline_history
-from tuning.comparison.config_history import config_history
+from tuning.comparison.config_results import config_results
 
 pytestmark = pytest.mark.django_db
 JANUARY = datetime(2026, 1, 6, 3, 0, tzinfo=UTC)
@@ -78,20 +78,20 @@ def test_of_more_studies_than_are_looked_at_the_newest_are_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tuning.comparison.measured.MAX_STUDIES", 4)
-    monkeypatch.setattr("tuning.comparison.config_history.MAX_RESULTS", 4)
+    monkeypatch.setattr("tuning.comparison.config_results.MAX_STUDIES", 4)
     device = factories.make_device()
     studies = weekly(device, JANUARY, [6000.0] * 6)
     newest = [study.pk for study in studies[2:]]
     assert [point.study for point in history_of(device).points] == newest
     config = studies[0].candidates.get().config
-    assert [one.study.pk for one in config_history(config)] == newest[::-1]
+    assert [one.study.pk for one in config_results(config)] == newest[::-1]
 
 
 def test_of_many_results_of_a_config_the_newest_are_open(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("advisor.pages.configs.detail._OPEN_RESULTS", 2)
-    monkeypatch.setattr("advisor.pages.configs.detail.MAX_RESULTS", 3)
+    monkeypatch.setattr("advisor.pages.configs.detail.MAX_STUDIES", 3)
     studies = weekly(factories.make_device(), factories.BEGIN, [6000.0] * 3)
     config = studies[0].candidates.get().config_id
     text = admin_client.get(reverse("config-detail", args=[config])).text

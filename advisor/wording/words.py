@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from benchmarks.models import Device
 from tuning.catalogue.target import ServerTraits
-from tuning.comparison.device_comparison import device_names
+from tuning.comparison.devices import device_names
 from tuning.configs.translation.origin import RELEASES
 from tuning.models import DurabilityClass, Recommendation
 from tuning.requests.configs import OLDER

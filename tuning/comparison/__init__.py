@@ -1,1 +1,1 @@
-"""Devices side by side, over all studies."""
+"""Devices, configs and baselines compared over all studies."""

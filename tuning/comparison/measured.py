@@ -1,11 +1,15 @@
-"""Which runs of years of studies count when configs and baselines are compared: one rule."""
+"""Which runs of years of studies count when devices, configs and baselines are compared.
+
+Whoever compares runs of several studies begins with one of these queries, so that a run counts
+everywhere or nowhere.
+"""
 
 from __future__ import annotations
 
 from django.db.models import F, QuerySet
 
 from benchmarks.models import RunState
-from tuning.models import RANKED_PURPOSES, Slot
+from tuning.models import Slot, SlotPurpose
 
 #: The newest studies of a baseline that are compared.
 MAX_STUDIES = 300
@@ -14,7 +18,8 @@ MAX_STUDIES = 300
 def measured_slots() -> QuerySet[Slot]:
     """Return the slots whose run has figures and lasted as long as the study's blocks.
 
-    Longer pairs are excluded: a config with write debt has other figures in them.
+    A slot has its newest run, so that a run that was measured again does not count. Longer pairs
+    do not count: a config with write debt has other figures in them.
     """
     return Slot.objects.filter(
         run__state=RunState.OK, run__tpmP__gt=0, run__workload=F("workload")
@@ -22,8 +27,11 @@ def measured_slots() -> QuerySet[Slot]:
 
 
 def ranked_slots() -> QuerySet[Slot]:
-    """Return the measured slots of blocks and pairs, without a search's lucky runs."""
-    return measured_slots().filter(purpose__in=RANKED_PURPOSES)
+    """Return the measured slots of blocks, which are the runs by which a study ranks.
+
+    Other runs are of configs that were chosen because they were fast.
+    """
+    return measured_slots().filter(purpose=SlotPurpose.BLOCK)
 
 
 def baseline_slots() -> QuerySet[Slot]:

@@ -9,10 +9,13 @@ from statistics import median
 from benchmarks.measurement.fingerprint import comparable_facts, fact_name
 from benchmarks.models import Run
 from tuning.catalogue.target import traits_of
-from tuning.comparison.sides import Side
+from tuning.comparison.sides import Block, Side
 from tuning.configs.effective.readback import effective_values
+from tuning.results.document import Estimate, Ranking
+from tuning.results.stored_documents import document_of
 from tuning.statistics.analysis import Interval
 from tuning.statistics.compare import ALPHA
+from tuning.statistics.data import Metric
 from tuning.statistics.side_by_side import geometric_mean, mean_interval, ratio_of
 
 # Name of the column, and whether more is better; None where neither is.
@@ -36,16 +39,15 @@ FIGURES: tuple[tuple[str, bool | None], ...] = (
 class Figure:
     """One figure of one side: median over `runs`, and where the mean of such runs lies.
 
-    `ratio` to the first side and its interval; None for the first side and for what is not
-    comparable with it. `better`: whether the whole interval is on the good side of no change,
-    False if on the bad side, None if neither.
+    change: to the first side; None for the first side and for what is not comparable with it.
+    better: whether the whole interval is on the good side of no change, False if on the bad side,
+    None if neither.
     """
 
     median: float
     runs: int
     interval: Interval | None
-    ratio: float | None = None
-    ratio_interval: Interval | None = None
+    change: Estimate | None = None
     better: bool | None = None
 
 
@@ -53,7 +55,7 @@ class Figure:
 class Knob:
     """A variable with its value on each side; None where the server did not report it.
 
-    `is_set`: by the side's config, else it is the server's default.
+    is_set: by the side's config, else it is the server's default.
     """
 
     name: str
@@ -63,10 +65,10 @@ class Knob:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """`figures` by column name, one for each side, None where not measured.
+    """figures: by column name, one for each side, None where not measured.
 
-    `differs`: what the sides were measured with that is not the same, each with the text of every
-    side; empty if they are comparable, and only then there are ratios.
+    differs: what the sides were measured with that is not the same, each with the text of every
+    side. Only without differences the sides are comparable and have ratios.
     """
 
     sides: list[Side]
@@ -81,106 +83,131 @@ class SideBySide:
 
 
 def lay_side_by_side(sides: Sequence[Side]) -> SideBySide:
-    """In the order of the sides, of which there is at least one; two queries more."""
-    read = _read_back(sides)
+    """Compare at least one side, in their order."""
+    rows = Run.objects.filter(pk__in={side.middle.pk for side in sides})
+    read = {pk: (variables, facts) for pk, variables, facts in rows.values_list("pk", *_READ)}
     differs = _differences(sides, read)
-    knobs, same = _knobs(sides, {pk: row["variables"] for pk, row in read.items()})
-    figures = {name: _figures(sides, name, up, not differs) for name, up in FIGURES}
-    there = {name: found for name, found in figures.items() if any(found)}
-    return SideBySide(list(sides), there, knobs, same, differs)
+    rankings = {} if differs else _rankings(sides)
+    figures = {
+        name: [
+            _figure(sides, index, name, more_is_better, rankings.get(name), not differs)
+            for index in range(len(sides))
+        ]
+        for name, more_is_better in FIGURES
+    }
+    known = {name: found for name, found in figures.items() if any(found)}
+    knobs, same = _knobs(sides, {pk: variables for pk, (variables, _) in read.items()})
+    return SideBySide(list(sides), known, knobs, same, differs)
 
 
-def _figures(
-    sides: Sequence[Side], name: str, more_is_better: bool | None, with_ratios: bool
-) -> list[Figure | None]:
-    values = [_values(side, name) for side in sides]
-    alpha = ALPHA / max(len(sides) - 1, 1)
-    found: list[Figure | None] = []
-    for index, there in enumerate(values):
-        if not there:
-            found.append(None)
-            continue
-        known = list(there.values())
-        is_positive = min(known) > 0
-        interval = mean_interval(known) if is_positive else None
-        ratio, bounds = None, None
-        if index and with_ratios and is_positive and values[0] and min(values[0].values()) > 0:
-            compared = ratio_of(
-                _by_block(sides[0], values[0]), _by_block(sides[index], there), alpha
-            )
-            ratio, bounds = compared or (None, None)
-        found.append(
-            Figure(
-                median(known), len(known), interval, ratio, bounds, _better(bounds, more_is_better)
-            )
-        )
-    return found
+_READ = "variables", "fingerprint"
+_Read = Mapping[int, tuple[Mapping[str, str], Mapping[str, str]]]
+
+
+def _rankings(sides: Sequence[Side]) -> Mapping[str, Ranking]:
+    """Return the rankings of a board if the sides are its baseline and other candidates of it.
+
+    Their changes are those of the study's own page. Any other sides are compared afresh.
+    """
+    first = sides[0]
+    if not (first.is_candidate and first.candidate.is_baseline and len(sides) > 1):
+        return {}
+    place = first.middle.device_id, first.middle.workload_id
+    for side in sides:
+        its = side.middle.device_id, side.middle.workload_id
+        if not side.is_candidate or side.study != first.study or its != place:
+            return {}
+    for board in document_of(first.study).boards:
+        if board.place == place and all(board.row(side.candidate.pk) for side in sides):
+            columns = {
+                "tpmP": Metric.TPMP,
+                "p95_ms": Metric.P95,
+                "server_path_length": Metric.SERVER_PATH_LENGTH,
+            }
+            return {name: board.rankings[metric] for name, metric in columns.items()}
+    return {}
+
+
+def _figure(
+    sides: Sequence[Side],
+    index: int,
+    name: str,
+    more_is_better: bool | None,
+    ranking: Ranking | None,
+    is_comparable: bool,
+) -> Figure | None:
+    first, values = _values(sides[0], name), _values(sides[index], name)
+    if not values:
+        return None
+    known = list(values.values())
+    is_positive = min(known) > 0
+    middle, interval = median(known), mean_interval(known) if is_positive else None
+    standing = ranking.standing(sides[index].candidate.pk) if ranking else None
+    if index and standing is not None:
+        better = True if standing.better else False if standing.worse else None
+        return Figure(middle, len(known), interval, standing.estimate, better)
+    if not (index and is_comparable and is_positive and first and min(first.values()) > 0):
+        return Figure(middle, len(known), interval)
+    blocks = _by_block(sides[0], first), _by_block(sides[index], values)
+    compared = ratio_of(*blocks, ALPHA / (len(sides) - 1))
+    if compared is None:
+        return Figure(middle, len(known), interval)
+    ratio, bounds = compared
+    if bounds is None:
+        return Figure(middle, len(known), interval, Estimate(ratio=ratio))
+    better = None
+    if more_is_better is not None and not bounds.low <= 1 <= bounds.high:
+        better = (bounds.low > 1) == more_is_better
+    low, high, confidence = bounds.low, bounds.high, bounds.confidence
+    change = Estimate(ratio=ratio, low=low, high=high, confidence=confidence)
+    return Figure(middle, len(known), interval, change, better)
 
 
 def _values(side: Side, name: str) -> dict[int, float]:
-    """By id of the run."""
+    """Return the figures by id of the run."""
     pairs = ((run.pk, getattr(run, name)) for run in side.runs)
     return {pk: float(value) for pk, value in pairs if value is not None}
 
 
-def _by_block(side: Side, values: Mapping[int, float]) -> dict[tuple[int, str, int], float]:
-    """The geometric mean within each block: a baseline runs twice in it."""
-    blocks: dict[tuple[int, str, int], list[float]] = {}
+def _by_block(side: Side, values: Mapping[int, float]) -> dict[Block, float]:
+    """Return the geometric mean within each block: a baseline runs twice in it."""
+    blocks: dict[Block, list[float]] = {}
     for pk, value in values.items():
         blocks.setdefault(side.block_of[pk], []).append(value)
     means = ((block, geometric_mean(there)) for block, there in blocks.items())
     return {block: mean for block, mean in means if mean is not None}
 
 
-def _better(bounds: Interval | None, more_is_better: bool | None) -> bool | None:
-    if bounds is None or more_is_better is None or bounds.low <= 1 <= bounds.high:
-        return None
-    return (bounds.low > 1) == more_is_better
-
-
-_READ = ("variables", "fingerprint")
-
-
-def _read_back(sides: Sequence[Side]) -> dict[int, dict[str, Mapping[str, str]]]:
-    """By id of each side's middle run what it read back and where it ran."""
-    wanted = {side.middle.pk for side in sides}
-    rows = Run.objects.filter(pk__in=wanted).values("pk", *_READ)
-    return {row["pk"]: {name: row[name] or {} for name in _READ} for row in rows}
-
-
-def _differences(
-    sides: Sequence[Side], read: Mapping[int, Mapping[str, Mapping[str, str]]]
-) -> list[tuple[str, list[str]]]:
+def _differences(sides: Sequence[Side], read: _Read) -> list[tuple[str, list[str]]]:
+    middles = [side.middle for side in sides]
+    if len({(run.comparability_key, run.workload_id) for run in middles}) == 1:
+        return []
     lines = {
-        "Server": [str(side.middle.server) for side in sides],
-        "Device": [str(side.middle.device) for side in sides],
-        "Host": [str(side.middle.host) for side in sides],
-        "Workload": [str(side.middle.workload) for side in sides],
-        "Driver": [side.middle.driver_version for side in sides],
-        "Server program": [side.middle.server.digest[:12] for side in sides],
+        "Server": [str(run.server) for run in middles],
+        "Device": [str(run.device) for run in middles],
+        "Host": [str(run.host) for run in middles],
+        "Workload": [str(run.workload) for run in middles],
+        "Driver": [run.driver_version for run in middles],
+        "Server program": [run.server.digest[:12] for run in middles],
     }
-    facts = [comparable_facts(read[side.middle.pk]["fingerprint"]) for side in sides]
+    facts = [comparable_facts(read[run.pk][1] or {}) for run in middles]
     for name in sorted({name for one in facts for name in one}):
         lines[fact_name(name)] = [one.get(name, "unknown") for one in facts]
-    log_bin = [read[side.middle.pk]["variables"].get("log_bin", "unknown") for side in sides]
-    lines["binary log"] = log_bin
+    lines["binary log"] = [(read[run.pk][0] or {}).get("log_bin", "unknown") for run in middles]
     differing = [(name, texts) for name, texts in lines.items() if len(set(texts)) > 1]
-    keys = {(side.middle.comparability_key, side.middle.workload_id) for side in sides}
-    if len(keys) > 1 and not differing:
-        return [("Dataset", [side.middle.comparability_key[:12] for side in sides])]
-    return differing if len(keys) > 1 else []
+    return differing or [("Dataset", [run.comparability_key[:12] for run in middles])]
 
 
 def _knobs(
     sides: Sequence[Side], variables: Mapping[int, Mapping[str, str]]
 ) -> tuple[list[Knob], int]:
-    """The variables that any side sets and that are not the same everywhere; how many are."""
+    """Return the variables that any side sets and that differ, and how many do not differ."""
     names = sorted({name for side in sides for name in side.knobs})
     columns: list[Mapping[str, str | None]] = []
     for side in sides:
-        back = variables[side.middle.pk]
+        back = variables[side.middle.pk] or {}
         effective = effective_values(side.knobs, back, traits_of(side.middle.server))
-        asked = {name: effective.get(name) or side.knobs.get(name) for name in side.knobs}
+        asked = {name: effective.get(name) or value for name, value in side.knobs.items()}
         columns.append({name: asked.get(name) or back.get(name) for name in names})
     found = [
         Knob(

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from benchmarks.counted import counted
-from benchmarks.models import Run, RunState
-from tuning.comparison.measured import ranked_slots
+from benchmarks.models import Run
+from tuning.comparison.measured import measured_slots, ranked_slots
 from tuning.models import Candidate, Recommendation, Slot, Study
 from tuning.results.series import BULKY, middle_run
 
@@ -20,36 +20,47 @@ from tuning.results.series import BULKY, middle_run
 MAX_SIDES: Final = 8
 # A candidate or config may have the place that is meant: its device and workload.
 _TOKEN = re.compile(r"(run|candidate|config|study)-(\d{1,18})(?:-(\d{1,18})-(\d{1,18}))?")
-# Of a config that was measured for years the newest runs speak.
+# A config that was measured for years is shown by its newest runs.
 _MAX_RUNS = 200
 
-# Long columns that nothing is compared by.
+# Long columns by which nothing is compared.
 _HEAVY = (
     *(f"run__{name}" for name in (*BULKY, "live", "disturbances", "load_side")),
     *(f"run__host__{name}" for name in ("inventory", "datasets")),
     *(f"candidate__{name}" for name in ("notes", "lines", "checks", "source")),
     *("study__log_tail", "study__search"),
 )
+_SHOWN = "run__host", "run__server", "run__device", "run__workload", "candidate__config", "study"
+
+#: A study and a block of it: runs of two sides in one block share their conditions.
+Block = tuple[int, str, int]
 
 
 @dataclass(frozen=True)
 class Side:
     """One column: successful runs that are comparable among themselves.
 
-    token: its name in links. about: where it was measured, in words. block_of: by id of a run the
-    study, purpose and block that it belongs to; a run of the same block of another side shares
-    its conditions. left_out: runs that are not comparable with most of the side.
+    token: its name in links. about: where it was measured, in words. block_of: by id of a run.
+    left_out: runs that are not comparable with most of the side.
     """
 
     token: str
     name: str
     about: str
     runs: Sequence[Run]
-    block_of: Mapping[int, tuple[int, str, int]]
-    knobs: Mapping[str, str]
-    candidate: Candidate | None = None
-    study: Study | None = None
+    block_of: Mapping[int, Block]
+    candidate: Candidate
+    study: Study
     left_out: int = 0
+
+    @property
+    def knobs(self) -> dict[str, str]:
+        return {name: str(value) for name, value in self.candidate.config.knobs.items()}
+
+    @property
+    def is_candidate(self) -> bool:
+        """Whether its runs are those by which one study ranks one candidate."""
+        return self.token.startswith("candidate")
 
     @property
     def middle(self) -> Run:
@@ -60,140 +71,85 @@ class Side:
 
 @dataclass(frozen=True)
 class Found:
-    """`missing`: the names that stand for nothing that was measured, with the reason."""
+    """missing: the names that stand for nothing that was measured, with the reason."""
 
     sides: list[Side]
     missing: list[tuple[str, str]]
 
 
 def find_sides(tokens: Iterable[str]) -> Found:
-    """The sides in the order asked for; a study is one for each of its recommendations.
+    """Return the sides in the order asked for; a study is one side for each recommendation.
 
-    The number of queries grows with the number of names, at most MAX_SIDES, and with nothing else;
-    candidates together take one.
+    The number of queries grows with the number of names, at most MAX_SIDES, and with nothing else.
     """
-    sides: list[Side] = []
+    sides: dict[str, Side] = {}
     missing: list[tuple[str, str]] = []
-    names = {token: _TOKEN.fullmatch(token) for token in dict.fromkeys(tokens)}
-    of_candidates = _measured_of(
-        int(named[2]) for named in names.values() if named and named[1] == "candidate"
-    )
-    for token, named in names.items():
+    for token in dict.fromkeys(tokens):
+        named = _TOKEN.fullmatch(token)
         if named is None:
             missing.append((token[:60], "not a name of a run, candidate, config or study"))
             continue
         kind, pk = named[1], int(named[2])
-        if kind == "candidate":
-            found = _of_candidate(pk, of_candidates.get(pk, []))
-        else:
-            found = _FINDERS[kind](pk)
+        found = _sides(kind, pk)
         if named[3]:
             found = [side for side in found if side.token == token]
         if not found:
-            missing.append((_name_of(kind, pk) or token, "has no successful run"))
-        sides += found
-    unique = {side.token: side for side in sides}
-    return Found(list(unique.values())[:MAX_SIDES], missing)
+            missing.append((_name(kind, pk) or token, "has no successful run"))
+        sides |= {side.token: side for side in found}
+    return Found(list(sides.values())[:MAX_SIDES], missing)
 
 
-def _name_of(kind: str, pk: int) -> str:
-    """Of a candidate that was not measured, with its study; "" for all else."""
+def _name(kind: str, pk: int) -> str:
+    """Return the name of a candidate that was not measured, with its study; "" for all else."""
     row = Candidate.objects.filter(pk=pk).values_list("name", "study__name").first()
     return f"{row[0]} of {row[1]}" if kind == "candidate" and row else ""
 
 
-def _read(slots: QuerySet[Slot]) -> QuerySet[Slot]:
-    """Return the slots with what a side shows, newest run first."""
-    return (
-        slots.select_related(
-            "run",
-            "run__host",
-            "run__server",
-            "run__device",
-            "run__workload",
-            "candidate__config",
-            "study",
-        )
-        .defer(*_HEAVY)
-        .order_by("-run_id")
-    )
+def _sides(kind: str, pk: int) -> list[Side]:
+    """Return one side per device and workload, and of a study per candidate."""
+    read = _slots(kind, pk).select_related(*_SHOWN).defer(*_HEAVY).order_by("-run_id")
+    found: dict[tuple[int, int, int], list[Slot]] = defaultdict(list)
+    for slot in read[:_MAX_RUNS]:
+        candidate = 0 if kind == "config" else slot.candidate_id
+        found[candidate, slot.device_id, slot.workload_id].append(slot)
+    return [_side(kind, pk, found[key]) for key in sorted(found)]
 
 
-def _of_run(pk: int) -> list[Side]:
-    slots = list(_read(Slot.objects.filter(run__state=RunState.OK, run__tpmP__gt=0, run=pk)))
-    return [_side(f"run-{pk}", f"{slots[0].candidate.name}, run {pk}", slots)] if slots else []
+def _slots(kind: str, pk: int) -> QuerySet[Slot]:
+    """Return the runs that a name stands for.
+
+    A study stands for what it recommends, before that for its baseline.
+    """
+    if kind == "run":
+        return measured_slots().filter(run=pk)
+    if kind != "study":
+        which = Q(candidate=pk) if kind == "candidate" else Q(candidate__config=pk)
+        return ranked_slots().filter(which)
+    there = ranked_slots().filter(study=pk)
+    advised = Recommendation.objects.filter(study=pk).values("candidate")
+    chosen = there.filter(candidate__in=advised)
+    return chosen if chosen.exists() else there.filter(candidate__is_baseline=True)
 
 
-def _measured_of(candidates: Iterable[int]) -> dict[int, list[Slot]]:
-    """The slots of each, newest run first; one study measures none of them very often."""
-    wanted, found = list(candidates), defaultdict(list)
-    for slot in _read(ranked_slots()).filter(candidate__in=wanted):
-        found[slot.candidate_id].append(slot)
-    return {pk: slots[:_MAX_RUNS] for pk, slots in found.items()}
-
-
-def _of_candidate(pk: int, slots: Sequence[Slot]) -> list[Side]:
-    """One side per device and workload that it was measured on."""
-    return [_side(f"candidate-{pk}", slots[0].candidate.name, there) for there in _places(slots)]
-
-
-def _of_config(pk: int) -> list[Side]:
-    """Its newest runs, wherever they were measured: one side per device and workload."""
-    slots = list(_read(ranked_slots()).filter(candidate__config=pk)[:_MAX_RUNS])
-    return [_side(f"config-{pk}", slots[0].candidate.name, there) for there in _places(slots)]
-
-
-def _of_study(pk: int) -> list[Side]:
-    """What it recommends, or its baseline before that; one side per device and workload."""
-    advised = list(Recommendation.objects.filter(study=pk).values_list("candidate", flat=True))
-    there = _read(ranked_slots()).filter(study=pk)
-    chosen = there.filter(candidate__in=advised) if advised else there.none()
-    slots = list(chosen[:_MAX_RUNS]) or list(there.filter(candidate__is_baseline=True)[:_MAX_RUNS])
-    by_candidate: dict[int, list[Slot]] = {}
-    for slot in slots:
-        by_candidate.setdefault(slot.candidate_id, []).append(slot)
-    return [
-        _side(f"candidate-{candidate}", own[0].candidate.name, one)
-        for candidate, own in by_candidate.items()
-        for one in _places(own)
-    ]
-
-
-_FINDERS = {
-    "run": _of_run,
-    "config": _of_config,
-    "study": _of_study,
-}
-
-
-def _places(slots: Iterable[Slot]) -> list[list[Slot]]:
-    found: dict[tuple[int, int], list[Slot]] = {}
-    for slot in slots:
-        found.setdefault((slot.device_id, slot.workload_id), []).append(slot)
-    return [found[key] for key in sorted(found)]
-
-
-def _side(token: str, name: str, slots: Sequence[Slot]) -> Side:
-    """`slots` are of one place, the newest first."""
-    count = Counter(slot.run.comparability_key for slot in slots)
-    newest = [slot.run.comparability_key for slot in slots]
-    key = max(count, key=lambda one: (count[one], -newest.index(one)))
+def _side(kind: str, pk: int, slots: Sequence[Slot]) -> Side:
+    """Make a side of slots of one place, newest first."""
+    keys = [slot.run.comparability_key for slot in slots]
+    count = Counter(keys)
+    key = max(count, key=lambda one: (count[one], -keys.index(one)))
     kept = [slot for slot in slots if slot.run.comparability_key == key]
-    last = kept[0]
-    run, study = last.run, last.study
-    several = token.startswith(("candidate", "config"))
-    where = f"-{run.device_id}-{run.workload_id}" if several else ""
-    about = f"{study.name}; {run.device}; {counted(run.workload.connections, 'connection')}"
-    if token.startswith("config"):
-        about = f"{run.device}; {counted(run.workload.connections, 'connection')}"
+    run, candidate, study = kept[0].run, kept[0].candidate, kept[0].study
+    place = f"{run.device}; {counted(run.workload.connections, 'connection')}"
+    at = f"{run.device_id}-{kept[0].workload_id}"
+    token = f"candidate-{candidate.pk}-{at}"
+    if kind in ("run", "config"):
+        token = f"run-{pk}" if kind == "run" else f"config-{pk}-{at}"
     return Side(
-        token=token + where,
-        name=name,
-        about=about,
+        token=token,
+        name=f"{candidate.name}, run {pk}" if kind == "run" else candidate.name,
+        about=place if kind == "config" else f"{study.name}; {place}",
         runs=[slot.run for slot in reversed(kept)],
         block_of={slot.run_id: (slot.study_id, str(slot.purpose), slot.block) for slot in kept},
-        knobs={name: str(value) for name, value in last.candidate.config.knobs.items()},
-        candidate=last.candidate,
+        candidate=candidate,
         study=study,
         left_out=len(slots) - len(kept),
     )

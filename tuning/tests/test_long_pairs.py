@@ -12,7 +12,7 @@ from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run
 from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
-from tuning.comparison.config_history import config_history
+from tuning.comparison.config_results import config_results
 from tuning.comparison.sides import find_sides
 from tuning.models import Recommendation, SlotPurpose, Study
 from tuning.results.study_result import StudyResult
@@ -86,8 +86,8 @@ def test_comparisons_leave_longer_pairs_out() -> None:
     assert there.exclude(run__workload=F("workload")).exists()
     (side,) = find_sides([f"candidate-{winner.pk}"]).sides
     assert {run.pk for run in side.runs} == blocks
-    (measured,) = config_history(winner.config)
-    assert measured.runs == len(blocks)
+    (measured,) = config_results(winner.config)
+    assert measured.row.runs == len(blocks)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -6,11 +6,12 @@ from typing import Any
 
 from ninja import Field, Schema
 
-from advisor.api.schemas.common import NamedDevice, Server, WorkloadOut
+from advisor.api.schemas.common import Server
 from tuning.catalogue.knob import Durability
+from tuning.comparison.sides import Side
 from tuning.published.loader import PublishedTable
+from tuning.results.document import Estimate
 from tuning.statistics.data import Metric
-from tuning.statistics.ratios import Ratio, Spread
 
 
 class ServerRow(Server):
@@ -40,34 +41,40 @@ class StoredConfig(Schema):
     candidates: list[ConfigUse] = Field(description="At most 100, the newest first.")
 
 
-class ConfigFigures(Schema):
-    config: str = Field(alias="config.hash")
-    tpmP: Spread = Field(alias="figures.tpmP")
-    p95_ms: Spread | None = Field(alias="figures.p95_ms")
-    server_path_length: Spread | None = Field(alias="figures.server_path_length")
-    ratio: Ratio | None = Field(
-        description="Of tpmP to the first config; null: it is that, or lacks here."
+class ComparedSide(Schema):
+    """A run, candidate or config among others."""
+
+    side: str = Field(alias="token", description="Its name, with device and workload.")
+    name: str
+    about: str = Field(description="Where it was measured.")
+    config: str = Field(alias="candidate.config.hash")
+    runs: int = Field(description="How many runs its figures are of.")
+
+    @staticmethod
+    def resolve_runs(side: Side) -> int:
+        return len(side.runs)
+
+
+class ComparedFigure(Schema):
+    median: float
+    runs: int
+    change: Estimate | None = Field(
+        description="To the first side; null: it is that, or cannot be compared with it. In one "
+        "study it is that of the study's ranking."
     )
+    better: bool | None = Field(description="Measurably better; null: no difference measured.")
 
 
-class MeasuredPlace(NamedDevice):
-    """Where configs were measured; only figures of one place may be compared."""
+class Comparison(Schema):
+    """Chosen runs, candidates, configs or studies side by side."""
 
-    device_id: int = Field(alias="device.pk")
-    host: str = Field(alias="host.name")
-    server: Server
-    workload: WorkloadOut
-    configs: list[ConfigFigures]
-
-
-class ConfigComparison(Schema):
-    """Chosen configs side by side."""
-
-    configs: list[str] = Field(description="Their hashes, as asked for.")
-    differences: dict[str, list[str | None]] = Field(
-        description="By variable the value in each config; null: the server's default."
+    sides: list[ComparedSide]
+    figures: dict[str, list[ComparedFigure | None]] = Field(description="By name, a side each.")
+    knobs: dict[str, list[str | None]] = Field(description="Variables that differ, a side each.")
+    differs: dict[str, list[str]] = Field(
+        description="What the sides were measured with that differs: then there are no changes."
     )
-    places: list[MeasuredPlace]
+    missing: dict[str, str] = Field(description="Names that stand for nothing measured, and why.")
 
 
 class PublishedColumn(Schema):

@@ -42,8 +42,8 @@ def picked(asked: QueryDict) -> list[str]:
 
 def studies_to_pick(sides: Sequence[Side]) -> list[Group]:
     """The candidates of the studies that are compared, then the newest studies."""
-    there = {side.study.pk: side.study for side in sides if side.study is not None}
-    taken = {side.candidate.pk for side in sides if side.candidate is not None}
+    there = {side.study.pk: side.study for side in sides}
+    taken = {side.candidate.pk for side in sides}
     groups = {pk: Group(f"Candidates of {study.name} ({pk})", []) for pk, study in there.items()}
     candidates = Candidate.objects.filter(
         study__in=there, refusal="", merged_into=None, taken_from=None, found_by_search=False

@@ -86,7 +86,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure as text; `interval` and `change` are "" where there is none."""
+    """A figure as text; interval: "" where there is none."""
 
     value: str
     interval: str

@@ -18,7 +18,7 @@ from advisor.charts.style import series_style
 from benchmarks.counted import counted, plural
 from benchmarks.datafiles import STRICT, read_data_file
 from benchmarks.models import Sample
-from tuning.comparison.device_comparison import DeviceComparison
+from tuning.comparison.devices import DeviceComparison
 from tuning.comparison.io_capacity import KNOB, io_capacity_sweep
 from tuning.published import loader as published
 

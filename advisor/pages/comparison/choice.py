@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from tuning.comparison.device_comparison import BEST
+from tuning.comparison.devices import BEST
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,13 @@ from advisor.wording.formatting import ABSENT, decimals
 from advisor.wording.hosts import compared_memory
 from benchmarks.measurement.fingerprint import fact_name
 from benchmarks.models import Device
-from tuning.comparison.comparable_runs import (
+from tuning.comparison.devices import BEST, Cell, DeviceComparison, compare
+from tuning.comparison.run_sets import (
     RunSet,
     chosen_run_set,
-    hosts_text,
     labels,
     run_sets,
 )
-from tuning.comparison.device_comparison import BEST, Cell, DeviceComparison, compare
 from tuning.creation.groups import hosts_of_group
 from tuning.published import loader as published
 from tuning.statistics.ratios import Ratio, ladder, ratio, spread
@@ -87,8 +86,8 @@ def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
         "is_config_gone": is_config_gone,
         "comparison": comparison,
         "run_sets": [(one, texts[one.key]) for one in found],
-        "run_set_text": texts[run_set.key].removeprefix(f"{hosts_text(run_set)}: "),
-        "hosts_text": hosts_text(run_set),
+        "run_set_text": texts[run_set.key].removeprefix(f"{run_set.hosts_text}: "),
+        "hosts_text": run_set.hosts_text,
         "differing": _differing(run_set),
         "devices": [(device, comparison.names[device.pk]) for device in comparison.devices],
         "pairs": [

@@ -10,8 +10,8 @@ from advisor.charts.figure import charts_json
 from advisor.pages.comparison.charts import comparison_figures
 from advisor.pages.comparison.choice import ComparisonChoice, comparison_choice
 from advisor.pages.comparison.context import comparison_context
-from tuning.comparison.comparable_runs import chosen_run_set, run_sets
-from tuning.comparison.device_comparison import compare
+from tuning.comparison.devices import compare
+from tuning.comparison.run_sets import chosen_run_set, run_sets
 
 
 @require_GET

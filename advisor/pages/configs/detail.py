@@ -14,9 +14,9 @@ from advisor.charts.over_months import DrawnPoint, months_figure
 from advisor.wording.addresses import study_url
 from advisor.wording.spaces import knob_text
 from benchmarks.counted import counted
-from benchmarks.models import Config
-from tuning.comparison.config_history import MAX_RESULTS, ConfigResult, config_history
-from tuning.comparison.device_comparison import names_on_hosts
+from benchmarks.models import Config, Device
+from tuning.comparison.config_results import MAX_STUDIES, ConfigResult, config_results
+from tuning.comparison.devices import names_on_hosts
 
 # The chart is below those that are open.
 _OPEN_RESULTS = 20
@@ -25,17 +25,17 @@ _OPEN_RESULTS = 20
 @require_GET
 def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
     config = get_object_or_404(Config, pk=pk)
-    results = config_history(config)
+    results = config_results(config)
     names = _device_names(results)
     context = {
         "config": config,
         "knobs": [(name, knob_text(name, value)) for name, value in sorted(config.knobs.items())],
         "results": results,
-        "most": MAX_RESULTS,
+        "is_cut": len({one.study.pk for one in results}) == MAX_STUDIES,
         "rows": _rows(results[:_OPEN_RESULTS], names),
         "older": _rows(results[_OPEN_RESULTS:], names),
         "older_count": len(results) - _OPEN_RESULTS,
-        "names": list(dict.fromkeys(one.name for one in results)),
+        "names": list(dict.fromkeys(one.candidate.name for one in results)),
         "devices": len(names),
     }
     return render(request, "configs/detail.html", context)
@@ -43,30 +43,31 @@ def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def config_charts(request: HttpRequest, pk: int) -> HttpResponse:
-    results = config_history(get_object_or_404(Config, pk=pk))
+    results = config_results(get_object_or_404(Config, pk=pk))
     names = _device_names(results)
     series: dict[str, list[DrawnPoint]] = {}
     for one in reversed(results):
         if one.last is not None:
-            name = f"{names[one.device.pk]}, {counted(one.workload.connections, 'connection')}"
+            name = f"{names[one.board.device_id]}, {counted(one.connections, 'connection')}"
             series.setdefault(name, []).append(_point(one, one.last))
     figure = months_figure(list(series.items()), "tpmP, New-Orders per minute", "last run, UTC")
     return charts_answer({"history": figure} if figure is not None else {})
 
 
 def _point(one: ConfigResult, at: datetime) -> DrawnPoint:
-    texts = f"{one.study.name}, {counted(one.runs, 'run')}", f"{one.tpmP:,.0f} tpmP"
-    return DrawnPoint(at, one.tpmP, texts, study_url(one.study.pk))
+    tpmp = one.row.figures.throughput or 0.0
+    texts = f"{one.study.name}, {counted(one.row.runs, 'run')}", f"{tpmp:,.0f} tpmP"
+    return DrawnPoint(at, tpmp, texts, study_url(one.study.pk))
 
 
 def _rows(
     results: Sequence[ConfigResult], names: Mapping[int, str]
 ) -> list[tuple[ConfigResult, str]]:
     """Return each result with the name of its device."""
-    return [(one, names[one.device.pk]) for one in results]
+    return [(one, names[one.board.device_id]) for one in results]
 
 
 def _device_names(results: Sequence[ConfigResult]) -> dict[int, str]:
-    devices = {one.device.pk: one.device for one in results}
+    devices = Device.objects.filter(pk__in={one.board.device_id for one in results})
     hosts = {one.study.host_id: one.study.host for one in results}
-    return names_on_hosts(devices.values(), hosts.values())
+    return names_on_hosts(devices, hosts.values())

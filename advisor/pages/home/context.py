@@ -13,7 +13,7 @@ from advisor.wording.answers import named_answers
 from advisor.wording.hosts import STATE_WORDS, TONES
 from advisor.wording.words import certainty
 from benchmarks.models import Device
-from tuning.comparison.device_comparison import device_names
+from tuning.comparison.devices import device_names
 from tuning.hosts.known import KnownHost, hosts, known_hosts
 from tuning.hosts.overview import (
     Answer,

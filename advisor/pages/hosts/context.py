@@ -9,7 +9,7 @@ from advisor.wording.hosts import STATE_WORDS, TONES
 from advisor.wording.words import certainty
 from benchmarks.inventory.host import FoundDirectory
 from benchmarks.models import Device
-from tuning.comparison.device_comparison import device_names
+from tuning.comparison.devices import device_names
 from tuning.hosts.known import HostProblem, KnownHost
 from tuning.models import Recommendation
 from tuning.studies.holds import drain_text, retire_text

@@ -1,0 +1,251 @@
+"""Sets of runs that are comparable although they ran on different devices.
+
+`Run.comparability_key` separates runs that differ in anything, including the device. In a run set
+only the device may differ: host, server, driver, dataset, binary log and times are the same. A run
+set over several hosts has one server version; what else the hosts differ in is stated with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from django.db.models import Count, Max, Min
+from django.db.models.fields.json import KT
+
+from benchmarks.counted import counted
+from benchmarks.measurement.fingerprint import OF_THE_HOST, comparable_facts
+from benchmarks.models import Host, Run, Server, Workload
+from tuning.comparison.measured import ranked_slots
+
+# Prefixes of the parts of a run's fingerprint that are about its devices and their limits.
+_OF_THE_DEVICE = ("data_", "log_", "emulation")
+# Read one by one as text: the variables of a run are some 20 KB.
+_VARIABLES = {name: KT(f"variables__{name}") for name in ("log_bin", "innodb_page_size")}
+
+# Of slots, in the order of the fields of RunGroup.
+_ALIKE = (
+    *("run__host", "run__server", "run__workload", "run__device", "run__comparability_key"),
+    *("run__config", "run__logs_with_data", "candidate__name", "candidate__durability"),
+)
+
+Place = tuple[int, int]  # id of a device, connections
+
+
+class ConfigKey(NamedTuple):
+    """What was measured: a config, and whether its redo log was on the data device."""
+
+    config_id: int
+    logs_with_data: bool
+
+
+@dataclass(frozen=True)
+class RunGroup:
+    """Runs of one config under one name, on one device in one configuration of it.
+
+    count: how many; oldest, newest: ids of runs.
+    """
+
+    host_id: int
+    server: Server
+    workload: Workload
+    device_id: int
+    comparability_key: str
+    config_id: int
+    logs_with_data: bool
+    name: str
+    durability: str
+    count: int
+    oldest: int
+    newest: int
+
+    @property
+    def place(self) -> Place:
+        return self.device_id, self.workload.connections
+
+    @property
+    def config_key(self) -> ConfigKey:
+        return ConfigKey(self.config_id, self.logs_with_data)
+
+
+@dataclass(frozen=True)
+class RunSet:
+    """Runs that are comparable across devices.
+
+    key: its name in addresses. hosts: by name, mostly one. facts: the hosts' fingerprint, the
+    binary log and the page size, as far as they agree; differing: by host, where they do not.
+    groups: its runs, oldest first.
+    """
+
+    key: str
+    hosts: tuple[Host, ...]
+    facts: Mapping[str, str]
+    differing: Mapping[str, Mapping[str, str]]
+    groups: Sequence[RunGroup] = field(repr=False)
+
+    @property
+    def newest(self) -> RunGroup:
+        return max(self.groups, key=lambda group: group.newest)
+
+    @property
+    def device_ids(self) -> frozenset[int]:
+        return frozenset(group.device_id for group in self.groups)
+
+    @property
+    def run_count(self) -> int:
+        return count_of(self.groups)
+
+    @property
+    def load_hosts(self) -> str:
+        """The names of the hosts that run the driver; "" beside the server."""
+        return self.newest.workload.load_hosts_text
+
+    @property
+    def hosts_text(self) -> str:
+        """As "db1", "db1 and db2", "5 hosts"."""
+        names = [host.name for host in self.hosts]
+        return " and ".join(names) if len(names) < 3 else f"{len(names)} hosts"
+
+    @property
+    def text(self) -> str:
+        load = self.newest.workload
+        parts = [
+            str(self.newest.server),
+            f"{load.driver}{f' on {self.load_hosts}' if self.load_hosts else ''}",
+            counted(load.warehouses, "warehouse"),
+            f"{load.warmup_s} s warm-up, {load.measure_s} s measured",
+        ]
+        return ", ".join(parts)
+
+
+def count_of(groups: Iterable[RunGroup]) -> int:
+    return sum(group.count for group in groups)
+
+
+def run_sets() -> list[RunSet]:
+    """Return all run sets, newest first."""
+    hosts, groups = Host.objects.only("name").in_bulk(), _groups()
+    facts = _facts_by_key(groups)
+    together = defaultdict(list)
+    for group in groups:
+        known = dict(facts[group.comparability_key])
+        load = *_load(group.workload), known.pop("driver_version")
+        together[_hash([[group.host_id, group.server.digest, *load], known])].append(group)
+    found = []
+    for key, there in together.items():
+        last = max(there, key=lambda group: group.newest)
+        known = facts[last.comparability_key]
+        found.append(RunSet(key, (hosts[last.host_id],), known, {}, there))
+    # Of two with the same newest run that of one host goes first.
+    found += _over_several_hosts(found)
+    return sorted(found, key=lambda one: (-one.newest.newest, len(one.hosts)))
+
+
+def chosen_run_set(
+    found: Sequence[RunSet], key: str, hosts: Collection[int] = ()
+) -> RunSet | None:
+    """Return the run set with that key; else the newest over just these hosts, if any are given.
+
+    Else the newest with at least two devices, else the newest.
+    """
+    by_key = {run_set.key: run_set for run_set in found}
+    over = (one for one in found if {host.pk for host in one.hosts} == set(hosts))
+    with_two = (run_set for run_set in found if len(run_set.device_ids) > 1)
+    return by_key.get(key) or next(over, None) or next(with_two, found[0] if found else None)
+
+
+def labels(found: Sequence[RunSet]) -> dict[str, str]:
+    """Return a label for each run set by key; labels that would be equal say what differs."""
+    several = len({host.pk for run_set in found for host in run_set.hosts}) > 1
+    texts = {one.key: f"{one.hosts_text}: {one.text}" if several else one.text for one in found}
+    found_labels = {}
+    for run_set in found:
+        alike = [other for other in found if texts[other.key] == texts[run_set.key]]
+        differing = [
+            f"{name.replace('_', ' ')} {value}"
+            for name, value in run_set.facts.items()
+            if name != "load_host"  # numbers; the text has their names
+            and any(other.facts.get(name) != value for other in alike)
+        ]
+        found_labels[run_set.key] = ", ".join([texts[run_set.key], *differing])
+    return found_labels
+
+
+def _groups() -> list[RunGroup]:
+    """Return all runs that count; groups that began first come first."""
+    rows = list(
+        ranked_slots()
+        .order_by()
+        .values_list(*_ALIKE)
+        .annotate(count=Count("pk"), oldest=Min("run"), newest=Max("run"))
+    )
+    servers = Server.objects.in_bulk({row[1] for row in rows})
+    workloads = Workload.objects.in_bulk({row[2] for row in rows})
+    Workload.objects.fetch_load_hosts(workloads.values())
+    found = [
+        RunGroup(host, servers[server], workloads[workload], *rest)
+        for host, server, workload, *rest in rows
+    ]
+    return sorted(found, key=lambda group: group.oldest)
+
+
+def _load(workload: Workload) -> tuple[str, int, int, int]:
+    return workload.driver, workload.warehouses, workload.warmup_s, workload.measure_s
+
+
+def _hash(what: object) -> str:
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _over_several_hosts(found: Iterable[RunSet]) -> list[RunSet]:
+    """Join the run sets of different hosts that were measured alike."""
+    alike = defaultdict(list)
+    for one in found:
+        facts = {name: text for name, text in one.facts.items() if name not in OF_THE_HOST}
+        server = one.newest.server
+        traits = server.flavour, server.version, *_load(one.newest.workload)
+        alike[_hash([traits, facts])].append(one)
+    return [
+        _joined(key, parts)
+        for key, parts in alike.items()
+        if len({one.hosts[0].pk for one in parts}) > 1
+    ]
+
+
+def _joined(key: str, parts: Sequence[RunSet]) -> RunSet:
+    last = max(parts, key=lambda one: one.newest.newest)
+    hosts = {one.hosts[0].name: one.hosts[0] for one in parts}
+    differing = {}
+    for name in sorted({name for one in parts for name in one.facts}):
+        texts: dict[str, set[str]] = defaultdict(set)
+        for one in parts:
+            texts[one.hosts[0].name].add(one.facts.get(name, ""))
+        if len({text for there in texts.values() for text in there}) > 1:
+            differing[name] = {host: ", ".join(sorted(texts[host])) for host in sorted(hosts)}
+    return RunSet(
+        key=key,
+        hosts=tuple(hosts[name] for name in sorted(hosts)),
+        facts={name: text for name, text in last.facts.items() if name not in differing},
+        differing=differing,
+        groups=sorted((group for one in parts for group in one.groups), key=lambda g: g.oldest),
+    )
+
+
+def _facts_by_key(groups: Iterable[RunGroup]) -> dict[str, dict[str, str]]:
+    """Return by comparability key what its runs share besides the device, taken from one run."""
+    examples = {group.comparability_key: group.newest for group in groups}
+    rows = Run.objects.filter(pk__in=examples.values()).values_list(
+        "comparability_key", "driver_version", "fingerprint", *_VARIABLES.values()
+    )
+    found = {}
+    for key, driver_version, fingerprint, *variables in rows:
+        host = comparable_facts(fingerprint).items()
+        known = {name: value for name, value in host if not name.startswith(_OF_THE_DEVICE)}
+        pairs = zip(_VARIABLES, variables, strict=True)
+        known |= {name: "unknown" if value is None else value for name, value in pairs}
+        found[key] = known | {"driver_version": driver_version}
+    return found
