@@ -1,1 +1,1 @@
-"""The pages of docs/ that are generated from the catalogue."""
+"""The page of docs/ that is generated from the catalogue."""

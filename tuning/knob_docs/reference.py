@@ -10,6 +10,7 @@ from tuning.catalogue.knob import DurabilityRule, Knob, SetBy
 from tuning.catalogue.loader import Catalogue, load_catalogue
 from tuning.catalogue.resources import Scales
 from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits
+from tuning.configs.presets.loader import load_preset, preset_names
 from tuning.knob_docs.wording import (
     DOCUMENTED,
     by_server,
@@ -102,7 +103,19 @@ def _points(knob: Knob, catalogue: Catalogue) -> Iterator[str]:
         yield f"Costs {cost.kind} with {_values(cost)}: {cost.loses} {known}."
     for part in knob.worth_testing:
         yield f"Worth testing: {worth_testing_words(knob, part)}."
+    if published := _published(knob):
+        yield f"In the whitepaper's configs: {published}."
     yield from knob.notes
+
+
+def _published(knob: Knob) -> str:
+    """The values of the presets of the whitepaper (2016): "`3GB` (1), `12GB` (2, 3)"."""
+    configs: dict[str, list[str]] = {}
+    for name in preset_names():
+        paper, _, config = name.rpartition("whitepaper-")
+        if not paper and len(config) == 1 and (value := load_preset(name).knobs.get(knob.name)):
+            configs.setdefault(value, []).append(f"#{config.upper()}")
+    return ", ".join(f"`{value}` ({', '.join(names)})" for value, names in configs.items())
 
 
 def _as_mysql(knob: Knob, target: ServerTraits) -> bool:

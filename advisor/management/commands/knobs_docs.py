@@ -1,4 +1,4 @@
-"""`manage.py knobs_docs`: the pages of docs/ that are made from the catalogue of variables."""
+"""`manage.py knobs_docs`: the page of docs/ that is made from the catalogue of variables."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from tuning.knob_docs.reference import reference_page
-from tuning.knob_docs.whitepaper import whitepaper_page
-
-PAGES = {"knobs.md": reference_page, "whitepaper-parameters.md": whitepaper_page}
 
 
 class Command(BaseCommand):
-    help = "Write docs/knobs.md and docs/whitepaper-parameters.md from the catalogue of variables."
+    help = "Write docs/knobs.md from the catalogue of variables."
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for name, page in PAGES.items():
-            (settings.BASE_DIR / "docs" / name).write_text(page(), encoding="utf-8")
-            self.stdout.write(f"docs/{name}")
+        (settings.BASE_DIR / "docs" / "knobs.md").write_text(reference_page(), encoding="utf-8")
+        self.stdout.write("docs/knobs.md")
