@@ -567,7 +567,7 @@ class LearnedKnobs(models.Model):
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="learned_knobs")
     key = models.CharField(
         max_length=64,
-        help_text="of what it was worked out from: tuning.results.knob_importance",
+        help_text="of what it was worked out from: tuning.results.search",
     )
     found = models.JSONField(help_text="tuning.strategy.search.importance.Importance")
 

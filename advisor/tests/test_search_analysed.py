@@ -14,7 +14,8 @@ from advisor.terminal.report import print_study
 from advisor.tests.search_study import searching_study
 from benchmarks.models import Run, RunState
 from tuning.models import Study
-from tuning.results import knob_importance as learning
+from tuning.results import search as learning
+from tuning.results.boards import screened_runs
 from tuning.results.search import search_of
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
@@ -174,10 +175,7 @@ def test_the_model_is_fitted_once_per_round(monkeypatch: pytest.MonkeyPatch) -> 
     assert fits == []
     assert found == real(
         Space.from_json((study.search or {})["space"]),
-        StudyResult(study).screened_at(study.devices.get(), study.workloads.get()),
+        screened_runs(StudyResult(study).slots),
         {one.name: one.config.knobs for one in study.candidates.all()},
         Metric.TPMP,
     )
-    Run.objects.filter(slot__study=study, state=RunState.OK).update(tpmP=7001.0)
-    learning.knob_importance(StudyResult(study))
-    assert len(fits) == 1, "of other runs"

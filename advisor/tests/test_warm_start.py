@@ -40,7 +40,7 @@ from tuning.models import Candidate, CrashSlot, SlotPurpose, Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
-from tuning.results.knob_importance import knob_importance
+from tuning.results.search import knob_importance
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import Proposal
 from tuning.strategy.search.search import Search

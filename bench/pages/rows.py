@@ -12,7 +12,7 @@ from advisor.tests import factories
 from advisor.tests.search_study import searching_study
 from benchmarks.models import Device, Run, RunState, Sample
 from tuning.models import Recommendation, Slot, Study, StudyGroup, StudyState
-from tuning.results.knob_importance import learn_knobs
+from tuning.results.search import learn_knobs
 from tuning.results.study_result import StudyResult
 
 _NAMES = factories.NAMES

@@ -362,7 +362,7 @@ class Migration(migrations.Migration):
                 (
                     "key",
                     models.CharField(
-                        help_text="of what it was worked out from: tuning.results.knob_importance",
+                        help_text="of what it was worked out from: tuning.results.search",
                         max_length=64,
                     ),
                 ),

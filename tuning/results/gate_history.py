@@ -7,20 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tuning.models import Candidate, GateVerdict, Study
+from tuning.results.document import Gate, GateLimit
 from tuning.statistics.data import Metric
 from tuning.statistics.recent import Recent, compare_recent
 
 #: The newest gates that are looked at.
 MAX_POINTS = 200
-
-
-@dataclass(frozen=True)
-class Figures:
-    """One metric of a gate: geometric means, and the change in percent of the baseline."""
-
-    candidate: float | None
-    baseline: float | None
-    change_percent: float | None
 
 
 @dataclass(frozen=True)
@@ -31,7 +23,7 @@ class GatePoint:
     created_at: datetime
     verdict: str
     candidate: str
-    figures: tuple[Figures | None, ...]
+    figures: tuple[GateLimit | None, ...]
 
 
 @dataclass(frozen=True)
@@ -66,29 +58,22 @@ def gate_history(study: Study) -> GateHistory:
             "study_id", "is_baseline", "name", "config_id"
         )
     }
-    there = {one["metric"] for row in rows for one in row.result["limits"]}
-    metrics = [metric for metric in Metric if metric.value in there]
+    limits = {
+        row.study_id: {one.metric: one for one in Gate.model_validate(row.result).limits}
+        for row in rows
+    }
+    metrics = [metric for metric in Metric if any(metric in one for one in limits.values())]
     points = tuple(
         GatePoint(
             pk=row.study_id,
             created_at=row.study.created_at,
             verdict=row.verdict,
             candidate=names[row.study_id, False][0],
-            figures=_figures(row, metrics),
+            figures=tuple(limits[row.study_id].get(metric) for metric in metrics),
         )
         for row in rows
     )
     return GateHistory(tuple(metrics), points)
-
-
-def _figures(row: GateVerdict, metrics: Sequence[Metric]) -> tuple[Figures | None, ...]:
-    limits = {one["metric"]: one for one in row.result["limits"]}
-    return tuple(
-        Figures(found.get("candidate"), found.get("baseline"), found.get("change_percent"))
-        if (found := limits.get(metric.value))
-        else None
-        for metric in metrics
-    )
 
 
 def measured(points: Sequence[GatePoint], index: int) -> list[tuple[GatePoint, float, float]]:

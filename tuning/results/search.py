@@ -9,14 +9,15 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.models import RunState
-from tuning.models import SlotPurpose
+from tuning.models import LearnedKnobs, SlotPurpose
 from tuning.results import document as doc
-from tuning.results.knob_importance import knob_importance
+from tuning.results.boards import screened_runs
 from tuning.results.run_lines import SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
 from tuning.statistics.rounds import ShortRun, is_better, mean_ratio, round_ratios
-from tuning.strategy.search.importance import Importance
+from tuning.strategy.search.importance import VERSION, Importance, importance
+from tuning.strategy.search.space import Space
 
 #: What throughput is weighed against.
 COSTS = (Metric.P95, Metric.SERVER_PATH_LENGTH)
@@ -165,6 +166,47 @@ def _noise(slots: Sequence[SlotRow], metric: Metric) -> float | None:
         return None
     # A difference has the noise of two runs, and so has a ratio.
     return exp(sqrt(fmean(steps))) - 1
+
+
+def knob_importance(result: StudyResult) -> Importance | None:
+    """Return how much each knob of a search matters; None for a study without a search space.
+
+    The study's host mostly has worked it out before: `learn_knobs`.
+    """
+    if "space" not in (result.study.search or {}):
+        return None
+    rounds = _whole_rounds(result)
+    stored = LearnedKnobs.objects.filter(study=result.study, key=_key(rounds)).first()
+    return Importance.from_json(stored.found) if stored else _fitted(result, rounds)
+
+
+def learn_knobs(result: StudyResult) -> None:
+    """Work out how much each knob matters and store it, unless that was done for these runs."""
+    if "space" not in (result.study.search or {}):
+        return
+    rounds = _whole_rounds(result)
+    values = {"key": _key(rounds)}
+    if not LearnedKnobs.objects.filter(study=result.study, **values).exists():
+        found = {"found": _fitted(result, rounds).as_json()}
+        LearnedKnobs.objects.update_or_create(study=result.study, defaults=values | found)
+
+
+def _whole_rounds(result: StudyResult) -> list[SlotRow]:
+    """Return the slots of ended rounds, so that a round costs one fit and not one per run."""
+    slots = [slot for slot in result.slots if slot.purpose == SlotPurpose.SEARCH]
+    running = {slot.block for slot in slots if not slot.is_finished}
+    return [slot for slot in slots if slot.block not in running]
+
+
+def _key(slots: Sequence[SlotRow]) -> str:
+    """Return what names these runs, which never change, and the version of the model."""
+    return f"{VERSION}:{len(slots)}:{max((slot.run_id for slot in slots), default=0)}"
+
+
+def _fitted(result: StudyResult, slots: Sequence[SlotRow]) -> Importance:
+    space = Space.from_json((result.study.search or {})["space"])
+    knobs = {slot.name: slot.candidate.config.knobs for slot in slots}
+    return importance(space, screened_runs(slots), knobs, result.aim.objective)
 
 
 def _importance(found: Importance | None) -> doc.Importance | None:

@@ -17,10 +17,9 @@ from tuning.models import (
     Study,
 )
 from tuning.results import document as doc
-from tuning.results.boards import Board, boards_of, screened_runs
+from tuning.results.boards import Board, boards_of
 from tuning.results.run_lines import SlotRow, run_facts, slot_columns, slot_rows
 from tuning.statistics.aim import Aim
-from tuning.statistics.data import Observation
 from tuning.strategy.racing import conclusion_alpha
 
 #: Device, workload and durability class.
@@ -131,15 +130,6 @@ class StudyResult:
     def aim(self) -> Aim:
         """What the study decides by: throughput without limits but for a search."""
         return Aim.from_json(self.study.search or {})
-
-    def boards_at(self, device: Device, workload: Workload) -> list[Board]:
-        """The boards of one device and workload, safest class first."""
-        return [board for board in self.boards if board.key[:2] == (device, workload)]
-
-    def screened_at(self, device: Device, workload: Workload) -> list[Observation]:
-        """The ended runs of a search on one device with one workload."""
-        key = device.pk, workload.pk
-        return screened_runs(s for s in self.slots if (s.device_id, s.workload_id) == key)
 
     @cached_property
     def recommendations(self) -> list[Recommendation]:

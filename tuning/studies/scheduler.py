@@ -33,7 +33,7 @@ from tuning.errors import NothingToRecommend, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.results.answer import store_recommendations
 from tuning.results.gate import store_verdict
-from tuning.results.knob_importance import learn_knobs
+from tuning.results.search import learn_knobs
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import Done
 from tuning.studies.continuation import Ahead, continue_study, has_to_think, think_ahead

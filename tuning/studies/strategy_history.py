@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tuning.models import SlotPurpose, Study
 from tuning.results.ablation import Ablations
-from tuning.results.boards import Board
+from tuning.results.boards import Board, screened_runs
 from tuning.results.gate import gate_seen
 from tuning.results.run_lines import SlotRow
 from tuning.results.study_result import StudyResult
@@ -25,7 +25,7 @@ def history_of(study: Study, place: Place) -> History:
         return _of_gate(study, place, result)
     all_there = result.candidates
     candidates = [one for one in measurable(all_there.values()) if one.taken_from_id is None]
-    there = result.boards_at(place.device, place.workload)
+    there = [one for one in result.boards if (one.device.pk, one.workload.pk) == place.key]
     found: dict[str, Board] = {board.durability: board for board in there}
     budget = StudyBudget(study, result.slots).at(place)
     slots = budget.slots
@@ -62,7 +62,7 @@ def history_of(study: Study, place: Place) -> History:
         duplicates={
             one.name: one.merged_into.name for one in all_there.values() if one.merged_into
         },
-        screened=tuple(result.screened_at(place.device, place.workload)),
+        screened=tuple(screened_runs(slots)),
         settle_s={
             all_there[one.candidate_id].name: one.seconds_to_settle
             for board in there

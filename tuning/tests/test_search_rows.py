@@ -627,7 +627,7 @@ def test_what_was_learned_of_the_knobs_is_stored_between_two_rounds(
         while not is_done():
             assert step(study)
 
-    monkeypatch.setattr("tuning.results.knob_importance.importance", fails)
+    monkeypatch.setattr("tuning.results.search.importance", fails)
     study = search(RandomSearch(), seed=3, blocks=6)
     Study.objects.filter(pk=study.pk).update(search={"space": Space(()).as_json()})
     screened = study.slots.filter(purpose=SlotPurpose.SEARCH, run__state=RunState.OK)
@@ -636,7 +636,7 @@ def test_what_was_learned_of_the_knobs_is_stored_between_two_rounds(
     study.refresh_from_db()
     assert not study.is_finished
     monkeypatch.setattr(
-        "tuning.results.knob_importance.importance", lambda *_: Importance(runs=7, configs=3)
+        "tuning.results.search.importance", lambda *_: Importance(runs=7, configs=3)
     )
     learn_until(LearnedKnobs.objects.exists)
     assert LearnedKnobs.objects.get(study=study).found["runs"] == 7
