@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from advisor.management import looking
 from tuning.creation.create import create_study, request_again
@@ -138,3 +140,26 @@ def test_a_server_that_is_less_durable_needs_the_user_to_accept_it() -> None:
         create_study(asked(weak))
     study = create_study(asked(weak, durability="D1"))
     assert study.candidates.get(is_baseline=True).durability == "D1"
+
+
+def test_the_page_asks_for_the_profile_and_shows_at_once_what_it_brings(
+    admin_client: Client,
+) -> None:
+    row, address = stored(), "/studies/new/"
+    first = admin_client.get(f"{address}?question=yours&profile={row.pk}").content.decode()
+    assert first.index('id="your-server"') < first.index("On which device?")
+    assert "turns over every 8.99 s" in html.unescape(first)
+    empty = admin_client.get(f"{address}?question=yours").content.decode()
+    assert "hoose a profile of your server" in empty
+    posted = {"question": "yours", "template": "your-server", "durability": "D0"}
+    answer = admin_client.post(address, posted)
+    assert (answer.status_code, "choose a profile" in answer.content.decode()) == (400, True)
+    typed = {"config_name": "mine", "config_text": MINE.text, "data_size": "80G", "memory": "16G"}
+    for more in ({"profile": row.pk}, typed):
+        answer = admin_client.post(address, posted | more)
+        assert answer.status_code == 302, html.unescape(answer.content.decode())
+    names = [one.candidates.get(is_baseline=True).name for one in Study.objects.order_by("pk")]
+    assert names == ["my-server", "mine"]
+    newest = Study.objects.latest("pk").pk
+    again = admin_client.get(f"{address}?again={newest}").content.decode()
+    assert 'id="your-server"' in again

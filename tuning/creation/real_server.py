@@ -15,7 +15,7 @@ from tuning.configs.candidates import FileFit, PlannedCandidate, plan_file
 from tuning.configs.effective.redo import too_large_redo
 from tuning.configs.notes import Action, Note
 from tuning.configs.situation import Situation
-from tuning.errors import InvalidConfig, InvalidRequest
+from tuning.errors import BadRequest, InvalidConfig, InvalidRequest
 from tuning.requests.study import MAX_WAREHOUSES, StudyRequest
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
@@ -24,7 +24,7 @@ from tuning.server_profile.figures import figure
 from tuning.server_profile.own_config import as_cnf, own_knobs
 from tuning.server_profile.profile import Profile
 from tuning.studies.server_profiles import find_profile, profile_of
-from tuning.study_templates.loader import StudyTemplate
+from tuning.study_templates.loader import YOUR_SERVER, StudyTemplate
 
 #: The name of the config that is made of a profile's variables.
 OWN_CONFIG = "my-server"
@@ -68,6 +68,9 @@ def with_profile(
     Raises BadRequest, beside the field, for what the profile does not know or contradicts.
     """
     if request.profile is None:
+        if template.name == YOUR_SERVER and not request.baseline:
+            reason = "choose a profile of your server, or add its my.cnf and state both sizes"
+            raise BadRequest(reason, field="profile")
         return request, None
     profile = profile_of(find_profile(request.profile))
     _check(request, profile)

@@ -12,6 +12,9 @@ from tuning.server_profile.paste import rows_of
 from tuning.server_profile.profile import Profile
 from tuning.server_profile.reading import read_profile
 
+# A request may name older ones.
+_OFFERED = 200
+
 
 def create_profile(request: ProfileRequest, *, user: Any = None) -> ServerProfile:
     """Store the profile that the text gives. Raises InvalidRequest; then nothing is stored."""
@@ -36,6 +39,11 @@ def keep_profile(profile: Profile, *, name: str = "", user: Any = None) -> Serve
 def profile_of(row: ServerProfile) -> Profile:
     """Return the profile of a row."""
     return Profile.model_validate(row.profile)
+
+
+def newest_profiles() -> list[ServerProfile]:
+    """Return the profiles that forms offer, newest first, without what they hold."""
+    return list(ServerProfile.objects.defer("profile")[:_OFFERED])
 
 
 def find_profile(pk: int, *, field: str = "profile") -> ServerProfile:

@@ -19,24 +19,27 @@ from tuning.errors import InvalidRequest
 from tuning.requests.fields import read_request
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import GroupRequest, StudyRequest
-from tuning.study_templates.loader import StudyTemplate, load_template, template_names
+from tuning.studies.server_profiles import newest_profiles
+from tuning.study_templates.loader import YOUR_SERVER, StudyTemplate, load_template, template_names
 
 # The first choice, selected by default.
 DEFAULT_TEMPLATE = "search"
 # In the folded part of the page, which opens if one of them has a value or an error.
 ADVANCED = (
     *("name", "server", "load_hosts", "data_size", "memory", "warehouses", "connections"),
+    "profile",
     *("warmup_s", "races", "confirms", "recovery", "takes_apart"),
 )
 # Fields of the request that the page asks for in its own way.
 _CHOSEN = frozenset(
     {
         *("template", "devices", "configs", "search", "host", "seed", "load_hosts"),
-        *("durability", "translate_from"),
+        *("durability", "translate_from", "profile"),
     }
 )
 SEARCH = "search_"
 _LOAD_HOSTS = StudyRequest.model_fields["load_hosts"]
+_PROFILE = StudyRequest.model_fields["profile"]
 _YES_NO = {True: "yes", False: "no"}
 
 
@@ -49,6 +52,14 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
         error_messages={"invalid_choice": "There is no host of that name: %(value)s."},
     )
     template = forms.ChoiceField(initial=DEFAULT_TEMPLATE)
+    profile = forms.TypedChoiceField(
+        label=_PROFILE.title,
+        help_text=_PROFILE.description or "",
+        required=False,
+        coerce=int,
+        empty_value=None,
+        error_messages={"invalid_choice": "There is no profile of that number."},
+    )
     load_hosts = forms.MultipleChoiceField(
         label=_LOAD_HOSTS.title,
         help_text=_LOAD_HOSTS.description or "",
@@ -71,6 +82,8 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
         set_choices(self, "allow", [(one.value, f"{one}: {MEANING[one]}") for one in CostKind])
         set_choices(self, "host", [(host.name, host.name) for host in self.hosts.known])
         set_choices(self, "load_hosts", [(host.name, host.name) for host in self.hosts.others])
+        profiles = [(f"{row.pk}", f"{row.name} ({row.pk})") for row in newest_profiles()]
+        set_choices(self, "profile", [("", "None"), *profiles])
         self.fields["server"].widget.attrs["list"] = "known-servers"
         shown = self.template_values.get(str(self["template"].value()), {})
         for name in SIZES:
@@ -126,6 +139,8 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
         content = given(StudyRequest, data | {"host": None, "devices": None})
         content["devices"] = self.devices_asked()
         content["configs"] = [config.requested for config in configs]
+        if data.get("template") == YOUR_SERVER and configs and not content.get("profile"):
+            content.setdefault("baseline", configs[0].name)
         if self.searches:
             content["search"] = given(SearchRequest, data, prefix=SEARCH)
         return self._on_hosts(content)
@@ -135,7 +150,9 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
         chosen = [
             {"id": int(pk)} for pk in self.initial.get("devices", ()) if pk in self.registered
         ]
-        return self._on_hosts({"template": str(self["template"].value()), "devices": chosen})
+        content = {"template": str(self["template"].value()), "devices": chosen}
+        profile = self["profile"].value()
+        return self._on_hosts(content | ({"profile": int(profile)} if profile else {}))
 
     def _on_hosts(self, content: dict[str, Any]) -> StudyRequest | GroupRequest:
         names = self.hosts.names

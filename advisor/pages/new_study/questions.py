@@ -1,4 +1,4 @@
-"""The four questions that a new study can begin with, and what each of them fills in."""
+"""The questions that a new study can begin with, and what each of them fills in."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from tuning.study_templates.loader import StudyTemplate
+from tuning.study_templates.loader import YOUR_SERVER, StudyTemplate
 
-BEST, MINE, PUBLISHED, DEVICE = "best", "mine", "published", "device"
+YOURS, BEST, MINE, PUBLISHED, DEVICE = "yours", "best", "mine", "published", "device"
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,13 @@ class Question:
 QUESTIONS = {
     one.key: one
     for one in (
+        Question(
+            YOURS,
+            "What should I change on my server?",
+            "Your server's own config, in proportion to its data and memory, against changes that "
+            "its figures call for.",
+            YOUR_SERVER,
+        ),
         Question(
             BEST,
             "Find the best config",
@@ -70,12 +77,14 @@ def question_of(asked: QueryDict, template: StudyTemplate | None) -> Question:
         return QUESTIONS[DEVICE]
     if template is None or template.searches:
         return QUESTIONS[BEST]
+    if template.name == YOUR_SERVER:
+        return QUESTIONS[YOURS]
     return QUESTIONS[PUBLISHED if template.repeats else MINE]
 
 
 def question_links(asked: QueryDict, chosen: Question) -> list[QuestionLink]:
-    """All questions; what was chosen of hosts and devices stays."""
-    kept = [(name, one) for name in ("host", "device") for one in asked.getlist(name)]
+    """All questions; what was chosen of hosts, devices and profiles stays."""
+    kept = [(name, one) for name in ("host", "device", "profile") for one in asked.getlist(name)]
     return [
         QuestionLink(one, urlencode([("question", one.key), *kept]), one is chosen)
         for one in QUESTIONS.values()

@@ -67,6 +67,8 @@ def _empty_page(request: HttpRequest) -> HttpResponse:
     if (device := asked.get("device")) is not None:
         answer.is_device_gone = not choosable(device)
         initial |= {} if answer.is_device_gone else {"devices": [str(int(device))]}
+    if read_id(asked.get("profile", "")) is not None:
+        initial["profile"] = asked["profile"]
     if "template" not in initial and (named := QUESTIONS.get(asked.get("question", ""))):
         initial["template"] = named.template
     form = NewStudyForm(hosts=chosen_hosts(asked), initial=initial)

@@ -20,11 +20,14 @@ from tuning.requests.fields import read_request
 from tuning.requests.profile import MAX_OUTPUT_BYTES, ProfileRequest
 from tuning.server_profile.figures import figures_of
 from tuning.server_profile.paste import script
-from tuning.studies.server_profiles import compare_stored, create_profile, profile_of
+from tuning.studies.server_profiles import (
+    compare_stored,
+    create_profile,
+    newest_profiles,
+    profile_of,
+)
 
 PROFILES = Listing("profile-list", "profile", "profiles", ("name",), "Name")
-# Of a comparison; older ones are reached by the address.
-_CHOICES = 200
 _NO_TEXT = "Paste the output of the script, or choose a file."
 
 
@@ -114,7 +117,7 @@ def profile_detail(request: HttpRequest, pk: int) -> HttpResponse:
 def profile_comparison(request: HttpRequest) -> HttpResponse:
     """Two profiles side by side; without both the choice alone."""
     ids = {name: read_id(request.GET.get(name, "")) for name in ("before", "after")}
-    context: dict[str, Any] = {"rows": ServerProfile.objects.all()[:_CHOICES], "ids": ids}
+    context: dict[str, Any] = {"rows": newest_profiles(), "ids": ids}
     before, after = ids.values()
     if before is not None and after is not None:
         try:
