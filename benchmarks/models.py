@@ -192,7 +192,7 @@ class Device(models.Model):
 
     @property
     def found(self) -> DeviceIdentity | None:
-        """The identity of the data device, as detected last; None for an old row without it."""
+        """The identity of the data device, as detected last."""
         return _identity(self.identity)
 
     @property
@@ -544,12 +544,11 @@ class Run(JobRow, UsageColumns):
     @property
     def load_sides(self) -> list[dict[str, Any]]:
         """Its load hosts as they were stored; none: it was driven beside the server."""
-        found = self.load_side or []
-        return [found] if isinstance(found, dict) else list(found)
+        return list(self.load_side or ())
 
     @property
     def owes(self) -> WriteDebt | None:
-        """Its write debt; None for a run that was not measured or is older."""
+        """Its write debt; None for a run that was not measured."""
         return WriteDebt.from_json(self.write_debt) if self.write_debt else None
 
     @property

@@ -332,12 +332,6 @@ def test_the_page_shows_what_is_behind_the_directory(admin_client: Client) -> No
     assert "add <code>/srv/logs</code> as a device" in text
 
 
-def test_a_row_without_findings_is_still_shown(admin_client: Client) -> None:
-    text = text_of(admin_client, "device-detail", factories.make_device().pk)
-    assert "made by an older version and has no details" in text
-    assert "Samsung SSD 870 EVO 1TB" in text
-
-
 def test_a_good_probe_is_shown_with_charts_jobs_and_range(admin_client: Client) -> None:
     device = factories.probed_device(result=probes.probe_result(writes=42_500))
     text = text_of(admin_client, "device-detail", device.pk)

@@ -23,7 +23,7 @@ from tuning.statistics.data import Metric
 from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.tests.test_contract import RandomSearch
 from tuning.studies.progress import StudyProgress, study_progress
-from tuning.studies.searched import Searched
+from tuning.studies.so_far import Searched
 from tuning.tests.kept import kept
 from tuning.tests.test_search_rows import CAPACITY, Script, search, step, to_the_end
 from tuning.tests.test_study_race import noisy

@@ -21,10 +21,9 @@ from advisor.tests import factories
 from benchmarks.models import Host
 from tuning.models import Study, StudyState
 from tuning.statistics.data import Metric
-from tuning.studies.leader import Leader
 from tuning.studies.progress import StudyProgress
 from tuning.studies.revision import bump
-from tuning.studies.searched import Searched
+from tuning.studies.so_far import Leader, Searched
 
 LEAD = "+61.0\N{NO-BREAK SPACE}%"
 

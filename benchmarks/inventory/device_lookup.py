@@ -132,8 +132,7 @@ def correct_kind(device: Device, kind: DeviceKind | None) -> None:
     """Store the kind that a user sets for a device without limits; None: as detected."""
     corrected = kind.value if kind else ""
     device.kind_correction = "" if corrected == device.discovered_kind else corrected
-    # Rows of older versions have nothing discovered.
-    device.kind = device.kind_correction or device.discovered_kind or DeviceKind.OTHER.value
+    device.kind = device.kind_correction or device.discovered_kind
     device.save(update_fields=["kind", "kind_correction"])
 
 

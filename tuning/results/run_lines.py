@@ -79,7 +79,7 @@ class RunRow(NamedTuple):
 
     @property
     def owes(self) -> WriteDebt | None:
-        """Its write debt; None for a run that was not measured or is older."""
+        """Its write debt; None for a run that was not measured."""
         found = json.loads(self.write_debt) if self.write_debt else None
         return WriteDebt.from_json(found) if found else None
 

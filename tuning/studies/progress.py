@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db.models.functions import Now
 
 from benchmarks.models import CrashTest, RunState
-from tuning.models import VARIANT_PURPOSES, SlotPurpose, Study, StudyState
+from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.run_lines import SlotRow
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
@@ -17,10 +17,9 @@ from tuning.studies.absence import absence_text
 from tuning.studies.budget import StudyBudget
 from tuning.studies.crash_tests import running_crash_test
 from tuning.studies.holds import drain_text, pause_text
-from tuning.studies.leader import Leader, leader_of
 from tuning.studies.load_hosts import waiting_text
 from tuning.studies.scheduler import is_under_way
-from tuning.studies.searched import Searched, searched_so_far
+from tuning.studies.so_far import Leader, Searched, leader_of, searched_so_far
 from tuning.studies.waiting import busy_text
 
 # Loading counts as this share of the bar until the first runs are done.
@@ -69,6 +68,7 @@ def study_progress(
     `with_leader`: False for who does not show it, which is cheaper with hundreds of runs.
     """
     slots = StudyResult(study).slots if slots is None else slots
+    aim = Aim.from_json(study.search or {})
     done = sum(slot.run.is_done for slot in slots)
     counted = StudyProgress(
         fraction=0.0,
@@ -76,8 +76,8 @@ def study_progress(
         blocks=_blocks(study, slots),
         runs_done=done,
         runs_total=len(slots),
-        searched=_searched(study, slots),
-        leader=leader_of(slots, Aim.from_json(study.search or {})) if with_leader else None,
+        searched=None if study.search is None else searched_so_far(slots, aim),
+        leader=leader_of(slots, aim) if with_leader else None,
     )
     if study.is_finished:
         is_whole = study.state == StudyState.FINISHED
@@ -94,12 +94,6 @@ def study_progress(
     return replace(progress, text=text, eta_s=None, waits_for=why if study.has_begun else "")
 
 
-def _searched(study: Study, slots: Sequence[SlotRow]) -> Searched | None:
-    if study.search is None:
-        return None
-    return searched_so_far(slots, Aim.from_json(study.search))
-
-
 def _why_it_waits(study: Study, progress: StudyProgress) -> str:
     """What keeps the host, or its load host, from beginning anything; "" if nothing does."""
     why = drain_text(study.host) or absence_text(study.host)
@@ -113,26 +107,26 @@ def _unfinished(study: Study, slots: Sequence[SlotRow], counted: StudyProgress) 
     )
     if study.state != StudyState.RUNNING and study.started_at is None:
         return counted
-    is_again = study.state == StudyState.PREPARING and done > 0
-    if study.state == StudyState.PREPARING and not is_again:
-        return replace(
-            counted,
-            fraction=LOADING_SHARE * study.preparing_fraction,
-            text=study.preparing_text or "loading the dataset",
-            step="loading",
-            eta_s=_preparing_eta(study, budget.seconds),
-        )
+    left_s = max(budget.seconds, 0.0)
+    if study.state == StudyState.PREPARING and done == 0:
+        share, eta_s = study.preparing_fraction, None
+        if study.started_at is not None and share > 0:
+            spent_s = _seconds_since(study, study.started_at)
+            eta_s = spent_s / share - spent_s + left_s
+        text = study.preparing_text or "loading the dataset"
+        fraction = LOADING_SHARE * share
+        return replace(counted, fraction=fraction, text=text, step="loading", eta_s=eta_s)
     fraction = LOADING_SHARE + (1.0 - LOADING_SHARE) * budget.done_share
-    counted = replace(counted, fraction=fraction)
-    current = next((slot for slot in slots if slot.state == RunState.RUNNING), None)
-    if is_again:
+    counted = replace(counted, fraction=fraction, eta_s=left_s)
+    if study.state == StudyState.PREPARING:
         text = study.preparing_text or "trying new configs on the server"
-        return replace(counted, text=text, step="trying", eta_s=max(budget.seconds, 0.0))
-    if current is None and (test := running_crash_test(study)):
+        return replace(counted, text=text, step="trying")
+    current = next((slot for slot in slots if slot.state == RunState.RUNNING), None)
+    if current is not None:
+        return _measuring(study, current, budget, counted)
+    if test := running_crash_test(study):
         return _killing(study, test, budget, counted)
-    if current is None:
-        return replace(counted, text="between two runs", eta_s=max(budget.seconds, 0.0))
-    return _measuring(study, current, budget, counted)
+    return replace(counted, text="between two runs")
 
 
 def _blocks(study: Study, slots: Sequence[SlotRow]) -> int:
@@ -143,97 +137,73 @@ def _blocks(study: Study, slots: Sequence[SlotRow]) -> int:
     return max([study.blocks, *begun])
 
 
-def _now(study: Study) -> datetime:
-    """By the database's clock, which also wrote when things began."""
-    return Study.objects.filter(pk=study.pk).values_list(Now(), flat=True).get()
+def _seconds_since(study: Study, since: datetime | None) -> float:
+    """Return the seconds since then by the database's clock, which also wrote `since`.
 
-
-def _spent_s(study: Study, since: datetime | None, most: float) -> float:
-    """Seconds since then, at most those: a clock may have been set, in either direction."""
+    Never below 0: a clock may have been set.
+    """
     if since is None:
         return 0.0
-    return min(max((_now(study) - since).total_seconds(), 0.0), most)
+    now = Study.objects.filter(pk=study.pk).values_list(Now(), flat=True).get()
+    return max((now - since).total_seconds(), 0.0)
 
 
 def _killing(
     study: Study, test: CrashTest, budget: StudyBudget, counted: StudyProgress
 ) -> StudyProgress:
     name, step = test.slot.candidate.name, test.step or "starting"
-    spent = _spent_s(study, test.started_at, budget.crash_tests.each_s)
+    spent_s = min(_seconds_since(study, test.started_at), budget.crash_tests.each_s)
     return replace(
         counted,
         candidate=name,
         step=step,
         text=f"crash recovery: {name}, {step}",
-        eta_s=max(budget.seconds - spent, 0.0),
+        eta_s=max(budget.seconds - spent_s, 0.0),
     )
 
 
 def _measuring(
     study: Study, current: SlotRow, budget: StudyBudget, counted: StudyProgress
 ) -> StudyProgress:
-    here = next(one for one in budget.places if one.place.key == current.place)
+    (here,) = (one for one in budget.places if one.place.key == current.place)
     place = here.place
-    most = place.expected_s + current.run.measure_s - place.workload.measure_s
-    seconds = budget.seconds - _spent_s(study, current.run.started_at, most)
+    most_s = place.expected_s + current.run.measure_s - place.workload.measure_s
+    spent_s = min(_seconds_since(study, current.run.started_at), most_s)
     several = len({one.place.device.pk for one in budget.places}) > 1
-    current_run = replace(
+    progress = replace(
         counted,
         candidate=current.name,
         block=current.block,
         step=current.run.step,
-        eta_s=max(seconds, 0.0),
+        eta_s=max(budget.seconds - spent_s, 0.0),
         device=str(place.device) if several or place.device.emulation_label else "",
     )
-    step = current.run.step or "starting"
-    if current.purpose == SlotPurpose.CONFIRMATION:
-        there = here.slots
-        pairs = sorted({one.block for one in there if one.purpose == SlotPurpose.CONFIRMATION})
-        pair = pairs.index(current.block) + 1
-        text = f"confirmation, pair {pair} of {len(pairs)}: {current.name}, {step}"
-        return replace(current_run, text=text, pair=pair, pairs=len(pairs))
-    if current.purpose == SlotPurpose.GATE:
-        text = f"pair {current.block} of at most {counted.blocks}: {current.name}, {step}"
-        return replace(current_run, text=text, pair=current.block, pairs=counted.blocks)
-    again = " (replicate)" if current.replicate else ""
-    if current.purpose in VARIANT_PURPOSES:
-        text = _ablation_text(current, here.slots)
-        return replace(current_run, text=f"{text}, {step}", takes_apart=True)
-    if counted.searched is not None:
-        number = _number(current, here.slots)
-        is_screening = current.purpose == SlotPurpose.SEARCH
-        phase = "search, round" if is_screening else "race, block"
-        text = f"{phase} {number}: {current.name}{again}, {step}"
-        return replace(current_run, block=number, text=text)
-    text = f"block {current.block} of {counted.blocks}: {current.name}{again}, {step}"
-    return replace(current_run, text=text)
-
-
-def _number(current: SlotRow, there: Sequence[SlotRow]) -> int:
-    """The rounds of a search and the blocks of its race are counted apart, each from 1."""
-    same = {slot.block for slot in there if slot.purpose == current.purpose}
-    return sorted(same).index(current.block) + 1
-
-
-def _preparing_eta(study: Study, seconds: float) -> float | None:
-    if study.started_at is None or study.preparing_fraction <= 0:
-        return None
-    spent = max((_now(study) - study.started_at).total_seconds(), 0.0)
-    return spent / study.preparing_fraction - spent + seconds
-
-
-def _ablation_text(current: SlotRow, there: Sequence[SlotRow]) -> str:
-    """As `taking the winner apart: advisor without redo log (3 of 7), block 2`.
-
-    `there` are the slots of the place. What is numbered are the configs of the block, in the
-    order in which they run.
-    """
-    same = [slot for slot in there if slot.purpose == current.purpose]
+    # Each part of a study counts its blocks from 1.
+    same = [slot for slot in here.slots if slot.purpose == current.purpose]
     blocks = sorted({slot.block for slot in same})
-    number = blocks.index(current.block) + 1
-    if current.purpose == SlotPurpose.REDUCED:
-        return f"measuring the reduced config, round {number} of {len(blocks)}: {current.name}"
-    in_block = [slot.order for slot in same if slot.block == current.block]
-    position = f"{in_block.index(current.order) + 1} of {len(in_block)}"
-    again = " (replicate)" if current.replicate else ""
-    return f"taking the winner apart: {current.name}{again} ({position}), block {number}"
+    number, count = blocks.index(current.block) + 1, len(blocks)
+    name = f"{current.name}{' (replicate)' if current.replicate else ''}"
+    match current.purpose:
+        case SlotPurpose.CONFIRMATION:
+            progress = replace(progress, pair=number, pairs=count)
+            text = f"confirmation, pair {number} of {count}: {name}"
+        case SlotPurpose.GATE:
+            progress = replace(progress, pair=current.block, pairs=counted.blocks)
+            text = f"pair {current.block} of at most {counted.blocks}: {name}"
+        case SlotPurpose.REDUCED:
+            progress = replace(progress, takes_apart=True)
+            text = f"measuring the reduced config, round {number} of {count}: {name}"
+        case SlotPurpose.APART:
+            progress = replace(progress, takes_apart=True)
+            in_block = [slot.order for slot in same if slot.block == current.block]
+            position = f"{in_block.index(current.order) + 1} of {len(in_block)}"
+            text = f"taking the winner apart: {name} ({position}), block {number}"
+        case SlotPurpose.SEARCH:
+            progress = replace(progress, block=number)
+            text = f"search, round {number}: {name}"
+        case _ if study.search is not None:
+            progress = replace(progress, block=number)
+            text = f"race, block {number}: {name}"
+        case _:
+            text = f"block {current.block} of {counted.blocks}: {name}"
+    return replace(progress, text=f"{text}, {current.run.step or 'starting'}")

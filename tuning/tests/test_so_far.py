@@ -11,8 +11,7 @@ from tuning.models import Candidate, SlotPurpose
 from tuning.results.run_lines import RunRow, SlotRow
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
-from tuning.studies.leader import leader_of
-from tuning.studies.searched import searched_so_far
+from tuning.studies.so_far import leader_of, searched_so_far
 
 BASE = "server-default"
 
