@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from benchmarks.counted import counted
+from benchmarks.inventory.device_lookup import shares_disk
 from tuning.configs.candidates import PlannedCandidate, plan_candidates
 from tuning.configs.effective.redo import too_large_redo
-from tuning.creation.plan import Plan, check_log_device
+from tuning.creation.plan import Plan
 from tuning.creation.real_server import baseline_name, real_candidates
 from tuning.creation.scale_model import file_fit, fitted
 from tuning.creation.search import (
@@ -43,7 +44,7 @@ def configs_of(plan: Plan) -> PlannedConfigs:
 
     A search takes seconds, so that no transaction may be open. Raises InvalidConfig, BadRequest.
     """
-    check_log_device(plan)
+    _check_log_device(plan)
     if plan.search is not None:
         check_search(plan, plan.search)
     template, request, situation = plan.template, plan.request, plan.situation
@@ -89,6 +90,20 @@ def with_baseline(plan: Plan, found: Sequence[PlannedCandidate]) -> list[Planned
         raise BadRequest(f"no config of yours is called {name!r}", field="baseline")
     marked = [replace(one, is_baseline=one.name == name) for one in rows]
     return sorted(marked, key=lambda one: not one.is_baseline)
+
+
+def _check_log_device(plan: Plan) -> None:
+    """Raise BadRequest for a template about separate log devices if a device has none."""
+    if not plan.template.needs_log_device:
+        return
+    asks = f"template {plan.template.name!r} needs a directory for redo logs on a separate device"
+    for index, device in enumerate(plan.devices):
+        field = f"devices[{index}].log_dir"
+        if device.log is None:
+            raise BadRequest(asks, field=field)
+        if shares_disk(device):
+            where = f"{device.data.path} and {device.log.path} are on {device.data.block_device}"
+            raise BadRequest(f"{asks}: {where}", field=field)
 
 
 def check_redo(plan: Plan, candidates: Sequence[PlannedCandidate]) -> None:

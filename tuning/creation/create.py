@@ -14,10 +14,9 @@ from benchmarks.servers.binary import ServerBinary
 from tuning.configs.candidates import PlannedCandidate
 from tuning.creation.configs import PlannedConfigs, configs_of
 from tuning.creation.devices import device_specs
-from tuning.creation.plan import Plan, plan_of
+from tuning.creation.plan import Plan, completed, plan_of
 from tuning.creation.preview import end_minutes
 from tuning.models import Study
-from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
 from tuning.studies.events import note_request
 from tuning.studies.holds import hold_in_use
@@ -75,7 +74,8 @@ def store_study(plan: Plan, configs: PlannedConfigs, user: Any) -> Study:
         search=search.as_json() if search else None,
         scale_model=plan.model.as_json() if plan.model else None,
     )
-    study.request = _completed(plan, study).as_json()
+    devices = study.devices.order_by("pk").values_list("pk", flat=True)
+    study.request = completed(plan, devices).as_json()
     study.save(update_fields=["request"])
     return study
 
@@ -125,42 +125,6 @@ def server_row(host: Host, server: ServerBinary) -> Server:
         defaults={"flavour": server.flavour.value, "version": server.version_text},
     )
     return row
-
-
-def common_fields(plan: Plan) -> dict[str, Any]:
-    """Return the fields of requests that name what the plan found, whatever the host has then."""
-    return {
-        "host": plan.host.name,
-        "driver": plan.driver.name,
-        "load_hosts": tuple(host.name for host in plan.load_hosts),
-        "warehouses": plan.sizes.warehouses,
-        "warmup_s": plan.sizes.warmup_s,
-        "measure_s": plan.sizes.measure_s,
-    }
-
-
-def _completed(plan: Plan, study: Study) -> StudyRequest:
-    """Return the request that asks for the same study, whatever template and host say by then."""
-    request, sizes = plan.request, plan.sizes
-    keeps_duplicates = request.keeps_duplicates or plan.template.copies_of_baseline > 0
-    rows = study.devices.order_by("pk").values_list("pk", flat=True)
-    return request.model_copy(
-        update=common_fields(plan)
-        | {
-            "devices": [DeviceRequest(id=pk) for pk in rows],
-            "server": plan.server.path,
-            "connections": list(sizes.connections),
-            "blocks": None if plan.search else sizes.blocks,
-            "budget_minutes": plan.budget_minutes,
-            "durability": plan.situation.durability,
-            "races": plan.design.races,
-            "confirms": plan.design.confirms,
-            "takes_apart": plan.design.takes_apart,
-            "keeps_duplicates": keeps_duplicates,
-            "recovery": plan.design.crash_tests,
-            "search": plan.search,
-        }
-    )
 
 
 def request_again(study: Study) -> StudyRequest:

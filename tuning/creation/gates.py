@@ -12,11 +12,11 @@ from benchmarks.models import BinaryLog
 from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.knobs import config_hash
 from tuning.creation.configs import check_redo
-from tuning.creation.create import common_fields, server_row, store, store_plan
+from tuning.creation.create import server_row, store, store_plan
 from tuning.creation.free_space import check_second_dataset
 from tuning.creation.gate_configs import both_sides
 from tuning.creation.named_configs import DEFAULTS
-from tuning.creation.plan import Plan, plan_of
+from tuning.creation.plan import Plan, common_fields, plan_of
 from tuning.errors import BadRequest
 from tuning.models import Study
 from tuning.requests.device import DeviceRequest

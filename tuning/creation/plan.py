@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from benchmarks.errors import about
-from benchmarks.inventory.device_lookup import FoundDevice, shares_disk
+from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.inventory.host import FoundDriver, HostInventory
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
@@ -26,8 +28,9 @@ from tuning.creation.scale_model import check_direct_io, model_of
 from tuning.errors import BadRequest
 from tuning.proposals.plan import plan_proposals
 from tuning.proposals.rules import rule_sets
+from tuning.requests.device import DeviceRequest
 from tuning.requests.search import SearchRequest
-from tuning.requests.sizes import Sizes, sizes_of
+from tuning.requests.sizes import Sizes
 from tuning.requests.study import StudyRequest
 from tuning.scale_model.model import ScaleModel
 from tuning.studies.holds import check_not_retired
@@ -139,7 +142,7 @@ def plan_of(request: StudyRequest) -> Plan:
     check_not_retired(host)
     inventory = inventory_of(host)
     request, real = with_profile(request, template, inventory)
-    sizes = sizes_of(request, template, inventory.logical_cpus)
+    sizes = request.sizes(template, inventory.logical_cpus)
     load_hosts = load_hosts_for(request.load_hosts, host, sizes.connections)
     driver = driver_for(request.driver, inventory, load_hosts)
     with about("server"):
@@ -168,23 +171,44 @@ def plan_of(request: StudyRequest) -> Plan:
     return plan
 
 
+def common_fields(plan: Plan) -> dict[str, Any]:
+    """Return the fields of a completed request that studies and gates have in common."""
+    return {
+        "host": plan.host.name,
+        "driver": plan.driver.name,
+        "load_hosts": tuple(host.name for host in plan.load_hosts),
+        "warehouses": plan.sizes.warehouses,
+        "warmup_s": plan.sizes.warmup_s,
+        "measure_s": plan.sizes.measure_s,
+    }
+
+
+def completed(plan: Plan, devices: Iterable[int]) -> StudyRequest:
+    """Return the request that asks for the same study, whatever template and host say by then."""
+    request, sizes = plan.request, plan.sizes
+    keeps_duplicates = request.keeps_duplicates or plan.template.copies_of_baseline > 0
+    return request.model_copy(
+        update=common_fields(plan)
+        | {
+            "devices": [DeviceRequest(id=pk) for pk in devices],
+            "server": plan.server.path,
+            "connections": list(sizes.connections),
+            "blocks": None if plan.search else sizes.blocks,
+            "budget_minutes": plan.budget_minutes,
+            "durability": plan.situation.durability,
+            "races": plan.design.races,
+            "confirms": plan.design.confirms,
+            "takes_apart": plan.design.takes_apart,
+            "keeps_duplicates": keeps_duplicates,
+            "recovery": plan.design.crash_tests,
+            "search": plan.search,
+        }
+    )
+
+
 def proposals_of(plan: Plan) -> list[PlannedCandidate]:
     """Return the config that each set of published rules proposes for the plan."""
     return list(plan_proposals(rule_sets(), plan.measured_situation).values())
-
-
-def check_log_device(plan: Plan) -> None:
-    """Raise BadRequest for a template about separate log devices if a device has none."""
-    if not plan.template.needs_log_device:
-        return
-    asks = f"template {plan.template.name!r} needs a directory for redo logs on a separate device"
-    for index, device in enumerate(plan.devices):
-        field = f"devices[{index}].log_dir"
-        if device.log is None:
-            raise BadRequest(asks, field=field)
-        if shares_disk(device):
-            where = f"{device.data.path} and {device.log.path} are on {device.data.block_device}"
-            raise BadRequest(f"{asks}: {where}", field=field)
 
 
 def design_of(

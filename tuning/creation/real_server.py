@@ -16,7 +16,8 @@ from tuning.configs.effective.redo import too_large_redo
 from tuning.configs.notes import Action, Note
 from tuning.configs.situation import Situation
 from tuning.errors import BadRequest, InvalidConfig, InvalidRequest
-from tuning.requests.study import MAX_WAREHOUSES, StudyRequest
+from tuning.requests.sizes import MAX_WAREHOUSES
+from tuning.requests.study import StudyRequest
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
 from tuning.server_profile.advice import Proposal, proposals_for

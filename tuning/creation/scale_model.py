@@ -18,8 +18,8 @@ from tuning.configs.situation import Situation
 from tuning.configs.values import BadValue, normalise
 from tuning.creation.devices import own_bytes
 from tuning.errors import BadRequest
-from tuning.requests.sizes import Sizes
-from tuning.requests.study import MAX_WAREHOUSES, StudyRequest
+from tuning.requests.sizes import MAX_WAREHOUSES, Sizes
+from tuning.requests.study import StudyRequest
 from tuning.scale_model.conversion import in_model, is_scaled
 from tuning.scale_model.model import WAREHOUSE_BYTES, ScaleModel
 from tuning.scale_model.sizes import MB, size_text

@@ -126,12 +126,6 @@ def _absolute(path: Path) -> Path:
     return path
 
 
-def _one_or_more(value: object) -> object:
-    if isinstance(value, str):
-        return (value,) if value else ()
-    return value
-
-
 #: Bytes, written with a unit: "200G" or "48GiB".
 Size = Annotated[
     StrictInt,
@@ -142,11 +136,5 @@ Size = Annotated[
 #: A path on the host that is asked.
 HostPath = Annotated[Path, AfterValidator(_absolute)]
 HostName = Annotated[str, Field(max_length=MAX_HOST_NAME)]
-#: The name of one host, or of several.
-HostNames = Annotated[
-    tuple[Annotated[str, Field(min_length=1, max_length=MAX_HOST_NAME)], ...],
-    BeforeValidator(_one_or_more, json_schema_input_type=str | tuple[str, ...]),
-]
 KnobName = Annotated[str, Field(min_length=1, max_length=MAX_KNOB_NAME)]
 Value = Annotated[str, Field(min_length=1, max_length=MAX_VALUE)]
-Seed = Annotated[StrictInt, Field(ge=0, le=2**62)]

@@ -17,25 +17,18 @@ from pydantic import (
 from tuning.catalogue.knob import Durability
 from tuning.requests.configs import MAX_CONNECTIONS, ConfigText, LeastSafe
 from tuning.requests.device import DeviceRequest
-from tuning.requests.fields import (
-    Cli,
-    HostName,
-    HostNames,
-    HostPath,
-    KnobName,
-    Request,
-    Seed,
-    Value,
-)
-from tuning.requests.search import MAX_SETTINGS
-from tuning.requests.study import (
-    MAX_LOAD_HOSTS,
-    MAX_MINUTES,
-    MAX_SECONDS,
-    MAX_WAREHOUSES,
+from tuning.requests.fields import Cli, HostName, HostPath, KnobName, Request, Value
+from tuning.requests.search import MAX_SETTINGS, settings
+from tuning.requests.sizes import (
     Driver,
-    StudyRequest,
+    LoadHosts,
+    MeasureS,
+    Minutes,
+    Seed,
+    Warehouses,
+    WarmupS,
 )
+from tuning.requests.study import StudyRequest
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import (
     CONFIDENCES,
@@ -50,18 +43,6 @@ from tuning.statistics.looks import FIRST_LOOK, MAX_LOOKS
 
 MAX_GATE_NAME = 100
 MAX_STORED = 200
-
-
-def _knobs(value: object) -> object:
-    """Texts of the form `NAME=VALUE` by name."""
-    if not isinstance(value, list | tuple):
-        return value
-    pairs = [f"{text}".partition("=") for text in value]
-    if bad := [
-        text for text, (name, sign, _) in zip(value, pairs, strict=True) if not name or not sign
-    ]:
-        raise ValueError(f"{bad[0]!r} is not NAME=VALUE")
-    return {name.strip().replace("-", "_").lower(): given.strip() for name, _, given in pairs}
 
 
 def _limits(value: object) -> object:
@@ -89,7 +70,7 @@ class GateSide(Request):
     )
     knobs: Annotated[
         Mapping[KnobName, Value],
-        BeforeValidator(_knobs, json_schema_input_type=Mapping[str, str]),
+        BeforeValidator(settings, json_schema_input_type=Mapping[str, str]),
         Cli("set", "NAME=VALUE"),
     ] = Field(
         {},
@@ -160,33 +141,21 @@ class GateRequest(Request):
     max_pairs: Annotated[StrictInt, Cli("pairs", "N")] = Field(
         DEFAULT_PAIRS, ge=FIRST_LOOK, le=MAX_LOOKS, description="The most pairs to measure."
     )
-    budget_minutes: Annotated[StrictInt | None, Cli("budget", "MINUTES")] = Field(
-        None, ge=1, le=MAX_MINUTES, description="The most time to take."
-    )
+    budget_minutes: Minutes = Field(None, description="The most time to take.")
     host: Annotated[HostName, Cli("host", "NAME")] = Field(
         "", description="The host to measure on. Default: as for a study."
     )
     device: Annotated[DeviceRequest, Cli("")] = Field(
         DeviceRequest(), description="Default: the host's usual device."
     )
-    driver: Driver = Field("auto", description="The program that sends the TPC-C transactions.")
-    load_hosts: Annotated[HostNames, Cli("load-host", "NAME")] = Field(
-        (),
-        max_length=MAX_LOAD_HOSTS,
-        description="The host that runs the driver, or several that share the connections.",
-    )
-    warehouses: Annotated[StrictInt | None, Cli("warehouses", "N")] = Field(
-        None, ge=1, le=MAX_WAREHOUSES, description="Size of the dataset."
-    )
+    driver: Driver = "auto"
+    load_hosts: LoadHosts = ()
+    warehouses: Warehouses = None
     connections: Annotated[StrictInt | None, Cli("connections", "N")] = Field(
         None, ge=1, le=MAX_CONNECTIONS, description="Number of connections."
     )
-    warmup_s: Annotated[StrictInt | None, Cli("warmup", "S")] = Field(
-        None, ge=0, le=MAX_SECONDS, description="Warm-up, in seconds."
-    )
-    measure_s: Annotated[StrictInt | None, Cli("measure", "S")] = Field(
-        None, ge=1, le=MAX_SECONDS, description="Measured interval, in seconds."
-    )
+    warmup_s: WarmupS = None
+    measure_s: MeasureS = None
     durability: LeastSafe = Field(
         Durability.D0, description="The least safe class that either config may have."
     )
@@ -195,9 +164,7 @@ class GateRequest(Request):
         description="Of both sides. on: also synced at every commit and with rows, unless a "
         "config says otherwise. default: each server does what it does by default.",
     )
-    seed: Annotated[Seed | None, Cli("")] = Field(
-        None, description="Of the random order. Default: drawn."
-    )
+    seed: Seed = None
 
     @property
     def plan(self) -> GatePlan:
@@ -207,18 +174,14 @@ class GateRequest(Request):
 
     def study_request(self) -> StudyRequest:
         """The fields that it has in common with any study."""
+        names = "name", "host", "driver", "load_hosts", "warehouses", "warmup_s", "measure_s"
+        common = {
+            one: getattr(self, one) for one in (*names, "budget_minutes", "durability", "seed")
+        }
         return StudyRequest(
-            name=self.name,
-            host=self.host,
+            **common,
             devices=[self.device],
             server=self.baseline.server,
-            driver=self.driver,
-            load_hosts=self.load_hosts,
-            warehouses=self.warehouses,
             connections=None if self.connections is None else [self.connections],
-            warmup_s=self.warmup_s,
-            measure_s=self.measure_s,
             blocks=self.max_pairs,
-            budget_minutes=self.budget_minutes,
-            durability=self.durability,
         )

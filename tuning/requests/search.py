@@ -52,8 +52,8 @@ def _knobs(value: object) -> object:
     return _names(value)
 
 
-def _pinned(value: object) -> object:
-    """Texts of the form `name=value` by name."""
+def settings(value: object) -> object:
+    """Return texts of the form `name=value` by name."""
     return _by_name(map(_pair, _texts(value)), value)
 
 
@@ -164,7 +164,7 @@ class SearchRequest(Request):
     )
     pinned: Annotated[
         Mapping[KnobName, Value],
-        BeforeValidator(_pinned, json_schema_input_type=Mapping[str, str]),
+        BeforeValidator(settings, json_schema_input_type=Mapping[str, str]),
         Field(max_length=MAX_SETTINGS),
         Cli("pin", "NAME=VALUE"),
     ] = Field(

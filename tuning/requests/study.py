@@ -19,28 +19,30 @@ from tuning.requests.configs import (
     origin_of,
 )
 from tuning.requests.device import DeviceRequest
-from tuning.requests.fields import Cli, HostName, HostNames, HostPath, Request, Seed, Size
+from tuning.requests.fields import Cli, HostName, HostPath, Request, Size
 from tuning.requests.search import SearchRequest
-from tuning.study_templates.loader import USUAL_TEMPLATE
+from tuning.requests.sizes import (
+    Driver,
+    LoadHosts,
+    MeasureS,
+    Minutes,
+    Seed,
+    Sizes,
+    Warehouses,
+    WarmupS,
+    or_template,
+)
+from tuning.study_templates.loader import USUAL_TEMPLATE, StudyTemplate
 
 # Each device and each number of connections is measured with its own blocks, and each config costs
 # a run in every block.
 MAX_DEVICES = 20
 MAX_WORKLOADS = 20
 MAX_CONFIGS = 20
-MAX_LOAD_HOSTS = 20
 MAX_HOSTS = 20
-MAX_WAREHOUSES = 10_000
 MAX_BLOCKS = 1_000
-MAX_SECONDS = 86_400
-MAX_MINUTES = 7 * 24 * 60
 MAX_NAME = 200
 MAX_PAUSE_REASON = 200
-
-#: Whether the host has a driver is found when a study is planned.
-Driver = Annotated[
-    str, Field(max_length=64, json_schema_extra={"enum": ["auto", "tpcc-mysql", "sysbench"]})
-]
 
 
 def _numbers(value: object) -> object:
@@ -91,20 +93,8 @@ class _StudyFields(Request):
         title="Server binary",
         description="Path of a mysqld or mariadbd that the host has. If empty, its first one.",
     )
-    driver: Driver = Field(
-        "auto",
-        title="Driver",
-        description="The program that sends the TPC-C transactions; auto is tpcc-mysql if "
-        "installed, else sysbench.",
-    )
-    load_hosts: Annotated[HostNames, Cli("load-host", "NAME")] = Field(
-        (),
-        max_length=MAX_LOAD_HOSTS,
-        title="Run the driver on",
-        description="Another host, or several that share the connections, drive the server over "
-        "the network and take no CPU time from it; by default the driver runs beside the server. "
-        "Only runs with the same load hosts are ranked together.",
-    )
+    driver: Driver = "auto"
+    load_hosts: LoadHosts = ()
     configs: Annotated[list[ConfigText], Cli("config", "FILE.cnf")] = Field(
         [],
         max_length=MAX_CONFIGS,
@@ -128,13 +118,7 @@ class _StudyFields(Request):
         title="Costs that proposals may have",
         description=f"Kinds of cost, other than durability: {', '.join(CostKind)}.",
     )
-    warehouses: Annotated[StrictInt | None, Cli("warehouses", "N")] = Field(
-        None,
-        ge=1,
-        le=MAX_WAREHOUSES,
-        title="Warehouses",
-        description="Size of the dataset.",
-    )
+    warehouses: Warehouses = None
     connections: Annotated[
         list[Annotated[StrictInt, Field(ge=1, le=MAX_CONNECTIONS)]] | None,
         AfterValidator(_different),
@@ -147,16 +131,8 @@ class _StudyFields(Request):
         title="Connections",
         description="One number, or several separated by commas; each has its own ranking.",
     )
-    warmup_s: Annotated[StrictInt | None, Cli("warmup", "S")] = Field(
-        None, ge=0, le=MAX_SECONDS, title="Warm-up, seconds", description="Warm-up, in seconds."
-    )
-    measure_s: Annotated[StrictInt | None, Cli("measure", "S")] = Field(
-        None,
-        ge=1,
-        le=MAX_SECONDS,
-        title="Measurement, seconds",
-        description="Measured interval, in seconds.",
-    )
+    warmup_s: WarmupS = None
+    measure_s: MeasureS = None
     blocks: Annotated[StrictInt | None, Cli("blocks", "N")] = Field(
         None,
         ge=1,
@@ -164,16 +140,10 @@ class _StudyFields(Request):
         title="Blocks",
         description="How many times each candidate runs.",
     )
-    budget_minutes: Annotated[StrictInt | None, Cli("budget", "MINUTES")] = Field(
-        None,
-        ge=1,
-        le=MAX_MINUTES,
-        title="Budget, minutes",
-        description="Limits the blocks by time instead of by number.",
+    budget_minutes: Minutes = Field(
+        None, description="Limits the blocks by time instead of by number."
     )
-    seed: Annotated[Seed | None, Cli("")] = Field(
-        None, title="Seed", description="Of the random order. Default: drawn."
-    )
+    seed: Seed = None
     races: Annotated[StrictBool | None, Cli("race")] = Field(
         None,
         title="Race",
@@ -237,6 +207,16 @@ class _StudyFields(Request):
         description="Search for better configs, starting with the template's candidates. The "
         "template `search` searches without it.",
     )
+
+    def sizes(self, template: StudyTemplate, logical_cpus: int) -> Sizes:
+        """Return the requested sizes, else the template's, which may scale with the CPUs."""
+        return Sizes(
+            warehouses=or_template(self.warehouses, template.warehouses),
+            connections=tuple(self.connections or template.connections_on(logical_cpus)),
+            warmup_s=or_template(self.warmup_s, template.warmup_s),
+            measure_s=or_template(self.measure_s, template.measure_s),
+            blocks=or_template(self.blocks, template.blocks),
+        )
 
     @property
     def origin(self) -> Origin | None:
