@@ -5,16 +5,17 @@ In as many queries for years of studies as for one.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from operator import attrgetter
 
 from django.db.models import Count, Max, Q, prefetch_related_objects
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from benchmarks.models import ACTIVE_RUN_STATES, Host, RunState
+from benchmarks.models import ACTIVE_RUN_STATES, Device, Host, RunState
+from tuning.comparison.devices import device_names
 from tuning.hosts.devices import answers_at_d0, newest_answers
 from tuning.hosts.known import HostProblem, host_problems, hosts
 from tuning.models import (
@@ -54,32 +55,24 @@ _TROUBLED_STATES = tuple(
 
 @dataclass(frozen=True)
 class Answer:
-    """The newest D0 recommendation for one device; `more` are for other workloads."""
+    """The newest D0 recommendation for one device; `more` are for other workloads.
+
+    device: its name, which differs from those of the host's other devices.
+    """
 
     host: Host
+    device: str
     found: Recommendation
     more: int
-
-    @property
-    def found_at(self) -> datetime:
-        return self.found.created_at
 
 
 @dataclass(frozen=True)
 class RunningJob:
-    """What a host does now. `done` runs of its study have ended; 0 without one."""
+    """The job of a host. `done` runs of its study have ended; 0 without one."""
 
     host: Host
     job: CurrentJob
     done: int
-
-
-@dataclass(frozen=True)
-class RunningJobs:
-    """What the hosts do now: those of the newest studies, and how many hosts do something else."""
-
-    shown: list[RunningJob]
-    left: int
 
 
 @dataclass(frozen=True)
@@ -112,17 +105,18 @@ class StudyCounts:
 class Overview:
     """All hosts in use at a glance.
 
-    `answers` are the newest, of one device in use each, and `answers_left` have others; `ended`
-    the studies that ended last. `problems` are of hosts, without failed studies, which are in
-    `failed`; `hosts_left` have problems that are not among them. `troubled` are runs of the last
-    day.
+    answers: the newest, of one device in use each; answers_left have others.
+    running: the jobs of hosts; running_left hosts have others.
+    problems: of hosts, without failed studies; hosts_left have problems that are not among them.
+    troubled: runs of the last day.
     """
 
     hosts: int
     counts: StudyCounts
     answers: list[Answer]
     answers_left: int
-    running: RunningJobs
+    running: list[RunningJob]
+    running_left: int
     ended: list[Study]
     problems: list[tuple[Host, HostProblem]]
     hosts_left: int
@@ -131,10 +125,11 @@ class Overview:
 
 
 def overview() -> Overview:
-    """What there is to say about all hosts in use; reads the inventories of troubled ones only."""
+    """Return what there is to say about all hosts in use."""
     # First: a study that ends meanwhile is news to whoever asks again with this stamp.
     counts = study_counts()
     answers, answers_left = _answers()
+    running, running_left = running_jobs()
     problems, hosts_left = host_problems(_MAX_TROUBLED_HOSTS)
     ended, failed = _ended()
     return Overview(
@@ -142,7 +137,8 @@ def overview() -> Overview:
         counts=counts,
         answers=answers,
         answers_left=answers_left,
-        running=running_jobs(),
+        running=running,
+        running_left=running_left,
         ended=ended,
         problems=problems,
         hosts_left=hosts_left,
@@ -151,8 +147,8 @@ def overview() -> Overview:
     )
 
 
-def running_jobs() -> RunningJobs:
-    """What the hosts do now, for who asks every few seconds."""
+def running_jobs() -> tuple[list[RunningJob], int]:
+    """Return the jobs of the newest studies, and how many hosts have others."""
     jobs = current_jobs(newest=_MAX_JOBS)
     busy = len(jobs)
     if sum(job.state is HostState.MEASURING for job in jobs.values()) >= _MAX_JOBS:
@@ -162,18 +158,15 @@ def running_jobs() -> RunningJobs:
     studies = {job.study for job in jobs.values() if job.study is not None}
     ended = Slot.objects.filter(study__in=studies).exclude(run__state__in=ACTIVE_RUN_STATES)
     done = dict(ended.order_by().values_list("study").annotate(Count("pk")))
-    there = hosts().filter(retired_at=None, pk__in=newest[:_MAX_JOBS])
-    running = [
-        # A load host drives a run that is counted where it is measured.
-        RunningJob(host, job := jobs[host.pk], done.get(job.study or 0, 0))
-        for host in there.only("name")
-    ]
-    drive_last = sorted(running, key=lambda one: one.job.state is HostState.DRIVING)
-    return RunningJobs(drive_last, busy - len(running))
+    rows = hosts().filter(retired_at=None, pk__in=newest[:_MAX_JOBS]).only("name")
+    running = [RunningJob(row, jobs[row.pk], done.get(jobs[row.pk].study or 0, 0)) for row in rows]
+    # Last the load hosts, whose runs are shown where they are measured.
+    running.sort(key=lambda one: one.job.state is HostState.DRIVING)
+    return running, busy - len(running)
 
 
 def study_counts() -> StudyCounts:
-    """Of all hosts; asked for by each open home page every few seconds."""
+    """Count the studies of all hosts; each open home page asks every few seconds."""
     active = Q(state__in=ACTIVE_STUDY_STATES)
     found = Study.objects.aggregate(
         all=Count("pk"),
@@ -188,13 +181,19 @@ def _answers() -> tuple[list[Answer], int]:
     in_use = answers_at_d0().filter(device__retired_at=None, device__host__retired_at=None)
     by_device = in_use.order_by().values_list("device")
     newest = list(by_device.annotate(Max("study"), at=Max("created_at")).order_by("-at", "device"))
-    shown = {device: study for device, study, _ in newest[:_MAX_ANSWERS]}
+    shown = newest_answers({device: study for device, study, _ in newest[:_MAX_ANSWERS]})
+    first = sorted((found[0] for found in shown.values()), key=attrgetter("created_at"))
+    # Devices in use on these hosts; a device that was retired since its answer is named too.
+    rows = Device.objects.filter(Q(retired_at=None) | Q(pk__in=shown))
+    of_host: dict[int, list[Device]] = defaultdict(list)
+    for row in rows.filter(host__in=[one.study.host_id for one in first]):
+        of_host[row.host_id].append(row)
+    names = {pk: name for rows in of_host.values() for pk, name in device_names(rows).items()}
     answers = [
-        Answer(found[0].study.host, found[0], len(found) - 1)
-        for found in newest_answers(shown).values()
+        Answer(one.study.host, names[one.device_id], one, len(shown[one.device_id]) - 1)
+        for one in reversed(first)
     ]
-    newest_first = sorted(answers, key=attrgetter("found_at"), reverse=True)
-    return newest_first, len(newest) - len(shown)
+    return answers, len(newest) - len(answers)
 
 
 def _ended() -> tuple[list[Study], list[Study]]:
