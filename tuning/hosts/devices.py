@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from django.db.models import Max, QuerySet
@@ -19,6 +19,11 @@ _SAID = (
     "study__host__name",
     *("workload__warehouses", "workload__connections"),
 )
+
+# The states of a probe with a result, on its way, and without a result.
+_GOOD = (JobState.OK,)
+_ACTIVE = ACTIVE_JOB_STATES
+_ENDED = (JobState.FAILED, JobState.CANCELLED, JobState.LOST)
 
 
 @dataclass(frozen=True)
@@ -44,23 +49,21 @@ class KnownDevice:
 
 
 def known_devices(devices: Iterable[Device]) -> list[KnownDevice]:
-    """What is known about each of the devices, in four queries for all of them."""
+    """Return what is known about each of the devices, in four queries for all of them."""
     devices = list(devices)
     probes = _newest_probes(devices)
-    good = _newest_in(probes, JobState.OK)
-    ended = _newest_in(probes, JobState.FAILED, JobState.CANCELLED, JobState.LOST)
-    active = _newest_in(probes, *ACTIVE_JOB_STATES)
     there = answers_at_d0().filter(device__in=devices).order_by()
-    found = newest_answers(dict(there.values_list("device").annotate(Max("study_id"))))
+    answers = newest_answers(dict(there.values_list("device").annotate(Max("study_id"))))
     known = []
     for device in devices:
-        probe, other = good.get(device.pk), ended.get(device.pk)
-        if probe and other and other.pk < probe.pk:
-            other = None
-        answers = found.get(device.pk, [])
-        best = answers[0] if answers else None
-        more = max(0, len(answers) - 1)
-        known.append(KnownDevice(device, probe, active.get(device.pk), other, best, more))
+        newest = probes[device.pk]
+        probe, active, ended = (_last(newest, states) for states in (_GOOD, _ACTIVE, _ENDED))
+        if probe and ended and ended.pk < probe.pk:
+            ended = None
+        found = answers.get(device.pk, [])
+        best = found[0] if found else None
+        more = max(len(found) - 1, 0)
+        known.append(KnownDevice(device, probe, active, ended, best, more))
     return known
 
 
@@ -85,25 +88,21 @@ def answers_for(device: Device) -> list[Recommendation]:
     )
 
 
-def _newest_probes(devices: list[Device]) -> list[Probe]:
-    """Those of each device in each state, oldest first; without the result, some 20 KB each."""
-    newest = (
-        Probe.objects.filter(device__in=devices)
-        .order_by()
-        .values("device", "state")
-        .annotate(newest=Max("pk"))
-        .values("newest")
-    )
-    found = list(Probe.objects.filter(pk__in=newest).defer("result").order_by("pk"))
+def _newest_probes(devices: list[Device]) -> Mapping[int, list[Probe]]:
+    """Return by device its newest probe in each state, oldest first, without the long result."""
+    states = Probe.objects.filter(device__in=devices).order_by().values("device", "state")
+    newest = states.annotate(newest=Max("pk")).values("newest")
     by_id = {device.pk: device for device in devices}
-    for probe in found:
+    found: dict[int, list[Probe]] = defaultdict(list)
+    for probe in Probe.objects.filter(pk__in=newest).defer("result").order_by("pk"):
         probe.device = by_id[probe.device_id]
+        found[probe.device_id].append(probe)
     return found
 
 
-def _newest_in(probes: Iterable[Probe], *states: JobState) -> dict[int, Probe]:
-    """By device the last of those in one of these states."""
-    return {probe.device_id: probe for probe in probes if probe.state in states}
+def _last(probes: Iterable[Probe], states: Collection[str]) -> Probe | None:
+    """Return the last of the probes in one of these states."""
+    return next((one for one in reversed(list(probes)) if one.state in states), None)
 
 
 def answers_at_d0() -> QuerySet[Recommendation]:

@@ -156,27 +156,44 @@ def hosts() -> QuerySet[Host]:
 
 
 def known_hosts(rows: Iterable[Host]) -> list[KnownHost]:
-    """What is known about each of these hosts, in as many queries for many as for one."""
+    """Return what is known about each of these hosts, in as many queries for many as for one."""
     rows = list(rows)
-    jobs, silent = current_jobs([host.pk for host in rows]), _silent(rows)
-    (waiting, paused), queued = _unfinished(rows), _probes(rows)
-    devices, failed = _devices(rows), _failed(rows)
-    inspections = _inspections(rows)
-    return [
-        KnownHost(
+    keys = [host.pk for host in rows]
+    jobs, silent, failed = current_jobs(keys), _silent(rows), _failed(keys)
+    active = _briefly(keys).filter(state__in=ACTIVE_STUDY_STATES).order_by()
+    studies = _by_host(sorted(active, key=attrgetter("turn")), "host_id")
+    queued = Probe.objects.filter(device__host__in=keys, state=JobState.QUEUED).order_by("pk")
+    probes = _by_host(queued.select_related("device").defer("result"), "device.host_id")
+    used = Device.objects.filter(host__in=keys, retired_at=None).order_by("data_dir", "pk")
+    devices = _by_host(known_devices(used), "device.host_id")
+    looking = Inspection.objects.filter(host__in=keys, state__in=ACTIVE_JOB_STATES)
+    inspections = dict(looking.order_by().values_list("host").annotate(Count("pk")))
+    known = []
+    for host in rows:
+        job, there = jobs.get(host.pk), studies[host.pk]
+        waiting = [one for one in there if not (one.paused_at or (job and job.study == one.pk))]
+        found = KnownHost(
             host=host,
             is_silent=host.pk in silent,
-            job=(job := jobs.get(host.pk)),
-            studies=[one for one in waiting[host.pk] if job is None or one.pk != job.study],
-            paused=paused[host.pk],
-            probes=queued[host.pk],
+            job=job,
+            studies=waiting,
+            paused=sorted((one for one in there if one.paused_at), key=attrgetter("pk")),
+            probes=probes[host.pk],
             inspections=inspections.get(host.pk, 0),
             devices=devices[host.pk],
             failed=failed.get(host.pk),
             inventory=known_inventory(host),
         )
-        for host in rows
-    ]
+        known.append(found)
+    return known
+
+
+def _by_host(rows: Iterable[Any], host: str) -> Mapping[int, list[Any]]:
+    """Group rows by the attribute that is the key of their host."""
+    found: dict[int, list[Any]] = defaultdict(list)
+    for row in rows:
+        found[attrgetter(host)(row)].append(row)
+    return found
 
 
 def _silent(rows: list[Host]) -> set[int]:
@@ -184,55 +201,18 @@ def _silent(rows: list[Host]) -> set[int]:
     return set(among.values_list("pk", flat=True))
 
 
-def _unfinished(rows: list[Host]) -> tuple[Mapping[int, list[Study]], Mapping[int, list[Study]]]:
-    """By host the studies that get their turn, in that order, and those that are paused."""
-    active = _briefly(rows).filter(state__in=ACTIVE_STUDY_STATES).order_by()
-    in_turn = sorted(active, key=attrgetter("turn"))
-    paused = sorted((one for one in in_turn if one.paused_at is not None), key=attrgetter("pk"))
-    return _by_host(one for one in in_turn if one.paused_at is None), _by_host(paused)
-
-
-def _briefly(rows: list[Host]) -> QuerySet[Study]:
-    """The hosts' studies without their long columns."""
-    return Study.objects.filter(host__in=rows).only(
+def _briefly(hosts: list[int]) -> QuerySet[Study]:
+    """Return the hosts' studies without their long columns."""
+    return Study.objects.filter(host__in=hosts).only(
         *("host", "name", "state", "created_at", "started_at", "resumed_at", "paused_at"),
-        "stop_request",
-        *("finished_at", "concluded_at", "extended_by", "reason", "reason_code"),
+        *("stop_request", "finished_at", "concluded_at", "extended_by", "reason", "reason_code"),
     )
 
 
-def _by_host(rows: Iterable[Any]) -> Mapping[int, list[Any]]:
-    found: dict[int, list[Any]] = defaultdict(list)
-    for row in rows:
-        found[row.host_id].append(row)
-    return found
-
-
-def _probes(rows: list[Host]) -> Mapping[int, list[Probe]]:
-    found: dict[int, list[Probe]] = defaultdict(list)
-    queued = Probe.objects.filter(device__host__in=rows, state=JobState.QUEUED)
-    for probe in queued.select_related("device").defer("result").order_by("pk"):
-        found[probe.device.host_id].append(probe)
-    return found
-
-
-def _inspections(rows: list[Host]) -> dict[int, int]:
-    waiting = Inspection.objects.filter(host__in=rows, state__in=ACTIVE_JOB_STATES)
-    return dict(waiting.order_by().values_list("host").annotate(Count("pk")))
-
-
-def _devices(rows: list[Host]) -> Mapping[int, list[KnownDevice]]:
-    found: dict[int, list[KnownDevice]] = defaultdict(list)
-    used = Device.objects.filter(host__in=rows, retired_at=None).order_by("data_dir", "pk")
-    for known in known_devices(used):
-        found[known.device.host_id].append(known)
-    return found
-
-
-def _failed(rows: list[Host]) -> dict[int, Study]:
-    """By host the study that ended last, if it failed."""
+def _failed(hosts: list[int]) -> dict[int, Study]:
+    """Return by host the study that ended last, if it failed."""
     ended = Study.objects.filter(host=OuterRef("pk"), finished_at__isnull=False)
     last = Subquery(ended.order_by("-finished_at", "-pk").values("pk")[:1])
-    newest = Host.objects.filter(pk__in=[host.pk for host in rows]).annotate(last=last)
-    failed = _briefly(rows).filter(pk__in=newest.values("last"), state=StudyState.FAILED)
+    newest = Host.objects.filter(pk__in=hosts).annotate(last=last)
+    failed = _briefly(hosts).filter(pk__in=newest.values("last"), state=StudyState.FAILED)
     return {study.host_id: study for study in failed}
