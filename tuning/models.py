@@ -581,9 +581,9 @@ class LearnedKnobs(models.Model):
 class Recommendation(models.Model):
     """The answer on one device with one workload among the configs of one durability class.
 
-    `candidate` is the winner whose lead was confirmed, else the baseline. Ratios are of tpmP to
-    the baseline's, bounds those of the 95 % interval; with a confirmation all three come from its
-    fresh pairs alone, and `selected_ratio` is what the study itself had found. What another
+    `candidate` is the config that fresh pairs confirmed, else the baseline. Ratios are of tpmP to
+    the baseline's, bounds those of the interval with that `confidence`; with a confirmation all
+    come from its fresh pairs alone, and `selected_ratio` is what the blocks found. What another
     `objective` than tpmP gained is beside them, in the same way.
     With `whole` the candidate is that winner without the lines that contribute nothing, by fresh
     rounds of its own.
@@ -610,6 +610,7 @@ class Recommendation(models.Model):
     ratio_to_baseline = models.FloatField()
     low = models.FloatField(null=True, blank=True)
     high = models.FloatField(null=True, blank=True)
+    confidence = models.FloatField(null=True, blank=True, help_text="of the intervals, 0 to 1")
     selected_ratio = models.FloatField(null=True, blank=True)
     objective = models.CharField(
         max_length=24, default="tpmP", help_text="what decided: tuning.statistics.data.Metric"

@@ -50,10 +50,7 @@ def test_a_board_says_verdict_noise_ties_race_and_confirmation(admin_client: Cli
     board = board_of(study)
     text = shown(admin_client, study)
     assert board.for_advice.verdict.sentence in text
-    assert (
-        "Noise floor 2.1 % : how much the same config, entered twice, can differ in this study"
-        in text
-    )
+    assert "Noise floor 2.7 %" in text
     assert "Run noise" in text
     assert "tied with whitepaper-a" in text
     assert "left the race after block 3: measurably below whitepaper-a" in text
@@ -76,7 +73,7 @@ def test_that_pairs_are_missing_is_said_once_with_what_to_do(admin_client: Clien
     Run.objects.filter(slot__in=pairs[:2]).update(state=RunState.TIMED_OUT, tpmP=None)
     store_recommendations(study)
     text = shown(admin_client, study)
-    assert text.count("extend the study by a block") == 1
+    assert text.casefold().count("extend the study by a block") == 1
     assert "3 of 5 fresh pairs with server-default have both figures, too few to judge." in text
 
 
@@ -87,7 +84,7 @@ def test_during_the_confirmation_only_the_number_of_pairs_is_shown(admin_client:
     assert "Confirmation of whitepaper-3 : 2 of 5 fresh pairs" in text
     assert "Confirmed:" not in text
     assert "Confirmation, pair 3 of 5" in text
-    assert "Answer so far whitepaper-3 completes" in text
+    assert "Answer so far By " in text
     assert text.casefold().count("so far") == 1
     assert re.search(r"At most \d+", text)
 
@@ -200,7 +197,7 @@ def test_a_finished_study_is_extended_by_more_blocks(
     assert study.slots.count() == before + 4
     study.refresh_from_db()
     progress = study_progress(study)
-    assert progress.runs_to_confirm == 2 * most_pairs(study.blocks), "should another one win now"
+    assert progress.runs_to_confirm == 2 * most_pairs(study.blocks, 4)
     assert progress.runs_total == before + 2 * 4 + progress.runs_to_confirm
     assert "extended 1 time" in words(answer.content.decode())
 

@@ -99,7 +99,7 @@ def test_a_lead_that_was_not_confirmed_is_not_called_best() -> None:
     for row in matrix.rows:
         assert row.candidate is not None
         assert row.candidate.name == "server-default"
-        assert row.answer == "another config's lead could not be confirmed"
+        assert row.answer == "none is confirmed as better"
 
 
 def test_devices_whose_turn_has_not_come_are_named_from_the_start(

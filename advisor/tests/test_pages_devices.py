@@ -665,8 +665,8 @@ def test_an_answer_says_how_sure_it_is(admin_client: Client) -> None:
     assert ">measurably best, not confirmed<" in shown(kind="winner")
     assert ">measurably best, confirmed<" in shown(confirmation="confirmed")
     assert ">tied for best, confirmed<" in shown(kind="tie")
-    assert ">another config's lead was not confirmed<" in shown(confirmation="withdrawn")
-    assert ">another config's lead could not be confirmed<" in shown(confirmation="unfinished")
+    assert ">none is confirmed as better<" in shown(confirmation="withdrawn")
+    assert ">too few fresh pairs to confirm one<" in shown(confirmation="unfinished")
     listed = text_of(admin_client, "device-list")
     assert "95 %: +3.1 to +9.2 %" in listed
 

@@ -74,8 +74,8 @@ DEFINITIONS: tuple[Definition, ...] = (
     Definition(
         "noise-floor",
         "Noise floor",
-        "How much the same config, entered twice, can differ in this study. A winner must lead "
-        "by more than that, and its interval must exclude zero.",
+        "How much the same config, entered twice, can differ in this study: 95 % of such "
+        "differences are smaller. It shows how noisy the host is, and decides nothing.",
         "statistics.md",
     ),
     Definition(
@@ -89,9 +89,9 @@ DEFINITIONS: tuple[Definition, ...] = (
         "confirmation",
         "Confirmation",
         "The best of several candidates is partly best by luck, so its measured lead is too "
-        "high on average. The winner and the baseline are therefore measured again in fresh "
-        "pairs. The recommendation states the effect of these pairs; if they do not confirm the "
-        "lead, it is withdrawn.",
+        "high on average. The best-looking one and the baseline are therefore measured again in "
+        "fresh pairs, which alone decide whether it is recommended and state its effect. If they "
+        "do not confirm it, the runner-up may get pairs.",
         "statistics.md",
     ),
     Definition(

@@ -36,6 +36,7 @@ STUDY_MAY_HAVE = [
 ANSWERS = {
     VerdictKind.WINNER: "measurably best",
     VerdictKind.TIE: "tied for best",
+    VerdictKind.NOT_CONFIRMED: "none is confirmed as better",
     VerdictKind.NO_DIFFERENCE: "no measurable difference",
     VerdictKind.BASELINE_BEST: "all others are worse",
     VerdictKind.NOTHING_FOUND: "the search found nothing better",
@@ -44,8 +45,8 @@ ANSWERS = {
 # Without a confirmed lead the baseline is recommended.
 CONFIRMED = {
     ConfirmationState.CONFIRMED: "{}, confirmed",
-    ConfirmationState.WITHDRAWN: "another config's lead was not confirmed",
-    ConfirmationState.UNFINISHED: "another config's lead could not be confirmed",
+    ConfirmationState.WITHDRAWN: "none is confirmed as better",
+    ConfirmationState.UNFINISHED: "too few fresh pairs to confirm one",
 }
 _LEADS = (VerdictKind.WINNER, VerdictKind.TIE)
 

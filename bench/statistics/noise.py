@@ -22,7 +22,7 @@ Draw = Callable[[np.random.Generator, int, int, int], Floats]
 
 RECORDED = Path(__file__).with_name("recorded.json")
 
-_TYPICAL = 0.05
+TYPICAL = 0.05
 _BETWEEN_BLOCKS = 0.08
 _STALLED_SHARE = 0.05
 
@@ -34,7 +34,7 @@ class Scenario:
     name: str
     title: str
     draw: Draw
-    typical: float = _TYPICAL
+    typical: float = TYPICAL
     held: bool = True
 
 
@@ -50,7 +50,7 @@ def _lognormal(
 
 def _heavy(rng: np.random.Generator, studies: int, rows: int, blocks: int) -> Floats:
     """Student's t with 3 degrees of freedom: occasional outliers on either side."""
-    noise = _TYPICAL * rng.standard_t(3, (studies, rows, blocks))
+    noise = TYPICAL * rng.standard_t(3, (studies, rows, blocks))
     return np.asarray(noise + _blocks(rng, studies, blocks))
 
 
@@ -63,19 +63,19 @@ def _drifting(rng: np.random.Generator, studies: int, rows: int, blocks: int) ->
     when = np.arange(blocks)[None, :, None] * rows + order
     host = np.take_along_axis(path, when.reshape(studies, -1), axis=1)
     host = host.reshape(studies, blocks, rows).transpose(0, 2, 1)
-    return np.asarray(host + rng.normal(0, _TYPICAL, (studies, rows, blocks)))
+    return np.asarray(host + rng.normal(0, TYPICAL, (studies, rows, blocks)))
 
 
 def _stalled(rng: np.random.Generator, studies: int, rows: int, blocks: int) -> Floats:
     """Runs stall, one in twenty: 20 to 90 % of their work is lost."""
-    y = _lognormal(_TYPICAL, rng, studies, rows, blocks)
+    y = _lognormal(TYPICAL, rng, studies, rows, blocks)
     stalls = rng.random(y.shape) < _STALLED_SHARE
     return np.asarray(y + stalls * np.log(rng.uniform(0.1, 0.8, y.shape)))
 
 
 def _unequal(rng: np.random.Generator, studies: int, rows: int, blocks: int) -> Floats:
     """The noisiest candidate varies three times as much as the quietest."""
-    sd = np.full(rows, _TYPICAL)
+    sd = np.full(rows, TYPICAL)
     sd[2:] *= 3.0 ** np.linspace(-0.5, 0.5, rows - 2)
     noise = rng.normal(0, 1, (studies, rows, blocks)) * sd[:, None]
     return np.asarray(noise + _blocks(rng, studies, blocks))
@@ -89,7 +89,7 @@ def _one_row(
     rows: int,
     blocks: int,
 ) -> Floats:
-    sd = np.full(rows, _TYPICAL)
+    sd = np.full(rows, TYPICAL)
     sd[place] *= factor
     noise = rng.normal(0, 1, (studies, rows, blocks)) * sd[:, None]
     return np.asarray(noise + _blocks(rng, studies, blocks))

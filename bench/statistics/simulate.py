@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench.statistics.methods import METHODS, rows_treatment
 from bench.statistics.noise import Scenario
-from tuning.statistics.analysis import analyse_table
-from tuning.statistics.compare import compare
-from tuning.statistics.confirmation import ConfirmationState, confirm, pairs_needed
+from tuning.statistics.analysis import Analysis, analyse_table
+from tuning.statistics.compare import ALPHA, compare
+from tuning.statistics.confirmation import (
+    MAX_PAIRS,
+    MAX_TRIED,
+    MIN_PAIRS,
+    ConfirmationState,
+    confirm,
+    error_of,
+    is_worth_pairs,
+    most_pairs,
+    pairs_needed,
+)
 from tuning.statistics.data import Metric, Table
 from tuning.statistics.fit import fit
 from tuning.strategy.racing import FIRST_LOOK, decided, drop_alpha, keep
@@ -100,52 +111,67 @@ def race(y: Floats) -> Race:
 
 
 @dataclass(frozen=True)
-class Confirmed:
-    """in_study, in_pairs: mean effects of the winners as shares; pairs: mean count of pairs;
-    share: of the winners that are confirmed; winners: how many were judged.
+class Answers:
+    """picked: (studies,), the config that is recommended, 0 for the baseline.
+
+    pairs: mean number of fresh pairs. in_blocks, in_pairs: mean effect of the recommended configs.
     """
 
-    in_study: float
-    in_pairs: float
+    picked: Places
     pairs: float
-    share: float
-    winners: int
+    in_blocks: float
+    in_pairs: float
 
 
-def confirmed(
-    scenario: Scenario, studies: int, effects: Sequence[float], blocks: int, most: int
-) -> Confirmed:
-    """Measure up to `most` winners again; the best candidate if a study names none."""
-    y = draw(scenario, studies, effects, blocks)[:most]
-    rng = np.random.default_rng(blocks)
-    logs, fresh, counts, states = [], [], [], []
-    named = winners(y) > 0
-    # Among equals a winner is rare: the best candidate of every study is used instead.
-    for study in y[named] if any(effects) else y:
-        analysis = analyse_table(_as_table(study), Metric.TPMP)
-        best = next(s for s in analysis.standings if s.name != analysis.baseline)
-        pairs = pairs_needed(analysis)
-        again = scenario.draw(rng, 1, 3, pairs)[0]
-        again[1] += np.log1p(effects[int(best.name)])
-        found = confirm(
-            [(float(np.exp(ours)), float(np.exp(theirs))) for theirs, ours in again[:2].T],
-            best.name,
-            analysis.baseline,
-            run_noise=analysis.run_noise,
-        )
-        logs.append(np.log(best.ratio or 1.0))
-        fresh.append(np.log(found.ratio or 1.0))
-        counts.append(pairs)
-        states.append(found.state is ConfirmationState.CONFIRMED)
-    if not states:
-        return Confirmed(0.0, 0.0, 0.0, 0.0, 0)
-    return Confirmed(
-        in_study=float(np.expm1(np.mean(logs))),
-        in_pairs=float(np.expm1(np.mean(fresh))),
-        pairs=float(np.mean(counts)),
-        share=float(np.mean(states)),
-        winners=len(states),
-    )
+def answers(scenario: Scenario, effects: Sequence[float], y: Floats, *, old: bool) -> Answers:
+    """What studies with these blocks recommend after fresh pairs; `old`: by two hurdles."""
+    rng = np.random.default_rng(y.shape[2])
+    picked = np.zeros(len(y), dtype=np.int64)
+    pairs = np.zeros(len(y))
+    logs, fresh = [], []
+    for study, blocks in enumerate(y):
+        analysis = analyse_table(_as_table(blocks), Metric.TPMP)
+        plan = _two_hurdles(analysis) if old else _choices(analysis)
+        for number, (name, count) in enumerate(plan, 1):
+            again = scenario.draw(rng, 1, 4, count)[0, [0, 2]]
+            again[1] += np.log1p(effects[int(name)])
+            found = confirm(
+                [(float(np.exp(ours)), float(np.exp(theirs))) for theirs, ours in again.T],
+                name,
+                analysis.baseline,
+                run_noise=analysis.run_noise,
+                alpha=ALPHA if old else error_of(number),
+            )
+            pairs[study] += count
+            if found.state is ConfirmationState.CONFIRMED:
+                picked[study] = int(name) + 1
+                logs.append(np.log(analysis.standing(name).ratio or 1.0))
+                fresh.append(np.log(found.ratio or 1.0))
+                break
+    in_blocks, in_pairs = (float(np.expm1(np.mean(one))) if one else 0.0 for one in (logs, fresh))
+    return Answers(picked, float(pairs.mean()), in_blocks, in_pairs)
+
+
+def _choices(analysis: Analysis) -> Iterator[tuple[str, int]]:
+    """The configs that get pairs, one after the other, and how many."""
+    most = most_pairs(analysis.blocks, len(analysis.standings) - 1)
+    for number, name in enumerate(analysis.choices[:MAX_TRIED]):
+        if number == 0 or is_worth_pairs(analysis, name, most):
+            yield name, pairs_needed(analysis, name, most)
+
+
+def _two_hurdles(analysis: Analysis) -> Iterator[tuple[str, int]]:
+    """The rule until November 2026: only a measurably better config above the noise floor."""
+    name = analysis.winner
+    found = analysis.standing(name) if name else None
+    if found is None or found.ratio is None or found.interval is None or not analysis.run_noise:
+        return
+    if found.ratio - 1 <= (analysis.floor or 0.0):
+        return
+    effect = (np.log(found.ratio) + np.log(found.interval.low)) / 2
+    wanted = 2 * ((2.3 + 0.84) * np.log1p(analysis.run_noise) / effect) ** 2
+    most = min(max(MIN_PAIRS, 2 * analysis.blocks), MAX_PAIRS)
+    yield found.name, min(max(MIN_PAIRS, ceil(wanted)), most)
 
 
 def _as_table(study: Floats) -> Table:
@@ -173,10 +199,11 @@ def fixed_threshold(y: Floats) -> Places:
 
 @dataclass(frozen=True)
 class Outcome:
-    """wrong: share of studies that name a winner no better than the baseline. harm: a truly
-    worse one. regret: mean throughput lost against the truly best config, as a share.
+    """kept: share of studies that keep the baseline. wrong: those that name a winner that is no
+    better. harm: a truly worse one. regret: mean throughput lost against the truly best config.
     """
 
+    kept: float
     wrong: float
     harm: float
     regret: float
@@ -187,6 +214,7 @@ def outcome(picked: Places, effects: Sequence[float]) -> Outcome:
     truth = np.concatenate([[0.0], effects])
     got = truth[picked]
     return Outcome(
+        kept=float((picked == 0).mean()),
         wrong=float(((picked > 0) & (got <= 0)).mean()),
         harm=float((got < 0).mean()),
         regret=float(((truth.max() - got) / (1 + truth.max())).mean()),

@@ -68,7 +68,7 @@ def preview_of(plan: Plan) -> Preview:
         # The baseline runs twice in each block; each durability class may have a winner.
         runs = plan.rankings * sizes.blocks * (candidates + 1)
         winners = plan.rankings * (list(Durability).index(plan.situation.durability) + 1)
-        pair_runs = design.confirms * winners * 2 * most_pairs(sizes.blocks)
+        pair_runs = design.confirms * winners * 2 * most_pairs(sizes.blocks, candidates - 1)
         apart_runs = design.takes_apart * winners * MAX_APART_RUNS
         end = end_minutes(plan, candidates)
         if end is not None:  # only what follows the pairs is kept short

@@ -22,7 +22,7 @@ from tuning.results.ablation_sentences import (
 from tuning.results.boards import Board, observation_of
 from tuning.results.run_lines import SlotRow
 from tuning.results.write_debt import debt_of_reduced
-from tuning.statistics.confirmation import Confirmation, ConfirmationState, confirm
+from tuning.statistics.confirmation import Confirmation, confirm
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.removal import (
     ReductionState,
@@ -243,16 +243,9 @@ class Ablations:
 
 
 def confirmed_winner(board: Board) -> tuple[Candidate, Confirmation] | None:
-    """The board's winner and its confirmation, when all its fresh pairs are measured."""
-    name = board.for_advice.analysis.winner
-    if name is None:
-        return None
-    winner = board.candidates[name]
-    pairs = board.pairs_of(winner)
-    if not pairs or not all(pair.is_finished for pair in pairs):
-        return None
-    found = board.confirmation_of(winner)
-    return (winner, found) if found.state is ConfirmationState.CONFIRMED else None
+    """The config that its fresh pairs confirm, and what they say."""
+    name = board.confirmed
+    return None if name is None else (board.candidates[name], board.confirmations[name])
 
 
 def _no_use(whole: Whole, parts: PartResults, baseline: str) -> str:

@@ -14,10 +14,10 @@ from benchmarks.models import RunState
 from tuning.errors import NothingToRecommend
 from tuning.models import Recommendation, Study
 from tuning.results.build import build
-from tuning.results.document import Board, Confirmation, Estimate, RunFacts, StudyDocument
+from tuning.results.document import Board, Estimate, RunFacts, StudyDocument
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim, limit_text, metric_name, missed_texts
-from tuning.statistics.confirmation import ConfirmationState, confirm
+from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.verdict import VerdictKind, change_text
 from tuning.strategy.racing import FIRST_DECISION
@@ -39,13 +39,12 @@ class Advice:
     effect: Estimate = KEPT
     selected_ratio: float | None = None
     confirmation: str = ""
-    sentence: str = ""
     gained: Estimate | None = None
     whole_id: int | None = None
 
 
 def advise(document: StudyDocument, board: Board) -> Advice:
-    """Return the winner if fresh pairs confirm it or the study has none, else the baseline.
+    """Return what fresh pairs confirm, or the winner of a study without any, else the baseline.
 
     A confirmed winner that was measured without some of its lines gives way to the reduced config
     if the rounds of that speak for it.
@@ -61,7 +60,6 @@ def advise(document: StudyDocument, board: Board) -> Advice:
         effect=reduced.throughput,
         selected_ratio=advice.selected_ratio,
         confirmation=advice.confirmation,
-        sentence=advice.sentence,
         gained=_gained(document, reduced.to_baseline),
         whole_id=ablation.whole_id,
     )
@@ -79,18 +77,11 @@ def _with_all_lines(document: StudyDocument, board: Board) -> Advice:
         decided = board.advice.standing(winner)
         gained = _gained(document, decided.estimate if decided else None)
         return Advice(winner, standing.estimate, selected, gained=gained)
-    found = _confirmation(document, board, winner)
-    if found is None:
-        nothing = confirm([], document.candidate[winner].name, _baseline(document, board))
-        return Advice(board.baseline_id, KEPT, selected, nothing.state, nothing.sentence)
+    found = next(one for one in board.confirmations if one.candidate_id == winner)
     if found.state != ConfirmationState.CONFIRMED or found.throughput is None:
-        return Advice(board.baseline_id, KEPT, selected, found.state, found.sentence)
+        return Advice(board.baseline_id, KEPT, selected, found.state)
     gained = _gained(document, found.estimate)
-    return Advice(winner, found.throughput, selected, found.state, found.sentence, gained)
-
-
-def _confirmation(document: StudyDocument, board: Board, winner: int) -> Confirmation | None:
-    return next((one for one in board.confirmations if one.candidate_id == winner), None)
+    return Advice(winner, found.throughput, selected, found.state, gained)
 
 
 def _gained(document: StudyDocument, found: Estimate | None) -> Estimate | None:
@@ -164,7 +155,6 @@ def _sentences(
     is_baseline = advice.candidate_id == board.baseline_id
     yield board.advice.verdict.sentence
     if advice.confirmation:
-        yield advice.sentence
         yield from board.ablation.sentences if board.ablation else ()
     elif not is_baseline:
         yield UNCONFIRMED
@@ -329,6 +319,7 @@ def _store(
             "ratio_to_baseline": effect.ratio,
             "low": effect.low,
             "high": effect.high,
+            "confidence": effect.confidence,
             "selected_ratio": advice.selected_ratio,
             "objective": Aim.from_json(study.search or {}).objective,
             "objective_ratio": gained.ratio if gained else None,

@@ -20,14 +20,14 @@ from tuning.models import (
     Elimination,
     SlotPurpose,
 )
-from tuning.results.confirmations import FreshPairs, Pair, judge_pairs, pairs_of
+from tuning.results.confirmations import FreshPairs, Pair, pairs_of
 from tuning.results.run_lines import RunRow, SlotRow
 from tuning.results.sentences import all_failed_text, not_recovered
 from tuning.statistics.aim import Aim, figure_text, limit_text
-from tuning.statistics.confirmation import Confirmation
+from tuning.statistics.confirmation import Confirmation, ConfirmationState, confirm_each
 from tuning.statistics.pareto import pareto_front
 from tuning.statistics.ranking import Judgement, Metric, Observation, Ranked, judge_by
-from tuning.statistics.verdict import VerdictKind
+from tuning.statistics.verdict import VerdictKind, conclude_by_pairs
 from tuning.strategy.changes import count_changes
 from tuning.strategy.racing import FAULTS
 
@@ -53,6 +53,7 @@ class Board:
     cut runs of another fingerprint, server, driver or dataset: shown, never ranked here.
     `screening` are the slots of a search, `apart_slots` those of taking a winner apart: only
     their failures count here. `crash_tests` are those that have ended, by name of the candidate.
+    `confirms`: whether fresh pairs decide what is recommended.
     """
 
     device: Device
@@ -70,6 +71,7 @@ class Board:
     apart_slots: list[SlotRow] = field(default_factory=list)
     aim: Aim = NO_LIMITS
     crash_tests: Mapping[str, CrashTest] = field(default_factory=dict)
+    confirms: bool = False
 
     @property
     def excluded_runs(self) -> int:
@@ -112,20 +114,73 @@ class Board:
         """By the study's objective among the candidates that can be recommended.
 
         A candidate whose server or workload failed even once is never recommended, however fast
-        its other runs were; nor is one that misses a limit.
+        its other runs were; nor is one that misses a limit. Where fresh pairs decide, the verdict
+        is theirs.
         """
+        found, drift = self._chosen, self._chosen.drift
+        if not self.confirms or found.verdict.kind is VerdictKind.NOTHING_TO_COMPARE:
+            return found
+        tried = {
+            name: one.sentence
+            for name, one in self.confirmations.items()
+            if name in found.analysis.choices
+        }
+        verdict = conclude_by_pairs(found.analysis, self.confirmed, tried, drift)
+        return replace(found, verdict=verdict)
+
+    @cached_property
+    def _chosen(self) -> Judgement:
+        """By the blocks alone, as the choice of what gets fresh pairs."""
         return self._among_the_fit(self.aim.objective)
+
+    @cached_property
+    def confirmations(self) -> dict[str, Confirmation]:
+        """By candidate the result of its fresh pairs, in the order in which they were tried.
+
+        Candidates whose pairs are still being measured have none.
+        """
+        return self._judge_pairs(self.aim.objective, self._chosen.analysis.run_noise)
+
+    @property
+    def confirmed(self) -> str | None:
+        """The best-looking candidate that its fresh pairs confirm."""
+        there = {
+            name
+            for name, one in self.confirmations.items()
+            if one.state is ConfirmationState.CONFIRMED
+        }
+        return next((name for name in self._chosen.analysis.choices if name in there), None)
+
+    def _judge_pairs(self, metric: Metric, run_noise: float | None) -> dict[str, Confirmation]:
+        slots = sorted(self.pair_slots, key=lambda slot: slot.order)
+        names = dict.fromkeys(s.candidate.name for s in slots if not s.candidate.is_baseline)
+        tried = {name: self.pairs_of(self.candidates[name], metric) for name in names}
+        figures = {
+            name: [(pair.winner, pair.baseline) for pair in pairs] for name, pairs in tried.items()
+        }
+        found = confirm_each(figures, self.baseline.name, run_noise=run_noise, metric=metric)
+        return {
+            name: one
+            for name, one in found.items()
+            if all(pair.is_finished for pair in tried[name])
+        }
 
     @cached_property
     def throughput(self) -> Judgement:
         """By tpmP among those that can be recommended, whatever the objective."""
-        is_same = self.aim.objective is Metric.TPMP
-        return self.for_advice if is_same else self._among_the_fit(Metric.TPMP)
+        return self._among_the_fit(Metric.TPMP)
 
     @property
     def leader(self) -> str | None:
-        """The config whose lead decides: the winner."""
-        return self.for_advice.analysis.winner
+        """The config whose lead decides: the confirmed one, else the first that got pairs.
+
+        Without pairs the winner of the blocks.
+        """
+        if not self.confirms:
+            return self._chosen.analysis.winner
+        choices = self._chosen.analysis.choices
+        tried = (name for name in self.confirmations if name in choices)
+        return self.confirmed or next(tried, None)
 
     def _among_the_fit(self, metric: Metric) -> Judgement:
         unfit = {*self.failed, *self.over_limits}
@@ -222,34 +277,26 @@ class Board:
 
     @cached_property
     def fresh_pairs(self) -> list[FreshPairs]:
-        """The fresh pairs of every candidate that was a winner, in order.
-
-        An extended study may have several; the recommendation uses those of the current winner.
-        """
+        """The fresh pairs of every candidate that was tried, in order."""
         slots = sorted(self.pair_slots, key=lambda slot: slot.order)
         names = dict.fromkeys(s.candidate.name for s in slots if not s.candidate.is_baseline)
-        found = []
-        for name in names:
-            pairs = self.pairs_of(self.candidates[name])
-            is_done = all(pair.is_finished for pair in pairs)
-            says = self.confirmation_of(self.candidates[name]) if is_done else None
-            found.append(FreshPairs(self.candidates[name], pairs, says))
-        return found
+        return [
+            FreshPairs(
+                self.candidates[name],
+                self.pairs_of(self.candidates[name]),
+                self.confirmations.get(name),
+            )
+            for name in names
+        ]
 
-    def pairs_of(self, winner: Candidate) -> list[Pair]:
-        """The fresh pairs of that candidate and the baseline, in order; figures are tpmP."""
-        return pairs_of(self.pair_slots, winner, self.baseline)
+    def pairs_of(self, tried: Candidate, metric: Metric = Metric.TPMP) -> list[Pair]:
+        """The fresh pairs of that candidate and the baseline, in order."""
+        return pairs_of(self.pair_slots, tried, self.baseline, metric)
 
-    def confirmation_of(self, winner: Candidate) -> Confirmation:
-        """The result of that candidate's fresh pairs, given the noise of the blocks."""
-        noise, metric = self.for_advice.analysis.run_noise, self.aim.objective
-        pairs = pairs_of(self.pair_slots, winner, self.baseline, metric)
-        return judge_pairs(pairs, winner, self.baseline, noise, metric)
-
-    def throughput_of(self, winner: Candidate) -> Confirmation:
-        """The result of its fresh pairs for tpmP, whatever the objective."""
-        noise = self.throughput.analysis.run_noise
-        return judge_pairs(self.pairs_of(winner), winner, self.baseline, noise)
+    @cached_property
+    def throughputs(self) -> dict[str, Confirmation]:
+        """As `confirmations`, for tpmP whatever the objective."""
+        return self._judge_pairs(Metric.TPMP, self.throughput.analysis.run_noise)
 
 
 def boards_of(
@@ -259,6 +306,8 @@ def boards_of(
     refused: Sequence[Candidate] = (),
     aim: Aim = NO_LIMITS,
     crash_slots: Iterable[CrashSlot] = (),
+    *,
+    confirms: bool = False,
 ) -> list[Board]:
     """One board per device, workload and durability class; `alpha` as in `judge`.
 
@@ -281,6 +330,7 @@ def boards_of(
             aim,
             {one.candidate.name: one.test for one in tested if _ids_of(one) == at},
             [slot for slot in there if slot.purpose in VARIANT_PURPOSES],
+            confirms=confirms,
         )
         for at, there in sorted(found.items())
         for ranked in [_for_boards(there)]
@@ -333,6 +383,8 @@ def _board(
     aim: Aim,
     crash_tests: Mapping[str, CrashTest],
     apart: Sequence[SlotRow] = (),
+    *,
+    confirms: bool = False,
 ) -> Board:
     all_here = (*(slot.candidate for slot in slots), *refused)
     in_order = sorted(all_here, key=lambda c: c.position)
@@ -360,6 +412,7 @@ def _board(
         apart_slots=[slot for slot in apart if _belongs(_owner(slot), durability)],
         aim=aim,
         crash_tests=crash_tests,
+        confirms=confirms,
     )
 
 

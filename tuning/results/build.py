@@ -34,8 +34,6 @@ from tuning.statistics.drift import Drift
 from tuning.statistics.ranking import Judgement, Ranked
 from tuning.study_templates.claims import Claim
 
-CONFIDENCE = 0.95
-
 
 def build(result: StudyResult, *, is_over: bool = False) -> doc.StudyDocument:
     """Return the document of a study as its rows are now.
@@ -217,7 +215,10 @@ def _board(
     stored: RecommendationRow | None,
 ) -> doc.Board:
     debtors = debtors_of(board)
-    rankings = {metric: _ranking(one, metric, ids) for metric, one in board.judgements.items()}
+    judged = dict(board.judgements)
+    if not (board.failed or board.over_limits):  # then the advice is about the same ranking
+        judged[board.aim.objective] = board.for_advice
+    rankings = {metric: _ranking(one, metric, ids) for metric, one in judged.items()}
     return doc.Board(
         device_id=board.device.pk,
         workload_id=board.workload.pk,
@@ -343,7 +344,7 @@ def _drift(found: Drift | None) -> doc.Drift | None:
 
 def _confirmation(board: Board, one: FreshPairs) -> doc.Confirmation:
     found = one.found
-    throughput = board.throughput_of(one.candidate) if found else None
+    throughput = board.throughputs[one.candidate.name] if found else None
     return doc.Confirmation(
         candidate_id=one.candidate.pk,
         pairs=tuple(
@@ -372,13 +373,14 @@ def _confirmed(found: Confirmation | None) -> doc.Estimate | None:
 def _recommendation(row: RecommendationRow) -> doc.Recommendation:
     decided = None
     if row.objective_ratio is not None:
-        decided = _stored_estimate(row.objective_ratio, row.objective_low, row.objective_high)
+        bounds = row.objective_low, row.objective_high, row.confidence
+        decided = _stored_estimate(row.objective_ratio, *bounds)
     return doc.Recommendation(
         id=row.pk,
         candidate_id=row.candidate_id,
         whole_id=row.whole_id,
         kind=row.kind,
-        effect=_stored_estimate(row.ratio_to_baseline, row.low, row.high),
+        effect=_stored_estimate(row.ratio_to_baseline, row.low, row.high, row.confidence),
         selected_ratio=row.selected_ratio,
         objective=Metric(row.objective),
         objective_effect=decided,
@@ -388,10 +390,12 @@ def _recommendation(row: RecommendationRow) -> doc.Recommendation:
     )
 
 
-def _stored_estimate(ratio: float, low: float | None, high: float | None) -> doc.Estimate:
+def _stored_estimate(
+    ratio: float, low: float | None, high: float | None, confidence: float | None
+) -> doc.Estimate:
     if low is None or high is None:
         return doc.Estimate(ratio=ratio)
-    return doc.Estimate(ratio=ratio, low=low, high=doc.finite(high), confidence=CONFIDENCE)
+    return doc.Estimate(ratio=ratio, low=low, high=doc.finite(high), confidence=confidence)
 
 
 def _claim(number: int, claim: Claim) -> doc.Claim:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tuning.models import Candidate
 from tuning.results.run_lines import SlotRow
-from tuning.statistics.confirmation import Confirmation, confirm
+from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.data import Metric
 
 
@@ -60,15 +60,3 @@ def pairs_of(
             figures = [getattr(run, metric.value) if same else None for run in (ours, theirs)]
             pairs.append(Pair(block, figures[0], figures[1], done))
     return pairs
-
-
-def judge_pairs(
-    pairs: Iterable[Pair],
-    winner: Candidate,
-    baseline: Candidate,
-    run_noise: float | None,
-    metric: Metric = Metric.TPMP,
-) -> Confirmation:
-    """The result of the pairs, whose figures are of `metric`; `run_noise`: that of the blocks."""
-    figures = [(pair.winner, pair.baseline) for pair in pairs]
-    return confirm(figures, winner.name, baseline.name, run_noise=run_noise, metric=metric)

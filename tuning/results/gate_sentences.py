@@ -40,6 +40,12 @@ def limit_sentence(found: LimitResult) -> str:
     name, allowed = metric_name(found.limit.metric), found.limit.allowed
     if found.ratio is None:
         return f"{name} has {counted(found.pairs, 'pair')} with figures, allowed is {allowed}"
+    if found.is_inconsistent:
+        change = percent_text(change_percent(found.ratio))
+        return (
+            f"{name} {change}, allowed is {allowed}; earlier and later pairs contradict each "
+            "other, so the host or a server changed during the gate"
+        )
     change, low, high = (
         percent_text(change_percent(one)) for one in (found.ratio, found.low, found.high)
     )
@@ -49,6 +55,8 @@ def limit_sentence(found: LimitResult) -> str:
 def _missing(found: LimitResult, pair_s: float) -> str:
     if found.ratio is None:
         return "too few to tell"
+    if found.is_inconsistent:
+        return "run the gate again on a steady host"
     if found.pairs_to_decide is None:
         return f"too near the limit to be decided by {MAX_FORESEEN} pairs"
     minutes = ceil(found.pairs_to_decide * pair_s / 60)

@@ -110,7 +110,15 @@ class StudyResult:
         """One per device, workload and durability class with a slot; each is judged once."""
         refused = [one for one in self.candidates.values() if one.refusal]
         alpha = conclusion_alpha(self.study.conclusions)
-        return boards_of(self.slots, self.eliminations, alpha, refused, self.aim, self.crash_slots)
+        return boards_of(
+            self.slots,
+            self.eliminations,
+            alpha,
+            refused,
+            self.aim,
+            self.crash_slots,
+            confirms=self.study.confirms,
+        )
 
     @cached_property
     def eliminations(self) -> list[Elimination]:

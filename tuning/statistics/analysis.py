@@ -40,8 +40,7 @@ class Standing:
         None if there is nothing to compare or only a bound. interval: of the ratio; None if the
         noise is unknown (a single block).
     rank: shared by all that are tied with the best of their group; None without a ratio.
-    better, worse: measurably better or worse than the baseline; better also exceeds the noise
-        floor.
+    better, worse: measurably better or worse than the baseline: the interval excludes it.
     at_most: upper bound of the tpmP ratio of a candidate that was cut short.
     blocks: number of blocks that it shares with the baseline.
     """
@@ -76,9 +75,11 @@ class Analysis:
     floor: noise floor as a fraction (0.04 is 4 %); None if unknown.
     run_noise: standard deviation of one run, as a fraction of its figure.
     same: ratio of the second baseline to the first over all blocks; None without a second one.
-    winner: the best of those measurably better than the baseline; of those tied with the best
-        and at most `SIMPLER_WITHIN` behind it that which changes the fewest variables.
-    passed_over: the best, if for that reason it is not the winner.
+    choices: the candidates that look better than the baseline, the best-looking first: by their
+        lower bounds if one beats the baseline, else by their ratios. Before the first come those
+        that are tied with it, look at most `SIMPLER_WITHIN` worse and change fewer variables.
+    winner: the first choice, if it is measurably better than the baseline.
+    passed_over: the best-looking candidate, if a simpler one comes before it.
     rivals: those measurably better than the baseline that are tied with the winner.
     differences: of every ordered pair of candidates with figures; see `between`.
     """
@@ -90,6 +91,7 @@ class Analysis:
     run_noise: float | None
     same: float | None
     blocks: int
+    choices: tuple[str, ...]
     winner: str | None
     rivals: tuple[str, ...]
     differences: Mapping[tuple[str, str], Difference] = field(
@@ -161,12 +163,13 @@ def analyse_table(
     """
     if not data.blocks:
         nothing = tuple(Standing(name) for name in data.names)
-        return Analysis(metric, data.names[0], nothing, None, None, None, 0, None, ())
+        return Analysis(metric, data.names[0], nothing, None, None, None, 0, (), None, ())
     fitted = fitted or fit(data.y, data.treatment)
     found = found or compare(fitted, alpha)
     standings = _standings(data, fitted, found, metric, 1 - alpha)
-    best = int(found.winner()[0])
-    winner = _simplest(data.names, found, best, changes)
+    looking_best = found.choices()
+    choices = _simplest_first(data.names, found, looking_best, changes)
+    winner = choices[0] if choices and found.better[0, choices[0]] else 0
     rivals = found.better[0] & found.tied(np.array([winner]))[0]
     return Analysis(
         metric=metric,
@@ -176,25 +179,28 @@ def analyse_table(
         run_noise=_share(float(np.sqrt(fitted.pooled[0]))) if fitted.df[0] >= 1 else None,
         same=_same(data, fitted, metric),
         blocks=int(np.isfinite(data.y[0, :2]).any(axis=0).sum()),
+        choices=tuple(data.names[i] for i in choices),
         winner=data.names[winner] if winner else None,
         rivals=tuple(data.names[i] for i in np.flatnonzero(rivals) if i != winner),
         differences=_differences(data, found, metric, 1 - alpha),
-        passed_over=data.names[best] if best != winner else None,
+        passed_over=data.names[looking_best[0]] if choices[:1] != looking_best[:1] else None,
     )
 
 
-def _simplest(
-    names: Sequence[str], found: Contrasts, best: int, changes: Mapping[str, int]
-) -> int:
-    """The index of the winner: the best, or one like it that changes fewer variables."""
-    if not best or names[best] not in changes:
-        return best
-    effects = found.effects[0]
-    near = effects >= effects[best] - log1p(SIMPLER_WITHIN)
-    alike = found.better[0] & found.tied(np.array([best]))[0] & near
-    known = [i for i in map(int, np.flatnonzero(alike)) if names[i] in changes]
-    # The best itself is always tied with itself; equally simple ones go by what they measured.
-    return min(known, key=lambda i: (changes[names[i]], -effects[i]))
+def _simplest_first(
+    names: Sequence[str], found: Contrasts, choices: list[int], changes: Mapping[str, int]
+) -> list[int]:
+    """Move the simplest of the candidates that are like the best-looking one to the front."""
+    if not choices or names[choices[0]] not in changes:
+        return choices
+    best, effects = choices[0], found.effects[0]
+    alike = found.tied(np.array([best]))[0] & (effects >= effects[best] - log1p(SIMPLER_WITHIN))
+    if found.better[0, best]:
+        alike &= found.better[0]
+    # The best is always tied with itself; among equally simple ones the order stays.
+    known = [i for i in choices if alike[i] and names[i] in changes]
+    first = min(known, key=lambda i: changes[names[i]])
+    return [first, *(i for i in choices if i != first)]
 
 
 def _differences(

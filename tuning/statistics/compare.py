@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 ALPHA = 0.05
+# Less than this is no difference but the rounding of equal figures.
+_LOOKS_BETTER = 1e-9
 
 
 @dataclass(frozen=True)
@@ -42,17 +44,29 @@ class Contrasts:
 
     @cached_property
     def better(self) -> Flags:
-        """(studies, T): the interval excludes zero and the effect exceeds the noise floor."""
-        return (self.effects > self.half) & (self.effects > self.floor[:, None])
+        """(studies, T): the whole interval lies above the baseline."""
+        return self.effects > self.half
 
     @cached_property
     def worse(self) -> Flags:
         """(studies, T): the whole interval lies below the baseline."""
         return self.effects < -self.half
 
+    def choices(self, study: int = 0) -> list[int]:
+        """The treatments of a study that look better than the baseline, the best-looking first.
+
+        By their lower bounds if one beats the baseline, else by their effects. Empty while the
+        noise is unknown.
+        """
+        effects, half = self.effects[study], self.half[study]
+        bounds = effects - half
+        by = bounds if (bounds > 0).any() else effects
+        ahead = np.flatnonzero(np.isfinite(half) & (effects > _LOOKS_BETTER))
+        return sorted(map(int, ahead), key=lambda i: -by[i])
+
     def winner(self) -> NDArray[np.int64]:
-        """(studies,): the largest effect among the better ones; 0 (the baseline) if none."""
-        found = np.where(self.better, self.effects, -np.inf)
+        """(studies,): the highest lower bound among the better ones; 0 (the baseline) if none."""
+        found = np.where(self.better, self.effects - self.half, -np.inf)
         found[:, 0] = -1e300  # chosen only if nothing else is better
         return np.asarray(found.argmax(axis=1))
 
@@ -92,14 +106,14 @@ def noise_floor(fit: Fit) -> Floats:
     """(studies,): the difference that a config can show when compared with itself.
 
     The larger of two figures: the measured difference between the two baselines over all blocks,
-    and the difference that such a comparison exceeds in 5 % of studies, given the noise of the
-    baseline's own runs. That noise is moderated by all candidates' (see
+    and the difference that such a comparison exceeds in at most 5 % of studies, given the noise of
+    the baseline's own runs. That noise is moderated by all candidates' (see
     `fit.VARIANCE_PRIOR_SHARE`), because three pairs alone say little. Studies with one baseline
     per block have only the second figure.
     """
     runs = np.isfinite(fit.cleaned[:, fit.baseline_rows])
     pairs = np.maximum(runs.any(axis=1).sum(axis=1), 1)
-    limit = critical.single(2 * ALPHA, fit.variance_df[:, 0])
+    limit = critical.single(ALPHA, fit.variance_df[:, 0])
     by_noise = limit * np.sqrt(2 * fit.variances[:, 0] / pairs)
     return np.where(fit.df >= 1, np.maximum(np.abs(same_config(fit)), by_noise), np.nan)
 

@@ -1,12 +1,16 @@
-"""Confirmation: fresh pairs of winner and baseline, whose effect is the one recommended.
+"""Confirmation: fresh pairs of a config and the baseline decide whether it is recommended.
 
-A winner was chosen because it looked good, so its effect in the study is too high on average
-(winner's curse). The fresh pairs played no part in that choice.
+The blocks choose the config, because it looks best in them, so its effect there is too high on
+average (winner's curse). The fresh pairs played no part in that choice: they alone decide.
+
+A config that is no better than the baseline is recommended in at most 2.5 % of rankings. If the
+pairs of the first config fail, those of the runner-up decide with the rest of that error: the
+first gets 2 %, the second 0.4 %, and so on, however often a study is extended (`error_of`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil, exp, log
@@ -25,10 +29,15 @@ MIN_PAIRS = 5
 MAX_PAIRS = 20
 # As many must have both figures: that one is void is no reason to know nothing.
 MIN_WHOLE_PAIRS = 4
+#: Configs of a ranking that get fresh pairs at most, until the study is extended.
+MAX_TRIED = 2
+# Of the error rate, the share of the first config that gets pairs; each further one gets the same
+# share of the rest.
+FIRST_SHARE = 0.8
 # Weight, in degrees of freedom, of the study's noise beside the noise of the pairs.
 NOISE_PRIOR = 4.0
-# Standard errors for 95 % confidence with few pairs, plus those for a power of 80 %.
-_REACH = 2.3 + 0.84
+# Standard errors for 95 % confidence with few pairs, plus those for a power of 90 %.
+_REACH = 2.3 + 1.28
 
 # What a change is one of, where it is not throughput.
 _OF = {
@@ -36,6 +45,9 @@ _OF = {
     Metric.P95: " in 95th-percentile response time",
     Metric.SERVER_PATH_LENGTH: " in CPU cycles per New-Order",
 }
+
+# Figures of the config and of the baseline; None is a run without a figure.
+Pairs = Sequence[tuple[float | None, float | None]]
 
 
 class ConfirmationState(StrEnum):
@@ -55,51 +67,87 @@ class Confirmation:
     sentence: str
 
 
-def pairs_needed(analysis: Analysis) -> int:
-    """The number of pairs that is likely to confirm the winner.
+def error_of(number: int) -> float:
+    """Return the two-sided error rate of the pairs of the config tried as `number`, from 1.
 
-    Planned for an effect midway between the winner's and the near end of its interval. Between
-    `MIN_PAIRS` and `MAX_PAIRS`; `MIN_PAIRS` without a winner.
+    All of them together stay below 5 %, so below 2.5 % for configs that are no better.
     """
-    best = analysis.standing(analysis.winner) if analysis.winner else None
-    if best is None or best.ratio is None or best.interval is None or not analysis.run_noise:
+    return ALPHA * FIRST_SHARE * (1 - FIRST_SHARE) ** (number - 1)
+
+
+def pairs_needed(analysis: Analysis, name: str, most: int) -> int:
+    """Return the number of pairs that is likely to confirm a candidate; `MIN_PAIRS` to `most`.
+
+    Planned for an effect midway between the ratio and the near end of the interval, or zero if
+    that is nearer.
+    """
+    found, noise = analysis.standing(name), analysis.run_noise
+    if found.ratio is None or found.interval is None or not noise:
         return MIN_PAIRS
-    near = best.interval.low if analysis.metric.more_is_better else best.interval.high
-    effect = abs(log(best.ratio) + log(near)) / 2
-    return pairs_to_show(effect, analysis.run_noise)
+    sign = 1.0 if analysis.metric.more_is_better else -1.0
+    near = found.interval.low if sign > 0 else found.interval.high
+    effect = (sign * log(found.ratio) + max(sign * log(near), 0.0)) / 2
+    return pairs_to_show(effect, noise, most)
 
 
-def most_pairs(blocks: int) -> int:
-    """The most pairs that confirm a winner of so many blocks: no more than the search for it."""
-    return min(max(MIN_PAIRS, 2 * blocks), MAX_PAIRS)
+def is_worth_pairs(analysis: Analysis, name: str, most: int) -> bool:
+    """Whether `most` pairs are likely to show a candidate's ratio, if that is the true one."""
+    found = analysis.standing(name)
+    if found.ratio is None or not analysis.run_noise:
+        return False
+    return pairs_to_show(abs(log(found.ratio)), analysis.run_noise, most + 1) <= most
 
 
-def pairs_to_show(effect: float, run_noise: float) -> int:
-    """Pairs that are likely to show an effect, a log; between `MIN_PAIRS` and `MAX_PAIRS`."""
+def most_pairs(blocks: int, candidates: int) -> int:
+    """Return the most pairs after so many blocks: no more runs than choosing has taken."""
+    runs = blocks * max(candidates + 2, 4)
+    return min(max(MIN_PAIRS, runs // 2), MAX_PAIRS)
+
+
+def pairs_to_show(effect: float, run_noise: float, most: int = MAX_PAIRS) -> int:
+    """Return how many pairs are likely to show an effect, a log; `MIN_PAIRS` to `most`."""
     wanted = 2 * (_REACH * log(1 + run_noise) / max(effect, 1e-6)) ** 2
-    return min(max(MIN_PAIRS, ceil(wanted)), MAX_PAIRS)
+    return min(max(MIN_PAIRS, ceil(min(wanted, most))), most)
+
+
+def confirm_each(
+    tried: Mapping[str, Pairs],
+    baseline: str,
+    *,
+    run_noise: float | None = None,
+    metric: Metric = Metric.TPMP,
+) -> dict[str, Confirmation]:
+    """Judge the pairs of every config of a ranking, in the order in which they were tried."""
+    return {
+        name: confirm(
+            pairs, name, baseline, run_noise=run_noise, metric=metric, alpha=error_of(number)
+        )
+        for number, (name, pairs) in enumerate(tried.items(), 1)
+    }
 
 
 def confirm(
-    pairs: Sequence[tuple[float | None, float | None]],
+    pairs: Pairs,
     candidate: str,
     baseline: str,
     *,
     run_noise: float | None = None,
     metric: Metric = Metric.TPMP,
+    alpha: float = ALPHA,
 ) -> Confirmation:
-    """Judge fresh pairs of (winner's, baseline's) figures; None is a run without a figure.
+    """Judge fresh pairs of a candidate and the baseline.
 
-    `run_noise` is `Analysis.run_noise` of the study. Confirmed if the whole 95 % interval of the
-    paired log ratios is better than the baseline. Call it only when all pairs are measured: their
-    number is fixed before the first one. Why some are void has nothing to do with their figures.
+    `run_noise` is `Analysis.run_noise` of the study. Confirmed if the whole interval of the paired
+    log ratios is better than the baseline; `alpha` is the error of both its ends. Call it only
+    when all pairs are measured: their number is fixed before the first one. Why some are void has
+    nothing to do with their figures.
     """
     whole = [(ours, theirs) for ours, theirs in pairs if ours and theirs]
     if len(whole) < MIN_WHOLE_PAIRS:
         text = (
             f"Not confirmed: {len(whole)} of {counted(len(pairs), 'pair')} of {candidate} and "
-            f"{baseline} have both figures, and {MIN_WHOLE_PAIRS} are needed. Keep {baseline}, or "
-            "extend the study by a block: that measures the missing pairs."
+            f"{baseline} have both figures, and {MIN_WHOLE_PAIRS} are needed. Extend the study by "
+            "a block to measure the missing pairs."
         )
         return Confirmation(ConfirmationState.UNFINISHED, len(whole), None, None, text)
     sign = 1.0 if metric.more_is_better else -1.0
@@ -109,17 +157,14 @@ def confirm(
     if run_noise is not None:
         own = (NOISE_PRIOR * log(1 + run_noise) ** 2 + df * own) / (NOISE_PRIOR + df)
         df += NOISE_PRIOR
-    half = float(critical.single(ALPHA, np.array(df))) * (2 * own / len(whole)) ** 0.5
+    half = float(critical.single(alpha, np.array(df))) * (2 * own / len(whole)) ** 0.5
     low, high = sorted((exp(sign * (effect - half)), exp(sign * (effect + half))))
-    interval, ratio = Interval(low, high, 1 - ALPHA), exp(sign * effect)
-    state = ConfirmationState.CONFIRMED if effect > half else ConfirmationState.WITHDRAWN
-    evidence = (
-        f"{(ratio - 1) * 100:+.1f} %{_OF[metric]} against {baseline} in {len(whole)} fresh pairs "
-        f"({interval_text(interval)})"
-    )
+    interval, ratio = Interval(low, high, 1 - alpha), exp(sign * effect)
+    is_better = effect > half
     text = (
-        f"Confirmed: {candidate} {evidence}."
-        if state is ConfirmationState.CONFIRMED
-        else f"Withdrawn: {candidate} did not repeat its lead, {evidence}; keep {baseline}."
+        f"{'Confirmed' if is_better else 'Not confirmed'}: {candidate} "
+        f"{(ratio - 1) * 100:+.1f} %{_OF[metric]} against {baseline} in "
+        f"{counted(len(whole), 'fresh pair')} ({interval_text(interval)})."
     )
+    state = ConfirmationState.CONFIRMED if is_better else ConfirmationState.WITHDRAWN
     return Confirmation(state, len(whole), ratio, interval, text)

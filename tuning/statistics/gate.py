@@ -161,7 +161,10 @@ class LimitResult:
     """What the pairs say of one limit.
 
     ratio: candidate divided by baseline. low, high: its interval over all looks, each end with
-        the plan's error rates; None before the first look. pairs: those with both figures.
+        the plan's error rates; None before the first look, and of pairs that contradict each
+        other. pairs: those with both figures.
+    is_inconsistent: whether earlier pairs exclude every ratio that later ones allow: what is
+        measured has changed during the gate.
     pairs_to_decide: how many it would have taken in all, if the difference is what it looks like;
         None where that is not known, or more than MAX_FORESEEN.
     """
@@ -173,6 +176,7 @@ class LimitResult:
     low: float | None = None
     high: float | None = None
     pairs_to_decide: int | None = None
+    is_inconsistent: bool = False
 
 
 @dataclass(frozen=True)
@@ -231,17 +235,20 @@ def _judge(limit: Limit, plan: GatePlan, pairs: Sequence[PairFigures]) -> LimitR
     sign = 1.0 if limit.metric.more_is_better else -1.0
     y = sign * np.log(np.array(whole, dtype=float).T)[None]
     mean, error = growing(y)
-    low, high = intervals(mean, error, plan)
-    passed, failed = (float(one[0]) for one in first_crossings(low, high, limit.margin))
+    lows, highs = intervals(mean, error, plan)
+    passed, failed = (float(one[0]) for one in first_crossings(lows, highs, limit.margin))
     verdict = Verdict.UNDECIDED
     if passed != failed:
         verdict = Verdict.PASS if passed < failed else Verdict.FAIL
-    gain, least, most = float(mean[0, -1]), float(low[0, -1]), float(high[0, -1])
-    ends = sorted((exp(sign * least), exp(sign * most)))
+    gain, least, most = float(mean[0, -1]), float(lows[0, -1]), float(highs[0, -1])
+    ratio = exp(sign * gain)
+    if least > most:
+        return LimitResult(limit, verdict, count, ratio, is_inconsistent=True)
+    low, high = sorted((exp(sign * least), exp(sign * most)))
     more = None
     if verdict is Verdict.UNDECIDED:
         more = _pairs_to_decide(plan, gain + limit.margin, float(error[0, -1]) * count**0.5, count)
-    return LimitResult(limit, verdict, count, exp(sign * gain), ends[0], ends[1], more)
+    return LimitResult(limit, verdict, count, ratio, low, high, more)
 
 
 def _pairs_to_decide(plan: GatePlan, distance: float, noise: float, count: int) -> int | None:

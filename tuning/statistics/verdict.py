@@ -1,7 +1,8 @@
-"""The verdict of a study in one plain sentence."""
+"""The verdict of a study in plain sentences."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
@@ -17,6 +18,7 @@ class VerdictKind(StrEnum):
 
     WINNER = "winner"
     TIE = "tie"  # several are measurably better than the baseline and tied
+    NOT_CONFIRMED = "not_confirmed"  # no fresh pairs confirm what looks best
     NO_DIFFERENCE = "no_difference"
     BASELINE_BEST = "baseline_best"
     NOTHING_TO_COMPARE = "nothing_to_compare"
@@ -34,7 +36,7 @@ class Verdict:
 
 
 def conclude(analysis: Analysis, drift: Drift | None = None) -> Verdict:
-    """The verdict of a ranking; a drifting host is named in its sentence."""
+    """The verdict of blocks alone; a drifting host is named in its sentence."""
     kind = _kind(analysis)
     sentence = {
         VerdictKind.WINNER: _winner,
@@ -43,9 +45,47 @@ def conclude(analysis: Analysis, drift: Drift | None = None) -> Verdict:
         VerdictKind.BASELINE_BEST: _baseline_best,
         VerdictKind.NOTHING_TO_COMPARE: _nothing,
     }[kind](analysis)
-    if drift is not None and drift.is_named:
-        sentence += f" {drift.sentence(analysis.baseline)}"
+    sentence += _about_drift(drift, analysis.baseline)
     return Verdict(kind, analysis.winner or analysis.baseline, sentence)
+
+
+def conclude_by_pairs(
+    analysis: Analysis,
+    confirmed: str | None,
+    tried: Mapping[str, str],
+    drift: Drift | None = None,
+) -> Verdict:
+    """Return the verdict of a study in which fresh pairs decide among `Analysis.choices`.
+
+    confirmed: the first of the choices that its pairs confirm. tried: by choice the sentence on
+    its pairs, in the order in which the choices were tried.
+    """
+    if not analysis.choices:
+        return conclude(analysis, drift)
+    best = analysis.standing(confirmed or next(iter(tried), analysis.choices[0]))
+    texts = [
+        f"By {counted(analysis.blocks, 'block')}, {best.name} {_effect(best, analysis)} "
+        f"({_evidence(best, analysis)})."
+    ]
+    kind = VerdictKind.NOT_CONFIRMED
+    if confirmed is not None:
+        tied = [
+            s.name for s in analysis.standings
+            if s.rank == best.rank and s.better and s.name != confirmed
+        ]  # fmt: skip
+        kind = VerdictKind.TIE if tied else VerdictKind.WINNER
+        texts += [f"It is tied with {', '.join(tied)}."] if tied else []
+    if best.name == analysis.choices[0]:
+        texts.append(_why_not_the_best(analysis))
+    texts += tried.values()
+    if confirmed is None:
+        texts += ([] if tried else ["No fresh pairs confirm it."]) + [f"Keep {analysis.baseline}."]
+    sentence = " ".join(text for text in texts if text) + _about_drift(drift, analysis.baseline)
+    return Verdict(kind, confirmed or analysis.baseline, sentence)
+
+
+def _about_drift(drift: Drift | None, baseline: str) -> str:
+    return f" {drift.sentence(baseline)}" if drift is not None and drift.is_named else ""
 
 
 def _kind(analysis: Analysis) -> VerdictKind:
@@ -73,17 +113,17 @@ def _tie(analysis: Analysis) -> str:
     names = ", ".join(analysis.rivals)
     return (
         f"{best.name} {_effect(best, analysis)} ({_evidence(best, analysis)}), "
-        f"but is tied with {names}.{_why_not_the_best(analysis)}"
-    )
+        f"but is tied with {names}. {_why_not_the_best(analysis)}"
+    ).rstrip()
 
 
 def _why_not_the_best(analysis: Analysis) -> str:
     if analysis.passed_over is None:
         return ""
-    found = analysis.between(analysis.passed_over, str(analysis.winner))
+    found = analysis.between(analysis.passed_over, analysis.choices[0])
     ahead = abs(found.ratio - 1) if found else 0.0
     return (
-        f" It is chosen because it changes fewer variables than {analysis.passed_over}, "
+        f"It is chosen because it changes fewer variables than {analysis.passed_over}, "
         f"whose lead over it of {percent(ahead)} is within the noise."
     )
 

@@ -1,4 +1,4 @@
-"""Measures a winner again, in fresh pairs with the baseline."""
+"""Measures the best-looking candidate again, in fresh pairs that decide, then the runner-up."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from math import floor
 from typing import ClassVar
 
-from tuning.statistics.analysis import analyse
+from tuning.statistics.analysis import Analysis, analyse
 from tuning.statistics.confirmation import (
+    MAX_TRIED,
     MIN_PAIRS,
-    MIN_WHOLE_PAIRS,
+    ConfirmationState,
+    confirm_each,
+    is_worth_pairs,
     most_pairs,
     pairs_needed,
 )
@@ -34,11 +37,11 @@ MIN_GAIN = 1.25
 
 @dataclass(frozen=True)
 class Confirmation:
-    """The pairs of every group's winner, one group after the other; then done.
+    """The pairs of every group's best-looking candidate, one group after the other; then done.
 
-    The winner is the candidate that the study would recommend: judged by all its blocks, among
-    those that never failed. Confirming must not cost more than the search for the winner.
-    `metric` is the one that decides.
+    The candidate is the first that never failed of `Analysis.choices`, by all blocks. If its pairs
+    do not confirm it, the next one gets pairs, where those are likely to show what it promises.
+    Confirming must not cost more than choosing. `metric` is the one that decides.
     """
 
     metric: Metric = Metric.TPMP
@@ -52,32 +55,53 @@ class Confirmation:
 
 
 def _pairs(history: History, group: Group, metric: Metric) -> tuple[PlannedRun, ...]:
-    """The winner's pairs; empty if there is no winner or it has its pairs already.
-
-    Where so many were void that nothing was said of it, an extension measures the missing ones.
-    """
+    """The next pairs of the group; empty if one is confirmed or nobody is left to try."""
     names = [name for name in group.candidates if name not in group.failed]
     seen = [run for run in group.observations if run.candidate not in group.failed]
     analysis = analyse(seen, history.baseline, names, metric, history.alpha, history.changes)
-    winner = analysis.winner
-    if winner not in names:
-        return ()
-    count = min(pairs_needed(analysis), most_pairs(history.planned_blocks))
-    if there := [pair for pair in group.pairs if pair.candidate == winner]:
-        count = _missing(there)
-    if not count:
-        return ()
+    tried = group.tried
+    figures = {
+        name: [(pair.figure, pair.baseline_figure) for pair in pairs]
+        for name, pairs in tried.items()
+    }
+    found = confirm_each(figures, history.baseline, run_noise=analysis.run_noise, metric=metric)
+    for name in analysis.choices:
+        if name not in found:
+            count = _count(history, group, analysis, name)
+        elif found[name].state is ConfirmationState.UNFINISHED:
+            count = _missing(tried[name])
+        elif found[name].state is ConfirmationState.CONFIRMED:
+            count = 0
+        else:
+            continue
+        return _planned(history, name, count) if count else ()
+    return ()
+
+
+def _count(history: History, group: Group, analysis: Analysis, name: str) -> int:
+    """How many pairs an untried candidate gets; 0 if it gets none."""
+    most = most_pairs(history.planned_blocks, len(group.candidates) - 1)
+    time = history.pair_time
+    if group.tried:
+        fresh = {p.candidate for p in group.pairs if not p.is_earlier} - group.failed
+        has_time = time is None or time.pairs >= MIN_PAIRS
+        is_worth = is_worth_pairs(analysis, name, most) and has_time
+        if len(fresh) >= MAX_TRIED or not is_worth:
+            return 0
+    count = pairs_needed(analysis, name, most)
+    return count if time is None else max(MIN_PAIRS, min(count, time.pairs))
+
+
+def _planned(history: History, name: str, count: int) -> tuple[PlannedRun, ...]:
     first = history.last_block + 1
-    measure_s = long_enough(history, winner, count)
-    return confirmation_pairs(winner, history.baseline, count, first, history.seed, measure_s)
+    measure_s = long_enough(history, name, count)
+    return confirmation_pairs(name, history.baseline, count, first, history.seed, measure_s)
 
 
 def _missing(pairs: Sequence[FreshPair]) -> int:
-    """How many to add to those of earlier conclusions."""
+    """How many an extension adds where too many were void to say anything."""
     whole = sum(pair.is_whole for pair in pairs)
-    if whole >= MIN_WHOLE_PAIRS or not all(pair.is_earlier for pair in pairs):
-        return 0
-    return MIN_PAIRS - whole
+    return MIN_PAIRS - whole if all(pair.is_earlier for pair in pairs) else 0
 
 
 def long_enough(history: History, winner: str, pairs: int) -> int:

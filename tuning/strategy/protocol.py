@@ -24,7 +24,7 @@ class StopReason(StrEnum):
     DECIDED = "decided"  # one candidate is left and measurably better than the baseline
     NONE_LEFT = "none_left"  # no candidate can beat the baseline any more
     BUDGET = "budget"  # no further block fits, or as many as were planned are done
-    CONFIRMED = "confirmed"  # every winner has its fresh pairs, or there is none
+    CONFIRMED = "confirmed"  # whatever deserves fresh pairs has them
     TAKEN_APART = "taken_apart"  # every confirmed winner is, as far as its time allows
 
 
@@ -76,25 +76,26 @@ class Budget:
 
 @dataclass(frozen=True)
 class FreshPair:
-    """A winner and the baseline measured once more; tpmP, None for a run without a figure.
+    """A candidate and the baseline measured once more.
 
+    figure, baseline_figure: of the metric that decides; None for a run without one.
     is_earlier: measured before the study was extended.
     """
 
     candidate: str
     block: int
-    tpmP: float | None
-    baseline_tpmP: float | None
+    figure: float | None
+    baseline_figure: float | None
     is_earlier: bool = False
 
     @property
     def is_whole(self) -> bool:
-        return bool(self.tpmP and self.baseline_tpmP)
+        return bool(self.figure and self.baseline_figure)
 
 
 @dataclass(frozen=True)
 class PairTime:
-    """What the pairs of a winner may take: `seconds` in all.
+    """What fresh pairs may take: `seconds` in all.
 
     A run of `measure_s` measured seconds takes `overhead_s` beside them.
     """
@@ -102,6 +103,11 @@ class PairTime:
     seconds: float
     measure_s: int
     overhead_s: float
+
+    @property
+    def pairs(self) -> int:
+        """Pairs as long as the blocks' runs that fit."""
+        return floor(self.seconds / (2 * (self.measure_s + self.overhead_s)))
 
 
 @dataclass(frozen=True)
@@ -134,6 +140,14 @@ class Group:
     pairs: tuple[FreshPair, ...] = ()
     whole: Whole | None = None
 
+    @property
+    def tried(self) -> dict[str, list[FreshPair]]:
+        """The pairs by candidate, in the order in which the candidates were tried."""
+        found: dict[str, list[FreshPair]] = {}
+        for pair in sorted(self.pairs, key=lambda pair: pair.block):
+            found.setdefault(pair.candidate, []).append(pair)
+        return found
+
     def among(self, names: Collection[str]) -> Group:
         """The same group as if it had no candidates but these."""
         return replace(
@@ -164,7 +178,7 @@ class History:
     finalists: the candidates that have runs in blocks. In a study that searches only these race.
     settle_s: measured seconds after which the write debt of a candidate stops growing, for those
         whose runs ended before that.
-    pair_time: how long pairs may be, None where they are as long as the blocks' runs.
+    pair_time: what pairs may take, None without a limit.
     apart_budget: what taking the winner apart may still spend.
     gate: the pairs of a gate; none in any other study.
 

@@ -15,7 +15,7 @@ from benchmarks.models import Device, RunState, Workload
 from tuning.configs.gate.stages import Stage
 from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
 from tuning.results.run_lines import SlotRow
-from tuning.statistics.confirmation import MIN_PAIRS, most_pairs
+from tuning.statistics.confirmation import MAX_PAIRS, MIN_PAIRS, most_pairs
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.protocol import Budget, PairTime
 from tuning.strategy.search.search import CONCLUDING_BLOCKS, Effort
@@ -25,8 +25,9 @@ from tuning.studies.crash_tests import CrashTestsLeft, crash_tests_left
 ASSUMED_OVERHEAD_S = 10.0
 # Seconds that a trial start takes at least, with its turn of the worker: MySQL 9.7 on 2 cores.
 TRIAL_S = 3.0
-# The share of a budget kept for longer pairs where runs of blocks end with growing write debt.
-LONG_PAIRS_SHARE = 0.2
+# The share of a study's minutes kept for fresh pairs: `MIN_PAIRS` to `MAX_PAIRS` of them, or fewer
+# and longer ones where runs of blocks end with growing write debt.
+PAIRS_SHARE = 0.25
 # The share of a budget that an ablation gets; it also gets what blocks and pairs leave.
 APART_SHARE = 0.25
 # Blocks of a study with an end, whatever they take: a single one shows no noise.
@@ -146,9 +147,17 @@ class StudyBudget:
     @cached_property
     def classes(self) -> int:
         """Durability classes of the candidates: each may have a winner of its own."""
-        return max(
-            len({durability for durability, is_baseline in self._compared if not is_baseline}), 1
+        return len(self.class_sizes)
+
+    @cached_property
+    def class_sizes(self) -> Counter[str]:
+        """By durability class how many candidates may race; of a search its finalists."""
+        sizes = Counter(
+            durability for durability, is_baseline in self._compared if not is_baseline
         )
+        sizes = sizes or Counter([self.study.durability])
+        is_search = self.study.search is not None
+        return Counter(dict.fromkeys(sizes, Effort().finalists)) if is_search else sizes
 
     @cached_property
     def _compared(self) -> list[tuple[str, bool]]:
@@ -251,13 +260,14 @@ class PlaceBudget:
 
     @property
     def pair_time(self) -> PairTime | None:
-        """The time that the pairs of a winner may take; None without a budget in minutes.
+        """The time that fresh pairs may take; None in a study without an end.
 
         None also where the user wants the answer now.
         """
-        if self.study.budget_minutes is None or self.study.concluded_at is not None:
+        minutes = self.study.budget_minutes or (self.study.minutes if self.study.has_end else None)
+        if minutes is None or self.study.concluded_at is not None:
             return None
-        share_s = self._share_s(self.study.budget_minutes)
+        share_s = self._share_s(minutes)
         left_s = share_s - self._apart_s(share_s) - self._spent_s(self.slots)
         measure_s = self.place.workload.measure_s
         return PairTime(max(left_s, 0.0), measure_s, max(self.run_s - measure_s, 0.0))
@@ -310,9 +320,10 @@ class PlaceBudget:
 
     @cached_property
     def pair_runs(self) -> int:
-        """Runs of pairs that may still follow at most; each durability class may have a winner.
+        """Runs of pairs that may still follow; each durability class has its own.
 
-        An extension may find another winner than the one that has its pairs.
+        An extension may choose another config than the one that has its pairs. A runner-up seldom
+        gets pairs: they count once they are queued.
         """
         here = self.since
         if not self.owed_blocks and not _blocks(here):
@@ -323,7 +334,8 @@ class PlaceBudget:
             return 0
         pairs = [slot for slot in here if slot.purpose == SlotPurpose.CONFIRMATION]
         begun = {slot.durability for slot in pairs if not slot.is_baseline}
-        return 2 * most_pairs(self.study.blocks) * max(self.whole.classes - len(begun), 0)
+        left = {name: n for name, n in self.whole.class_sizes.items() if name not in begun}
+        return sum(2 * most_pairs(self.study.blocks, count) for count in left.values())
 
     @property
     def _blocks_ahead(self) -> int:
@@ -357,9 +369,10 @@ class PlaceBudget:
         """Seconds kept for the pairs: more where runs end with growing write debt."""
         if not self.study.confirms:
             return 0.0
-        shortest = 2 * MIN_PAIRS * self.run_s
+        fewest_s, most_s = (2 * pairs * self.run_s for pairs in (MIN_PAIRS, MAX_PAIRS))
         owes = any(slot.run.debt_grew for slot in self.slots)
-        return max(shortest, LONG_PAIRS_SHARE * share_s) if owes else shortest
+        kept_s = PAIRS_SHARE * share_s
+        return max(fewest_s, kept_s if owes else min(kept_s, most_s))
 
     def _apart_s(self, share_s: float) -> float:
         """Seconds of a budget kept for taking the winner apart."""

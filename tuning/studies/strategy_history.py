@@ -63,9 +63,10 @@ def history_of(study: Study, place: Place) -> History:
             one.name: one.merged_into.name for one in all_there.values() if one.merged_into
         },
         screened=tuple(screened_runs(slots)),
+        # Only a budget has time for pairs that are longer than the blocks' runs.
         settle_s={
             all_there[one.candidate_id].name: one.seconds_to_settle
-            for board in there
+            for board in (there if study.budget_minutes is not None else ())
             for one in debtors_of(board)
             if not one.is_settled and one.seconds_to_settle is not None
         },
@@ -127,7 +128,7 @@ def _group(
             FreshPair(one.name, pair.block, pair.winner, pair.baseline, pair.block in earlier)
             for one in board.candidates.values()
             if not one.is_baseline
-            for pair in board.pairs_of(one)
+            for pair in board.pairs_of(one, board.aim.objective)
         ),
         whole,
     )

@@ -17,7 +17,7 @@ from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import ConfirmationState, most_pairs
 from tuning.strategy.compose import strategy_for
 from tuning.strategy.search.plan import SearchPlan
-from tuning.strategy.search.search import CONCLUDING_BLOCKS
+from tuning.strategy.search.search import CONCLUDING_BLOCKS, Effort
 from tuning.strategy.search.space import Dimension, Space
 from tuning.studies.commands import (
     cancel_study,
@@ -99,7 +99,7 @@ def test_a_search_stops_screening_races_its_best_and_confirms_them(screening: St
     assert screening.shown_state == "Concluding"
     looked = screened(screening)
     progress = study_progress(screening)
-    most = 5 * CONCLUDING_BLOCKS + 2 * most_pairs(screening.blocks)
+    most = 5 * CONCLUDING_BLOCKS + 2 * most_pairs(screening.blocks, Effort().finalists)
     assert progress.runs_total <= progress.runs_done + most < before
     study = to_the_end(screening, GIVEN_IS_BEST)
     assert study.state == StudyState.FINISHED, study.reason
@@ -244,7 +244,7 @@ def test_what_is_ahead_of_a_concluded_extension_has_pairs_for_another_winner() -
     ahead = study_progress(study)
     assert queued(study) == 0
     # None with 8 connections, where nothing was added.
-    assert ahead.runs_to_confirm == 2 * most_pairs(study.blocks)
+    assert ahead.runs_to_confirm == 2 * most_pairs(study.blocks, 2)
     assert ahead.runs_total - ahead.runs_done == 1 + ahead.runs_to_confirm
     runs.update(state=RunState.QUEUED)
     study = to_the_end(study, other)

@@ -67,7 +67,7 @@ def test_the_history_of_a_finished_race_says_all_that_its_rows_say() -> None:
     (group,) = found.groups
     assert len(group.observations) == slots.count()
     assert {pair.candidate for pair in group.pairs} == {"fast"}
-    assert all(pair.tpmP and pair.baseline_tpmP for pair in group.pairs)
+    assert all(pair.is_whole for pair in group.pairs)
     assert found.last_block == found.blocks + len(group.pairs)
 
 

@@ -12,6 +12,7 @@ from bench.statistics.gates import LOSS, USUAL, ends
 from bench.statistics.methods import CHOSEN
 from bench.statistics.noise import RECORDED, Scenario, scenarios
 from bench.statistics.simulate import (
+    answers,
     coverage,
     draw,
     race,
@@ -50,6 +51,18 @@ def test_names_of_one_config_hardly_ever_win_and_intervals_hold(
 def test_true_gains_are_found(name: str, gain: float, blocks: int, least: float) -> None:
     y = draw(BY_NAME[name], STUDIES, [gain, *SAME[1:]], blocks)
     assert (winners(y) == 1).mean() >= least
+
+
+@pytest.mark.parametrize(("blocks", "least"), [(3, 0.80), (10, 0.93)])
+def test_fresh_pairs_recommend_what_is_better_and_hardly_ever_what_is_not(
+    blocks: int, least: float
+) -> None:
+    scenario, gains = BY_NAME["5 %"], [0.10, *SAME[1:]]
+    found = answers(scenario, gains, draw(scenario, STUDIES, gains, blocks), old=False)
+    assert (found.picked == 1).mean() >= least
+    null = answers(scenario, SAME, draw(scenario, STUDIES, SAME, blocks), old=False)
+    # 2.5 % is promised of 2,000 studies; two standard errors of 400 are granted.
+    assert (null.picked > 0).mean() <= 0.025 + 0.015
 
 
 def test_racing_says_the_same_with_fewer_runs() -> None:

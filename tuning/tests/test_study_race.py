@@ -148,7 +148,7 @@ def test_a_lead_that_does_not_repeat_is_withdrawn() -> None:
     assert (found.candidate.name, found.confirmation) == ("server-default", "withdrawn")
     assert found.ratio_to_baseline == 1.0
     assert found.selected_ratio == pytest.approx(1.2, rel=0.03)
-    assert "Withdrawn: fast did not repeat its lead" in found.verdict
+    assert "Not confirmed: fast -0.2 % against server-default in 5 fresh pairs" in found.verdict
 
 
 def test_six_names_of_one_config_make_no_difference() -> None:
@@ -198,7 +198,7 @@ def test_each_number_of_connections_has_its_own_race_and_answer() -> None:
 def test_a_finished_study_is_extended_by_more_blocks() -> None:
     close = noisy({"5000": 1.004, "300": 0.998, "4000": 1.002})
     study = run_to_the_end(started(blocks=3), close)
-    assert study.recommendations.get().kind == "no_difference"
+    assert study.recommendations.get().kind == "not_confirmed"
     width = _width(study, "fast")
     extend_study(study, 4)
     study.refresh_from_db()
@@ -300,7 +300,7 @@ def test_what_is_ahead_of_an_extension_has_pairs_for_another_winner() -> None:
     extend_study(study, 2)
     study.refresh_from_db()
     ahead = study_progress(study)
-    blocks, pairs = 2 * 3, 2 * most_pairs(6)
+    blocks, pairs = 2 * 3, 2 * most_pairs(6, 2)
     assert (ahead.runs_total - done, ahead.runs_to_confirm) == (blocks + pairs, pairs)
     run_to_the_end(study, noisy(EFFECTS))
     at_last = study_progress(study)

@@ -1,4 +1,4 @@
-"""A winner is recommended by fresh pairs only, or withdrawn."""
+"""A config is recommended by fresh pairs only."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from tuning.statistics.confirmation import (
     MIN_WHOLE_PAIRS,
     ConfirmationState,
     confirm,
+    confirm_each,
+    error_of,
+    is_worth_pairs,
+    most_pairs,
     pairs_needed,
 )
 from tuning.statistics.data import Metric
@@ -39,7 +43,7 @@ def test_a_true_gain_is_confirmed_with_its_own_effect() -> None:
 def test_a_lead_that_does_not_repeat_is_withdrawn() -> None:
     found = confirm(pairs(0.0), "lucky", BASE, run_noise=0.05)
     assert found.state is ConfirmationState.WITHDRAWN
-    assert found.sentence.startswith("Withdrawn: lucky did not repeat its lead")
+    assert found.sentence.startswith("Not confirmed: lucky ")
 
 
 def test_fewer_pairs_decide_nothing() -> None:
@@ -48,7 +52,6 @@ def test_fewer_pairs_decide_nothing() -> None:
     assert (found.state, found.pairs, found.ratio) == (ConfirmationState.UNFINISHED, 3, None)
     assert found.sentence.startswith(
         "Not confirmed: 3 of 5 pairs of fast and base have both figures, and 4 are needed. "
-        "Keep base"
     )
 
 
@@ -82,10 +85,34 @@ def test_what_is_no_better_is_confirmed_in_few_of_many(count: int, noise: float)
     assert states.count(ConfirmationState.CONFIRMED) <= 0.05 * 400
 
 
-def test_a_small_effect_takes_more_pairs() -> None:
+def test_a_small_effect_takes_more_pairs_up_to_what_choosing_took() -> None:
     large = analyse(study({"a": 0.5}, noise=0.05), BASE)
     small = analyse(study({"a": 0.09}, noise=0.05, blocks=12, seed=3), BASE)
-    none = analyse(study({"a": 0.0}, noise=0.05), BASE)
-    assert small.winner == "a"
-    assert pairs_needed(large) == pairs_needed(none) == MIN_PAIRS
-    assert MIN_PAIRS < pairs_needed(small) <= MAX_PAIRS
+    assert pairs_needed(large, "a", MAX_PAIRS) == MIN_PAIRS
+    assert MIN_PAIRS < pairs_needed(small, "a", MAX_PAIRS) <= MAX_PAIRS
+    assert pairs_needed(small, "a", 6) == 6
+    # Three blocks of six candidates and two baselines are 24 runs.
+    assert most_pairs(3, 6) == 12
+    assert (most_pairs(1, 6), most_pairs(20, 6)) == (MIN_PAIRS, MAX_PAIRS)
+    unsure = analyse(study({"a": 0.01}, noise=0.05, blocks=3), BASE)
+    assert is_worth_pairs(large, "a", MIN_PAIRS)
+    assert not is_worth_pairs(unsure, "a", MAX_PAIRS)
+
+
+def test_all_that_are_tried_share_one_error() -> None:
+    errors = [error_of(number) for number in range(1, 30)]
+    assert errors == sorted(errors, reverse=True)
+    assert sum(errors) == pytest.approx(0.05, rel=1e-6)
+    # So pairs that confirm the first config may not confirm the second.
+    seen = pairs(0.04, count=8, noise=0.03, seed=5)
+    found = confirm_each({"first": seen, "second": seen}, BASE, run_noise=0.03)
+    first, second = found["first"], found["second"]
+    assert first.ratio == second.ratio
+    assert (first.state, second.state) == (
+        ConfirmationState.CONFIRMED,
+        ConfirmationState.WITHDRAWN,
+    )
+    assert first.interval is not None
+    assert second.interval is not None
+    assert first.interval.confidence == pytest.approx(0.96)
+    assert second.interval.low < 1 < first.interval.low

@@ -192,3 +192,17 @@ def test_pairs_beyond_the_plan_do_not_count_and_a_decision_stays() -> None:
 def test_noise_of_nothing_is_no_trouble() -> None:
     same = [PairFigures({Metric.TPMP: 100.0}, {Metric.TPMP: 100.0})] * 6
     assert judge_gate(TPMP, same).verdict is Verdict.PASS
+
+
+def test_pairs_that_contradict_each_other_have_no_interval() -> None:
+    """A host that changes under a gate: first the candidate gains 10 %, then it loses 12 %."""
+    plan = GatePlan((Limit(Metric.TPMP, 0.2),), max_pairs=26)
+    seen = pairs(0.1, 12, noise=0.005) + pairs(-0.12, 14, noise=0.005)
+    (found,) = judge_gate(plan, seen).limits
+    assert found.is_inconsistent
+    assert (found.low, found.high) == (None, None)
+    (before,) = judge_gate(plan, seen[:12]).limits
+    assert before.low is not None
+    assert before.high is not None
+    assert before.low < 1.105 < before.high
+    assert not before.is_inconsistent

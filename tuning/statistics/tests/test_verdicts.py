@@ -6,16 +6,19 @@ from itertools import combinations
 from math import expm1, log
 from statistics import median
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tuning.statistics.analysis import analyse
+from tuning.statistics.compare import Contrasts, noise_floor, same_config
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.drift import find_drift
+from tuning.statistics.fit import fit
 from tuning.statistics.pareto import pareto_front
 from tuning.statistics.tests.helpers import BASE, cut, ok, study
-from tuning.statistics.verdict import VerdictKind, conclude
+from tuning.statistics.verdict import VerdictKind, conclude, conclude_by_pairs
 
 
 def test_a_clear_gain_wins_with_an_interval_around_it() -> None:
@@ -55,18 +58,52 @@ def test_when_all_are_slower_the_baseline_is_best() -> None:
     assert [standing.name for standing in found.standings] == [BASE, "a", "b"]
 
 
-def test_an_effect_within_the_noise_floor_does_not_win() -> None:
-    runs = study({"a": 0.05}, noise=0.004)
-    shifted = [
-        Observation(r.candidate, r.block, "ok", tpmP=(r.tpmP or 0) * (1.2 if r.replicate else 1),
-                    replicate=r.replicate)
-        for r in runs if not (r.candidate == BASE and r.block > 9)
-    ]  # fmt: skip
-    found = analyse(shifted, BASE)
-    assert found.same == pytest.approx(1.2, rel=0.02)
+def test_the_noise_floor_is_shown_and_vetoes_nothing() -> None:
+    runs = [
+        run._replace(tpmP=(run.tpmP or 0) * (1.04 if run.replicate else 1))
+        for run in study({"a": 0.05, "b": 0.0, "c": 0.0}, noise=0.01, blocks=20)
+    ]
+    found = analyse(runs, BASE)
+    best = found.standing("a")
+    assert best.ratio is not None
     assert found.floor is not None
-    assert found.floor > 0.15
+    assert best.ratio - 1 < found.floor
+    assert found.winner == "a"
+
+
+@pytest.mark.parametrize("pairs", [10, 20])
+def test_the_noise_floor_is_exceeded_in_at_most_five_percent_of_studies(pairs: int) -> None:
+    y = np.random.default_rng(8).normal(0, 0.05, (2000, 8, pairs))
+    fitted = fit(y, np.array([0, 0, 1, 2, 3, 4, 5, 6]))
+    # The floor is the larger of the difference that was measured and the limit of such ones.
+    exceeded = noise_floor(fitted) <= np.abs(same_config(fitted))
+    assert exceeded.mean() <= 0.05
+
+
+def test_the_best_looking_comes_first_among_the_choices() -> None:
+    effects, half = np.array([[0.0, 0.1, 0.2, -0.1]]), np.array([[0.0, 0.2, 0.3, 0.01]])
+    nothing = np.zeros((1, 4, 4))
+    assert Contrasts(effects, half, nothing, np.zeros(1)).choices() == [2, 1]
+    # A lower bound above the baseline counts for more than a higher ratio.
+    half[0, 1] = 0.05
+    assert Contrasts(effects, half, nothing, np.zeros(1)).choices() == [1, 2]
+    # The noise of one block is unknown, so nothing can be planned.
+    assert analyse(study({"a": 0.5}, blocks=1), BASE).choices == ()
+
+
+def test_what_fresh_pairs_say_is_the_verdict() -> None:
+    found = analyse(study({"a": 0.02, "b": 0.06}, noise=0.05, blocks=3, seed=3), BASE)
     assert found.winner is None
+    first, second = found.choices
+    said = {first: f"Not confirmed: {first}.", second: f"Confirmed: {second}."}
+    verdict = conclude_by_pairs(found, second, said)
+    assert (verdict.kind, verdict.candidate) == (VerdictKind.WINNER, second)
+    assert verdict.sentence.endswith(" ".join(said.values()))
+    verdict = conclude_by_pairs(found, None, {first: said[first]})
+    assert (verdict.kind, verdict.candidate) == (VerdictKind.NOT_CONFIRMED, BASE)
+    assert verdict.sentence.endswith("Keep base.")
+    nothing = analyse(study({"a": -0.2, "b": -0.3}), BASE)
+    assert conclude_by_pairs(nothing, None, {}).kind is VerdictKind.BASELINE_BEST
 
 
 def test_one_block_ends_in_no_claim() -> None:

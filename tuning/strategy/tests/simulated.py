@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from benchmarks.outcomes import Outcome
 from tuning.statistics.analysis import analyse
-from tuning.statistics.confirmation import ConfirmationState, confirm
+from tuning.statistics.confirmation import ConfirmationState, confirm_each
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.gate import PairFigures
 from tuning.strategy.protocol import (
@@ -187,17 +187,21 @@ class SimulatedStudy:
         fit = [name for name in group.candidates if name not in group.failed]
         runs = [run for run in group.observations if run.candidate in fit]
         analysis = analyse(runs, BASE, fit)
-        name = analysis.winner
-        pairs = [(p.tpmP, p.baseline_tpmP) for p in group.pairs if p.candidate == name]
-        if name is None or not pairs:
+        pairs = {
+            name: [(p.figure, p.baseline_figure) for p in found]
+            for name, found in group.tried.items()
+        }
+        judged = confirm_each(pairs, BASE, run_noise=analysis.run_noise)
+        states = {name: one.state for name, one in judged.items()}
+        confirmed = (n for n in analysis.choices if states.get(n) is ConfirmationState.CONFIRMED)
+        name = next(confirmed, None)
+        if name is None:
             return None
-        found = confirm(pairs, name, BASE, run_noise=analysis.run_noise)
-        if found.state is not ConfirmationState.CONFIRMED or found.ratio is None:
-            return None
+        found = judged[name]
         blocks = {run.block for run in (*self.apart, *self.rounds) if run.candidate == name}
         return Whole(
             name=name,
-            lead=math.log(found.ratio),
+            lead=math.log(found.ratio or 1.0),
             run_noise=analysis.run_noise,
             knobs=self.knobs.get(name, {}),
             kept=self.kept,

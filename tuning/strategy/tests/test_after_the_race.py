@@ -7,9 +7,21 @@ from typing import Any
 
 import pytest
 
+from tuning.statistics.analysis import analyse
+from tuning.statistics.confirmation import most_pairs
 from tuning.statistics.tests.helpers import BASE, study
 from tuning.strategy.compose import strategy_for
-from tuning.strategy.protocol import Budget, Done, FreshPair, Group, History, Proposal, Purpose
+from tuning.strategy.confirmation import Confirmation
+from tuning.strategy.protocol import (
+    Budget,
+    Done,
+    FreshPair,
+    Group,
+    History,
+    PairTime,
+    Proposal,
+    Purpose,
+)
 from tuning.strategy.whole import Whole
 
 LINES = {"innodb_io_capacity": "5000", "innodb_lru_scan_depth": "512", "table_open_cache": "3000"}
@@ -102,3 +114,59 @@ def test_an_extension_measures_the_pairs_that_were_void(
     assert {run.purpose for run in runs} <= {Purpose.CONFIRMATION}
     assert {run.block for run in runs} == set(range(11, 11 + added))
     assert len(runs) == 2 * added
+
+
+def chosen(
+    gains: dict[str, float], *tried: tuple[str, float], seed: int = 3, **values: Any
+) -> History:
+    """Three noisy blocks, and nine pairs each of those that were tried, by their gain in them."""
+    names = (BASE, *gains)
+    pairs = [
+        FreshPair(name, 4 + 9 * at + number, 1000 * (1 + gain) + number % 3, 1000.0)
+        for at, (name, gain) in enumerate(tried)
+        for number in range(9)
+    ]
+    seen = tuple(study(gains, blocks=3, noise=0.05, seed=seed))
+    group = Group("D0", names, seen, pairs=tuple(pairs))
+    facts: dict[str, Any] = {"groups": (group,), "candidates": names, "planned_blocks": 3}
+    return confirmed(**facts | {"blocks": 3, "last_block": 3 + len(pairs), "knobs": {}} | values)
+
+
+def tried_next(history: History) -> tuple[str, int]:
+    """Who gets pairs, and how many; nobody: ("", 0)."""
+    answer = Confirmation().propose(history)
+    if isinstance(answer, Done):
+        return "", 0
+    names = {run.candidate for run in answer.runs} - {BASE}
+    return names.pop(), len(answer.runs) // 2
+
+
+GAINS = {"a": 0.08, "b": 0.07, "same": 0.0}
+
+
+def test_the_best_looking_gets_pairs_though_it_is_not_measurably_better() -> None:
+    history = chosen(GAINS, seed=6)
+    found = analyse(history.groups[0].observations, BASE)
+    assert found.winner is None
+    name, count = tried_next(history)
+    assert (name, count) == (found.choices[0], most_pairs(3, 3))
+    assert tried_next(chosen({"a": -0.2, "b": -0.3})) == ("", 0)
+
+
+def test_if_the_first_pairs_fail_the_runner_up_is_tried_and_nobody_after_it() -> None:
+    first, second, *_ = analyse(chosen(GAINS).groups[0].observations, BASE).choices
+    failed = chosen(GAINS, (first, 0.0))
+    assert tried_next(failed)[0] == second
+    assert tried_next(chosen(GAINS, (first, 0.1))) == ("", 0)
+    assert tried_next(chosen(GAINS, (first, 0.0), (second, 0.0))) == ("", 0)
+    # Where its pairs would hardly show what it promises, or there is no time for them.
+    hopeless = chosen({"a": 0.08, "same": 0.0}, ("a", 0.0))
+    assert tried_next(hopeless) == ("", 0)
+    late = replace(failed, pair_time=PairTime(seconds=50.0, measure_s=4, overhead_s=2.0))
+    assert tried_next(late) == ("", 0)
+
+
+def test_pairs_take_no_more_time_than_there_is_but_five_are_measured_anyway() -> None:
+    for seconds, pairs in ((1000.0, 7), (72.0, 6), (0.0, 5)):
+        time = PairTime(seconds, measure_s=4, overhead_s=2.0)
+        assert tried_next(chosen(GAINS, pair_time=time))[1] == pairs
