@@ -14,10 +14,11 @@ from benchmarks.counted import counted
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
-from tuning.models import DurabilityClass, Recommendation
+from tuning.models import DurabilityClass
 from tuning.recommendations import StudyFiles
-from tuning.results.stored_documents import document_of
-from tuning.results.study_result import StudyResult
+from tuning.results.document import Board, Recommendation, StudyDocument
+
+Answer = tuple[Board, Recommendation]
 
 
 class OutputFailed(AdvisorError):
@@ -28,7 +29,7 @@ class OutputFailed(AdvisorError):
 
 
 def write_files(
-    result: StudyResult,
+    document: StudyDocument,
     console: Console,
     *,
     acknowledged: Durability = Durability.D0,
@@ -44,16 +45,16 @@ def write_files(
     with a suffix. `keeps_lines` as in ExportRequest. Raises OutputFailed, and TuningError if
     nothing was written.
     """
-    ready: list[tuple[Recommendation, bytes]] = []
-    withheld: list[tuple[Recommendation, TuningError]] = []
+    ready: list[tuple[Answer, bytes]] = []
+    withheld: list[tuple[Answer, TuningError]] = []
     # Safest first, so that the last ones are of the acknowledged class.
-    files = StudyFiles.of(document_of(result.study))
-    rows = sorted(result.recommendations, key=lambda found: found.durability)
-    suffixes = _suffixes(rows)
-    for found in rows:
+    files = StudyFiles.of(document)
+    answers = sorted(document.recommendations, key=lambda found: found[0].durability)
+    boards = [board for board, _ in answers]
+    for found in answers:
         try:
             my_cnf = files.export(
-                found.pk,
+                found[1].id,
                 ExportRequest(
                     acknowledged=acknowledged, as_measured=as_measured, keeps_lines=keeps_lines
                 ),
@@ -65,55 +66,56 @@ def write_files(
             withheld.append((found, error))
     if not ready and withheld:
         found, reason = withheld[0]
-        raise TuningError(reason.code, f"{reason}; to get it, {_how(found)}")
-    wanted = [found for found, _ in ready if found.durability == ready[-1][0].durability]
+        raise TuningError(reason.code, f"{reason}; to get it, {_how(document, found[0])}")
+    classes = {found[0].durability for found, _ in ready}
+    wanted = [found for found, _ in ready if found[0].durability == max(classes)]
     for found, data in ready:
-        suffix = suffixes[found.pk]
-        path = (
-            with_suffix(output, suffix) if output and found in wanted else _path_for(found, suffix)
-        )
+        board, suffix = found[0], _suffix(document, found[0], boards)
+        path = _path_for(document, board, suffix)
+        if output is not None and found in wanted:
+            path = with_suffix(output, suffix)
         _write(path, data)
-        words = _words(found, rows)
-        words += [found.durability] if len({one.durability for one, _ in ready}) > 1 else []
+        words = _words(document, board, boards)
+        words += [board.durability] if len(classes) > 1 else []
         named = f" ({', '.join(words)})" if words else ""
         console.print(f"Recommended my.cnf{named}: {path}", markup=False, soft_wrap=True)
     for name, file in exports:
         for found in wanted:
-            path = with_suffix(file, suffixes[found.pk])
+            path = with_suffix(file, _suffix(document, found[0], boards))
             wanted_file = ExportRequest(
                 name, acknowledged, as_measured=as_measured, keeps_lines=keeps_lines
             )
-            _write(path, files.export(found.pk, wanted_file).data)
+            _write(path, files.export(found[1].id, wanted_file).data)
             console.print(f"Recommendation as {name}: {path}", markup=False, soft_wrap=True)
     for found, reason in withheld:
-        said = f"Not written: {reason}; to get it, {_how(found)}"
+        said = f"Not written: {reason}; to get it, {_how(document, found[0])}"
         console.print(said, markup=False, soft_wrap=True)
 
 
-def _how(found: Recommendation) -> str:
+def _how(document: StudyDocument, board: Board) -> str:
     return (
-        f"start with --acknowledge {found.durability}, or export it on the page of study "
-        f"{found.study_id} or through the API"
+        f"start with --acknowledge {board.durability}, or export it on the page of study "
+        f"{document.study.id} or through the API"
     )
 
 
-def _suffixes(rows: Sequence[Recommendation]) -> dict[int, str]:
-    """By recommendation, the suffix that identifies its board; "" if there is only one."""
-    devices = {found.device_id for found in rows}
-    numbers = {found.workload_id for found in rows}
-    return {
-        found.pk: (f"-device-{found.device_id}" if len(devices) > 1 else "")
-        + (f"-{found.workload.connections}-connections" if len(numbers) > 1 else "")
-        for found in rows
-    }
+def _suffix(document: StudyDocument, board: Board, boards: Sequence[Board]) -> str:
+    """Return the suffix that identifies a board among those with answers; "" for a single one."""
+    several_devices = len({one.device_id for one in boards}) > 1
+    several_workloads = len({one.workload_id for one in boards}) > 1
+    device = f"-device-{board.device_id}" if several_devices else ""
+    connections = document.workload[board.workload_id].connections
+    return device + (f"-{connections}-connections" if several_workloads else "")
 
 
-def _words(found: Recommendation, rows: Sequence[Recommendation]) -> list[str]:
-    """Describe the device in words; an emulated device is always named."""
-    names_device = len({one.device_id for one in rows}) > 1 or bool(found.device.emulation_label)
-    words = [str(found.device)] if names_device else []
-    several = len({one.workload_id for one in rows}) > 1
-    return words + ([counted(found.workload.connections, "connection")] if several else [])
+def _words(document: StudyDocument, board: Board, boards: Sequence[Board]) -> list[str]:
+    """Describe the board in words; an emulated device is always named."""
+    device = document.device[board.device_id]
+    names_device = len({one.device_id for one in boards}) > 1 or bool(device.emulation_label)
+    words = [device.name] if names_device else []
+    several = len({one.workload_id for one in boards}) > 1
+    connections = document.workload[board.workload_id].connections
+    return words + ([counted(connections, "connection")] if several else [])
 
 
 def with_suffix(path: Path, suffix: str) -> Path:
@@ -121,11 +123,11 @@ def with_suffix(path: Path, suffix: str) -> Path:
     return path.with_name(f"{path.stem}{suffix}{path.suffix}")
 
 
-def _path_for(found: Recommendation, suffix: str) -> Path:
+def _path_for(document: StudyDocument, board: Board, suffix: str) -> Path:
     folder = settings.HOME / "recommended"
     folder.mkdir(exist_ok=True)
-    tail = "" if found.durability == DurabilityClass.D0 else f"-{found.durability}"
-    return Path(folder / f"study-{found.study_id}{suffix}{tail}.cnf")
+    tail = "" if board.durability == DurabilityClass.D0 else f"-{board.durability}"
+    return Path(folder / f"study-{document.study.id}{suffix}{tail}.cnf")
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -22,8 +22,6 @@ from tuning.export.lines import Line, lines_of
 from tuning.models import DurabilityClass
 from tuning.recommendations import StudyFiles
 from tuning.results.document import Board, Recommendation, Search, StudyDocument
-from tuning.results.stored_documents import document_of
-from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
 
@@ -31,9 +29,8 @@ from tuning.statistics.data import Metric
 SHOWN_OF_SEARCH = 5
 
 
-def print_study(result: StudyResult, console: Console) -> None:
-    """Print the study's document, with the lines that its exports have."""
-    document = document_of(result.study)
+def print_study(document: StudyDocument, console: Console) -> None:
+    """Print a study with the lines that its exports have."""
     files = StudyFiles.of(document)
     found = (recommendation.id for _, recommendation in document.recommendations)
     print_document(document, {one: lines_of(files.facts(one)) for one in found}, console)

@@ -13,7 +13,7 @@ from advisor.tests import factories
 from benchmarks.models import Config
 from tuning.configs.knobs import config_hash
 from tuning.models import Study
-from tuning.results.study_result import StudyResult
+from tuning.results.stored_documents import document_of
 
 SAID = "performance_schema and sys: statement digests"
 
@@ -50,7 +50,7 @@ def test_the_page_shows_it_with_the_candidate_and_with_the_recommendation(
 
 def test_the_terminal_shows_it(study: Study) -> None:
     text = io.StringIO()
-    print_study(StudyResult(study), Console(file=text, width=80))
+    print_study(document_of(study), Console(file=text, width=80))
     assert "performance_schema = OFF costs observability:" in " ".join(text.getvalue().split())
 
 

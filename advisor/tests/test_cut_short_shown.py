@@ -14,7 +14,7 @@ from advisor.terminal.report import print_study
 from advisor.tests import factories
 from benchmarks.models import Run, RunState
 from tuning.models import Study
-from tuning.results.study_result import StudyResult
+from tuning.results.stored_documents import document_of
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +34,7 @@ def study() -> Study:
 @pytest.mark.parametrize("width", [80, 200])
 def test_the_terminal_shows_the_bound(study: Study, width: int) -> None:
     text = io.StringIO()
-    print_study(StudyResult(study), Console(file=text, width=width))
+    print_study(document_of(study), Console(file=text, width=width))
     line = next(line for line in text.getvalue().splitlines() if "whitepaper-1" in line)
     assert re.search(r"<\N{MINUS SIGN}\d\d\.\d\s%", line)
     assert "0/3" in line

@@ -21,6 +21,7 @@ from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.storage.kinds import kind_words
 from tuning.models import Study, StudyState
 from tuning.results.build import build
+from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult
 
 pytestmark = pytest.mark.django_db
@@ -219,7 +220,7 @@ def test_the_figure_of_two_blocks_is_finite(browser: Client) -> None:
 
 def printed(study: Study) -> str:
     text = io.StringIO()
-    print_study(StudyResult(study), Console(file=text, width=80))
+    print_study(document_of(study), Console(file=text, width=80))
     return " ".join(text.getvalue().split())
 
 

@@ -220,7 +220,7 @@ def test_a_finished_study_shows_ranking_recommendation_and_file(admin_client: Cl
     found = study.recommendations.get()
     text = page(admin_client, study)
     assert "Finished" in text
-    assert found.verdict.split(" (")[0] in text
+    assert found.verdict.split(" (")[0] in unescaped(text)
     assert reverse("study-my-cnf", args=[study.pk, found.pk]) in text
     assert "\ninnodb_io_capacity = " in text
     rows = re.findall(r'<a href="#candidate-\d+">([\w-]+)</a>', text)

@@ -11,7 +11,7 @@ from rich.console import Console
 from advisor.terminal.report import print_study
 from advisor.tests import factories
 from tuning.models import Study
-from tuning.results.study_result import StudyResult
+from tuning.results.stored_documents import document_of
 
 REASON = "holds the 1.0 GB of data 4.0 times, for its growth (Percona)"
 
@@ -44,7 +44,7 @@ def test_the_page_has_the_reason_of_each_line_apart_from_other_notes(
 
 def test_the_terminal_lists_the_lines_with_their_reasons(study: Study) -> None:
     text = io.StringIO()
-    print_study(StudyResult(study), Console(file=text, width=80))
+    print_study(document_of(study), Console(file=text, width=80))
     shown = " ".join(text.getvalue().split())
     assert "whitepaper-a, Proposal of the advisor: rules of several sources." in shown
     assert f"innodb_buffer_pool_size = 128M: {REASON}" in shown

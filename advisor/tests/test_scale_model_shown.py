@@ -16,7 +16,7 @@ from advisor.tests import factories
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.models import Device
 from tuning.models import Recommendation, Study
-from tuning.results.study_result import StudyResult
+from tuning.results.stored_documents import document_of
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import GB, MB
 from tuning.tests.export_cases import exported
@@ -76,7 +76,7 @@ def test_only_a_device_that_was_slowed_is_said_to_lack_seek_times(
 
 def test_the_terminal_shows_both_values(modelled: Recommendation) -> None:
     console = Console(file=io.StringIO(), width=400)
-    print_study(StudyResult(modelled.study), console)
+    print_study(document_of(modelled.study), console)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "innodb_buffer_pool_size: 160M in the scale model, 31G on your server." in text
     assert MODEL.sentence in text

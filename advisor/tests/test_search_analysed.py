@@ -17,6 +17,7 @@ from tuning.models import Study
 from tuning.results import search as learning
 from tuning.results.boards import screened_runs
 from tuning.results.search import search_of
+from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
 from tuning.strategy.search.importance import importance
@@ -143,7 +144,7 @@ def test_values_of_one_knob_are_a_table_too(admin_client: Client) -> None:
 
 def test_the_terminal_says_the_same_in_short() -> None:
     stream = io.StringIO()
-    print_study(StudyResult(searching_study()), Console(file=stream, width=200))
+    print_study(document_of(searching_study()), Console(file=stream, width=200))
     text = stream.getvalue().replace("\u202f", " ")
     assert "innodb_buffer_pool_size: " in text
     assert "No other beats these in both tpmP and p95, in short runs: search-" in text

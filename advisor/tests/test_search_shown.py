@@ -17,6 +17,7 @@ from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.build import build
 from tuning.results.document import Search
+from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
@@ -176,7 +177,7 @@ def test_a_search_that_found_nothing_shows_no_ranking(
     assert "The search found nothing better: keep server-default" in html
     assert 'class="card board' not in html
     stream = io.StringIO()
-    print_study(StudyResult(study), Console(file=stream, width=100))
+    print_study(document_of(study), Console(file=stream, width=100))
     for of_a_table in ("not run yet", "Figures are medians"):
         assert of_a_table not in stream.getvalue()
     assert "The search found nothing better: keep server-default" in stream.getvalue()
@@ -239,7 +240,7 @@ def test_the_terminal_reports_a_search(over: Study) -> None:
     count = raced.values("candidate").distinct().count()
     assert searched_text(study_progress(study)) == f"5 configs tried, {count} in the race"
     stream = io.StringIO()
-    print_study(StudyResult(study), Console(file=stream, width=100))
+    print_study(document_of(study), Console(file=stream, width=100))
     text = stream.getvalue()
     assert "The search took 5 short runs: 5 configs measured." in text
     assert re.search(r"given: \+[0-9.]+\s% tpmP, raced", text)

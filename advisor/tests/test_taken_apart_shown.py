@@ -11,7 +11,7 @@ from rich.console import Console
 
 from advisor.terminal.report import print_study
 from tuning.models import SlotPurpose, Study, StudyState
-from tuning.results.study_result import StudyResult
+from tuning.results.stored_documents import document_of
 from tuning.tests.test_search_rows import step, to_the_end
 from tuning.tests.test_taken_apart import before, ended, measuring, started
 
@@ -76,7 +76,7 @@ def test_every_way_to_show_a_study_says_which_lines_matter(
     assert "\ntable_open_cache = 3000\n" in client.get(f"{file}?lines=all").content.decode()
 
     output = io.StringIO()
-    print_study(StudyResult(study), Console(file=output, width=200))
+    print_study(document_of(study), Console(file=output, width=200))
     assert "What the lines of fast contribute" in output.getvalue()
     assert "table_open_cache = 3000: no measurable effect: " in output.getvalue()
 

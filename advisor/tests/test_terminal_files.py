@@ -13,7 +13,7 @@ from advisor.terminal.files import OutputFailed, write_files
 from advisor.tests import factories
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
-from tuning.results.study_result import StudyResult
+from tuning.results.stored_documents import document_of
 
 pytestmark = pytest.mark.django_db
 
@@ -42,10 +42,10 @@ def test_the_recommendation_goes_to_the_home_or_the_named_folder(
     home: Path, console: Console
 ) -> None:
     study = factories.measured_study(blocks=1)
-    write_files(StudyResult(study), console)
+    write_files(document_of(study), console)
     assert files(home) == [f"study-{study.pk}.cnf"]
     there = home / "there.cnf"
-    write_files(StudyResult(study), console, output=there, exports=[("sql", home / "set.sql")])
+    write_files(document_of(study), console, output=there, exports=[("sql", home / "set.sql")])
     assert "innodb_io_capacity = 4000" in there.read_text()
     assert "SET PERSIST" in (home / "set.sql").read_text()
     assert f"Recommended my.cnf: {there}" in said(console)
@@ -55,7 +55,7 @@ def test_what_was_not_acknowledged_is_not_written_and_how_to_have_it_is_said(
     home: Path, console: Console
 ) -> None:
     study = factories.unsafe_study(blocks=1)
-    write_files(StudyResult(study), console)
+    write_files(document_of(study), console)
     assert files(home) == [f"study-{study.pk}.cnf"]
     assert "sync_binlog = 0 may lose" in said(console)
     assert "start with --acknowledge D1" in said(console)
@@ -67,7 +67,7 @@ def test_what_was_acknowledged_is_written_and_is_what_output_means(
 ) -> None:
     study = factories.unsafe_study(blocks=1)
     output = home / "mine.cnf"
-    write_files(StudyResult(study), console, acknowledged=Durability.D1, output=output)
+    write_files(document_of(study), console, acknowledged=Durability.D1, output=output)
     assert files(home) == ["mine.cnf", f"study-{study.pk}.cnf"]
     assert "sync_binlog = 0" in output.read_text()
     assert "WARNING" in output.read_text()
@@ -78,7 +78,7 @@ def test_where_nothing_may_be_written_it_is_an_error(home: Path, console: Consol
     study = factories.unsafe_study(blocks=1)
     study.recommendations.exclude(durability="D2").delete()
     with pytest.raises(TuningError, match="start with --acknowledge D2") as caught:
-        write_files(StudyResult(study), console, output=home / "mine.cnf")
+        write_files(document_of(study), console, output=home / "mine.cnf")
     assert caught.value.code == "durability_not_acknowledged"
     assert files(home) == []
 
@@ -86,18 +86,18 @@ def test_where_nothing_may_be_written_it_is_an_error(home: Path, console: Consol
 def test_a_place_that_cannot_be_written_is_named(home: Path, console: Console) -> None:
     study = factories.measured_study(blocks=1)
     with pytest.raises(OutputFailed, match=r"gone/my\.cnf: No such file"):
-        write_files(StudyResult(study), console, output=home / "gone" / "my.cnf")
+        write_files(document_of(study), console, output=home / "gone" / "my.cnf")
 
 
 @pytest.mark.long
 def test_each_number_of_connections_has_a_file_of_its_own(home: Path, console: Console) -> None:
     workloads = [factories.make_workload(connections=number) for number in (8, 32)]
     study = factories.raced_study(workloads=workloads)
-    write_files(StudyResult(study), console)
+    write_files(document_of(study), console)
     kept = f"study-{study.pk}"
     assert files(home) == [f"{kept}-32-connections.cnf", f"{kept}-8-connections.cnf"]
     exports = [("sql", home / "set.sql")]
-    write_files(StudyResult(study), console, output=home / "my.cnf", exports=exports)
+    write_files(document_of(study), console, output=home / "my.cnf", exports=exports)
     for number in (8, 32):
         assert (home / f"my-{number}-connections.cnf").exists()
         assert (home / f"set-{number}-connections.sql").exists()
@@ -108,7 +108,7 @@ def test_each_number_of_connections_has_a_file_of_its_own(home: Path, console: C
 def test_each_device_has_a_file_of_its_own_and_is_named(home: Path) -> None:
     console = Console(file=io.StringIO(), width=200)
     study = factories.race(factories.study_on_two_devices())
-    write_files(StudyResult(study), console, output=home / "my.cnf")
+    write_files(document_of(study), console, output=home / "my.cnf")
     real, limited = study.devices.order_by("pk")
     assert set(files(home)) == {f"my-device-{device.pk}.cnf" for device in (real, limited)}
     names = {
@@ -123,6 +123,6 @@ def test_each_device_has_a_file_of_its_own_and_is_named(home: Path) -> None:
 def test_the_file_of_a_single_emulated_device_is_said_to_be_for_it(home: Path) -> None:
     console = Console(file=io.StringIO(), width=200)
     study = factories.measured_study(blocks=1, device=factories.emulated_device())
-    write_files(StudyResult(study), console, output=home / "my.cnf")
+    write_files(document_of(study), console, output=home / "my.cnf")
     name = "emulated HDD with 700 MB of memory at /srv/mysql"
     assert f"Recommended my.cnf ({name}): {home / 'my.cnf'}" in said(console)

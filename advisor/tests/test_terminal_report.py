@@ -9,7 +9,7 @@ from advisor.terminal.report import print_study
 from advisor.tests import factories
 from benchmarks.models import Config
 from tuning.models import Candidate, Study
-from tuning.results.study_result import StudyResult
+from tuning.results.stored_documents import document_of
 
 pytestmark = pytest.mark.django_db
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 def test_the_ranking_keeps_every_figure_on_a_terminal_of_80_columns(width: int) -> None:
     study = factories.measured_study(fails=["whitepaper-1"])
     shown = io.StringIO()
-    print_study(StudyResult(study), Console(file=shown, width=width))
+    print_study(document_of(study), Console(file=shown, width=width))
     text = shown.getvalue()
     lines = {line.split()[1]: line.split() for line in text.splitlines() if "whitepaper" in line}
     assert lines["whitepaper-a"][0].isdigit()
@@ -32,7 +32,7 @@ def test_the_ranking_keeps_every_figure_on_a_terminal_of_80_columns(width: int) 
 
 def shown(study: Study) -> str:
     text = io.StringIO()
-    print_study(StudyResult(study), Console(file=text, width=80))
+    print_study(document_of(study), Console(file=text, width=80))
     return text.getvalue()
 
 

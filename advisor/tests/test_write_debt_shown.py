@@ -17,6 +17,7 @@ from benchmarks.models import Run
 from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
 from tuning.models import Study
 from tuning.results.answer import store_recommendations
+from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debtors_of
 from tuning.tests.export_cases import exported
@@ -101,7 +102,7 @@ def test_page_terminal_and_files_say_it(study: Study, admin_client: Client) -> N
     assert SAID in text
     assert "with growing write debt" in text
     result, out = StudyResult(study), StringIO()
-    print_study(result, Console(file=out, width=200))
+    print_study(document_of(study), Console(file=out, width=200))
     # Once below the ranking, once in the verdict.
     assert out.getvalue().count(SAID) == 2
     [recommendation] = result.recommendations

@@ -34,7 +34,8 @@ from tuning.errors import BadRequest, TuningError, UnknownTemplate
 from tuning.models import Study, StudyState
 from tuning.requests.profile import ProfileRequest
 from tuning.requests.study import GroupRequest, StudyRequest
-from tuning.results.study_result import StudyResult
+from tuning.results.document import StudyDocument
+from tuning.results.stored_documents import document_of
 from tuning.search_space.space_request import BadSpace
 from tuning.studies.commands import cancel_study
 from tuning.studies.server_profiles import create_profile
@@ -85,7 +86,7 @@ class Command(BaseCommand):
 
     def _show(self, studies: list[Study], options: dict[str, Any]) -> None:
         """The ranking of each host apart, then its files; exits with 1 if one has none."""
-        console, results = Console(stderr=options["json"]), [StudyResult(one) for one in studies]
+        console = Console(stderr=options["json"])
         several, failures = len(studies) > 1, []
         if options["json"] and (several or studies[0].state == StudyState.FINISHED):
             from advisor.api.documents import study_document
@@ -93,15 +94,16 @@ class Command(BaseCommand):
             documents = [study_document(study) for study in studies]
             json.dump({"studies": documents} if several else documents[0], sys.stdout, indent=2)
             sys.stdout.write("\n")
-        for result in results:
-            host = result.study.host.name
+        for study in studies:
+            host = study.host.name
             try:
                 if several:
-                    console.rule(f"Host {host}, study {result.study.pk}", align="left")
-                _check_finished(result.study)
+                    console.rule(f"Host {host}, study {study.pk}", align="left")
+                _check_finished(study)
+                document = document_of(study)
                 if not options["json"]:
-                    print_study(result, console)
-                self._write(result, console, options, suffix=f"-{host}" if several else "")
+                    print_study(document, console)
+                self._write(document, console, options, suffix=f"-{host}" if several else "")
             except (AdvisorError, TuningError) as error:
                 where = f"host {host}: " if several else ""
                 failures.append(f"{error.code}: {where}{error_line(error, *REQUESTS)}")
@@ -109,11 +111,11 @@ class Command(BaseCommand):
             self._fail("\n".join(failures))
 
     def _write(
-        self, result: StudyResult, console: Console, options: dict[str, Any], *, suffix: str
+        self, document: StudyDocument, console: Console, options: dict[str, Any], *, suffix: str
     ) -> None:
         output = options["output"]
         write_files(
-            result,
+            document,
             console,
             acknowledged=options["acknowledge"],
             output=with_suffix(output, suffix) if output else None,

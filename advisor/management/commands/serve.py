@@ -27,7 +27,7 @@ from tuning.errors import TuningError
 from tuning.gate_facts import gate_facts
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.requests.study import StudyRequest
-from tuning.results.study_result import StudyResult
+from tuning.results.stored_documents import document_of
 from tuning.studies.current_jobs import current_jobs
 from tuning.studies.progress import StudyProgress
 from tuning.study_templates.loader import USUAL_TEMPLATE
@@ -132,10 +132,10 @@ def _show(study: Study, console: Console, url: str) -> None:
         reason = f"{study.reason_code}: {study.reason}" if study.reason else study.state
         console.print(f"Study {study.pk} ended without a ranking: {reason}", markup=False)
     else:
-        result = StudyResult(study)
-        print_study(result, console)
+        document = document_of(study)
+        print_study(document, console)
         try:
-            write_files(result, console)
+            write_files(document, console)
         except (AdvisorError, TuningError) as error:
             console.print(f"Not written: {error}", markup=False)
     console.print(f"Details: {page} (Ctrl-C stops everything)", markup=False, soft_wrap=True)

@@ -6,7 +6,6 @@ from typing import Any
 
 from advisor.charts.live import live_curves
 from tuning.models import EventKind, Study
-from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import FULL_NAMES
 from tuning.studies.current_jobs import LiveRun
 from tuning.studies.holds import drain_text, pause_text
@@ -27,14 +26,14 @@ TONES = {
 }
 
 
-def live_context(result: StudyResult, mark: str) -> dict[str, Any]:
+def live_context(study: Study, mark: str) -> dict[str, Any]:
     """Return what changes with every step; `mark`: from before the rows are read.
 
     Of a study that has ended only the events are read.
     """
-    study, progress = result.study, None
+    progress = None
     if not study.is_finished:
-        progress = study_progress(study, result.slots, with_leader=study.search is not None)
+        progress = study_progress(study, with_leader=study.search is not None)
         study.waits = bool(progress.waits_for)
     searched = progress.searched if progress else None
     drain = "" if study.is_finished else drain_text(study.host)

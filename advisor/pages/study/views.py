@@ -96,12 +96,11 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     study = study_to_show(pk)
     changed = request.GET.get("revision") != str(study.revision)
     parts = request.GET.get("parts", "")
-    result = StudyResult(study)
-    context = live_context(result, mark) | {"choice": board_choice(request.GET), "parts": parts}
+    context = live_context(study, mark) | {"choice": board_choice(request.GET), "parts": parts}
     if not study.is_finished:
         context |= now_context(live_run(pk))
     if changed:
-        context |= _results(request, result)
+        context |= _results(request, study)
         context |= {"swaps_results": True, "swaps_parts": parts not in ("", str(context["parts"]))}
     response = render(request, "studies/_live_answer.html", context)
     if changed:
@@ -122,16 +121,15 @@ def _context(request: HttpRequest, pk: int) -> dict[str, Any]:
     """Return everything on the study page."""
     study = study_to_show(pk)
     now = None if study.is_finished else live_run(pk)
-    result = StudyResult(study)
-    context = live_context(result, mark_of(study)) | now_context(now) | _results(request, result)
+    context = live_context(study, mark_of(study)) | now_context(now) | _results(request, study)
     devices = context["document"].devices
     command = command_of(study.request, devices, is_gate=study.gate is not None)
     return context | {"command": command}
 
 
-def _results(request: HttpRequest, result: StudyResult) -> dict[str, Any]:
+def _results(request: HttpRequest, study: Study) -> dict[str, Any]:
     """Return what changes only with the study's revision."""
-    page = _page(request, result.study)
+    page = _page(request, study)
     document, failed = page.document, page.failed
     logs = log_tails([line.run.id for line in failed]) if failed else {}
     return {
@@ -140,7 +138,7 @@ def _results(request: HttpRequest, result: StudyResult) -> dict[str, Any]:
         "choice": page.choice,
         "parts": page.parts,
         "failed_runs": [(line, logs[line.run.id]) for line in failed],
-        "recommendations": recommendation_cards(result, request)
+        "recommendations": recommendation_cards(StudyResult(study), request)
         if document.recommendations
         else [],
     }
