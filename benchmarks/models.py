@@ -441,6 +441,9 @@ class Run(JobRow, UsageColumns):
     binary_log = models.CharField(
         max_length=8, choices=BinaryLog, default=BinaryLog.DEFAULT, help_text="what was asked for"
     )
+    applied = models.JSONField(
+        default=dict, blank=True, help_text="options that every run of its study sets"
+    )
 
     state = models.CharField(max_length=16, choices=RunState, default=RunState.QUEUED)
     step = models.CharField(max_length=32, blank=True, help_text="its current step while running")
@@ -535,7 +538,7 @@ class Run(JobRow, UsageColumns):
     @property
     def options(self) -> dict[str, str]:
         """The options of its server: its config, and what its study decides."""
-        return {**self.config.knobs, **BinaryLog(self.binary_log).options}
+        return {**self.applied, **self.config.knobs, **BinaryLog(self.binary_log).options}
 
     @property
     def is_finished(self) -> bool:
@@ -570,6 +573,9 @@ class CrashTest(QueuedJob):
     config = models.ForeignKey(Config, on_delete=models.PROTECT, related_name="crash_tests")
     seed = models.BigIntegerField()
     logs_with_data = models.BooleanField(default=False)
+    applied = models.JSONField(
+        default=dict, blank=True, help_text="options that every run of its study sets"
+    )
     load_s = models.PositiveIntegerField(help_text="seconds of load before each kill")
 
     log_tail = models.TextField(blank=True)
@@ -586,7 +592,7 @@ class CrashTest(QueuedJob):
     @property
     def options(self) -> dict[str, str]:
         """The options of its server."""
-        return dict(self.config.knobs)
+        return {**self.applied, **self.config.knobs}
 
     @property
     def seconds(self) -> list[float]:

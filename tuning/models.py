@@ -185,6 +185,11 @@ class Study(JobRow):
         default=BinaryLog.DEFAULT,
         help_text="whether all of its servers write one; only a gate chooses",
     )
+    applied = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="harmless options of the user's files, set in every run: name to value",
+    )
     scale_model = models.JSONField(
         null=True, blank=True, help_text="tuning.scale_model.model.ScaleModel; else null"
     )
@@ -340,10 +345,12 @@ class Candidate(models.Model):
     lines = models.JSONField(
         default=list,
         blank=True,
-        help_text="a file's import: [{line, name, given, action, became, detail}]",
+        help_text="of a user's file, one for each option: tuning.configs.line.LineResult",
     )
+    text = models.TextField(blank=True, help_text="the user's file, exactly; else empty")
+    encoding = models.CharField(max_length=16, blank=True, help_text="of the bytes of `text`")
     checks = models.JSONField(
-        default=list, blank=True, help_text="the gate's stages: tuning.configs.gate.stages"
+        default=list, blank=True, help_text="the gate's stages: tuning.configs.config_check.stages"
     )
     refusal = models.TextField(blank=True, help_text="why it is refused; then it is not measured")
     signature = models.CharField(

@@ -108,7 +108,6 @@ API: dict[str, Rules] = {
     # These read what is measured or sent; nothing is stored or started.
     "api:export": {"POST": READ},
     "api:config-check": {"POST": READ},
-    "api:config-translate": {"POST": READ},
     "api:config-diff": {"POST": READ},
     "api:profile-list": {"GET": READ, "POST": OPERATE},
     **_shown(("api:profile-detail", "api:profile-comparison")),

@@ -26,20 +26,13 @@ def _checked(body: schemas.ServerBody, name: str, text: str) -> CheckedText:
         target=None if body.target is None else parse_traits(body.target),
         host=body.host,
         translate_from=body.translate_from,
-        durability=body.durability,
         connections=body.connections,
     )
 
 
 @router.post("configs/check/", response=schemas.CheckedConfig, url_name="config-check")
 def check_config(request: HttpRequest, body: schemas.CheckBody) -> CheckedText:
-    """Check a my.cnf line by line; `is_fine` says whether a study would accept it."""
-    return _checked(body, body.name, body.text)
-
-
-@router.post("configs/translate/", response=schemas.CheckedConfig, url_name="config-translate")
-def translate_config(request: HttpRequest, body: schemas.TranslateBody) -> CheckedText:
-    """Translate a my.cnf of another version or server for this one."""
+    """Check a my.cnf line by line, translated for this server; `is_fine`: a study accepts it."""
     return _checked(body, body.name, body.text)
 
 
@@ -51,7 +44,7 @@ def diff_configs(request: HttpRequest, body: schemas.DiffBody) -> Any:
         report = _checked(body, name, text).report
         if report.problems:
             raise InvalidConfig(report.problems)
-        sides.append(report.knobs)
+        sides.append({**report.knobs, **report.applied})
     left, right = sides
     names = sorted(name for name in {*left, *right} if left.get(name) != right.get(name))
     return {"differences": {name: [left.get(name), right.get(name)] for name in names}}

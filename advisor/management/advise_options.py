@@ -12,7 +12,7 @@ from advisor.management.output import output_file
 from advisor.management.request_options import add_request_options, given
 from benchmarks.emulation.shipped import throttles
 from tuning.catalogue.knob import Durability
-from tuning.configs.files.cnf import read_cnf
+from tuning.configs.parse import read_cnf
 from tuning.errors import BadRequest, TuningError
 from tuning.export.formats import FORMATS
 from tuning.requests.configs import ConfigText

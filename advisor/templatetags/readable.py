@@ -52,9 +52,13 @@ TONES = dict.fromkeys(RunState.values, "bad") | {
 
 _LABELS = dict(RunState.choices)
 
-# The result of a line (tuning.configs.notes.Action).
+# The fate of a line (tuning.configs.line.Fate) and what was done with a knob (notes.Action).
 ACTION_TONES = {
-    "kept": "ok",
+    "measured": "ok",
+    "applied": "ok",
+    "kept": "",
+    "translated": "busy",
+    "removed": "warn",
     "renamed": "busy",
     "adjusted": "busy",
     "dropped": "warn",

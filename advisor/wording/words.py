@@ -9,7 +9,6 @@ from tuning.catalogue.target import ServerTraits
 from tuning.comparison.devices import device_names
 from tuning.configs.translation.origin import RELEASES
 from tuning.models import DurabilityClass, Recommendation
-from tuning.requests.configs import OLDER
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.verdict import VerdictKind
 
@@ -84,15 +83,14 @@ def target_choices() -> list[tuple[str, str]]:
 
 
 def origin_choices() -> list[tuple[str, str]]:
-    """Servers that a file may have been written for; "" uses it as it is."""
+    """Servers that a file may have been written for."""
     series = {
         f"{traits.flavour} {_series(traits)}": str(traits).rpartition(" ")[0]
         for traits in RELEASES
     }
     named = [(value, f"{name} {value.partition(' ')[2]}") for value, name in series.items()]
     return [
-        ("", "This server: use the file as it is"),
-        (OLDER, "An older version, not known which: translate"),
+        ("", "This version or any older one"),
         *named,
     ]
 

@@ -87,6 +87,7 @@ class HostInventory(Part):
     is what servers see, `memory_budget_bytes` what they may use, `logical_cpus` the CPUs that
     they may use, `host_cpus` all of them; `cpu_hz` None where the host does not report it.
     `memory_limit_problem` says why a server's memory cannot be limited, "" where it can.
+    `server_options` are the names of a server's options, by its digest.
     `load_address` is the address on which load hosts reach its servers, "" where none may;
     `load_needs_tls` is whether they must use TLS.
     """
@@ -95,6 +96,7 @@ class HostInventory(Part):
     inspected_at: datetime
     code_version: str
     servers: tuple[ServerBinary, ...] = ()
+    server_options: dict[str, str] = {}
     refused_servers: tuple[Refused, ...] = ()
     drivers: tuple[FoundDriver, ...] = ()
     missing_drivers: tuple[MissingDriver, ...] = ()
@@ -145,6 +147,11 @@ class HostInventory(Part):
             f"run `.venv/bin/python manage.py server add {named}` there"
         )
 
+    def options_of(self, binary: ServerBinary) -> frozenset[str] | None:
+        """The options that the server program lists; None if that is not known."""
+        listed = self.server_options.get(binary.digest)
+        return None if not listed else frozenset(listed.split())
+
     def _no_server(self) -> str:
         why = "; ".join(one.reason for one in self.refused_servers)
         return (
@@ -182,9 +189,10 @@ class HostInventory(Part):
             f"run `.venv/bin/python manage.py device add {named}` there"
         )
 
-    def with_server(self, found: ServerBinary) -> Self:
-        """Return a copy with that program, in its place if it is known."""
+    def with_server(self, found: ServerBinary, options: str = "") -> Self:
+        """Return a copy with that program and its options, in its place if it is known."""
         return self._replaced(
+            server_options={**self.server_options, found.digest: options},
             servers=_put(self.servers, found),
             refused_servers=_without(self.refused_servers, found.path),
         )

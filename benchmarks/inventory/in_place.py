@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.emulation.device import why_unavailable
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable, NotInspected, ServerChanged
+from benchmarks.inventory.inspection import options_text
 from benchmarks.inventory.stored import change_inventory
 from benchmarks.models import Device, Server
 from benchmarks.ownership.deleting import delete
@@ -25,7 +26,8 @@ def unchanged_server(server: Server) -> ServerBinary:
     binary = identify(Path(server.path))
     if binary.digest != server.digest:
         with suppress(NotInspected):
-            change_inventory(server.host, lambda known: known.with_server(binary))
+            options = options_text(binary)
+            change_inventory(server.host, lambda known: known.with_server(binary, options))
         raise ServerChanged(
             f"{server.path} is no longer the server that the study was made for "
             f"({server.version}): its digest has changed, and it is {binary.version_text} now. "

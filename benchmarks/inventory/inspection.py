@@ -22,7 +22,7 @@ from benchmarks.inventory.host import (
     Refused,
 )
 from benchmarks.memory import host_memory, memory_budget
-from benchmarks.servers.binary import ServerBinary, identify
+from benchmarks.servers.binary import ServerBinary, identify, known_options
 from benchmarks.servers.discovery import server_candidates
 from benchmarks.servers.privileges import open_files
 from benchmarks.storage.direct_io import supports_direct_io
@@ -61,6 +61,7 @@ def inspect_host(
         inspected_at=datetime.now(UTC),
         code_version=code_version,
         servers=tuple(programs),
+        server_options={one.digest: options_text(one) for one in programs},
         refused_servers=tuple(refused_servers),
         drivers=tuple(drivers),
         missing_drivers=tuple(missing),
@@ -77,6 +78,14 @@ def inspect_host(
         load_address=load_address,
         load_needs_tls=load_needs_tls,
     )
+
+
+def options_text(binary: ServerBinary) -> str:
+    """The names of a server's options, for its inventory; "" if it does not list them."""
+    try:
+        return " ".join(sorted(known_options(binary)))
+    except NotAServer:
+        return ""
 
 
 def inspect_directory(named: Path) -> FoundDirectory:

@@ -11,7 +11,7 @@ from benchmarks.errors import DeviceUnusable, NotAServer, about
 from benchmarks.inventory.device_lookup import DeviceSpec, find_device
 from benchmarks.inventory.here import DEVICE, SERVER, inspect_here
 from benchmarks.inventory.host import FoundDirectory, Refused
-from benchmarks.inventory.inspection import absolute, inspect_directory
+from benchmarks.inventory.inspection import absolute, inspect_directory, options_text
 from benchmarks.inventory.stored import change_inventory, inventory_of, list_paths
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind
 from benchmarks.models import Inspection
@@ -62,7 +62,8 @@ def _look_at_server(row: Inspection) -> dict[str, Any]:
             raise
     if row.lists:
         list_paths(row.host, SERVER, [binary.path])
-    change_inventory(row.host, lambda known: known.with_server(binary))
+    options = options_text(binary)
+    change_inventory(row.host, lambda known: known.with_server(binary, options))
     return {"path": str(binary.path), "flavour": binary.flavour, "version": binary.version_text}
 
 

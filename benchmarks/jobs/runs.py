@@ -200,6 +200,7 @@ def plan_for(run: Run | CrashTest, name: str, driver: Driver | None = None) -> P
             seed=run.seed,
         ),
         options=run.options,
+        applied=run.applied,
         layout=device.layout,
         emulation=device.profile,
         logs_with_data=run.logs_with_data,

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from benchmarks.storage.host import read_text
 from benchmarks.storage.identity import DeviceIdentity
@@ -127,11 +128,13 @@ def comparability_key(
     driver_version: str,
     dataset_key: str,
     log_bin: bool,
+    applied: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """sha256 (hex) of all that must agree if two runs are to be ranked together.
 
     `log_bin` is the state read back from the server. `dataset_key` names server, warehouses and
-    page size of the golden copy, not its path.
+    page size of the golden copy, not its path. `applied` are the options that all runs of a study
+    set for the user's sake.
     """
     parts = {
         "host": comparable_facts(fingerprint),
@@ -139,6 +142,7 @@ def comparability_key(
         "driver": [driver_name, driver_version],
         "dataset": dataset_key,
         "log_bin": log_bin,
+        "applied": dict(applied),
     }
     # JSON separates the parts: different sets of facts never give the same text.
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

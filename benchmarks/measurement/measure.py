@@ -98,6 +98,7 @@ def measure(
                 driver_version=plan.driver.version,
                 dataset_key=dataset.path.name,
                 log_bin=variables.get("log_bin") == "ON",
+                applied=plan.applied,
             ),
             driver_version=plan.driver.version,
             step_seconds=steps.seconds,

@@ -33,7 +33,8 @@ class Plan:
     a directory for it, whose device is still monitored. `expected` are the devices that must still
     store the data and the redo log, None for any. With load hosts, `reach` is how they reach
     the server, `load_facts` what they add to the fingerprint and `earlier_distances` what earlier
-    runs have in theirs of `load_distance`; then `driver` is a RemoteDriver.
+    runs have in theirs of `load_distance`; then `driver` is a RemoteDriver. `applied` is the part
+    of `options` that all runs of the study have.
     `tell_live` is given the last minute about once a second while the run is driven.
     """
 
@@ -52,6 +53,7 @@ class Plan:
     reach: Reach | None = None
     load_facts: Mapping[str, str] = field(default_factory=dict)
     earlier_distances: Sequence[str] = ()
+    applied: Mapping[str, str] = field(default_factory=dict)
     tell_live: Callable[[list[LiveSecond]], None] = nobody_watches
 
     @property

@@ -27,6 +27,9 @@ from benchmarks.servers.trusted import trusted_program
 
 IDENTIFY_DEADLINE_S = 10.0
 MAX_SAID_BYTES = 64 * 1024
+_MAX_HELP_BYTES = 2 * 1024**2
+# A line of the explanations ("  -u, --user=name") or of the list of values ("user   mysql").
+_OPTION = re.compile(r"^(?: {1,4}(?:-\S, )?--|(?=[a-z0-9-]+  ))([a-z][a-z0-9_-]*)", re.M | re.I)
 _SETTLED_S = 10.0  # the times of files have steps, of two seconds at most
 OLDEST_MYSQL = (5, 7, 0)
 OLDEST_MARIADB = (10, 6, 0)
@@ -87,7 +90,7 @@ def identify(path: Path) -> ServerBinary:
     if not os.access(path, os.X_OK):
         raise NotAServer(f"{path} is not executable")
     program = trusted_program(path)
-    flavour, version, text = parse_version(_ask_version(path), path)
+    flavour, version, text = parse_version(_ask(path), path)
     return ServerBinary(
         path=path,
         flavour=flavour,
@@ -120,18 +123,28 @@ def parse_version(output: str, path: Path) -> tuple[Flavour, tuple[int, int, int
     return flavour, version, match["text"]
 
 
-def _ask_version(path: Path) -> str:
+def known_options(binary: ServerBinary) -> frozenset[str]:
+    """Return the options that the server program lists, with underscores; raises NotAServer.
+
+    Options of loadable plugins are missing.
+    """
+    said = _ask(binary.path, ("--verbose", "--help"), _MAX_HELP_BYTES)
+    return frozenset(name.replace("-", "_").lower() for name in _OPTION.findall(said))
+
+
+def _ask(path: Path, arguments: tuple[str, ...] = ("--version",), most: int = 0) -> str:
     """Return its output; a program that is killed from outside before is started again."""
     said, _ = unless_killed(
-        lambda: _ask_once(path), lambda found: not found[0] and found[1] in KILLED
+        lambda: _ask_once(path, arguments, most or MAX_SAID_BYTES),
+        lambda found: not found[0] and found[1] in KILLED,
     )
     return said
 
 
-def _ask_once(path: Path) -> tuple[str, int | None]:
+def _ask_once(path: Path, arguments: tuple[str, ...], most: int) -> tuple[str, int | None]:
     """Return its output, and its exit status unless it goes on."""
     # --no-defaults: a broken /etc/my.cnf must not decide whether this is a server.
-    command = [*launcher(server_user()), str(path), "--no-defaults", "--version"]
+    command = [*launcher(server_user()), str(path), "--no-defaults", *arguments]
     try:
         process = subprocess.Popen(
             command,
@@ -146,7 +159,7 @@ def _ask_once(path: Path) -> tuple[str, int | None]:
         raise NotAServer(f"{path} cannot be run: {error.strerror}") from error
     with process:  # closes the pipe
         try:
-            said = _said(process, path).decode(errors="replace")
+            said = _said(process, path, most).decode(errors="replace")
             with suppress(subprocess.TimeoutExpired):
                 process.wait(ASK_STEP_S)
             return said, process.returncode
@@ -155,7 +168,7 @@ def _ask_once(path: Path) -> tuple[str, int | None]:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def _said(process: subprocess.Popen[bytes], path: Path) -> bytes:
+def _said(process: subprocess.Popen[bytes], path: Path, most: int) -> bytes:
     """Return its output until it ends; raises NotAServer when that is too late or too much.
 
     A time in which the host stood still does not count.
@@ -178,10 +191,9 @@ def _said(process: subprocess.Popen[bytes], path: Path) -> bytes:
         said += part
         if not part:
             return said
-        if len(said) > MAX_SAID_BYTES:
+        if len(said) > most:
             raise NotAServer(
-                f"{path} is not a mysqld: with --version it printed more than "
-                f"{MAX_SAID_BYTES // 1024} KiB"
+                f"{path} is not a mysqld: with --version it printed more than {most // 1024} KiB"
             )
 
 

@@ -1,7 +1,7 @@
-"""Options that no config may set, and why: file locations, network access, code to load.
+"""Options that no run may set, and why: file locations, network access, code to load.
 
-The gate refuses them with these reasons; `benchmarks.servers.options` refuses them once more,
-for configs that did not pass the gate.
+The config check keeps such lines out of a run with these reasons; `benchmarks.servers.options`
+refuses them once more, for configs that did not pass the check.
 """
 
 from __future__ import annotations
@@ -15,29 +15,31 @@ from benchmarks.servers.flavours import RULES
 class Reason(StrEnum):
     """The reason, as a sentence to follow the option's name."""
 
-    OWN = "the advisor sets this itself for every run; delete this line"
-    PATH = "names a file or directory, and the advisor places files itself; delete this line"
-    CODE = "loads or runs code, which no config may do; delete this line"
-    ACCESS = "decides who may reach the server, and the advisor sets that itself; delete this line"
+    OWN = "the advisor sets this itself for every run"
+    PATH = "names a file or directory, and the advisor places files itself"
+    CODE = "loads or runs code, which no run may do"
+    ACCESS = "decides who may reach the server, and the advisor sets that itself"
 
 
 # fmt: off
 _NAMES = {
     Reason.OWN: """
         admin_address admin_port basedir character_sets_dir datadir innodb_fast_shutdown
-        lc_messages_dir log_error mysqlx_bind_address mysqlx_port mysqlx_socket networking
-        open_files_limit pid_file port socket tmpdir user
+        lc_messages lc_messages_dir log_error log_error_services mysqlx_bind_address mysqlx_port
+        mysqlx_socket networking open_files_limit pid_file port socket tmpdir user
     """,
     Reason.PATH: """
         aria_log_dir_path chroot general_log_file innodb_data_file_path innodb_data_home_dir
         innodb_directories innodb_log_group_home_dir innodb_redo_log_archive_dirs innodb_tmpdir
-        keyring_file_data log log_bin_basename log_bin_index log_slow_queries relay_log
-        relay_log_index slow_query_log_file
+        keyring_file_data language log log_basename log_bin_basename log_bin_index log_isam
+        log_slow_queries log_slow_query_file log_tc relay_log relay_log_index replica_load_tmpdir
+        secure_file_priv slave_load_tmpdir slow_query_log_file symbolic_links
     """,
     Reason.CODE: """
-        allow_suspicious_udfs audit_log bootstrap component daemonize defaults_extra_file
-        defaults_file defaults_group_suffix early_plugin_load init_connect init_file init_replica
-        init_slave initialize initialize_insecure plugin_dir plugin_load plugin_load_add
+        allow_suspicious_udfs audit_log bootstrap component core_file daemonize debug debug_gdb
+        defaults_extra_file defaults_file defaults_group_suffix early_plugin_load feedback gdb
+        init_connect init_file init_replica init_slave initialize initialize_insecure
+        innodb_interpreter plugin_dir plugin_load plugin_load_add set_variable
     """,
     Reason.ACCESS: """
         authentication_policy auto_generate_certs default_authentication_plugin grant_tables
@@ -47,8 +49,11 @@ _NAMES = {
 _PATTERNS = (
     (Reason.CODE, r"(early_)?plugin_.*|.*_plugin|wsrep_.*|component_.*|init_(file|connect).*"),
     (Reason.ACCESS, r"ssl_.*|tls_.*|admin_.*|caching_sha2_.*|sha256_.*"),
-    (Reason.PATH, r".*_(file|path|dir|dirs|directory|filename|basename)"),
+    (Reason.CODE, r"debug_.*|feedback_.*|rewriter_.*"),
+    (Reason.PATH, r".*_(file|path|dir|dirs|tmpdir|directory|filename|basename)"),
 )
+# Full names of harmless options that are also the beginning of a name above.
+_COMPLETE = frozenset({"general_log", "log_slow_query", "slow_query_log"})
 # fmt: on
 _REASONS = {name: why for why, names in _NAMES.items() for name in names.split()} | {
     rule.option.removeprefix("loose_").removeprefix("skip_"): Reason.OWN for rule in RULES
@@ -68,11 +73,16 @@ def is_forbidden(name: str) -> bool:
 
     Servers look through prefixes and take any unambiguous beginning of a name: `datad` is datadir.
     """
-    base = name
+    base = name.lower()
     while prefix := next((one for one in _PREFIXES if base.startswith(one)), None):
         base = base.removeprefix(prefix)
     return (
         base == ""
         or why_forbidden(base) is not None
-        or any(full.startswith(base) for full in _REASONS)
+        or (base not in _COMPLETE and any(full.startswith(base) for full in _REASONS))
     )
+
+
+def leaves_the_run(value: str | None) -> bool:
+    """Whether the value could name a place in a file system; no option of a config needs one."""
+    return value is not None and any(one in value for one in "/\\")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.flavours import instance_rules
-from benchmarks.servers.forbidden import is_forbidden
+from benchmarks.servers.forbidden import is_forbidden, leaves_the_run
 from benchmarks.servers.option_file import MAX_LINE_BYTES, option_line
 from benchmarks.servers.privileges import ServerUser
 from benchmarks.servers.reach import Reach
@@ -171,6 +171,8 @@ def check_options(options: Mapping[str, str | None]) -> list[tuple[str, str | No
             raise ValueError(f"the value of {name} holds a control character")
         if len(option_line(name, value).encode()) > MAX_LINE_BYTES:
             raise ValueError(f"the line of {name} is longer than {MAX_LINE_BYTES} bytes")
+        if leaves_the_run(value):
+            raise ValueError(f"the value of {name} could name a file")
         checked.append((name, value))
     return checked
 

@@ -270,7 +270,7 @@ def test_a_program_that_hangs_is_ended_with_its_children(
         assert state.stdout.strip()[:1] in ("", "Z")
 
 
-@pytest.mark.parametrize("how", [binary_module._ask_version, ask_for_version])
+@pytest.mark.parametrize("how", [binary_module._ask, ask_for_version])
 def test_a_program_that_is_killed_from_outside_is_asked_again(
     how: Callable[[Path], str], server_tmp: Path
 ) -> None:
@@ -298,7 +298,7 @@ def test_a_time_in_which_the_host_stood_still_does_not_count(
 ) -> None:
     hours = (3600.0 * n for n in range(100))
     monkeypatch.setattr(binary_module, "time", SimpleNamespace(monotonic=lambda: next(hours)))
-    assert binary_module._ask_version(script(server_tmp, "sleep 0.6; echo 8.4.6")) == "8.4.6\n"
+    assert binary_module._ask(script(server_tmp, "sleep 0.6; echo 8.4.6")) == "8.4.6\n"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user to become")

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.config_check.check import check_knobs, import_cnf
+from tuning.configs.config_check.stages import StageResult, static_stages
 from tuning.configs.effective.durability import leaves_out_fsync
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.host import UNKNOWN, HostFacts
 from tuning.configs.effective.variables import FLUSH_METHOD
-from tuning.configs.gate.check import check_knobs, import_cnf
-from tuning.configs.gate.report import ImportedLine
-from tuning.configs.gate.stages import StageResult, static_stages
+from tuning.configs.line import Fate, LineResult
 from tuning.configs.notes import Action, Note
+from tuning.configs.parse import decode_cnf
 from tuning.configs.presets.loader import Preset, load_preset
 from tuning.configs.presets.scale import scale
 from tuning.configs.presets.variants import cannot_have, variant_preset
@@ -36,7 +37,8 @@ class PlannedCandidate:
     a file line by line; `checks` are the stages of the gate that it has passed. `left_out` is the
     reason why a template's candidate is not possible on this server: then it has no knobs and is
     not measured. `logs_with_data` is part of its identity: the same knobs with the redo log on
-    another device are another candidate.
+    another device are another candidate. `applied` are the harmless options of a file, and `text`
+    in `encoding` is the file itself.
     """
 
     name: str
@@ -44,10 +46,13 @@ class PlannedCandidate:
     source: str
     is_baseline: bool = False
     notes: tuple[Note, ...] = ()
-    lines: tuple[ImportedLine, ...] = ()
+    lines: tuple[LineResult, ...] = ()
     checks: tuple[StageResult, ...] = ()
     left_out: str = ""
     logs_with_data: bool = False
+    applied: Mapping[str, str] = field(default_factory=dict)
+    text: str = ""
+    encoding: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,14 +71,14 @@ def plan_candidates(
     resources: HostResources,
     durability: Durability = Durability.D0,
     host: HostFacts = UNKNOWN,
-    translate_from: Origin | None = None,
+    translate_from: Origin = ANY_VERSION,
     proposals: Mapping[str, PlannedCandidate] = MappingProxyType({}),
     fit: FileFit | None = None,
 ) -> list[PlannedCandidate]:
     """The baseline first, then the template's other candidates, then the files (name, content).
 
-    Presets and variants are sized for `resources` and may have the template's durability class,
-    files only `durability`; `proposals` are the template's, by name and ready to use.
+    Presets and variants are sized for `resources` and may have the template's durability class or
+    `durability`; files keep their own. `proposals` are the template's, by name and ready to use.
     `translate_from` and `fit` are for files, see `plan_file`. Presets and variants that are not
     possible here are in the list with their `left_out`. Raises InvalidConfig with the problems of
     all files together, or if the baseline is not possible.
@@ -107,7 +112,6 @@ def plan_candidates(
                     name,
                     data,
                     target,
-                    durability=durability,
                     host=host,
                     translate_from=translate_from,
                     fit=fit,
@@ -117,7 +121,7 @@ def plan_candidates(
             problems.extend(refused.problems)
     if problems:
         raise InvalidConfig(problems)
-    return planned
+    return share_applied(planned)
 
 
 def _preset_or_left_out(
@@ -236,15 +240,14 @@ def plan_file(
     data: bytes,
     target: ServerTraits,
     *,
-    durability: Durability = Durability.D0,
     host: HostFacts = UNKNOWN,
-    translate_from: Origin | None = None,
+    translate_from: Origin = ANY_VERSION,
     fit: FileFit | None = None,
 ) -> PlannedCandidate:
-    """The user's my.cnf; raises InvalidConfig.
+    """The user's my.cnf, translated for the target; raises InvalidConfig.
 
-    It is used unchanged, or translated from the server that it was written for. With `fit` it is
-    checked for the machine that it was written for, then resized and checked for `host`.
+    With `fit` it is checked for the machine that it was written for, then resized and checked for
+    `host`.
     """
     if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
         reason = f"a config needs a name of 1 to {MAX_NAME} printable characters"
@@ -254,13 +257,15 @@ def plan_file(
         name,
         target,
         translate_from=translate_from,
-        durability=durability,
         host=host if fit is None else fit.written_for,
     ).accepted()
+    text, encoding = decode_cnf(data)
     knobs, notes = report.knobs, report.notes
     if fit is not None:
         resized, changes = fit.resize(knobs)
-        fitted = check_knobs(resized, target, source=name, durability=durability, host=host)
+        fitted = check_knobs(
+            resized, target, source=name, durability=Durability.D2, host=host, raises_set=True
+        )
         knobs, notes = fitted.knobs, (*notes, *changes, *fitted.notes)
     return PlannedCandidate(
         name=name,
@@ -269,7 +274,40 @@ def plan_file(
         notes=notes,
         lines=report.lines,
         checks=static_stages(report),
+        applied=report.applied,
+        text=text,
+        encoding=encoding,
     )
+
+
+def applied_of(planned: Sequence[PlannedCandidate]) -> dict[str, str]:
+    """The options that every run of these candidates sets, once they share them."""
+    return next((dict(one.applied) for one in planned if one.text), {})
+
+
+def share_applied(planned: Sequence[PlannedCandidate]) -> list[PlannedCandidate]:
+    """The candidates with the harmless options that every run of their study sets.
+
+    All files agree on them. The others are part of what is compared, so they are measured.
+    """
+    files = [one.applied for one in planned if one.text]
+    common = {
+        name: value
+        for name, value in (files[0] if files else {}).items()
+        if all(one.get(name) == value for one in files)
+    }
+    return [_with_own(one, common) if one.text else one for one in planned]
+
+
+def _with_own(planned: PlannedCandidate, common: Mapping[str, str]) -> PlannedCandidate:
+    own = {name: value for name, value in planned.applied.items() if name not in common}
+    lines = tuple(
+        replace(line, fate=Fate.MEASURED, reason="differs between the files")
+        if line.fate is Fate.APPLIED and any(name in own for name, _ in line.became)
+        else line
+        for line in planned.lines
+    )
+    return replace(planned, knobs={**planned.knobs, **own}, lines=lines, applied=common)
 
 
 def plan_knobs(

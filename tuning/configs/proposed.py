@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate
+from tuning.configs.config_check.check import report_on
+from tuning.configs.config_check.stages import static_stages
 from tuning.configs.effective.host import UNKNOWN, HostFacts
-from tuning.configs.files.cnf import Setting
-from tuning.configs.gate.check import import_settings
-from tuning.configs.gate.stages import static_stages
 
 
 def plan_proposed(
@@ -27,8 +26,8 @@ def plan_proposed(
     Limits that are too low for the workload are raised, as with presets. Never raises: a search
     learns from what is refused; such a candidate keeps the requested knobs.
     """
-    report = import_settings(
-        [Setting(knob, value, line=0) for knob, value in knobs.items()],
+    report = report_on(
+        knobs,
         target,
         source=name,
         durability=durability,

@@ -14,11 +14,13 @@ MAX_SIZES = 2**63 - 1
 _MAX_SHOWN = 60
 _SUFFIXES = "KMGTPE"
 _NEW_SUFFIXES = "TPE"
-_WHOLE = re.compile(r"([0-9]+)([KMGTPE]?)", re.IGNORECASE | re.ASCII)
-_UNIT = re.compile(r"([0-9]+)\s*([KMGTPE])\s*i?B|([0-9]+)\s+([KMGTPE])", re.IGNORECASE | re.ASCII)
+# Seen on MySQL 9.7.4 and MariaDB 10.11.19: servers read one suffix and nothing after it.
+_WHOLE = re.compile(r"([0-9]+)(?:([KMGTPE]).*)?", re.IGNORECASE | re.ASCII)
+_UNIT = re.compile(r"([0-9]+)\s+([KMGTPE])i?B?", re.IGNORECASE | re.ASCII)
 _FRACTION = re.compile(r"([0-9]+\.[0-9]+)([KMGTPE])", re.IGNORECASE | re.ASCII)
 _DECIMAL = re.compile(r"[0-9]+(\.[0-9]+)?")
-_BOOLEANS = {"on": "ON", "true": "ON", "1": "ON", "off": "OFF", "false": "OFF", "0": "OFF"}
+#: The spellings of a switch that servers know.
+SWITCHES = {"on": "ON", "true": "ON", "1": "ON", "off": "OFF", "false": "OFF", "0": "OFF"}
 
 
 class BadValue(ValueError):
@@ -45,14 +47,19 @@ def normalise(knob: Knob, text: str | None, target: ServerTraits) -> str:
     if knob.kind is Kind.FLOAT:
         return _decimal(knob, text, target)
     if knob.kind is Kind.BOOL:
-        if text.lower() not in _BOOLEANS:
+        if text.lower() not in SWITCHES:
             raise BadValue(f"must be ON or OFF, not {shown(text)}")
-        return _BOOLEANS[text.lower()]
+        return SWITCHES[text.lower()]
     if knob.kind is Kind.ENUM:
         return _word(knob, text, target)
     if knob.pattern and not re.fullmatch(knob.pattern, text):
         raise BadValue(f"cannot be {shown(text)}")
     return text
+
+
+def switch_value(text: str) -> str:
+    """ON or OFF, in any spelling that servers know; raises KeyError."""
+    return SWITCHES[text.lower()]
 
 
 def usable(knob: Knob, text: str | None, target: ServerTraits) -> str | None:
@@ -115,7 +122,7 @@ def _whole(text: str, target: ServerTraits) -> int:
     match = _WHOLE.fullmatch(text)
     if match is None:
         raise BadValue(_why_not_whole(text))
-    suffix = match[2].upper()
+    suffix = (match[2] or "").upper()
     if suffix and suffix in _NEW_SUFFIXES and not target.mariadb and target.version < (8, 0, 14):
         raise BadValue(f"has the suffix {suffix}, which {target} does not know; use G")
     if len(match[1]) > 20:
@@ -132,8 +139,8 @@ def _why_not_whole(text: str) -> str:
     if re.fullmatch(r"-\s*[0-9.]+[A-Za-z]*", text):
         return f"must not be negative: {shown(text)}"
     if unit := _UNIT.fullmatch(text):
-        plain = f"{unit[1] or unit[3]}{(unit[2] or unit[4]).upper()}"
-        return f"has a unit that the server does not know: write {plain} instead of {shown(text)}"
+        plain = f"{unit[1]}{unit[2].upper()}"
+        return f"has a blank before its unit: write {plain} instead of {shown(text)}"
     if fraction := _FRACTION.fullmatch(text):
         power = _SUFFIXES.index(fraction[2].upper())
         below = Decimal(fraction[1]) * 1024
@@ -172,8 +179,8 @@ def _word(knob: Knob, text: str, target: ServerTraits) -> str:
     for word in words:
         if word.lower() == text.lower():
             return word
-    if _switches(words) and text.lower() in _BOOLEANS:
-        return _BOOLEANS[text.lower()]
+    if _switches(words) and text.lower() in SWITCHES:
+        return SWITCHES[text.lower()]
     if text.isascii() and text.isdigit():
         # Servers accept an index of their list, and silently replace a wrong one by the default.
         raise BadValue(f"must be a name ({', '.join(words)}), not the number {shown(text)}")
@@ -200,6 +207,8 @@ def paper_number(text: str) -> int:
 
 def server_number(text: str) -> int:
     """A whole number as in option files, with K, M, G or T; raises ValueError."""
-    if not re.fullmatch(r"[0-9]{1,20}[KMGT]?", text, re.IGNORECASE | re.ASCII):
+    match = _WHOLE.fullmatch(text)
+    if match is None or len(match[1]) > 20:
         raise ValueError(f"not a number of a my.cnf: {text!r}")
-    return paper_number(text)
+    power = _SUFFIXES.index(match[2].upper()) + 1 if match[2] else 0
+    return int(match[1]) << (10 * power)

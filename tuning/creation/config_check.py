@@ -7,18 +7,18 @@ of a study's preparation (`tuning.studies.trials`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmarks.errors import about
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.config_check.check import import_cnf
+from tuning.configs.config_check.report import ConfigReport
 from tuning.configs.effective.costs import KnobCost, costs_of
 from tuning.configs.effective.durability import durability_of, losses, may_lose
 from tuning.configs.effective.host import UNKNOWN, HostFacts
-from tuning.configs.gate.check import import_cnf
-from tuning.configs.gate.report import ImportReport
 from tuning.configs.knobs import render_cnf
-from tuning.configs.translation.origin import ANY_VERSION, Origin
+from tuning.configs.translation.origin import Origin
 from tuning.creation.hosts import what_host_has
 from tuning.creation.plan import Plan
 from tuning.creation.scale_model import file_fit
@@ -32,14 +32,12 @@ from tuning.studies.host_resources import facts_of_host
 class CheckedText:
     """The report line by line and the resulting my.cnf; "" if something was refused.
 
-    Below D0 the file begins with warnings. `translatable` counts the refused lines that would be
-    accepted if the file were translated from an older version.
+    Below D0 the file begins with warnings.
     """
 
-    report: ImportReport
+    report: ConfigReport
     target: ServerTraits
     cnf: str
-    translatable: int
 
     @property
     def durability(self) -> Durability:
@@ -59,7 +57,6 @@ def check_text(
     target: ServerTraits | None = None,
     host: str = "",
     translate_from: str = "",
-    durability: Durability = Durability.D0,
     connections: int | None = None,
 ) -> CheckedText:
     """Check a my.cnf for `target`, by default for the usual server and directory of `host`.
@@ -75,9 +72,11 @@ def check_text(
     if target is None:
         inventory = what_host_has(host)
         with about("server"):
-            target = ServerTraits.of(inventory.server(None))
+            binary = inventory.server(None)
+        target = ServerTraits.of(binary)
         facts = facts_of_host(inventory, {None}, connections)
-    return _checked(data, name, target, facts, origin, durability)
+        facts = replace(facts, server_options=inventory.options_of(binary))
+    return _checked(data, name, target, facts, origin)
 
 
 def check_in_plan(plan: Plan, name: str, data: bytes) -> CheckedText:
@@ -88,28 +87,15 @@ def check_in_plan(plan: Plan, name: str, data: bytes) -> CheckedText:
     situation, request = plan.situation, plan.request
     fit = file_fit(plan.model, situation)
     facts = fit.written_for if fit else situation.host
-    return _checked(data, name, situation.target, facts, request.origin, request.durability)
+    return _checked(data, name, situation.target, facts, request.origin)
 
 
 def _checked(
-    data: bytes,
-    name: str,
-    target: ServerTraits,
-    facts: HostFacts,
-    origin: Origin | None,
-    durability: Durability,
+    data: bytes, name: str, target: ServerTraits, facts: HostFacts, origin: Origin
 ) -> CheckedText:
-    def report_from(origin: Origin | None) -> ImportReport:
-        return import_cnf(
-            data, name, target, translate_from=origin, durability=durability, host=facts
-        )
-
-    report, translatable = report_from(origin), 0
-    if report.value_problems and origin is None:
-        refused = {problem.line for problem in report_from(ANY_VERSION).value_problems}
-        translatable = sum(problem.line not in refused for problem in report.value_problems)
-    cnf = "" if report.problems else warned_cnf(report.knobs, target)
-    return CheckedText(report, target, cnf, translatable)
+    report = import_cnf(data, name, target, translate_from=origin, host=facts)
+    cnf = "" if report.problems else warned_cnf({**report.knobs, **report.applied}, target)
+    return CheckedText(report, target, cnf)
 
 
 def warned_cnf(knobs: Mapping[str, str], target: ServerTraits) -> str:

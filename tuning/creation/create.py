@@ -11,7 +11,7 @@ from django.db import transaction
 from benchmarks.inventory.device_lookup import device_row
 from benchmarks.models import Host, Server, Workload
 from benchmarks.servers.binary import ServerBinary
-from tuning.configs.candidates import PlannedCandidate
+from tuning.configs.candidates import PlannedCandidate, applied_of
 from tuning.creation.configs import PlannedConfigs, configs_of
 from tuning.creation.devices import device_specs
 from tuning.creation.plan import Plan, completed, plan_of
@@ -73,6 +73,7 @@ def store_study(plan: Plan, configs: PlannedConfigs, user: Any) -> Study:
         minutes=minutes,
         search=search.as_json() if search else None,
         scale_model=plan.model.as_json() if plan.model else None,
+        applied=applied_of(configs.candidates),
     )
     devices = study.devices.order_by("pk").values_list("pk", flat=True)
     study.request = completed(plan, devices).as_json()

@@ -9,10 +9,17 @@ from pathlib import Path
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.candidates import MAX_NAME, PlannedCandidate, plan_file, plan_knobs
-from tuning.configs.effective.durability import durability_of
-from tuning.configs.gate.check import check_knobs
+from tuning.configs.candidates import (
+    MAX_NAME,
+    PlannedCandidate,
+    plan_file,
+    plan_knobs,
+    share_applied,
+)
+from tuning.configs.config_check.check import check_knobs
+from tuning.configs.effective.durability import durability_of, too_unsafe
 from tuning.configs.notes import Action, Note
+from tuning.configs.translation.origin import ANY_VERSION
 from tuning.configs.values import fixed_default
 from tuning.creation.named_configs import NamedConfig, named_config
 from tuning.creation.plan import Plan
@@ -43,11 +50,16 @@ def both_sides(
         also_changed = {**changed, **also_changed}
     baseline = _planned(first, "baseline", ours, request.durability, changed)
     candidate = _planned(second, "candidate", theirs, request.durability, also_changed)
+    allowed = max(request.durability, durability_of(baseline.knobs, ours.situation.target))
+    if unsafe := too_unsafe(candidate.knobs, allowed, theirs.situation.target):
+        source = f"candidate: {candidate.name}"
+        raise InvalidConfig(Problem(source, None, name, reason) for name, reason in unsafe)
     if candidate.name == baseline.name:
         candidate = replace(candidate, name=f"{candidate.name[:48]}-candidate")
     if request.binary_log == "on":
         baseline, candidate = _logs_alike(baseline, ours), _logs_alike(candidate, theirs)
-    return replace(baseline, is_baseline=True), candidate
+    baseline, candidate = share_applied([replace(baseline, is_baseline=True), candidate])
+    return baseline, candidate
 
 
 def _with_knobs(
@@ -60,6 +72,7 @@ def _with_knobs(
     what = ", ".join(f"{name} = {value}" for name, value in changed.items())
     name = f"{planned.name} with {what if what.isprintable() else 'other knobs'}"[:MAX_NAME]
     target, host = side.situation.target, side.situation.host
+    durability = max(durability, durability_of(planned.knobs, target))
     report = check_knobs(
         {**planned.knobs, **changed}, target, source=name, durability=durability, host=host
     )
@@ -115,9 +128,8 @@ def _planned(
                 config.name,
                 config.file,
                 target,
-                durability=durability,
                 host=host,
-                translate_from=origin,
+                translate_from=origin or ANY_VERSION,
             )
         else:
             planned = plan_knobs(

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.errors import ExpectedError, about
 from benchmarks.models import BinaryLog
-from tuning.configs.candidates import PlannedCandidate
+from tuning.configs.candidates import PlannedCandidate, applied_of
 from tuning.configs.knobs import config_hash
 from tuning.creation.configs import check_redo
 from tuning.creation.create import server_row, store, store_plan
@@ -80,17 +80,17 @@ def _store_gate(
         template=GATE,
         gate=request.plan.as_json(),
         binary_log=BinaryLog(request.binary_log),
+        applied=applied_of(sides),
         races=False,
         confirms=False,
     )
     other = None if theirs is ours else server_row(theirs.host, theirs.server)
     candidate_row(study, 1, sides[1], server=other)
     baseline, candidate = (
-        GateSide(
-            stored=config_hash(side.knobs)[:12] if side.knobs else DEFAULTS,
-            server=plan.server.path,
+        _completed_side(asked, side, plan)
+        for asked, side, plan in zip(
+            (request.baseline, request.candidate), sides, (ours, theirs), strict=True
         )
-        for side, plan in zip(sides, (ours, theirs), strict=True)
     )
     # The request that asks for the same gate, with its configs as they are measured.
     completed = request.model_copy(
@@ -105,6 +105,14 @@ def _store_gate(
     study.request = completed.as_json()
     study.save(update_fields=["request"])
     return study
+
+
+def _completed_side(asked: GateSide, side: PlannedCandidate, plan: Plan) -> GateSide:
+    """Return the side that asks for the same config; a file is asked for again as a whole."""
+    if side.text:
+        return asked.model_copy(update={"server": plan.server.path})
+    stored = config_hash(side.knobs)[:12] if side.knobs else DEFAULTS
+    return GateSide(stored=stored, server=plan.server.path)
 
 
 @contextmanager

@@ -109,7 +109,11 @@ class Plan:
         return Situation(
             target,
             resources_of(self.inventory, self.sizes.warehouses, for_pool),
-            replace(facts, binary_log=self.binary_log),
+            replace(
+                facts,
+                binary_log=self.binary_log,
+                server_options=self.inventory.options_of(self.server),
+            ),
             DeviceFacts(free_bytes=self.left_bytes),
             allowed=self.request.allow,
             durability=max(self.request.durability, self.template.durability),

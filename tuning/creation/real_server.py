@@ -136,7 +136,6 @@ def _planned(
         name,
         text.encode(),
         situation.target,
-        durability=situation.durability,
         host=situation.host,
         translate_from=real.profile.target,
         fit=fit,

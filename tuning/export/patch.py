@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from benchmarks.servers.option_file import option_value
 from tuning.catalogue.knob import Durability
+from tuning.configs.config_check.rules import Broken, broken_rules
 from tuning.configs.effective.durability import losses, may_lose
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.readback import effective_values
-from tuning.configs.files.cnf import without_comment
-from tuning.configs.gate.rules import Broken, broken_rules
 from tuning.configs.knobs import cnf_line, cnf_value
+from tuning.configs.parse import without_comment
 from tuning.configs.values import readable_value, same
 from tuning.export.comments import comment
 from tuning.export.facts import ExportFacts

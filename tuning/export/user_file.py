@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from tuning.catalogue.knob import Knob
 from tuning.catalogue.loader import load_catalogue
+from tuning.catalogue.options import Names
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.files.cnf import Setting, scan_cnf, server_group
-from tuning.configs.files.lookup import knob_behind_switch
-from tuning.configs.files.refusals import other_name
+from tuning.configs.judge import Judge
+from tuning.configs.line import Fate
+from tuning.configs.parse import Setting, decode_cnf, scan_cnf, server_group
+from tuning.configs.translation.origin import ANY_VERSION
 from tuning.configs.values import usable
-from tuning.errors import InvalidConfig
+from tuning.errors import InvalidConfig, Problem
 
 SOURCE = "current my.cnf"
 
@@ -61,12 +63,13 @@ def read_user_file(data: bytes, server: ServerTraits) -> UserFile:
 
     Raises InvalidConfig for what no server reads, such as a group without its end.
     """
-    try:
-        text, encoding = data.decode(), "utf-8"
-    except UnicodeDecodeError:
-        text, encoding = data.decode("latin-1"), "latin-1"
-    found = scan_cnf(text.encode(), SOURCE, lambda group: server_group(group, server))
-    if fatal := [one for one in found.problems if not one.name.startswith("!")]:
+    text, encoding = decode_cnf(data)
+    found = scan_cnf(text, lambda group: server_group(group, server))
+    refused = [one for one in found.others if one.fate is Fate.REFUSED]
+    fatal = [Problem(SOURCE, one.number, one.name, one.reason) for one in refused]
+    if found.problem:
+        fatal.append(Problem(SOURCE, None, "", found.problem))
+    if fatal:
         raise InvalidConfig(fatal)
     lines = split_lines(text)
     return UserFile(
@@ -78,15 +81,14 @@ def read_user_file(data: bytes, server: ServerTraits) -> UserFile:
 
 
 def _known(settings: tuple[Setting, ...], server: ServerTraits) -> Iterator[FileLine]:
-    catalogue = load_catalogue()
-    for setting in settings:
-        name, text = setting.name, setting.value
-        knob = catalogue.get(name) or catalogue.get(other_name(name) or "")
-        if knob is None and (switched := knob_behind_switch(name)):
-            knob, text = switched
-        if knob is not None and knob.set_by is None:
-            value = usable(knob, text, server)
-            yield FileLine(setting.line - 1, name, setting.value, knob, value)
+    judge = Judge(server, Names(server), ANY_VERSION)
+    for named in map(judge.name, settings):
+        setting, knob = named.setting, load_catalogue().get(named.name)
+        # MySQL knows names in lower case only.
+        is_read = server.mariadb or setting.name.islower()
+        if knob is not None and knob.set_by is None and is_read and not named.limits:
+            value = usable(knob, named.value, server)
+            yield FileLine(setting.line - 1, setting.name, setting.value, knob, value)
 
 
 def split_lines(text: str) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tuning.configs.candidates import PlannedCandidate
-from tuning.configs.gate.check import check_knobs
-from tuning.configs.gate.stages import static_stages
+from tuning.configs.config_check.check import check_knobs
+from tuning.configs.config_check.stages import static_stages
 from tuning.configs.situation import Situation
 from tuning.errors import InvalidConfig
 from tuning.proposals.draft import Draft

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     ConfigDict,
     Field,
+    model_validator,
 )
 
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
 from tuning.configs.candidates import MAX_NAME
-from tuning.configs.files.cnf import MAX_CONFIG_BYTES
+from tuning.configs.parse import MAX_CONFIG_BYTES, decode_cnf
 from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.errors import InvalidConfig, Problem
 from tuning.requests.fields import Cli, Request, read_request
 
-OLDER = "older"
 MAX_CONNECTIONS = 10_000
 
 
-def origin_of(translate_from: str) -> Origin | None:
-    """The server that `translate_from` names, None for "". Raises ValueError for other words."""
-    if not translate_from:
-        return None
-    return ANY_VERSION if translate_from == OLDER else parse_traits(translate_from)
+def origin_of(translate_from: str) -> Origin:
+    """The server that `translate_from` names; "" is any. Raises ValueError for other words."""
+    return parse_traits(translate_from) if translate_from else ANY_VERSION
 
 
 def _origin(text: str) -> str:
@@ -46,9 +44,8 @@ TranslateFrom = Annotated[
 #: The least safe class that is accepted.
 LeastSafe = Annotated[Durability, BeforeValidator(_upper, json_schema_input_type=Durability)]
 ORIGIN_HELP = (
-    'Server that the files were written for, such as "mysql 5.7"; "older" for an unknown older '
-    "version. Translation renames, converts or drops lines that changed since then. Without it, "
-    "lines that this server does not support are refused."
+    'Server that the files were written for, such as "mysql 5.7"; if omitted, any older version. '
+    "Lines that changed since then are renamed, converted or removed."
 )
 
 
@@ -60,30 +57,39 @@ class ConfigText(Request):
     name: str = Field(min_length=1, max_length=MAX_NAME)
     text: str = Field(
         max_length=MAX_CONFIG_BYTES,
-        description="Contents of a my.cnf; only tuning variables of [mysqld] are accepted.",
+        description="Contents of a my.cnf, as it is.",
     )
+
+    encoding: Literal["utf-8", "utf-16-le", "utf-16-be", "latin-1"] = Field(
+        "utf-8", description="Of the file that the text is from; an exported file has it again."
+    )
+
+    @model_validator(mode="after")
+    def _can_be_written(self) -> Self:
+        try:
+            self.text.encode(self.encoding)
+        except UnicodeEncodeError:
+            raise ValueError(f"the text cannot be written as {self.encoding}") from None
+        return self
 
     @classmethod
     def of(cls, name: str, data: bytes) -> Self:
         """Return the config of a file. Raises InvalidConfig and InvalidRequest."""
-        return read_request(cls, {"name": name, "text": text_of(name, data)})
+        return read_request(cls, config_of(name, data))
 
     @property
     def data(self) -> bytes:
         """The bytes of the file."""
-        return self.text.encode()
+        return self.text.encode(self.encoding)
 
 
-def text_of(name: str, data: bytes) -> str:
-    """Return a file's text. Raises InvalidConfig for what is no text, with the line."""
+def config_of(name: str, data: bytes) -> dict[str, str]:
+    """Return a file as a ConfigText is written. Raises InvalidConfig for what is no text."""
     if len(data) > MAX_CONFIG_BYTES:
         reason = f"larger than {MAX_CONFIG_BYTES // 1024} KiB; this is not a my.cnf"
         raise InvalidConfig([Problem(name, None, "", reason)])
-    if b"\0" in data:
-        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+    text, encoding = decode_cnf(data)
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
         raise InvalidConfig([Problem(name, line, "", "has a null character")])
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InvalidConfig([Problem(name, line, "", "is not UTF-8 text")]) from None
+    return {"name": name, "text": text, "encoding": encoding}

@@ -219,8 +219,8 @@ class _StudyFields(Request):
         )
 
     @property
-    def origin(self) -> Origin | None:
-        """The server that the files were written for; None to use them unchanged."""
+    def origin(self) -> Origin:
+        """The server that the files were written for."""
         return origin_of(self.translate_from)
 
 

@@ -7,6 +7,7 @@ from itertools import permutations
 
 from tuning.catalogue.knob import Knob
 from tuning.catalogue.loader import load_catalogue
+from tuning.configs.config_check.check import check_knobs
 from tuning.configs.effective.redo import too_large_redo
 from tuning.configs.effective.variables import (
     CAPACITY,
@@ -15,7 +16,6 @@ from tuning.configs.effective.variables import (
     SIZE,
     has_capacity,
 )
-from tuning.configs.gate.check import check_knobs
 from tuning.configs.situation import Situation
 from tuning.errors import InvalidConfig
 from tuning.search_space.priority import DEFAULT_COUNT, MAX_COUNT, PRIORITY

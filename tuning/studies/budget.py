@@ -12,7 +12,7 @@ from statistics import median
 from django.db.models import QuerySet
 
 from benchmarks.models import Device, RunState, Workload
-from tuning.configs.gate.stages import Stage
+from tuning.configs.config_check.stages import Stage
 from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
 from tuning.results.run_lines import SlotRow
 from tuning.statistics.confirmation import MAX_PAIRS, MIN_PAIRS, most_pairs

@@ -219,18 +219,19 @@ def _write_new(study: Study, place: Place, new: NewCandidate) -> Candidate:
         ScaleModel.from_json(study.scale_model),
         target,
     )
+    whole = study.candidates.get(name=new.of) if new.of else None
+    allowed = max(study.durability, whole.durability if whole else study.durability)
     planned = plan_proposed(
         new.name,
         new.knobs,
         target,
         source=new.source,
-        durability=Durability(study.durability),
+        durability=Durability(allowed),
         host=facts,
     )
     last = study.candidates.aggregate(last=Max("position"))["last"]
-    if not new.of:
+    if whole is None:
         return candidate_row(study, last + 1, planned, found_by_search=True)
-    whole = study.candidates.get(name=new.of)
     planned = replace(planned, logs_with_data=whole.logs_with_data)
     return candidate_row(study, last + 1, planned, taken_from=whole, without=new.without)
 

@@ -182,5 +182,6 @@ def _queued(study: Study, board: Board, candidate: Candidate) -> CrashTest:
         config=candidate.config,
         seed=study.seed,
         logs_with_data=candidate.logs_with_data,
+        applied=study.applied,
         load_s=load_seconds(workload),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
 
 from django.db.models import Max
 
@@ -61,7 +60,9 @@ def candidate_row(
             {"name": note.name, "action": str(note.action), "detail": note.detail}
             for note in plan.notes
         ],
-        lines=[asdict(line) for line in plan.lines],
+        lines=[line.document() for line in plan.lines],
+        text=plan.text,
+        encoding=plan.encoding,
         checks=[stage.document() for stage in plan.checks],
         refusal=plan.left_out,
         logs_with_data=plan.logs_with_data,
@@ -111,6 +112,7 @@ def add_slots(
                 seed=study.seed + order,
                 logs_with_data=candidate.logs_with_data,
                 binary_log=study.binary_log,
+                applied=study.applied,
             ),
         )
         for order, planned in enumerate(missing, start=last_order(study) + 1)

@@ -24,10 +24,10 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.trial import Trial, try_config
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.config_check.stages import Stage, StageResult, refused_stages, started_stages
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.readback import effective_losses, signature
-from tuning.configs.gate.stages import Stage, StageResult, refused_stages, started_stages
 from tuning.errors import TuningError
 from tuning.models import Candidate, DurabilityClass, Study
 from tuning.studies.revision import bump
@@ -158,7 +158,8 @@ class _Gate:
         )
         lost = effective_losses(trial.variables, self.target)
         given = max((found for found, _ in lost.values()), default=Durability.D0)
-        if given > Durability(self._study.durability) and not candidate.is_baseline:
+        is_users = candidate.is_baseline or bool(candidate.text)
+        if given > Durability(self._study.durability) and not is_users:
             unsafe = _too_unsafe(candidate, lost, trial, Durability(self._study.durability))
             _refuse(candidate, unsafe, stages)
             return None
@@ -192,7 +193,11 @@ class _Gate:
         with emulated_device(self._memory, [self._layout.root], run=name) as limits:
             return try_config(
                 self._binary,
-                {**knobs, **BinaryLog(self._study.binary_log).options},
+                {
+                    **self._study.applied,
+                    **knobs,
+                    **BinaryLog(self._study.binary_log).options,
+                },
                 pristine=self._pristine,
                 work_dir=self._layout.trials_dir,
                 registry=settings.INSTANCE_REGISTRY,
@@ -215,7 +220,7 @@ class _Gate:
 def _line_of(candidate: Candidate) -> dict[str, int]:
     """By variable the line of the file that set it."""
     return {
-        name: line["line"]
+        name: line["number"]
         for line in candidate.lines
         for name in (line["name"], *(name for name, _ in line["became"]))
     }

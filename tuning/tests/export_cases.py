@@ -12,8 +12,8 @@ from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_preset
-from tuning.configs.files.cnf import parse_cnf
-from tuning.configs.gate.check import import_settings
+from tuning.configs.config_check.check import check_knobs
+from tuning.configs.parse import decode_cnf, scan_cnf, server_group
 from tuning.export.facts import Effect, ExportFacts
 from tuning.export.formats import ExportRequest, export
 from tuning.models import Study
@@ -65,8 +65,14 @@ def preset_facts(name: str, target: ServerTraits, **changes: Any) -> ExportFacts
 def knobs_in(text: str | bytes, target: ServerTraits = MYSQL) -> Mapping[str, str]:
     """What a my.cnf sets, through the gate."""
     data = text if isinstance(text, bytes) else text.encode()
-    settings = parse_cnf(data, "export", target).settings
-    return import_settings(settings, target, source="export").accepted().knobs
+    knobs = settings_in(data, target)
+    return check_knobs(knobs, target, source="export").knobs
+
+
+def settings_in(data: bytes, target: ServerTraits) -> dict[str, str | None]:
+    """The options of a my.cnf that the server reads."""
+    file = scan_cnf(decode_cnf(data)[0], lambda group: server_group(group, target))
+    return {setting.name: setting.value for setting in file.settings}
 
 
 def statements_in(text: str) -> list[str]:

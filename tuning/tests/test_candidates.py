@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.servers.binary import Flavour
-from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import (
@@ -61,19 +60,11 @@ def test_a_users_file_is_taken_as_it_is_not_scaled() -> None:
     assert candidate.knobs == {"innodb_buffer_pool_size": str(3 * 1024 * MIB)}
 
 
-def test_groups_of_other_programs_are_mentioned() -> None:
-    candidate = plan_file("mine", b"[client]\nport=1\n[mysqld]\nsync_binlog=1\n", MYSQL)
-    assert [(n.name, n.detail) for n in candidate.notes] == [
-        ("[client]", "a group that MySQL 9.7.4 does not read")
-    ]
-
-
 def test_the_problems_of_all_files_come_together() -> None:
     with pytest.raises(InvalidConfig) as refused:
         plan(("a", b"[mysqld]\nfoo=1\nport=1\n"), ("b", b"x"), ("c", b"[mysqld]\nbar\n"))
     assert [(p.source, p.line) for p in refused.value.problems] == [
         ("a", 2),
-        ("a", 3),
         ("b", 1),
         ("c", 2),
     ]
@@ -86,24 +77,12 @@ def test_the_problems_of_all_files_come_together() -> None:
         (" ", b"[mysqld]\nsync_binlog=1\n", "needs a name"),
         ("a\nb", b"[mysqld]\nsync_binlog=1\n", "needs a name"),
         ("x" * 61, b"[mysqld]\nsync_binlog=1\n", "needs a name"),
-        ("empty", b"", "sets nothing that MySQL 9.7.4 reads; options belong under"),
-        (
-            "client",
-            b"[client]\nport=1\n[mysqld-8.0]\nx=1",
-            r"its only groups are \[client\], \[mysqld-8.0\]",
-        ),
+        ("empty", b"", "has no options"),
     ],
 )
 def test_files_that_are_no_candidate(name: str, data: bytes, reason: str) -> None:
     with pytest.raises(InvalidConfig, match=reason):
         plan((name, data))
-
-
-def test_the_studys_durability_decides() -> None:
-    data = b"[mysqld]\nsync_binlog=0\n"
-    with pytest.raises(InvalidConfig, match="class D1, but only D0 is allowed"):
-        plan_file("mine", data, MYSQL)
-    assert plan_file("mine", data, MYSQL, durability=Durability.D1).knobs == {"sync_binlog": "0"}
 
 
 def test_a_dedicated_80_keeps_its_fsync_where_there_is_no_direct_io() -> None:

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuning.catalogue.knob import Durability
+from tuning.configs.config_check.rules import broken_rules
 from tuning.configs.effective.expected import Expected
-from tuning.configs.files.cnf import scan_cnf, server_group
-from tuning.configs.gate.rules import broken_rules
 from tuning.configs.knobs import cnf_value
 from tuning.errors import InvalidConfig, TuningError
 from tuning.export.facts import ExportFacts
@@ -27,6 +26,7 @@ from tuning.tests.export_cases import (
     flat,
     patched_cnf,
     rendered,
+    settings_in,
 )
 from tuning.tests.test_export import left_out
 
@@ -50,12 +50,7 @@ quick
 
 
 def settings_of(data: bytes, target: Any = MYSQL) -> dict[str, str | None]:
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")
-    found = scan_cnf(text.encode(), "my.cnf", lambda group: server_group(group, target))
-    return {s.name: s.value for s in found.settings}
+    return settings_in(data, target)
 
 
 def diff_of(given_: ExportFacts, current: bytes) -> bytes:

@@ -128,7 +128,7 @@ def test_values_and_rules_are_asked_when_the_study_is_made_and_never_again(
         ]
     before = candidate(study, "odd").checks
     assert any("effective 256M" in note["detail"] for note in before[0]["notes"])
-    monkeypatch.setattr("tuning.configs.gate.check.import_settings", None)
+    monkeypatch.setattr("tuning.configs.config_check.check.Judge", None)
     prepared(study, monkeypatch, server())
     after = candidate(study, "odd").checks
     assert after[:2] == before
@@ -183,7 +183,9 @@ def dedicated(_binary: ServerBinary, options: Mapping[str, str], **_: Any) -> Tr
 def test_what_the_server_chooses_below_the_class_of_the_study_is_refused(
     new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study = prepared(new_study(ONE, OWN), monkeypatch, dedicated)
+    study = new_study(ONE, OWN)
+    study.candidates.filter(name="own").update(text="")  # else it is the user's own, and measured
+    prepared(study, monkeypatch, dedicated)
     refused = candidate(study, "own").refusal
     assert "innodb_flush_method = O_DIRECT_NO_FSYNC" in refused
     assert "class D2" in refused

@@ -497,7 +497,7 @@ def test_knobs_change_the_candidates_config_or_else_the_baselines() -> None:
 
 def test_a_gate_of_an_unusable_file_is_refused() -> None:
     with pytest.raises(InvalidConfig, match="candidate: bad"):
-        gate(GateSide(config=ConfigText.of("bad", b"[mysqld]\ndatadir = /tmp\n")))
+        gate(GateSide(config=ConfigText.of("bad", b"[mysqld]\ndatdir = /tmp\n")))
     assert not Study.objects.exists()
 
 

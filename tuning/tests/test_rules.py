@@ -5,16 +5,15 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.servers.binary import Flavour
-from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate, plan_file, plan_preset
+from tuning.configs.config_check.remarks import remarks
+from tuning.configs.config_check.rules import broken_rules
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.host import HostFacts
-from tuning.configs.gate.remarks import remarks
-from tuning.configs.gate.rules import broken_rules
+from tuning.configs.line import Fate
 from tuning.configs.notes import Action
-from tuning.errors import InvalidConfig
 
 MYSQL57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))
 MYSQL80 = ServerTraits(Flavour.MYSQL, (8, 0, 46))
@@ -153,12 +152,10 @@ def test_room_for_the_workload_is_made_where_it_was_not_set() -> None:
 
 
 @pytest.mark.parametrize("line", ["max_connections=200", "max_prepared_stmt_count=16382"])
-def test_a_file_that_leaves_no_room_is_refused_with_its_line(line: str) -> None:
-    with pytest.raises(InvalidConfig) as refused:
-        plan(line, HostFacts(connections=500))
-    [problem] = refused.value.problems
-    assert problem.line == 2
-    assert "too low" in problem.reason
+def test_a_file_that_leaves_no_room_is_raised_in_its_line(line: str) -> None:
+    planned = plan(line, HostFacts(connections=500))
+    assert planned.lines[0].fate is Fate.TRANSLATED
+    assert "too low" in planned.lines[0].reason
 
 
 def test_a_preset_has_to_run_so_it_is_raised_or_held() -> None:
@@ -251,14 +248,6 @@ def test_redo_is_known_under_every_name() -> None:
     dedicated = {"innodb_dedicated_server": "ON"}
     assert Expected(dedicated, MYSQL97, HostFacts(logical_cpus=16)).redo() == 8 * GIB
     assert Expected(dedicated, MYSQL97).redo() is None
-
-
-def test_durability_and_rules_are_reported_together() -> None:
-    with pytest.raises(InvalidConfig) as refused:
-        plan("sync_binlog=0\ninnodb_io_capacity_max=400", HostFacts())
-    assert [p.name for p in refused.value.problems] == ["sync_binlog", "innodb_io_capacity_max"]
-    data = b"[mysqld]\nsync_binlog=0\n"
-    assert plan_file("mine", data, MYSQL97, durability=Durability.D1).knobs
 
 
 def test_gtids_that_are_on_by_default_need_their_consistency() -> None:

@@ -9,22 +9,22 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour
 from benchmarks.servers.trial import Trial
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.readback import Difference, signature
-from tuning.configs.gate.check import import_cnf
-from tuning.configs.gate.report import ImportReport
-from tuning.configs.gate.stages import (
+from tuning.configs.config_check.check import import_cnf
+from tuning.configs.config_check.report import ConfigReport
+from tuning.configs.config_check.stages import (
     Stage,
     StageResult,
     refused_stages,
     started_stages,
     static_stages,
 )
+from tuning.configs.effective.readback import Difference, signature
 
 MYSQL = ServerTraits(Flavour.MYSQL, (8, 4, 13))
 MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
 
 
-def read(lines: str) -> ImportReport:
+def read(lines: str) -> ConfigReport:
     return import_cnf(f"[mysqld]\n{lines}\n".encode(), "mine", MYSQL)
 
 
@@ -32,9 +32,9 @@ def trial(**variables: str) -> Trial:
     return Trial(variables=variables, validated=True, log_tail="a warning", seconds=1.5)
 
 
-def asked(report: ImportReport, end: Trial | RunFailed) -> list[StageResult]:
+def asked(report: ConfigReport, end: Trial | RunFailed) -> list[StageResult]:
     """The server's two stages, for what a file came to."""
-    line_of = {line.name: line.line for line in report.lines}
+    line_of = {line.name: line.number for line in report.lines}
     if isinstance(end, RunFailed):
         return refused_stages(report.source, report.knobs, end, line_of)
     return started_stages(
@@ -42,7 +42,7 @@ def asked(report: ImportReport, end: Trial | RunFailed) -> list[StageResult]:
     )
 
 
-def outcome(report: ImportReport, end: Trial | RunFailed | None) -> list[tuple[bool, bool]]:
+def outcome(report: ConfigReport, end: Trial | RunFailed | None) -> list[tuple[bool, bool]]:
     stages = [*static_stages(report), *(asked(report, end) if end else ())]
     return [(stage.reached, stage.passed) for stage in stages]
 
@@ -57,7 +57,7 @@ GOOD, BAD, UNREACHED = (True, True), (True, False), (False, False)
         ("back_log=99", None, [GOOD, GOOD]),
         ("back_log=x", None, [BAD, GOOD]),
         (
-            "innodb_io_capacity=300\ninnodb_io_capacity_max=200",
+            "gtid_mode=ON\nenforce_gtid_consistency=OFF",
             None,
             [GOOD, BAD],
         ),

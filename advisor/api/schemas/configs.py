@@ -12,10 +12,11 @@ from advisor.wording.checks import summary_of
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
-from tuning.configs.files.cnf import MAX_CONFIG_BYTES
+from tuning.configs.line import Fate
 from tuning.configs.notes import Action
+from tuning.configs.parse import MAX_CONFIG_BYTES
 from tuning.creation.config_check import CheckedText
-from tuning.requests.configs import MAX_CONNECTIONS, OLDER, ORIGIN_HELP
+from tuning.requests.configs import MAX_CONNECTIONS, ORIGIN_HELP
 
 TARGET_HELP = 'A server such as "mysql 8.4" or "mariadb 10.11.8".'
 
@@ -37,17 +38,12 @@ class ServerBody(Body):
     host: str = Field("", max_length=255, description="Host whose server counts without `target`.")
     target: Target = Field(None, description=f"{TARGET_HELP} If omitted, that of the host.")
     translate_from: str = Field("", max_length=64, description=ORIGIN_HELP)
-    durability: Durability = Durability.D0
     connections: int | None = Field(None, ge=1, le=MAX_CONNECTIONS)
 
 
 class CheckBody(ServerBody):
     text: Text
     name: str = Field("my.cnf", max_length=100)
-
-
-class TranslateBody(CheckBody):
-    translate_from: str = Field(OLDER, max_length=64, description=ORIGIN_HELP)
 
 
 class DiffBody(ServerBody):
@@ -68,12 +64,15 @@ class Note(Schema):
 
 
 class Line(Schema):
-    line: int = Field(description="Counted from 1.")
+    number: int = Field(description="Counted from 1.")
     name: str
-    given: str | None = Field(description="Null for an option without a value.")
-    action: Action
-    became: list[tuple[str, str]] = Field(description="The variables that the line sets.")
-    detail: str = Field(description="The reason, in words.")
+    text: str = Field(description="The line as written.")
+    value: str | None = Field(description="Null for an option without a value.")
+    group: str = Field(description="The group that it is in, such as mysqld.")
+    fate: Fate
+    reason: str = Field(description="In words; empty where none is needed.")
+    became: list[tuple[str, str]] = Field(description="The variables that a run sets.")
+    replacement: str = Field(description="Of a translated line: the line for this server.")
 
 
 class Cost(Schema):
@@ -94,7 +93,10 @@ class CheckedConfig(Schema):
     problems: list[Problem] = Field(alias="report.problems")
     notes: list[Note] = Field(alias="report.notes")
     knobs: dict[str, str] = Field(alias="report.knobs")
-    my_cnf: str | None = Field(description="The resulting file; null if refused.")
+    applied: dict[str, str] = Field(
+        alias="report.applied", description="Harmless options, set in every run of a study."
+    )
+    my_cnf: str | None = Field(description="What a run sets; null if refused.")
 
     @staticmethod
     def resolve_target(checked: CheckedText) -> str:

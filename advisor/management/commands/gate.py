@@ -22,7 +22,7 @@ from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
 from advisor.terminal.follow import follow
 from benchmarks.errors import ExpectedError
-from tuning.configs.files.cnf import read_cnf
+from tuning.configs.parse import read_cnf
 from tuning.creation.gates import create_gate
 from tuning.errors import TuningError
 from tuning.export.gate_files import ERROR, GATE_FILES, gate_json

@@ -18,12 +18,10 @@ from advisor.pages.configs.texts import (
 from advisor.responses import download
 from benchmarks.errors import ExpectedError
 from tuning.catalogue.knob import Durability
-from tuning.configs.files.cnf import MAX_CONFIG_BYTES
+from tuning.configs.parse import MAX_CONFIG_BYTES
 from tuning.creation.config_check import CheckedText, check_text
-from tuning.requests.configs import OLDER
 
-# Values of `action`: without one the result is shown.
-DOWNLOAD, TRANSLATED = "download", "translated"
+DOWNLOAD = "download"  # a value of `action`: without one the result is shown
 NAME = "my.cnf"
 NOT_ACCEPTED = "You must accept this to get the file."
 
@@ -34,10 +32,7 @@ def check_config(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
         return _page(request, CheckForm())
     action = request.POST.get("action", "")
-    posted = request.POST.copy()
-    if action == TRANSLATED:
-        posted["translate_from"] = OLDER
-    form = CheckForm(posted)
+    form = CheckForm(request.POST)
     config, errors = _given(request)
     if not form.is_valid() or errors or config is None:
         return _page(request, form, config, errors, status=400)
@@ -74,7 +69,6 @@ def _check(form: CheckForm, config: ConfigText) -> CheckedText:
         target=data["target"],
         host=data["host"],
         translate_from=data["translate_from"],
-        durability=data["durability"],
         connections=data["connections"],
     )
 

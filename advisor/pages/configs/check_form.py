@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from django import forms
 
-from advisor.pages.configs.forms import ConfigFields
+from advisor.pages.devices.forms import PlainForm
 from advisor.pages.hosts.fields import HostField
-from advisor.wording.words import target_choices
+from advisor.wording.words import origin_choices, target_choices
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
 from tuning.requests.configs import MAX_CONNECTIONS
 
 
-class CheckForm(ConfigFields):
+class FilesForm(PlainForm):
+    """The server that files were written for."""
+
+    translate_from = forms.ChoiceField(
+        label="My files were written for",
+        required=False,
+        choices=origin_choices,
+        help_text="Lines that changed since then are renamed, converted or removed.",
+    )
+
+
+class CheckForm(FilesForm):
     """The server that a my.cnf is checked for, and its load."""
 
     target = forms.TypedChoiceField(
@@ -33,7 +44,7 @@ class CheckForm(ConfigFields):
     )
     # The accepted class; its field is shown with a result that needs it.
     acknowledge = forms.CharField(required=False)
-    field_order = ["target", "host", "translate_from", "connections", "durability"]
+    field_order = ["target", "host", "translate_from", "connections"]
 
     def clean_acknowledge(self) -> Durability:
         text = self.cleaned_data["acknowledge"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from advisor.wording.checks import summary_of
-from tuning.configs.gate.report import ImportedLine
-from tuning.configs.notes import Action, Note
+from tuning.configs.line import Fate, LineResult
+from tuning.configs.notes import Note
 from tuning.creation.config_check import CheckedText
 from tuning.errors import Problem
 
@@ -24,11 +24,10 @@ class CheckView:
     name: str
     checked: CheckedText
     summary: str
-    lines: list[ImportedLine]
+    lines: list[LineResult]
     lines_left: int
     rule_problems: tuple[Problem, ...]
     notes: list[Note]
-    lines_helped: int
 
     @property
     def is_fine(self) -> bool:
@@ -39,7 +38,7 @@ class CheckView:
 def check_view(checked: CheckedText) -> CheckView:
     """The view of a check."""
     report = checked.report
-    shown_in_lines = {(line.name, line.detail) for line in report.lines}
+    shown_in_lines = {(line.name, line.reason) for line in report.lines}
     return CheckView(
         name=report.source,
         checked=checked,
@@ -48,12 +47,11 @@ def check_view(checked: CheckedText) -> CheckView:
         lines_left=max(0, len(report.lines) - MAX_LINES),
         rule_problems=report.rule_problems,
         notes=[note for note in report.notes if (note.name, note.detail) not in shown_in_lines],
-        lines_helped=checked.translatable,
     )
 
 
-def _shown(lines: tuple[ImportedLine, ...]) -> list[ImportedLine]:
+def _shown(lines: tuple[LineResult, ...]) -> list[LineResult]:
     if len(lines) <= MAX_LINES:
         return list(lines)
-    by_need = sorted(lines, key=lambda line: line.action is not Action.REFUSED)
-    return sorted(by_need[:MAX_LINES], key=lambda line: line.line)
+    by_need = sorted(lines, key=lambda line: line.fate is not Fate.REFUSED)
+    return sorted(by_need[:MAX_LINES], key=lambda line: line.number)

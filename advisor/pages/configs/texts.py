@@ -9,8 +9,8 @@ from typing import Any
 from django.core.files.uploadedfile import UploadedFile
 
 from tuning.configs.candidates import MAX_NAME
-from tuning.configs.files.cnf import MAX_CONFIG_BYTES
-from tuning.requests.configs import text_of
+from tuning.configs.parse import MAX_CONFIG_BYTES, decode_cnf
+from tuning.requests.configs import config_of
 
 TOO_LARGE = f"larger than {MAX_CONFIG_BYTES // 1024} KiB; this is not a my.cnf."
 
@@ -24,13 +24,13 @@ class ConfigText:
 
     @property
     def text(self) -> str:
-        """For a text field; bytes that are not UTF-8 become replacement characters."""
-        return self.data.decode(errors="replace")
+        """For a text field."""
+        return decode_cnf(self.data)[0].removeprefix("\ufeff")
 
     @property
     def requested(self) -> dict[str, str]:
         """The config in a request. Raises InvalidConfig for what is no text."""
-        return {"name": self.name, "text": text_of(self.name, self.data)}
+        return config_of(self.name, self.data)
 
 
 def pasted_configs(names: list[str], texts: list[str]) -> tuple[list[ConfigText], list[str]]:

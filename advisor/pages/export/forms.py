@@ -9,7 +9,7 @@ from django import forms
 from advisor.pages.configs.texts import TOO_LARGE
 from advisor.pages.devices.forms import PlainForm
 from tuning.catalogue.knob import Durability
-from tuning.configs.files.cnf import MAX_CONFIG_BYTES
+from tuning.configs.parse import MAX_CONFIG_BYTES
 from tuning.errors import InvalidConfig, TuningError
 from tuning.export.formats import FORMATS, ExportRequest
 

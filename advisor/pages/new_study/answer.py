@@ -28,7 +28,7 @@ from tuning.models import Study
 from tuning.requests.study import MAX_CONFIGS, GroupRequest, StudyRequest
 
 # Values of `action`; without one the study is started.
-CHECK, CHECK_TRANSLATED, SPACE = "check", "check-translated", "space"
+CHECK, SPACE = "check", "space"
 PREVIEW = "preview"
 INSPECT = "inspect"  # without JavaScript; else the answer comes as soon as a path is typed in
 
@@ -57,7 +57,7 @@ class Answer:
 
     @property
     def only_checked(self) -> bool:
-        return self.action in (CHECK, CHECK_TRANSLATED)
+        return self.action == CHECK
 
     @property
     def shows_space(self) -> bool:
@@ -74,11 +74,6 @@ class Answer:
     @property
     def measured_hosts(self) -> str:
         return _hosts_of(self.previews)
-
-    @property
-    def lines_helped(self) -> int:
-        """The number of refused lines that a translation would accept."""
-        return sum(check.lines_helped for check in self.checks)
 
     @property
     def space_lines(self) -> list[SpaceLine]:

@@ -7,14 +7,16 @@ from typing import Any
 from django import forms
 from django.forms.boundfield import BoundField
 
-from advisor.pages.configs.forms import ConfigFields
+from advisor.pages.configs.check_form import FilesForm
 from advisor.pages.configs.texts import ConfigText
 from advisor.pages.devices.forms import set_choices
 from advisor.pages.new_study.device_choice import StudyDevicesForm
 from advisor.pages.new_study.templates import SIZES, TemplateView
 from advisor.pages.request_fields import faults_of, field_of, given, request_fields
+from advisor.wording.words import STUDY_MAY_HAVE
 from benchmarks.errors import ExpectedError
 from tuning.catalogue.costs import MEANING, CostKind
+from tuning.catalogue.knob import Durability
 from tuning.errors import InvalidRequest
 from tuning.requests.fields import read_request
 from tuning.requests.search import SearchRequest
@@ -43,7 +45,7 @@ _PROFILE = StudyRequest.model_fields["profile"]
 _YES_NO = {True: "yes", False: "no"}
 
 
-class NewStudyForm(StudyDevicesForm, ConfigFields):
+class NewStudyForm(StudyDevicesForm, FilesForm):
     """The fields of a study's request. An empty field uses the template's or the host's value."""
 
     host = forms.MultipleChoiceField(
@@ -59,6 +61,15 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
         coerce=int,
         empty_value=None,
         error_messages={"invalid_choice": "There is no profile of that number."},
+    )
+    durability = forms.TypedChoiceField(
+        label="Least safe class to accept",
+        required=False,
+        choices=STUDY_MAY_HAVE,
+        coerce=Durability,
+        empty_value=Durability.D0,
+        initial=Durability.D0.value,
+        widget=forms.RadioSelect,
     )
     load_hosts = forms.MultipleChoiceField(
         label=_LOAD_HOSTS.title,

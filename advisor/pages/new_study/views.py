@@ -11,16 +11,15 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from advisor.ids import read_id
 from advisor.pages.configs.texts import ConfigText
-from advisor.pages.new_study.answer import CHECK_TRANSLATED, PREVIEW, Answer, act, start
+from advisor.pages.new_study.answer import PREVIEW, Answer, act, start
 from advisor.pages.new_study.device_choice import choosable
 from advisor.pages.new_study.forms import NewStudyForm, initial_of
 from advisor.pages.new_study.hosts import chosen_hosts
 from advisor.pages.new_study.questions import QUESTIONS, question_links, question_of
 from benchmarks.errors import ExpectedError
-from tuning.configs.files.cnf import MAX_CONFIG_BYTES
+from tuning.configs.parse import MAX_CONFIG_BYTES
 from tuning.creation.create import create_study, request_again
 from tuning.models import Study
-from tuning.requests.configs import OLDER
 
 # Fields whose choices are those of the chosen hosts.
 _SEVERAL = ("load_hosts", "devices", "emulate")
@@ -36,10 +35,7 @@ def study_new(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
         return _again_page(request) if "again" in request.GET else _empty_page(request)
     answer = Answer(request.POST.get("action", ""))
-    posted = request.POST.copy()
-    if answer.action == CHECK_TRANSLATED:
-        posted["translate_from"] = OLDER
-    form = NewStudyForm(posted, hosts=chosen_hosts(posted))
+    form = NewStudyForm(request.POST, hosts=chosen_hosts(request.POST))
     answer.read_files(request)
     if not answer.action:
         address = start(form, answer, request.user)

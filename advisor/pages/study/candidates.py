@@ -9,9 +9,9 @@ from typing import Any
 
 from advisor.pages.configs.report import MAX_LINES
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.config_check.stages import Stage
 from tuning.configs.effective.costs import KnobCost, costs_of
 from tuning.configs.effective.durability import losses
-from tuning.configs.gate.stages import Stage
 from tuning.configs.notes import Action
 from tuning.results.document import CandidateFacts, StudyDocument
 
@@ -81,7 +81,7 @@ def _view(
     target: ServerTraits,
 ) -> CandidateView:
     checks = {check["stage"]: check for check in candidate.checks}
-    in_lines = {(line["name"], line["detail"]) for line in candidate.lines}
+    in_lines = {(line["name"], line["reason"]) for line in candidate.lines}
     knobs = candidate.knobs
     return CandidateView(
         candidate=candidate,

@@ -13,7 +13,8 @@ class HostFacts:
     `host_memory_bytes` what it sees, `connections` the most that a workload opens, `direct_io`
     whether the file system supports O_DIRECT, `open_files` the server's limit on open files,
     `binary_log` whether the study enables it. `pool_chunk_bytes` is the chunk of the buffer pool
-    that every config of a scale model has instead of the server's default.
+    that every config of a scale model has instead of the server's default. `server_options` are
+    the options that the server program lists.
     """
 
     memory_budget_bytes: int | None = None
@@ -24,6 +25,7 @@ class HostFacts:
     open_files: int | None = None
     binary_log: bool | None = None
     pool_chunk_bytes: int | None = None
+    server_options: frozenset[str] | None = None
 
 
 UNKNOWN = HostFacts()

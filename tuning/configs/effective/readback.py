@@ -51,7 +51,8 @@ def differences(
     return [
         Difference(name, requested, effective.get(name))
         for name, requested in knobs.items()
-        if name not in effective or not same(requested, effective[name])
+        if name in load_catalogue().knobs
+        and (name not in effective or not same(requested, effective[name]))
     ]
 
 
@@ -91,6 +92,8 @@ def signature(
     effective = effective_values(names, variables, target)
     if has_capacity(target):
         _put_redo(effective, variables, target, knobs or {})
+    for name in (knobs or {}).keys() - load_catalogue().knobs.keys():
+        effective[name] = variables.get(name, (knobs or {})[name])  # of a user's file
     plain = sorted((name, canonical(value)) for name, value in effective.items())
     return hashlib.sha256(json.dumps(plain, separators=(",", ":")).encode()).hexdigest()
 

@@ -1,8 +1,8 @@
 """Translates settings from one server to another, both for presets and for users' files.
 
 As far as the server allows, the result means what the settings meant on the original server; every
-change and omission has a note. Afterwards it passes the gate (`tuning.configs.gate.check`) like
-any other config.
+change and omission has a note. Afterwards it passes the config check like any other
+config.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from benchmarks.servers.forbidden import why_forbidden
 from tuning.catalogue.knob import Durability, SetBy
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.durability import leaves_out_fsync, loss
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.variables import FLUSH_METHOD, GTID_CONSISTENCY, GTID_MODE
-from tuning.configs.files.refusals import refusal
 from tuning.configs.notes import Action, Note
 from tuning.configs.translation.carry import carry_over
 from tuning.configs.translation.origin import Origin
@@ -84,7 +84,7 @@ def _published(
     """One knob of a preset: left at the default if not possible, as no user can edit a preset."""
     knob = load_catalogue().get(name)
     if knob is None or knob.set_by is SetBy.ADVISOR:
-        files = knob is not None or refusal(name) is not None
+        files = knob is not None or why_forbidden(name) is not None
         return SettingOutcome.dropped(
             "the advisor sets the location of files" if files else "not in the catalogue"
         )

@@ -1,7 +1,7 @@
 """The gate as its four stages, each with its result: for a study's preparation and for pages.
 
-Values and rules are asked when a config is read (`tuning.configs.gate.check`), the server at a
-trial start (`benchmarks.servers.trial`). Nothing here starts anything.
+Values and rules are asked when a config is read (`tuning.configs.config_check.check`), the server
+at a trial start (`benchmarks.servers.trial`). Nothing here starts anything.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 from benchmarks.errors import RunFailed
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.config_check.report import ConfigReport
 from tuning.configs.effective.readback import Difference, differences
-from tuning.configs.gate.report import ImportReport
 from tuning.configs.notes import Note
 from tuning.errors import Problem
 
@@ -56,7 +56,7 @@ class StageResult:
         return {**asdict(self), "passed": self.passed}
 
 
-def static_stages(report: ImportReport) -> tuple[StageResult, ...]:
+def static_stages(report: ConfigReport) -> tuple[StageResult, ...]:
     """The results of values and rules, which always run."""
     return (
         StageResult(Stage.VALUES, problems=report.value_problems, notes=report.notes),

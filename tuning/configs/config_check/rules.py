@@ -1,7 +1,7 @@
 """Rules across knobs, for conflicts that the server would otherwise resolve silently.
 
 A rule about the host or the workload does not apply if these are unknown. Remarks that refuse
-nothing are in `tuning.configs.gate.remarks`.
+nothing are in `tuning.configs.config_check.remarks`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from benchmarks.counted import percent
 from benchmarks.storage.human import human_bytes
+from tuning.configs.config_check.workload import connections_needed, statements_needed
 from tuning.configs.effective.expected import MIB, Expected
 from tuning.configs.effective.memory import MAX_SHARE, largest_cause, memory_need
 from tuning.configs.effective.variables import (
@@ -22,10 +23,10 @@ from tuning.configs.effective.variables import (
     IO_CEILING,
     MAX_CONNECTIONS,
     MAX_STATEMENTS,
+    POOL,
     SIZE,
     has_capacity,
 )
-from tuning.configs.gate.workload import connections_needed, statements_needed
 from tuning.configs.values import readable
 
 Broken = tuple[str, str]
@@ -35,9 +36,42 @@ _DEFAULT_PAGE = 16 * 1024
 _MAX_REDO_FILES = 512 * 1024**3
 
 
-def broken_rules(expected: Expected) -> list[Broken]:
-    """(name, reason) of every rule that the knobs break."""
-    return [found for rule in RULES if (found := rule(expected)) is not None]
+def broken_rules(expected: Expected, *, only_fatal: bool = False) -> list[Broken]:
+    """(name, reason) of every rule that the knobs break.
+
+    `only_fatal`: of rules that stop the server or the workload. Otherwise the server corrects the
+    value, which a trial start shows.
+    """
+    rules = FATAL if only_fatal else RULES
+    return [found for rule in rules if (found := rule(expected)) is not None]
+
+
+def adjusted(expected: Expected) -> list[tuple[str, str, str]]:
+    """(name, value, reason) of knobs of a file that a run sets differently."""
+    found = []
+    knobs = expected.knobs
+    if GTID_CONSISTENCY in knobs and GTID_MODE not in knobs and expected.breaks_gtid():
+        why = f"{GTID_MODE} = ON, the default of {expected.target}, requires it"
+        found.append((GTID_CONSISTENCY, "ON", why))
+    pool = fitting_pool(expected)
+    if pool is not None:
+        budget = human_bytes(expected.host.memory_budget_bytes or 0)
+        why = (
+            f"does not fit into the {budget} of memory here; state the memory and the data size "
+            "of your server, and a study keeps their proportion"
+        )
+        found.append((POOL, f"{pool}", why))
+    return found
+
+
+def fitting_pool(expected: Expected) -> int | None:
+    """The largest buffer pool that fits with the other knobs; None if that of the file does."""
+    budget, need = expected.host.memory_budget_bytes, memory_need(expected)
+    if budget is None or need is None or _memory(expected) is None:
+        return None
+    others = need.total(expected.host.connections or 0) - need.pool
+    left = int(budget * MAX_SHARE - others) // (64 * MIB) * 64 * MIB
+    return left if left >= 64 * MIB else None
 
 
 def _io_capacity(expected: Expected) -> Broken | None:
@@ -209,4 +243,13 @@ RULES: tuple[Rule, ...] = (
     _connections,
     _statements,
     _direct_io,
+)
+FATAL: tuple[Rule, ...] = (
+    _redo_files,
+    _gtid,
+    _statement_log,
+    _concurrency,
+    _memory,
+    _connections,
+    _statements,
 )

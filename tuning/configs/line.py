@@ -1,0 +1,57 @@
+"""The fate of one line of a my.cnf: what a run does with it, and what an exported file has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Self
+
+
+class Fate(StrEnum):
+    """What becomes of a line."""
+
+    MEASURED = "measured"  # a knob: part of the config that is compared
+    APPLIED = "applied"  # harmless: set in every run, so that the baseline is the user's
+    KEPT = "kept"  # valid, but never set in a run; stays in the exported file
+    TRANSLATED = "translated"  # a run sets `became` instead
+    REMOVED = "removed"  # the target version does not have it
+    REFUSED = "refused"  # no server has it, or the server refuses its value
+
+
+@dataclass(frozen=True)
+class LineResult:
+    """One line and its fate.
+
+    number: counted from 1, 0 without a file.
+    name: the option as written, with underscores and without `loose_`.
+    text: the whole line as written, without its line end.
+    reason: in words, "" where none is needed.
+    became: the normalised values that a run sets because of it.
+    value: as the server reads it, None for an option without one.
+    """
+
+    number: int
+    name: str
+    text: str
+    fate: Fate
+    reason: str = ""
+    became: tuple[tuple[str, str], ...] = ()
+    value: str | None = None
+    group: str = ""
+
+    @property
+    def replacement(self) -> str:
+        """What an exported file has in its place: "" where the line stays or goes."""
+        if self.fate is not Fate.TRANSLATED:
+            return ""
+        return "\n".join(f"{name} = {value}" for name, value in self.became)
+
+    def document(self) -> dict[str, Any]:
+        """The line as it is stored with a candidate."""
+        return {**vars(self), "became": [list(pair) for pair in self.became]}
+
+    @classmethod
+    def from_document(cls, stored: dict[str, Any]) -> Self:
+        """What `document` stored."""
+        became = tuple((name, value) for name, value in stored["became"])
+        return cls(**{**stored, "fate": Fate(stored["fate"]), "became": became})
