@@ -1,15 +1,19 @@
 """What a user may do to a study that exists: pause, resume, conclude, cancel, extend, ablate.
 
-Each command changes the study's row under a condition, so that two users cannot both succeed. Each
-has a `check_can_...` that raises the same TuningError and changes nothing.
+Each command locks the study's row, checks and changes it, so that two users cannot both succeed.
+Each has a `check_can_...` that raises the same TuningError and changes nothing.
 
 A pause is no state: a paused study keeps its state and its rows and continues from there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -18,7 +22,7 @@ from benchmarks.jobs import heartbeat
 from benchmarks.jobs.cancelling import cancel_jobs
 from benchmarks.models import CrashTest, Run, RunState
 from tuning.errors import BadRequest, TuningError
-from tuning.models import ACTIVE_STUDY_STATES, EventKind, SlotPurpose, Study, StudyState
+from tuning.models import EventKind, SlotPurpose, Study, StudyState
 from tuning.requests.study import MAX_BLOCKS
 from tuning.results.stored_documents import document_of
 from tuning.statistics.confirmation import ConfirmationState
@@ -32,19 +36,29 @@ from tuning.studies.rows import last_order
 from tuning.studies.scheduler import advance_host
 
 
+@contextmanager
+def _changing(study: Study) -> Iterator[Study]:
+    """Lock the study's row and raise its revision; afterwards renew `study` and wake its host."""
+    with transaction.atomic():
+        bump([study.pk])
+        yield Study.objects.select_related("host").get(pk=study.pk)
+    study.refresh_from_db()
+    advance_host(study.host_id)
+
+
+def _set(study: Study, **columns: Any) -> None:
+    Study.objects.filter(pk=study.pk).update(**columns)
+
+
 def pause_study(study: Study, *, by: str = "", reason: str = "") -> None:
     """Start nothing more of the study after its current job, until it is resumed.
 
     Raises TuningError: already_paused, already_ended, being_cancelled.
     """
-    rows = Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES, paused_at=None)
-    rows = rows.exclude(stop_request=heartbeat.CANCELLED)
-    is_new = rows.update(**pause_columns(by, reason), revision=F("revision") + 1)
-    study.refresh_from_db()
-    if not is_new:
-        check_can_pause(study)
-    note_action(study, EventKind.PAUSED, by=by, reason=reason)
-    advance_host(study.host_id)
+    with _changing(study) as row:
+        check_can_pause(row)
+        _set(row, **pause_columns(by, reason))
+        note_action(row, EventKind.PAUSED, by=by, reason=reason)
 
 
 def check_can_pause(study: Study) -> None:
@@ -59,22 +73,10 @@ def resume_study(study: Study, *, by: str = "") -> None:
 
     Raises TuningError: not_paused, already_ended, device_retired, host_retired.
     """
-    check_can_resume(study)
-    rows = Study.objects.filter(
-        pk=study.pk, state__in=ACTIVE_STUDY_STATES, paused_at__isnull=False
-    )
-    was_paused = rows.update(
-        paused_at=None,
-        paused_by="",
-        pause_reason="",
-        resumed_at=Now(),
-        revision=F("revision") + 1,
-    )
-    study.refresh_from_db()
-    if not was_paused:
-        check_can_resume(study)
-    note_action(study, EventKind.RESUMED, by=by)
-    advance_host(study.host_id)
+    with _changing(study) as row:
+        check_can_resume(row)
+        _set(row, paused_at=None, paused_by="", pause_reason="", resumed_at=Now())
+        note_action(row, EventKind.RESUMED, by=by)
 
 
 def check_can_resume(study: Study) -> None:
@@ -94,16 +96,11 @@ def conclude_study(study: Study, *, by: str = "") -> None:
 
     Raises TuningError: already_ended, being_cancelled, already_concluding, nothing_measured.
     """
-    with transaction.atomic():
-        locked = Study.objects.select_for_update().get(pk=study.pk)
-        check_can_conclude(locked)
-        bump([study.pk])
-        locked.concluded_at, locked.extended_by = timezone.now(), 0
-        locked.save(update_fields=["concluded_at", "extended_by"])
-        note_action(locked, EventKind.CONCLUDED, by=by)
-        _delete_unneeded_runs(locked)
-    study.refresh_from_db()
-    advance_host(study.host_id)
+    with _changing(study) as row:
+        check_can_conclude(row)
+        _set(row, concluded_at=timezone.now(), extended_by=0)
+        note_action(row, EventKind.CONCLUDED, by=by)
+        _delete_unneeded_runs(row)
 
 
 def check_can_conclude(study: Study) -> None:
@@ -146,19 +143,13 @@ def cancel_study(study: Study, *, by: str = "") -> None:
 
     Raises TuningError, already_ended.
     """
-    is_active = Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES).update(
-        stop_request=heartbeat.CANCELLED, paused_at=None, revision=F("revision") + 1
-    )
-    if not is_active:
-        study.refresh_from_db()
-        check_can_cancel(study)
-    note_action(study, EventKind.CANCELLED, by=by)
-    with transaction.atomic():
-        bump([study.pk])
-        cancel_jobs(Run.objects.filter(slot__study=study))
-        cancel_jobs(CrashTest.objects.filter(slot__study=study))
+    with _changing(study) as row:
+        check_can_cancel(row)
+        _set(row, stop_request=heartbeat.CANCELLED, paused_at=None)
+        note_action(row, EventKind.CANCELLED, by=by)
+        cancel_jobs(Run.objects.filter(slot__study=row))
+        cancel_jobs(CrashTest.objects.filter(slot__study=row))
     close_what_was_cancelled(study.host_id)
-    advance_host(study.host_id)
 
 
 def check_can_cancel(study: Study) -> None:
@@ -181,28 +172,20 @@ def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
     """
     if not 1 <= blocks <= MAX_BLOCKS:
         raise BadRequest(f"blocks must be between 1 and {MAX_BLOCKS}", field="blocks")
-    check_can_extend(study)
-    with transaction.atomic():
-        is_reopened = Study.objects.filter(pk=study.pk, state=StudyState.FINISHED).update(
-            state=StudyState.RUNNING,
-            finished_at=None,
-            blocks=F("blocks") + blocks,
-            added_blocks=F("added_blocks") + blocks,
+    with _changing(study) as row:
+        check_can_extend(row)
+        _reopen(
+            row,
+            blocks=row.blocks + blocks,
+            added_blocks=row.added_blocks + blocks,
             concluded_at=None,
             extended_by=blocks,
-            extended_after=last_order(study),
-            conclusions=F("conclusions") + 1,
-            resumed_at=Now(),
-            revision=F("revision") + 1,
+            conclusions=row.conclusions + 1,
         )
-        study.refresh_from_db()
-        if not is_reopened:
-            check_can_extend(study)
-        if not any(StudyBudget(study, ()).runs_per_block):
-            raise TuningError("nothing_left", _nothing_left(study))
-        number = counted(blocks, "more block")
-        note_action(study, EventKind.EXTENDED, by=by, reason=number)
-        transaction.on_commit(lambda: advance_host(study.host_id))
+        row.refresh_from_db()
+        if not any(StudyBudget(row, ()).runs_per_block):
+            raise TuningError("nothing_left", _nothing_left(row))
+        note_action(row, EventKind.EXTENDED, by=by, reason=counted(blocks, "more block"))
 
 
 def check_can_extend(study: Study) -> None:
@@ -228,28 +211,28 @@ def start_ablation(study: Study, *, by: str = "") -> None:
     Raises TuningError: not_finished, nothing_confirmed, nothing_left, device_retired,
     host_retired.
     """
-    with transaction.atomic():
-        locked = Study.objects.select_for_update().get(pk=study.pk)
-        check_can_start_ablation(locked)
-        Study.objects.filter(pk=study.pk).update(
-            state=StudyState.RUNNING,
-            finished_at=None,
-            takes_apart=True,
-            apart_without_end=True,
-            extended_by=0,
-            extended_after=last_order(locked),
-            resumed_at=Now(),
-            revision=F("revision") + 1,
-        )
-        note_action(locked, EventKind.TAKEN_APART, by=by)
-        transaction.on_commit(lambda: advance_host(study.host_id))
-    study.refresh_from_db()
+    check_can_start_ablation(study)  # it may build the document, which takes too long for a lock
+    with _changing(study) as row:
+        _check_winner_is_known(row)
+        _reopen(row, takes_apart=True, apart_without_end=True, extended_by=0)
+        note_action(row, EventKind.TAKEN_APART, by=by)
+
+
+def _reopen(study: Study, **columns: Any) -> None:
+    """Let a finished study run again with these columns."""
+    _set(
+        study,
+        state=StudyState.RUNNING,
+        finished_at=None,
+        extended_after=last_order(study),
+        resumed_at=Now(),
+        **columns,
+    )
 
 
 def check_can_start_ablation(study: Study) -> None:
     """Raise TuningError where `start_ablation` would."""
-    if study.state != StudyState.FINISHED:
-        raise TuningError("not_finished", "only the winner of a finished study can be tested")
+    _check_winner_is_known(study)
     check_none_retired(study)
     confirmed = study.recommendations.filter(confirmation=ConfirmationState.CONFIRMED)
     if study.concluded_at is not None or not confirmed.exists():
@@ -260,3 +243,8 @@ def check_can_start_ablation(study: Study) -> None:
         )
     if not document_of(study).can_be_taken_apart:
         raise TuningError("nothing_left", "every line of the winner has been tested")
+
+
+def _check_winner_is_known(study: Study) -> None:
+    if study.state != StudyState.FINISHED:
+        raise TuningError("not_finished", "only the winner of a finished study can be tested")
