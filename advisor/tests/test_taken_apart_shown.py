@@ -72,7 +72,7 @@ def test_every_way_to_show_a_study_says_which_lines_matter(
 
     found = study.recommendations.get()
     file = f"/studies/{study.pk}/recommendations/{found.pk}/my.cnf"
-    assert "table_open_cache = 3000\n" not in client.get(file).content.decode()
+    assert "\ntable_open_cache = 3000\n" not in client.get(file).content.decode()
     assert "\ntable_open_cache = 3000\n" in client.get(f"{file}?lines=all").content.decode()
 
     output = io.StringIO()

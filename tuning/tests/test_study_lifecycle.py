@@ -34,10 +34,13 @@ from benchmarks.outcomes import Outcome
 from tuning.catalogue.costs import CostKind
 from tuning.creation.create import create_study
 from tuning.errors import BadRequest, InvalidConfig, TuningError, UnknownTemplate
+from tuning.export.formats import ExportRequest
 from tuning.models import EventKind, Study, StudyState
+from tuning.recommendations import StudyFiles
 from tuning.requests.configs import ConfigText
 from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
+from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult
 from tuning.studies import continuation
 from tuning.studies import preparation as prepare
@@ -123,6 +126,8 @@ def test_a_study_runs_block_by_block_to_its_recommendation(study: Study) -> None
     recommendation = study.recommendations.get()
     assert recommendation.candidate.name == "mine"
     assert "innodb_io_capacity" in exported(study)
+    own = StudyFiles.of(document_of(study)).export(recommendation.pk, ExportRequest())
+    assert own.text == study.request["configs"][0]["text"], "the file of the user is their own"
     assert "20.0 %" in recommendation.verdict
     assert Run.objects.filter(state=RunState.OK).first().samples.count() == 1  # type: ignore[union-attr]
 

@@ -11,8 +11,8 @@ from advisor.responses import download
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export.formats import Exported, ExportRequest
-from tuning.models import Recommendation, Study
-from tuning.results.study_result import StudyResult
+from tuning.models import Study
+from tuning.results.stored_documents import document_of
 
 # Value of `action`: without it the file is shown.
 DOWNLOAD = "download"
@@ -21,27 +21,24 @@ DOWNLOAD = "download"
 @require_http_methods(["GET", "POST"])
 def study_export(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
     """The form; on POST the file below it or as a download, or the errors beside the fields."""
-    result, found = _found(pk, recommendation)
-    view = recommendation_card(result, found, request, with_answers=request.method == "POST")
+    study, view = _found(request, pk, recommendation, with_answers=request.method == "POST")
     if request.method == "GET":
-        return _page(request, view)
+        return _page(request, study, view)
     exported = None
     if view.form.is_valid():
         try:
-            wanted = view.form.export_request()
-            exported = view.files.export(found.pk, wanted, study_url=study_url(found, request))
+            exported = _export(request, view, view.form.export_request())
         except TuningError as error:
             view.form.add_refusal(error)
     if exported is not None and request.POST.get("action") == DOWNLOAD:
         return download(exported.file_name, exported.content_type, exported.data)
-    return _page(request, view, exported)
+    return _page(request, study, view, exported)
 
 
 @require_GET
 def my_cnf(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
     """The recommended my.cnf; below D0 only with `?acknowledge=D1`, otherwise the export page."""
-    result, found = _found(pk, recommendation)
-    view = recommendation_card(result, found, request)
+    study, view = _found(request, pk, recommendation)
     acknowledged = request.GET.get("acknowledge", "")
     try:
         wanted = ExportRequest(
@@ -49,28 +46,39 @@ def my_cnf(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
             as_measured=request.GET.get("as_measured") == "1",
             keeps_lines=request.GET.get("lines") == "all",
         )
-        exported = view.files.export(found.pk, wanted, study_url=study_url(found, request))
+        exported = _export(request, view, wanted)
     except (TuningError, ValueError):
-        return _page(request, view, status=409)
+        return _page(request, study, view, status=409)
     return download(exported.file_name, exported.content_type, exported.data)
 
 
-def _found(pk: int, recommendation: int) -> tuple[StudyResult, Recommendation]:
-    """The study's state with one of its recommendations, or 404."""
-    result = StudyResult(get_object_or_404(Study.objects.select_related("server"), pk=pk))
-    found = [one for one in result.recommendations if one.pk == recommendation]
-    if not found:
-        raise Http404
-    return result, found[0]
+def _export(request: HttpRequest, view: RecommendationCard, wanted: ExportRequest) -> Exported:
+    url = study_url(view.document, request)
+    return view.files.export(view.found.id, wanted, study_url=url)
+
+
+def _found(
+    request: HttpRequest, pk: int, recommendation: int, *, with_answers: bool = False
+) -> tuple[Study, RecommendationCard]:
+    """Return the study with one of its recommendations. Raises Http404."""
+    study = get_object_or_404(Study.objects.select_related("server", "host"), pk=pk)
+    try:
+        card = recommendation_card(
+            document_of(study), recommendation, request, with_answers=with_answers
+        )
+    except ValueError:
+        raise Http404 from None
+    return study, card
 
 
 def _page(
     request: HttpRequest,
+    study: Study,
     view: RecommendationCard,
     exported: Exported | None = None,
     status: int | None = None,
 ) -> HttpResponse:
-    context = {"view": view, "exported": exported, "study": view.recommendation.study}
+    context = {"view": view, "exported": exported, "study": study}
     # htmx takes the panel out of the page, and ignores a response with an error status.
     is_fine = not view.form.errors or request.htmx  # type: ignore[attr-defined]
     status = status or (200 if is_fine else 400)

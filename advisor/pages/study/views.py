@@ -31,7 +31,6 @@ from tuning.models import Slot, Study
 from tuning.results.document import StudyDocument
 from tuning.results.series import log_tails
 from tuning.results.stored_documents import document_of
-from tuning.results.study_result import StudyResult
 from tuning.studies.current_jobs import live_run
 from tuning.studies.load_hosts import fetch_load_hosts
 from tuning.studies.revision import mark_of, progress_mark
@@ -138,9 +137,7 @@ def _results(request: HttpRequest, study: Study) -> dict[str, Any]:
         "choice": page.choice,
         "parts": page.parts,
         "failed_runs": [(line, logs[line.run.id]) for line in failed],
-        "recommendations": recommendation_cards(StudyResult(study), request)
-        if document.recommendations
-        else [],
+        "recommendations": recommendation_cards(document, request),
     }
 
 
