@@ -83,8 +83,8 @@ class Ahead:
     answer: Proposal | Done
 
 
-def think_ahead(study: Study) -> Ahead | None:
-    """Return what a search proposes next; None where it is not its turn.
+def think_ahead(study: Study) -> Ahead:
+    """Return what a search proposes next.
 
     After hundreds of runs its model takes seconds. Whoever held the study's row for so long would
     keep heartbeats and pages waiting, on SQLite all who write.

@@ -33,28 +33,33 @@ RowT = TypeVar("RowT", bound=JobRow)
 
 
 class Seen(NamedTuple):
-    """Whether a host has an inspection or a load under way or waiting, whether a run of a study is
-    measured there, and whether a user cancelled one of its studies that has not ended.
+    """What there is on a host that has not ended: inspections, loads, probes, studies.
+
+    measured: a run of a study is measured now. cancelled: a user cancelled one of the studies.
     """
 
     inspection: bool
     load: bool
+    probe: bool
+    study: bool
     measured: bool
     cancelled: bool
 
 
 def seen_on(host_id: int) -> Seen:
-    """In one query."""
+    """Return what there is on the host, in one query."""
     jobs = {"host": host_id, "state__in": ACTIVE_JOB_STATES}
     measured = Run.objects.filter(host=host_id, state=RunState.RUNNING)
     active = Study.objects.filter(host=host_id, state__in=ACTIVE_STUDY_STATES)
     host = Host.objects.filter(pk=host_id).values_list(
         Exists(Inspection.objects.filter(**jobs)),
         Exists(LoadJob.objects.filter(**jobs)),
+        Exists(Probe.objects.filter(device__host=host_id, state__in=ACTIVE_JOB_STATES)),
+        Exists(active),
         Exists(measured.filter(slot__study__state=StudyState.RUNNING)),
         Exists(active.filter(stop_request=CANCELLED)),
     )
-    return Seen(*(host.first() or [False] * 4))
+    return Seen(*(host.first() or [False] * 6))
 
 
 def waiting_studies(host_id: int) -> list[Study]:

@@ -98,15 +98,16 @@ def advance_host(host_id: int) -> None:
     if (inspects or seen.measured) and not seen.cancelled:
         return
     is_busy = inspects or (seen.load and _send_load(host_id))
-    for study in waiting_studies(host_id):
-        if study.state == StudyState.QUEUED and not is_busy and _send_probe(host_id):
+    probes = seen.probe and not is_busy
+    for study in waiting_studies(host_id) if seen.study else ():
+        if study.state == StudyState.QUEUED and probes and _send_probe(host_id):
             return
         turn = _take_turn(study)
         if turn.task and not study.host.is_drained and not is_busy:
             _send(turn.task, turn.row_id, study.host)
         if not turn.passes:
             return
-    if not is_busy:
+    if probes:
         _send_probe(host_id)
 
 
