@@ -12,6 +12,7 @@ from rich.console import Console
 
 from advisor.terminal.report import print_study
 from advisor.tests import factories
+from advisor.tests.drawn import flat
 from benchmarks.models import Run, RunState
 from tuning.models import Study
 from tuning.results.stored_documents import document_of
@@ -45,7 +46,7 @@ def test_the_terminal_shows_the_bound(study: Study, width: int) -> None:
 def test_the_page_of_the_study_shows_the_bound_and_no_failure(
     admin_client: Client, study: Study
 ) -> None:
-    page = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    page = flat(admin_client.get(reverse("study-detail", args=[study.pk])))
     assert re.search(r"at most \S\d\d", page)
     assert "Cut short" in page
     assert "Runs without a result" not in page
@@ -54,7 +55,7 @@ def test_the_page_of_the_study_shows_the_bound_and_no_failure(
 
 def test_the_page_of_the_run_says_why(admin_client: Client, study: Study) -> None:
     run = Run.objects.filter(state=RunState.CUT_SHORT)[0]
-    page = admin_client.get(reverse("run-detail", args=[run.pk])).content.decode()
+    page = flat(admin_client.get(reverse("run-detail", args=[run.pk])))
     assert "31 % of the baseline&#x27;s throughput after 7 s" in page
     assert "at most 3,060 tpmP" in page
     assert 'class="card bad"' not in page

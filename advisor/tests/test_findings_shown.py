@@ -16,7 +16,7 @@ from advisor.charts.effects import findings_figure
 from advisor.charts.style import GREEN, RED
 from advisor.terminal.report import print_study
 from advisor.tests import claimed, factories
-from advisor.tests.drawn import drawn
+from advisor.tests.drawn import drawn, flat
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.storage.kinds import kind_words
 from tuning.models import Study, StudyState
@@ -40,7 +40,7 @@ def browser(admin_client: Client) -> Client:
 
 
 def page_of(browser: Client, study: Study) -> str:
-    return browser.get(f"/studies/{study.pk}/").content.decode()
+    return flat(browser.get(f"/studies/{study.pk}/"))
 
 
 def claims_in(html: str) -> list[str]:

@@ -20,6 +20,7 @@ from rich.console import Console
 
 from advisor.management.commands import gate as command
 from advisor.management.commands import serve
+from advisor.tests.drawn import flat
 from advisor.tests.test_api_studies import client_of
 from benchmarks.models import Host, Run, RunState
 from tuning.creation.gates import create_gate
@@ -134,7 +135,7 @@ def test_durability_and_binary_log_of_both_sides_are_chosen_everywhere(
     assert made.json()["binary_log"] == "off"
     assert list(Study.objects.values("durability", "binary_log")) == [chosen]
     assert few.items() <= Candidate.objects.get(is_baseline=False).config.knobs.items()
-    page = admin_client.get(reverse("gate-detail", args=[made.json()["id"]])).text
+    page = flat(admin_client.get(reverse("gate-detail", args=[made.json()["id"]])))
     assert "<dt>Binary log</dt><dd>off</dd>" in page
     assert "- binary log of both: off" in api.get(f"{GATES}{made.json()['id']}/summary.md").text
 
@@ -172,7 +173,7 @@ def test_a_gate_that_waits_for_its_host_says_so(admin_client: Client) -> None:
     for state in ("Measuring", "Waiting"):
         for address in addresses:
             assert re.search(
-                rf'<span class="badge [a-z]*">{state}</span>', admin_client.get(address).text
+                rf'<span class="badge [a-z]*">{state}</span>', flat(admin_client.get(address))
             )
         Host.objects.update(drained_at=timezone.now())
 
@@ -183,10 +184,10 @@ def test_pages_show_the_verdict_the_limits_and_the_history(
 ) -> None:
     # What follows from the clock is not worked out anew in between.
     monkeypatch.setattr("tuning.studies.revision.REFRESH_S", 1e12)
-    assert "No gates yet" in admin_client.get(reverse("gate-list")).text
+    assert "No gates yet" in flat(admin_client.get(reverse("gate-list")))
     running = gate(name="<b>release</b>")
     begin(running)
-    page = admin_client.get(reverse("gate-detail", args=[running.pk])).text
+    page = flat(admin_client.get(reverse("gate-detail", args=[running.pk])))
     assert "data-poll" in page
     # A gate is judged again only when something has changed.
     [asked] = re.findall(r'data-poll hx-get="([^"]+)"', page)
@@ -194,22 +195,22 @@ def test_pages_show_the_verdict_the_limits_and_the_history(
     bump([running.pk])
     assert admin_client.get(asked).status_code == 200
     # It may be decided early.
-    assert "At most" in admin_client.get(reverse("study-live", args=[running.pk])).text
+    assert "At most" in flat(admin_client.get(reverse("study-live", args=[running.pk])))
     cancel_study(running)
     running.refresh_from_db()
-    page = admin_client.get(reverse("gate-detail", args=[running.pk])).text
+    page = flat(admin_client.get(reverse("gate-detail", args=[running.pk])))
     assert f"<p>{capfirst(running.reason)}</p>" in page
     study = run_to_the_end(gate(name="<b>release</b>"), measuring())
-    page = admin_client.get(reverse("gate-detail", args=[study.pk])).text
+    page = flat(admin_client.get(reverse("gate-detail", args=[study.pk])))
     assert "tpmP at least \N{MINUS SIGN}5\N{NO-BREAK SPACE}%" in page
     assert "&lt;b&gt;release" in page
     assert "<b>release" not in page
     assert "data-poll" not in page
-    assert "Pass" in admin_client.get(reverse("gate-live", args=[study.pk])).text
-    listed = admin_client.get(reverse("gate-list")).text
+    assert "Pass" in flat(admin_client.get(reverse("gate-live", args=[study.pk])))
+    listed = flat(admin_client.get(reverse("gate-list")))
     assert reverse("gate-detail", args=[study.pk]) in listed
     # Its runs stand on the page of the study, which has no ranking.
-    runs = admin_client.get(reverse("study-detail", args=[study.pk])).text
+    runs = flat(admin_client.get(reverse("study-detail", args=[study.pk])))
     assert reverse("gate-detail", args=[study.pk]) in runs
     assert "Extend study" not in runs
     assert admin_client.get(reverse("study-list")).status_code == 200
@@ -247,7 +248,7 @@ def test_slow_drift_through_many_passing_gates_is_seen(admin_client: Client) -> 
     assert recent is not None
     assert recent.is_outside
     assert recent.ratio < 0.9
-    page = admin_client.get(reverse("gate-detail", args=[study.pk])).text
+    page = flat(admin_client.get(reverse("gate-detail", args=[study.pk])))
     assert "tpmP of the last 5 gates" in page
     charts = admin_client.get(reverse("gate-charts", args=[study.pk])).json()["charts"]
     [figure] = charts.values()
@@ -263,7 +264,7 @@ def test_a_gate_without_a_limit_has_no_figure_of_it(admin_client: Client) -> Non
     verdict.result["limits"][0]["metric"] = Metric.P95.value
     verdict.save()
     for pk in (first.pk, verdict.study_id):
-        page = admin_client.get(reverse("gate-detail", args=[pk])).text
+        page = flat(admin_client.get(reverse("gate-detail", args=[pk])))
         assert len(re.findall(r'data-label="tpmP, %">–<', page)) == 1
 
 
@@ -403,7 +404,7 @@ def test_what_two_servers_differ_in_stands_wherever_the_verdict_does(admin_clien
     told = suite.findtext("system-out") or ""
     assert said in told
     assert "log_bin: OFF, baseline ON (durability, by default)" in told
-    page = admin_client.get(reverse("gate-detail", args=[study.pk])).text
+    page = flat(admin_client.get(reverse("gate-detail", args=[study.pk])))
     assert said in page
     assert re.search(r"log_bin <span[^>]*>durability</span></th>\s*<td[^>]*>OFF</td>", page)
 

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from advisor.tests import factories
+from advisor.tests.drawn import flat
 from advisor.wording.definitions import DEFINITIONS, markdown
 from advisor.wording.formatting import percent_change
 from benchmarks.models import Config, Run
@@ -34,7 +35,7 @@ def words(markup: str) -> str:
 def shown(client: Client, *sides: str) -> str:
     answer = client.get(reverse("compare"), {"side": sides})
     assert answer.status_code == 200
-    return words(answer.content.decode())
+    return words(flat(answer))
 
 
 def candidates(study: Study) -> list[str]:
@@ -134,7 +135,7 @@ def test_of_several_hosts_each_device_is_named_with_its_host(admin_client: Clien
         for _ in range(2):
             factories.measured_study(blocks=1, device=device)
     config = Candidate.objects.latest("pk").config_id
-    detail = words(admin_client.get(reverse("config-detail", args=[config])).content.decode())
+    detail = words(flat(admin_client.get(reverse("config-detail", args=[config]))))
     figure = admin_client.get(reverse("config-charts", args=[config])).json()["charts"]["history"]
     text = shown(admin_client, f"config-{config}")
     for name in ("db-host-1", "db-host-2"):
@@ -154,14 +155,14 @@ def test_runs_of_one_config_elsewhere_are_sides_of_their_own(admin_client: Clien
         f"config-{config}-{device.pk}-{study.workloads.get().pk}" for device in study.devices.all()
     }
     assert [one.token for one in find_sides([sides[1].token]).sides] == [sides[1].token]
-    page = words(admin_client.get(reverse("config-detail", args=[config])).content.decode())
+    page = words(flat(admin_client.get(reverse("config-detail", args=[config]))))
     assert "2 results on 2 devices" in page
     assert "innodb_io_capacity" in page
     charts = admin_client.get(reverse("config-charts", args=[config])).json()["charts"]
     assert charts == {}, "a result on each device is no history"
     unused = Config.objects.create(hash="ab" * 32, knobs={})
     assert "No run of it succeeded yet" in words(
-        admin_client.get(reverse("config-detail", args=[unused.pk])).content.decode()
+        flat(admin_client.get(reverse("config-detail", args=[unused.pk])))
     )
     assert admin_client.get(reverse("config-charts", args=[unused.pk])).json() == {"charts": {}}
 
@@ -181,7 +182,7 @@ def test_links_that_name_nothing_say_so(admin_client: Client) -> None:
 
 
 def test_without_a_result_it_leads_to_a_new_study(admin_client: Client) -> None:
-    text = admin_client.get(reverse("compare")).content.decode()
+    text = flat(admin_client.get(reverse("compare")))
     assert "Nothing to compare yet" in text
     assert 'name="add"' not in text
     assert f'<a href="{reverse("study-new")}">Start one</a>' in text
@@ -223,14 +224,14 @@ def test_more_runs_take_no_more_queries(admin_client: Client) -> None:
 
 @pytest.mark.long
 def test_each_word_is_explained_in_one_place(admin_client: Client) -> None:
-    page = admin_client.get(reverse("help")).content.decode()
+    page = flat(admin_client.get(reverse("help")))
     for one in DEFINITIONS:
         assert f'id="{one.key}"' in page
         assert not one.doc or (Path(settings.BASE_DIR) / "docs" / one.doc).is_file()
     written = (Path(settings.BASE_DIR) / "docs" / "numbers.md").read_text()
     assert written == markdown(), "run: python -m advisor.tests.numbers_page"
     study = factories.measured_study(blocks=2)
-    board = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    board = flat(admin_client.get(reverse("study-detail", args=[study.pk])))
     linked = set(re.findall(r'href="/help/#([\w-]+)"', board))
     assert {"tpmp", "p95", "path-length", "interval", "tied"} <= linked
     assert linked <= {one.key for one in DEFINITIONS}
@@ -243,5 +244,5 @@ def test_each_word_is_explained_in_one_place(admin_client: Client) -> None:
         ("home", [], {"tpmp"}),
         ("gate-list", [], {"gate"}),
     ):
-        text = admin_client.get(reverse(name, args=number)).content.decode()
+        text = flat(admin_client.get(reverse(name, args=number)))
         assert keys <= set(re.findall(r'href="/help/#([\w-]+)"', text)), name

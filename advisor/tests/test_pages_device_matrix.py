@@ -13,6 +13,7 @@ from django.urls import reverse
 from advisor.pages.study.device_matrix import device_matrices
 from advisor.tests import factories
 from advisor.tests.claimed import AS_PUBLISHED, ON_A_HARD_DISK, claimed_study
+from advisor.tests.drawn import flat
 from benchmarks.models import Run, RunState
 from benchmarks.storage.kinds import kind_words
 from tuning.models import Study
@@ -31,7 +32,7 @@ def document(study: Study) -> StudyDocument:
 
 def page(client: Client, user: User, study: Study) -> str:
     client.force_login(user)
-    text = client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    text = flat(client.get(reverse("study-detail", args=[study.pk])))
     found = re.search(r'<div id="study-devices">(.*?)</div>\s*<div id=', text, re.S)
     assert found is not None
     return " ".join(re.sub(r"<[^>]+>", " ", found.group(1)).split())
@@ -168,18 +169,18 @@ def test_an_open_page_gets_the_second_devices_ranking_when_that_begins(
     first, second = study.devices.order_by("pk")
     assert not study.slots.filter(device=second).exists()
     detail = reverse("study-detail", args=[study.pk])
-    open_page = admin_client.get(detail).content.decode()
+    open_page = flat(admin_client.get(detail))
     [address] = re.findall(r'hx-get="([^"]+)"', open_page)
-    assert "study-rankings" not in admin_client.get(html.unescape(address)).content.decode()
+    assert "study-rankings" not in flat(admin_client.get(html.unescape(address)))
     factories.race(study, most=1, conclude=False)
     while not study.slots.filter(device=second).exists():
         factories.race(study, most=1, conclude=False)
-    answer = admin_client.get(html.unescape(address)).content.decode()
+    answer = flat(admin_client.get(html.unescape(address)))
     assert '<div id="study-rankings" hx-swap-oob="true">' in answer
     for device in (first, second):
         assert f"Ranking: {device}</h2>" in answer
     [address] = re.findall(r'hx-get="([^"]+)"', answer)
-    assert "study-rankings" not in admin_client.get(html.unescape(address)).content.decode()
+    assert "study-rankings" not in flat(admin_client.get(html.unescape(address)))
 
 
 def test_titles_verdict_runs_and_files_name_a_single_emulated_device(
@@ -194,7 +195,7 @@ def test_titles_verdict_runs_and_files_name_a_single_emulated_device(
     slot = study.slots.filter(run__state=RunState.OK)[0]
     Run.objects.filter(pk=slot.run_id).update(state=RunState.CRASHED, reason="signal 11")
     detail = reverse("study-detail", args=[study.pk])
-    text = admin_client.get(detail).content.decode()
+    text = flat(admin_client.get(detail))
     assert f"Ranking: {name}</h2>" in text
     assert f"<strong>Ranking: {name}:</strong>" in text
     assert '<th scope="col">Device</th>' in text
@@ -202,18 +203,18 @@ def test_titles_verdict_runs_and_files_name_a_single_emulated_device(
     assert f"block 1, {name}: signal 11" in text
     limits = "emulated HDD (200 IOPS read, 200 IOPS write, 700 MB memory)"
     assert f"<br>{limits}" in text
-    run = admin_client.get(reverse("run-detail", args=[slot.run_id])).content.decode()
-    assert f"<br>{limits}" in run
+    run = flat(admin_client.get(reverse("run-detail", args=[slot.run_id])))
+    assert f"<br>{limits}</dd>" in run
     factories.race(study)
     advice = study.recommendations.get()
     export = reverse("study-export", args=[study.pk, advice.pk])
-    text = admin_client.get(export).content.decode()
+    text = flat(admin_client.get(export))
     assert f"For {name}: {limits}." in text
 
 
 def test_a_single_real_device_needs_no_column(admin_client: Client) -> None:
     study = factories.measured_study(blocks=2)
-    text = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    text = flat(admin_client.get(reverse("study-detail", args=[study.pk])))
     assert ">Ranking</h2>" in text
     assert '<th scope="col">Device</th>' not in text.split('id="all-runs"')[1].split("</table>")[0]
 
@@ -224,7 +225,7 @@ def test_the_list_of_studies_says_which_device_an_answer_is_for(admin_client: Cl
     real = study.devices.earliest("pk")
     for number in range(2):
         factories.measured_study(blocks=2, name=f"One device {number}", device=real)
-    text = admin_client.get(reverse("study-list")).content.decode()
+    text = flat(admin_client.get(reverse("study-list")))
     rows = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in text.split("<tr ")[2:]]
     [both] = [row for row in rows if "Two devices" in row]
     assert len(rows) == 3

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from advisor.tests import factories
+from advisor.tests.drawn import flat
 from advisor.tests.test_pages_hosts import a_host, measuring, quiet_broker, text_of
 from benchmarks.models import Run, RunState
 from tuning.models import Study, StudyGroup
@@ -55,7 +56,7 @@ def test_an_open_page_asks_little_while_nothing_changes(
     group = a_group()
     # The clock stands still, of which a mark has a part.
     monkeypatch.setattr("tuning.studies.revision.REFRESH_S", 1e12)
-    page = admin_client.get(reverse("group-detail", args=[group.pk])).content.decode()
+    page = flat(admin_client.get(reverse("group-detail", args=[group.pk])))
     [poll] = re.findall(r'data-poll hx-get="([^"]*)"', page)
     with CaptureQueriesContext(connection) as asked:
         assert admin_client.get(html.unescape(poll)).status_code == 204

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from advisor.pages.devices.history import history_sentence
 from advisor.tests import factories
+from advisor.tests.drawn import flat
 from advisor.tests.history_rows import NEW_KERNEL, WEEK, slower, weekly
 from benchmarks.models import Device, Run
 from tuning.comparison.baseline_history import BaselineHistory, baseline_history
@@ -34,7 +35,7 @@ def test_a_host_that_became_slower_is_drawn_and_told(admin_client: Client) -> No
     assert recent is not None
     assert recent.ratio == pytest.approx(0.88, rel=0.01)
     assert (recent.before, recent.is_outside) == (11, True)
-    page = admin_client.get(reverse("device-detail", args=[device.pk])).text
+    page = flat(admin_client.get(reverse("device-detail", args=[device.pk])))
     assert html.escape(history_sentence(history_of(device)), quote=False) in page
     charts = admin_client.get(reverse("device-history-charts", args=[device.pk])).json()["charts"]
     [points] = charts["baseline"]["data"]
@@ -42,7 +43,7 @@ def test_a_host_that_became_slower_is_drawn_and_told(admin_client: Client) -> No
     assert points["customdata"][0][1] == reverse("study-detail", args=[studies[0].pk])
     config = studies[0].candidates.get().config_id
     link = f"{reverse('device-detail', args=[device.pk])}#baseline"
-    assert link in admin_client.get(reverse("config-detail", args=[config])).text
+    assert link in flat(admin_client.get(reverse("config-detail", args=[config])))
 
 
 def test_nothing_is_compared_across_other_conditions() -> None:
@@ -69,7 +70,9 @@ def test_the_baseline_and_load_of_most_studies_is_followed_and_gates_count() -> 
 
 def test_a_device_without_a_baseline_has_no_history(admin_client: Client) -> None:
     device = factories.make_device()
-    assert 'id="baseline"' not in admin_client.get(reverse("device-detail", args=[device.pk])).text
+    assert 'id="baseline"' not in flat(
+        admin_client.get(reverse("device-detail", args=[device.pk]))
+    )
     charts = reverse("device-history-charts", args=[device.pk])
     assert admin_client.get(charts).json() == {"charts": {}}
 
@@ -94,7 +97,7 @@ def test_of_many_results_of_a_config_the_newest_are_open(
     monkeypatch.setattr("advisor.pages.configs.detail.MAX_STUDIES", 3)
     studies = weekly(factories.make_device(), factories.BEGIN, [6000.0] * 3)
     config = studies[0].candidates.get().config_id
-    text = admin_client.get(reverse("config-detail", args=[config])).text
+    text = flat(admin_client.get(reverse("config-detail", args=[config])))
     newest, older = text.split("<summary>1 older</summary>")
     assert "The newest 3 results on 1 device" in " ".join(newest.split())
     assert (newest.count('data-label="Last run"'), older.count('data-label="Last run"')) == (2, 1)
@@ -112,10 +115,10 @@ def test_rows_of_a_config_are_text_and_have_the_days_of_the_time_zone(
     late = datetime(2026, 1, 31, 23, 30, tzinfo=UTC)
     Run.objects.filter(slot__study=study).update(finished_at=late)
     address = reverse("config-detail", args=[config])
-    text = admin_client.get(address).text
+    text = flat(admin_client.get(address))
     assert "as &lt;b&gt;bold&lt;/b&gt; on " in text
     assert "2026-01-31</td>" in text
     for markup in ("<script>alert", "<b>bold", "<u>"):
         assert markup not in text
     with timezone.override("Asia/Tokyo"):
-        assert "2026-02-01</td>" in admin_client.get(address).text
+        assert "2026-02-01</td>" in flat(admin_client.get(address))

@@ -14,6 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from advisor.shown_studies import study_to_show
 from advisor.tests import factories
+from advisor.tests.drawn import flat
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Study, StudyState
 from tuning.results.study_result import StudyResult
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 
 def page(client: Client, study: Study) -> str:
-    return client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    return flat(client.get(reverse("study-detail", args=[study.pk])))
 
 
 def unescaped(text: str) -> str:
@@ -46,7 +47,7 @@ def running_study() -> Study:
 
 
 def test_the_empty_list_leads_to_the_first_steps(admin_client: Client) -> None:
-    text = admin_client.get(reverse("study-list")).content.decode()
+    text = flat(admin_client.get(reverse("study-list")))
     assert "No studies yet" in text
     assert reverse("home") in text
 
@@ -54,7 +55,7 @@ def test_the_empty_list_leads_to_the_first_steps(admin_client: Client) -> None:
 def test_the_list_shows_the_newest_study_first_with_what_it_found(admin_client: Client) -> None:
     older = factories.measured_study(name="The first")
     newer = factories.make_study(name="The second")
-    text = admin_client.get(reverse("study-list")).content.decode()
+    text = flat(admin_client.get(reverse("study-list")))
     assert text.index(newer.name) < text.index(older.name)
     assert older.recommendations.get().candidate.name in text
     assert "18 of 18" in text
@@ -96,11 +97,11 @@ def test_the_first_run_brings_ranking_filter_and_charts_to_an_open_page(
     run = factories.begin(study)
     assert run is not None
     [address] = re.findall(r'hx-get="([^"]+)"', page(admin_client, study))
-    unchanged = admin_client.get(html.unescape(address)).content.decode()
+    unchanged = flat(admin_client.get(html.unescape(address)))
     assert "study-rankings" not in unchanged
     factories.finish(run)
     answer = admin_client.get(html.unescape(address))
-    text = answer.content.decode()
+    text = flat(answer)
     assert "HX-Refresh" not in answer.headers
     rankings = text.partition('id="study-rankings"')[2].partition('id="study-runs"')[0]
     for part in (
@@ -119,7 +120,7 @@ def test_the_first_run_brings_ranking_filter_and_charts_to_an_open_page(
     second = factories.begin(study)
     assert second is not None
     factories.finish(second)
-    text = admin_client.get(html.unescape(after)).content.decode()
+    text = flat(admin_client.get(html.unescape(after)))
     assert "study-rankings" not in text, "charts that are drawn would be drawn again"
     assert 'id="board-' in text
 
@@ -138,7 +139,7 @@ def test_a_ranking_without_figures_gets_its_charts_with_the_first_one(
     run = factories.begin(study)
     assert run is not None
     factories.finish(run)
-    text = admin_client.get(html.unescape(address)).content.decode()
+    text = flat(admin_client.get(html.unescape(address)))
     assert "-intervals" in block(text, "study-rankings")
 
 
@@ -154,7 +155,7 @@ def test_the_verdict_of_one_ranking_is_said_once(admin_client: Client) -> None:
     assert text.index(sentence) < text.index("Ranking</h2>")
     # The sentence by another metric is another one.
     by_p95 = admin_client.get(reverse("study-detail", args=[study.pk]), {"by": "p95_ms"})
-    assert "By p95" in by_p95.content.decode()
+    assert "By p95" in flat(by_p95)
     under_way = running_study()
     [board] = StudyResult(under_way).boards
     sentence = board.for_advice.verdict.sentence
@@ -175,19 +176,19 @@ def test_of_several_rankings_each_says_its_verdict(admin_client: Client) -> None
 def test_the_list_is_paged(admin_client: Client) -> None:
     for number in range(26):
         factories.make_study(name=f"Study number {number}", blocks=1, names=["server-default"])
-    first = admin_client.get(reverse("study-list")).content.decode()
-    second = admin_client.get(reverse("study-list"), {"page": 2}).content.decode()
+    first = flat(admin_client.get(reverse("study-list")))
+    second = flat(admin_client.get(reverse("study-list"), {"page": 2}))
     assert "Page 1 of 2" in first
     assert "Study number 0<" not in first
     assert "Study number 0<" in second
     assert admin_client.get(reverse("study-list"), {"page": "nonsense"}).status_code == 200
     asked = {"find": "quick NUMBER 0", "host": "db-host-1"}
-    found = admin_client.get(reverse("study-list"), asked).content.decode()
+    found = flat(admin_client.get(reverse("study-list"), asked))
     assert "3 studies found." in found
     assert "Study number 20<" in found
     assert "Study number 2<" not in found
     assert '<input type="hidden" name="host" value="db-host-1">' in found
-    none = admin_client.get(reverse("study-list"), {"find": "number 99"}).content.decode()
+    none = flat(admin_client.get(reverse("study-list"), {"find": "number 99"}))
     assert "0 studies found." in none
     assert "No studies yet" not in none
 
@@ -222,7 +223,7 @@ def test_a_finished_study_shows_ranking_recommendation_and_file(admin_client: Cl
     assert "Finished" in text
     assert found.verdict.split(" (")[0] in unescaped(text)
     assert reverse("study-my-cnf", args=[study.pk, found.pk]) in text
-    assert "\ninnodb_io_capacity = " in text
+    assert "innodb_io_capacity = " in text
     rows = re.findall(r'<a href="#candidate-\d+">([\w-]+)</a>', text)
     assert sorted(rows) == sorted(factories.NAMES)
     assert rows[0] == found.candidate.name
@@ -271,7 +272,7 @@ def test_runs_that_never_started_are_counted_not_listed_as_failures(admin_client
     lines = StudyResult(study).boards[0].rows
     assert {line.ranked.failures for line in lines} == {0}
     assert sum(line.ranked.runs for line in lines) == 3
-    assert "3 of 12" in admin_client.get(reverse("study-list")).content.decode()
+    assert "3 of 12" in flat(admin_client.get(reverse("study-list")))
 
 
 def test_a_study_that_failed_says_why(admin_client: Client) -> None:
@@ -328,7 +329,7 @@ def live(client: Client, study: Study, seen: str) -> tuple[str, bool]:
     """The answer to a poll and whether it announces changed results."""
     address = reverse("study-live", args=[study.pk])
     answer = client.get(address, {"revision": seen}, headers={"HX-Request": "true"})
-    return answer.content.decode(), "HX-Trigger-After-Settle" in answer.headers
+    return flat(answer), "HX-Trigger-After-Settle" in answer.headers
 
 
 def stamp(text: str) -> str:
@@ -532,7 +533,7 @@ def test_seconds_of_the_current_run_come_alone_while_nothing_else_changes(
     Run.objects.filter(pk=run.pk).update(live=seconds)
     with django_assert_max_num_queries(11):
         answer = admin_client.get(address, {"mark": progress_mark(study.pk)})
-    text = answer.content.decode()
+    text = flat(answer)
     assert answer["HX-Reswap"] == "none"
     assert 'id="study-now" class="live" hx-swap-oob="true"' in text
     assert len(text) < 4000
@@ -545,14 +546,11 @@ def test_seconds_of_the_current_run_come_alone_while_nothing_else_changes(
     assert "estimated" not in text
     # The page has the same without JavaScript.
     assert "about 5,910 tpmP at the moment" in page(admin_client, study)
-    assert '<strong class="nowrap">5,910 tpmP</strong>' in admin_client.get("/").content.decode()
+    assert '<strong class="nowrap">5,910 tpmP</strong>' in flat(admin_client.get("/"))
 
     Run.objects.filter(pk=run.pk).update(live=[[-2, None, None, 10.0], [-1, 90.0, None, 11.0]])
-    text = admin_client.get(address, {"mark": progress_mark(study.pk)}).content.decode()
+    text = flat(admin_client.get(address, {"mark": progress_mark(study.pk)}))
     assert "estimated from the server's commits" in text.replace("&#x27;", "'")
     assert text.count("<polyline") == 2  # nobody has told a p95
     factories.finish(run)
-    assert (
-        "study-now"
-        not in admin_client.get(address, {"mark": progress_mark(study.pk)}).content.decode()
-    )
+    assert "study-now" not in flat(admin_client.get(address, {"mark": progress_mark(study.pk)}))

@@ -13,6 +13,7 @@ from django.urls import reverse
 from advisor.pages.study.board_choice import board_choice
 from advisor.pages.study.table_order import COLUMNS, table_order
 from advisor.tests import factories
+from advisor.tests.drawn import flat
 from tuning.models import Study
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +25,7 @@ def study() -> Study:
 
 
 def table(client: Client, study: Study, query: str = "") -> str:
-    text = client.get(reverse("study-detail", args=[study.pk]) + query).content.decode()
+    text = flat(client.get(reverse("study-detail", args=[study.pk]) + query))
     return html.unescape(re.findall(r'<table class="ranking">.*?</table>', text, re.DOTALL)[0])
 
 
@@ -54,13 +55,13 @@ def test_every_column_sorts_by_a_link_and_turns_round(admin_client: Client, stud
 
 
 def test_names_filter_the_lines_and_not_the_ranks(admin_client: Client, study: Study) -> None:
-    page = admin_client.get(reverse("study-detail", args=[study.pk]) + "?only=PAPER").content
-    text = html.unescape(page.decode())
+    page = admin_client.get(reverse("study-detail", args=[study.pk]) + "?only=PAPER")
+    text = html.unescape(flat(page))
     assert set(names(text)) == {name for name in factories.NAMES if "paper" in name}
     assert "ranks and intervals are those of the full ranking" in text
     assert "Show all" in text
-    nothing = admin_client.get(reverse("study-detail", args=[study.pk]) + "?only=zz").content
-    assert "No candidate's name has “zz”" in html.unescape(nothing.decode())
+    nothing = admin_client.get(reverse("study-detail", args=[study.pk]) + "?only=zz")
+    assert "No candidate's name has “zz”" in html.unescape(flat(nothing))
 
 
 def test_the_choice_stays_in_links_polls_and_switches() -> None:
@@ -84,9 +85,9 @@ def test_a_line_opens_to_its_difference_from_the_baseline(
 
 
 def test_the_answer_is_one_sentence_on_top(admin_client: Client, study: Study) -> None:
-    page = html.unescape(
-        admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
-    ).replace("\N{NO-BREAK SPACE}", " ")
+    page = html.unescape(flat(admin_client.get(reverse("study-detail", args=[study.pk])))).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
     found = study.recommendations.get()
     answer = page[page.index('id="verdict-title"') : page.index('id="study-events"')]
     assert f"Use {found.candidate.name}: +" in answer

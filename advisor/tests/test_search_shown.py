@@ -13,6 +13,7 @@ from rich.console import Console
 
 from advisor.terminal.follow import searched_text
 from advisor.terminal.report import print_study
+from advisor.tests.drawn import flat
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.build import build
@@ -121,7 +122,7 @@ def test_an_open_page_follows_a_search_and_gets_the_ranking_of_the_race(
     assert "search-charts-title" in rankings
     while not begun.slots.filter(purpose=SlotPurpose.CONFIRMATION).exists():
         step(begun, measure)
-    html = admin_client.get(f"/studies/{begun.pk}/live/").content.decode()
+    html = flat(admin_client.get(f"/studies/{begun.pk}/live/"))
     assert re.search(r"in the race, given leads \(\+[^)]+ tpmP in \d blocks\)", html)
 
 

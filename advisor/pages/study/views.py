@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery, prefetch_related_objects
 from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 from django_htmx.http import reswap, trigger_client_event
 
@@ -18,7 +20,7 @@ from advisor.charts.runs import run_figures
 from advisor.charts.search import search_figures
 from advisor.pages.export.recommendation import recommendation_cards
 from advisor.pages.lists import Listing
-from advisor.pages.study.board_choice import board_choice
+from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.command import command_of
 from advisor.pages.study.live import live_context, now_context
 from advisor.pages.study.page import ROWS, StudyPage
@@ -101,6 +103,7 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     if changed:
         context |= _results(request, study)
         context |= {"swaps_results": True, "swaps_parts": parts not in ("", str(context["parts"]))}
+    context["poll"] = _poll(context)
     response = render(request, "studies/_live_answer.html", context)
     if changed:
         trigger_client_event(response, "study-changed", after="settle")
@@ -123,7 +126,16 @@ def _context(request: HttpRequest, pk: int) -> dict[str, Any]:
     context = live_context(study, mark_of(study)) | now_context(now) | _results(request, study)
     devices = context["document"].devices
     command = command_of(study.request, devices, is_gate=study.gate is not None)
-    return context | {"command": command}
+    return context | {"command": command, "poll": _poll(context)}
+
+
+def _poll(context: dict[str, Any]) -> str:
+    """Return the address that an open page asks for news; it says what the page shows."""
+    study: Study = context["study"]
+    asks = {"revision": study.revision, "parts": context["parts"], "mark": context["mark"]}
+    address = f"{reverse('study-live', args=[study.pk])}?{urlencode(asks)}"
+    choice: BoardChoice = context["choice"]
+    return f"{address}&{choice.query}" if choice.query else address
 
 
 def _results(request: HttpRequest, study: Study) -> dict[str, Any]:
