@@ -7,7 +7,7 @@ series and driver, and nearly the same data, memory and connections. When in dou
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -46,10 +46,35 @@ _PURPOSES = (
     SlotPurpose.SEARCH,
     SlotPurpose.REDUCED,
 )
-#: A study, and its devices and workloads that count.
-EarlierStudy = tuple[Study, set[tuple[int, int]]]
 # The number of CPUs that the host of a slot's run had.
 _CPUS = KeyTextTransform("logical_cpus", "run__fingerprint")
+
+
+class _Run(NamedTuple):
+    """A run of an earlier study that ended. The names are those of the columns."""
+
+    device_id: int
+    workload_id: int
+    block: int
+    candidate_id: int
+    candidate__is_baseline: bool
+    candidate__config_id: int
+    run_id: int
+    run__state: str
+    run__comparability_key: str
+    run__tpmP: float | None
+    run__p95_ms: float | None
+    run__server_path_length: float | None
+    cpus: str | None
+
+
+@dataclass(frozen=True)
+class EarlierStudy:
+    """A study in the situation of a plan. places: its devices and workloads that count."""
+
+    study: Study
+    places: set[tuple[int, int]]
+    runs: list[_Run]
 
 
 @dataclass(frozen=True)
@@ -84,17 +109,28 @@ class MissedBefore:
     limits: tuple[str, ...] = ()
 
 
-def missed_before(plan: Plan, studies: Iterable[EarlierStudy], aim: Aim) -> MissedBefore:
+def missed_before(studies: Iterable[EarlierStudy], aim: Aim) -> MissedBefore:
     """Return the limits that the baseline missed in the newest study that measured it.
 
     Without other limits, the newest study with crash tests decides about the limit of recovery.
     """
-    for study, places in studies if aim.limits else ():
-        seen = _baseline_runs(study, places, str(plan.inventory.host_cpus))
-        killed = _slowest_to_recover(study, places)
+    for earlier in studies if aim.limits else ():
+        seen = [
+            Observation(
+                "",
+                run.block,
+                Outcome.OK,
+                tpmP=run.run__tpmP,
+                p95_ms=run.run__p95_ms,
+                server_path_length=run.run__server_path_length,
+            )
+            for run in earlier.runs
+            if run.candidate__is_baseline and run.run__state == RunState.OK
+        ]
+        killed = _slowest_to_recover(earlier)
         if seen if aim.keep else killed is not None:
             late = not_recovered({"": killed} if killed else {}, aim.max_recovery_s)
-            return MissedBefore(study.pk, (*missed_texts(aim, seen), *late.values()))
+            return MissedBefore(earlier.study.pk, (*missed_texts(aim, seen), *late.values()))
     return MissedBefore()
 
 
@@ -105,14 +141,10 @@ def stored_missed_before(search: Mapping[str, Any]) -> MissedBefore:
 
 
 def earlier_measured(
-    plan: Plan, studies: Iterable[EarlierStudy], space: Space, metric: Metric
+    studies: Iterable[EarlierStudy], space: Space, metric: Metric
 ) -> list[Earlier]:
     """Return what earlier studies measured of the space; configs of the newest study first."""
-    found: list[Earlier] = []
-    for study, places in studies:
-        found += _measured(study, places, space, metric, plan.inventory.host_cpus)
-        if len(found) >= MAX_CONFIGS:
-            break
+    found = [one for earlier in studies for one in _measured(earlier, space, metric)]
     return found[:MAX_CONFIGS]
 
 
@@ -145,7 +177,8 @@ def similar_studies(plan: Plan, baseline: Mapping[str, str]) -> list[EarlierStud
     for study in rows.iterator(chunk_size=MAX_STUDIES):
         series = traits_of(study.server).version[:2]
         if series == target.version[:2] and (places := _places(study, plan)):
-            found.append((study, places))
+            runs = _runs(study, places, str(plan.inventory.host_cpus))
+            found.append(EarlierStudy(study, places, runs))
         if len(found) == MAX_STUDIES:
             break
     return found
@@ -203,71 +236,48 @@ def _near(one: float, other: float, factor: float) -> bool:
     return max(one, other) <= factor * min(one, other)
 
 
-def _baseline_runs(study: Study, places: set[tuple[int, int]], cpus: str) -> list[Observation]:
-    there = study.slots.filter(
-        candidate__is_baseline=True, run__state=RunState.OK, purpose__in=_PURPOSES
-    ).annotate(cpus=_CPUS)
-    names = "tpmP", "p95_ms", "server_path_length"
-    columns = "device", "workload", "cpus", "block", *(f"run__{one}" for one in names)
+def _runs(study: Study, places: set[tuple[int, int]], cpus: str) -> list[_Run]:
+    """Return the runs in their order, without successful runs with other CPUs than the host's."""
+    slots = study.slots.filter(purpose__in=_PURPOSES).order_by("order").annotate(cpus=_CPUS)
+    runs = [_Run(*row) for row in slots.values_list(*_Run._fields)]
     return [
-        Observation("", block, Outcome.OK, **dict(zip(names, figures, strict=True)))
-        for device, workload, had, block, *figures in there.values_list(*columns)
-        if (device, workload) in places and had == cpus
+        run
+        for run in runs
+        if (run.device_id, run.workload_id) in places
+        and (run.run__state != RunState.OK or run.cpus == cpus)
     ]
 
 
-def _slowest_to_recover(study: Study, places: set[tuple[int, int]]) -> CrashTest | None:
-    """Of the baseline's tests that were timed."""
-    there = study.crash_slots.filter(candidate__is_baseline=True, test__state=JobState.OK)
-    tests = [
-        slot.test
-        for slot in there.select_related("test")
-        if (slot.device_id, slot.workload_id) in places
-    ]
+def _slowest_to_recover(earlier: EarlierStudy) -> CrashTest | None:
+    """Return the slowest timed crash test of the baseline."""
+    slots = earlier.study.crash_slots.filter(
+        candidate__is_baseline=True, test__state=JobState.OK
+    ).select_related("test")
+    tests = [slot.test for slot in slots if (slot.device_id, slot.workload_id) in earlier.places]
     return max(tests, key=lambda test: max(test.seconds), default=None)
 
 
-class _Row(NamedTuple):
-    """A run of an earlier study that ended."""
-
-    device_id: int
-    workload_id: int
-    block: int
-    candidate_id: int
-    candidate__is_baseline: bool
-    candidate__config_id: int
-    candidate__logs_with_data: bool
-    run_id: int
-    run__state: str
-    run__comparability_key: str
-    cpus: str | None
-    figure: float | None
-
-
-def _measured(
-    study: Study, places: set[tuple[int, int]], space: Space, metric: Metric, host_cpus: int
-) -> list[Earlier]:
-    """Its configs in the space; those with the most runs first, then the latest."""
-    rows = _rows(study, places, metric, str(host_cpus))
-    faulty = {row.candidate_id for row in rows if row.run__state in FAULTS}
-    known = _ratios([row for row in rows if row.run__state == RunState.OK])
-    knobs = _knobs(study, space)
+def _measured(earlier: EarlierStudy, space: Space, metric: Metric) -> list[Earlier]:
+    """Return its configs in the space; those with the most runs first, then the latest."""
+    faulty = {run.candidate_id for run in earlier.runs if run.run__state in FAULTS}
+    usable = _knobs(earlier.study, space) - faulty
     logs: dict[int, list[float]] = defaultdict(list)
     runs: dict[int, list[int]] = defaultdict(list)
-    for row, ratio in known:
-        if row.candidate_id in faulty or row.candidate_id not in knobs:
-            continue
-        logs[row.candidate__config_id].append(log_value(metric, ratio))
-        runs[row.candidate__config_id].append(row.run_id)
+    for run, ratio in _ratios(
+        [one for one in earlier.runs if one.run__state == RunState.OK], metric
+    ):
+        if run.candidate_id in usable:
+            logs[run.candidate__config_id].append(log_value(metric, ratio))
+            runs[run.candidate__config_id].append(run.run_id)
     found = [
-        Earlier(study.pk, config, fmean(there), tuple(runs[config]))
-        for config, there in logs.items()
+        Earlier(earlier.study.pk, config, fmean(gains), tuple(runs[config]))
+        for config, gains in logs.items()
     ]
     return sorted(found, key=lambda one: (-len(one.runs), -one.runs[-1]))
 
 
 def _knobs(study: Study, space: Space) -> set[int]:
-    """Its candidates that the search could have made itself."""
+    """Return the candidates that the search could have made itself."""
     found = set()
     for one in study.candidates.select_related("config"):
         adjusted = {note["name"] for note in one.notes if note["action"] == Action.ADJUSTED}
@@ -278,29 +288,18 @@ def _knobs(study: Study, space: Space) -> set[int]:
     return found
 
 
-def _rows(study: Study, places: set[tuple[int, int]], metric: Metric, cpus: str) -> list[_Row]:
-    names = [*_Row._fields[:-1], f"run__{metric.value}"]
-    there = study.slots.filter(purpose__in=_PURPOSES).order_by("order")
-    found = [_Row(*row) for row in there.annotate(cpus=_CPUS).values_list(*names)]
-    return [
-        row
-        for row in found
-        if (row.device_id, row.workload_id) in places
-        and (row.run__state != RunState.OK or row.cpus == cpus)
-    ]
-
-
-def _ratios(rows: Sequence[_Row]) -> list[tuple[_Row, float]]:
-    """Each run but the baselines', with its ratio to the baseline of its own block."""
+def _ratios(runs: Iterable[_Run], metric: Metric) -> list[tuple[_Run, float]]:
+    """Return each successful run but the baselines', with its ratio to its block's baseline."""
+    runs = [run for run in runs if run.run__state == RunState.OK]
     blocks: dict[tuple[object, ...], int] = {}
     shorts = []
-    for row in rows:
-        key = row.device_id, row.workload_id, row.block, row.run__comparability_key
+    for run in runs:
+        key = run.device_id, run.workload_id, run.block, run.run__comparability_key
+        figure = getattr(run, f"run__{metric.value}") or None
         number = blocks.setdefault(key, len(blocks))
-        figure = row.figure if row.figure is not None and row.figure > 0 else None
-        shorts.append(ShortRun(number, row.candidate__is_baseline, figure))
+        shorts.append(ShortRun(number, run.candidate__is_baseline, figure))
     return [
-        (row, ratio)
-        for row, ratio in zip(rows, round_ratios(shorts), strict=True)
-        if ratio is not None and not row.candidate__is_baseline
+        (run, ratio)
+        for run, ratio in zip(runs, round_ratios(shorts), strict=True)
+        if ratio is not None and not run.candidate__is_baseline
     ]

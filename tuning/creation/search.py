@@ -94,13 +94,13 @@ def plan_search(plan: Plan, search: SearchRequest, baseline: PlannedCandidate) -
     space = _space_for(search, plan.situation, baseline, plan.model)
     studies = similar_studies(plan, baseline.knobs)
     metric = search.aim.objective
-    earlier = earlier_measured(plan, studies, space, metric) if search.warm_start else []
+    earlier = earlier_measured(studies, space, metric) if search.warm_start else []
     return PlannedSearch(
         search,
         space,
         plan.model,
         [asdict(one) for one in earlier],
-        missed_before(plan, studies, search.aim),
+        missed_before(studies, search.aim),
     )
 
 
