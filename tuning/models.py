@@ -121,18 +121,18 @@ class Study(JobRow):
     confirms = models.BooleanField(
         default=True, help_text="measures the winner again, in fresh pairs with the baseline"
     )
-    takes_apart = models.BooleanField(
+    ablates = models.BooleanField(
         default=False, help_text="measures a confirmed winner without some of its lines"
     )
     minutes = models.PositiveIntegerField(
         null=True,
         blank=True,
         help_text="minutes of the whole study, after which no block and no second attempt begins "
-        "and nothing is taken apart; empty: no limit",
+        "and no line is tested; empty: no limit",
     )
-    apart_without_end = models.BooleanField(
+    ablation_without_end = models.BooleanField(
         default=False,
-        help_text="a user had its winner taken apart after it ended: `minutes` do not limit that",
+        help_text="a user asked for the ablation after the end: `minutes` do not limit that",
     )
     conclusions = models.PositiveSmallIntegerField(
         default=1, help_text="number of conclusions: one more with every extension"
@@ -409,15 +409,15 @@ class SlotPurpose(models.TextChoices):
     BLOCK = "block", "Block"
     CONFIRMATION = "confirmation", "Confirmation"
     SEARCH = "search", "Search"
-    APART = "apart", "Taking apart"
+    ABLATION = "ablation", "Testing each line"
     REDUCED = "reduced", "Reduced config"
     GATE = "gate", "Gate"
 
 
-#: Of runs of a winner that is taken apart.
-VARIANT_PURPOSES = frozenset({SlotPurpose.APART, SlotPurpose.REDUCED})
+#: Of runs of a winner that is tested line by line.
+VARIANT_PURPOSES = frozenset({SlotPurpose.ABLATION, SlotPurpose.REDUCED})
 #: Of runs whose figures say what a candidate is worth: the best of a search's screening runs is
-#: partly luck, and what is left of a config that is taken apart is another config.
+#: partly luck, and what is left of a config that is tested line by line is another config.
 RANKED_PURPOSES = (SlotPurpose.BLOCK, SlotPurpose.CONFIRMATION)
 
 
@@ -426,7 +426,7 @@ class Slot(models.Model):
 
     A block of purpose `confirmation` is one pair: the winner and the baseline once more. One of
     purpose `search` screens: its runs enter no board, ranking or recommendation. One of purpose
-    `apart` has a winner, twice, and the same without some of its lines; one of purpose `reduced`
+    `ablation` has a winner, twice, and the same without some of its lines; one of `reduced` has
     the reduced config, the winner and the baseline: they enter no board and no ranking. One of
     purpose `gate` is a pair of a gate: it enters none either.
     """
@@ -526,7 +526,7 @@ class EventKind(models.TextChoices):
     CANCELLED = "cancelled", "Cancelled"
     CONCLUDED = "concluded", "Concluded early"
     EXTENDED = "extended", "Extended"
-    TAKEN_APART = "taken_apart", "Winner taken apart"
+    ABLATED = "ablated", "Lines tested"
     ENDED = "ended", "Ended"
 
 

@@ -21,7 +21,7 @@ _PUBLISHED_STYLES = (
     ("longdash", "x-thin-open"),
 )
 # Tick labels closer than this factor would overlap.
-_MIN_APART = 1.18
+_MIN_ABLATION = 1.18
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,6 @@ def _spaced(numbers: Iterable[int]) -> list[int]:
     """Return the numbers whose labels do not overlap on a logarithmic axis."""
     shown: list[int] = []
     for number in sorted(numbers):
-        if not shown or number / shown[-1] >= _MIN_APART:
+        if not shown or number / shown[-1] >= _MIN_ABLATION:
             shown.append(number)
     return shown

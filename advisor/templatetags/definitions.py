@@ -28,7 +28,7 @@ def term(key: str, text: str = "") -> SafeString:
 
 
 @register.simple_tag
-def study_definitions(takes_apart: bool = False) -> list[Definition]:
+def study_definitions(ablates: bool = False) -> list[Definition]:
     """Definitions that stand on a study's own page."""
-    keys = [*OF_A_STUDY, *(["taken-apart"] if takes_apart else [])]
+    keys = [*OF_A_STUDY, *(["ablation"] if ablates else [])]
     return [BY_KEY[key] for key in keys]

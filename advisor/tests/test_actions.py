@@ -122,7 +122,7 @@ def host_is(**values: Any) -> Callable[[Host], bool]:
 
 
 CANCELLED = {"stop_request": "cancelled"}
-#: "study-ablation" has no possible row here: test_taken_apart_shown.py measures one first.
+#: "study-ablation" has no possible row here: test_ablation_shown.py measures one first.
 CASES: dict[str, Case] = {
     "study-pause": Case(
         running_study, study_is(pause_reason="disk"), ended, "already_ended", {"reason": " disk "}

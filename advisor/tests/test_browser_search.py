@@ -61,7 +61,7 @@ def test_a_search_is_asked_for_with_its_space_shown_and_a_bad_bound_beside_its_f
         unfold(page)
         for label in ("Blocks", "Race", "Confirm the winner"):
             expect(page.get_by_label(label, exact=True)).to_be_hidden()
-        for label in ("Time crash recovery", "Take the winner apart"):
+        for label in ("Time crash recovery", "Test each line"):
             expect(page.get_by_label(label, exact=True)).to_be_visible()
         note = page.get_by_text("A search has no number of blocks")
         expect(note).to_be_visible()

@@ -154,7 +154,7 @@ def test_the_preview_counts_candidates_runs_time_and_space(admin_client: Client)
         StudyRequest(template="compare", connections=[8, 16], blocks=1),
         StudyRequest(template="compare", blocks=12, races=False),
         StudyRequest(template="compare", confirms=False),
-        StudyRequest(template="compare", takes_apart=True),
+        StudyRequest(template="compare", ablates=True),
         StudyRequest(template="compare", durability=Durability.D1),
         StudyRequest(),  # has proposals, and an end
     ],
@@ -219,7 +219,7 @@ def asked_before() -> StudyRequest:
         durability=Durability.D1,
         races=False,
         confirms=True,
-        takes_apart=False,
+        ablates=False,
         budget_minutes=45,
         allow=frozenset({CostKind.OBSERVABILITY}),
         keeps_duplicates=True,

@@ -67,7 +67,7 @@ def test_the_command_asks_for_what_was_stored() -> None:
         bounds={"innodb_io_capacity": ("200", "4000")},
         warm_start=False,
     )
-    chosen = {"takes_apart": True, "recovery": False, "keeps_duplicates": True}
+    chosen = {"ablates": True, "recovery": False, "keeps_duplicates": True}
     sizes = {"data_size": 200 * 10**9, "memory": 48 * 10**9, "budget_minutes": 30}
     for values in (
         {"allow": frozenset({CostKind.STEADINESS}), "durability": Durability.D1, **chosen},

@@ -164,7 +164,7 @@ def test_a_search_races_and_confirms_whatever_its_template_does(template: str) -
     assert (study.races, study.confirms) == (True, True)
     strategy = strategy_of(study)
     assert isinstance(strategy, Search)
-    assert strategy.then == strategy_for(races=True, confirms=True, takes_apart=True)
+    assert strategy.then == strategy_for(races=True, confirms=True, ablates=True)
 
 
 @pytest.mark.usefixtures("host")

@@ -350,7 +350,7 @@ def test_a_study_of_another_situation_is_left_out(change: str) -> None:
 def test_configs_that_failed_or_were_never_beside_a_baseline_are_left_out() -> None:
     earlier(state=RunState.CRASHED)
     earlier(state=RunState.DISTURBED)
-    earlier(purpose=SlotPurpose.APART)
+    earlier(purpose=SlotPurpose.ABLATION)
     before = earlier()
     slot = before.slots.filter(candidate__found_by_search=True).first()
     assert slot is not None

@@ -108,8 +108,8 @@ DEFINITIONS: tuple[Definition, ...] = (
         "in another: each is a sensible choice for somebody.",
     ),
     Definition(
-        "taken-apart",
-        "Taking apart",
+        "ablation",
+        "Testing each line",
         "A confirmed winner is measured without some of its lines. Lines without which nothing "
         "measurable is lost are left out, if the config without them passes fresh rounds "
         "against the winner and the baseline.",

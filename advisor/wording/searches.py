@@ -10,7 +10,7 @@ from tuning.models import SlotPurpose
 from tuning.results.document import CandidateFacts, EarlierStudies, Search
 
 # The four purposes for which a search runs a config.
-EXPLORE, REPEAT, CONFIRM, TAKE_APART = "explore", "repeat", "confirm", "take apart"
+EXPLORE, REPEAT, CONFIRM, ABLATE = "explore", "repeat", "confirm", "test each line"
 
 
 def warm_start_text(found: WarmStart | EarlierStudies | None) -> str:
@@ -68,12 +68,12 @@ PAIR = Phase(
     CONFIRM,
     "The winner of the race, measured again in fresh pairs with the baseline.",
 )
-APART = Phase(
-    TAKE_APART,
+ABLATION = Phase(
+    ABLATE,
     "The confirmed winner beside itself without some of its lines: which of them matter?",
 )
 REDUCED = Phase(
-    TAKE_APART,
+    ABLATE,
     "The winner without the lines that contribute nothing, in fresh rounds with the winner and "
     "the baseline.",
 )
@@ -83,8 +83,8 @@ def phase_of(purpose: str, candidate: CandidateFacts, was_measured: bool) -> Pha
     """Return the purpose of a run; `was_measured`: its config has an earlier run."""
     if purpose == SlotPurpose.CONFIRMATION:
         return PAIR
-    if purpose == SlotPurpose.APART:
-        return APART
+    if purpose == SlotPurpose.ABLATION:
+        return ABLATION
     if purpose == SlotPurpose.REDUCED:
         return REDUCED
     if purpose == SlotPurpose.BLOCK:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from time import monotonic
 
-from bench.statistics.apart import lines_that_matter
+from bench.statistics.ablation import lines_that_matter
 from bench.statistics.criteria import PROOFS as RANKED
 from bench.statistics.criteria import Table
 from bench.statistics.gates import few_pairs, gates, several_limits

@@ -13,7 +13,7 @@ from benchmarks.remote_load.messages import Phases, Result
 
 #: The intervals of several load hosts may begin so many seconds apart: the second of one that
 #: overlaps most with a second of another has the same number.
-MAX_APART_S = 0.5
+MAX_ABLATION_S = 0.5
 #: How much later than it began a load host may say so, in seconds.
 _TOLD_AFTER_S = 10.0
 
@@ -70,10 +70,10 @@ class Announcer:
         for phase in (Phase.WARMING, Phase.MEASURING):
             began = [self._began(phase, one) for one in reported]
             known = [at for at in began if at is not None]
-            if not known or (apart_s := max(known) - min(known)) <= MAX_APART_S:
+            if not known or (ablation_s := max(known) - min(known)) <= MAX_ABLATION_S:
                 continue
             last = self._hosts[began.index(max(known))]
-            raise _lost(f"{last} began {apart_s:.1f} s after the first of them")
+            raise _lost(f"{last} began {ablation_s:.1f} s after the first of them")
 
     def load_sides(
         self,
@@ -112,7 +112,7 @@ class Announcer:
         known = [at for at in began if at is not None]
         if len(known) == len(began):
             self.check_together([one for one in phases if one is not None])
-        elif known and time.monotonic() - min(known) > MAX_APART_S + _TOLD_AFTER_S:
+        elif known and time.monotonic() - min(known) > MAX_ABLATION_S + _TOLD_AFTER_S:
             missing = [host for host, at in zip(self._hosts, began, strict=True) if at is None]
             raise _lost(f"{', '.join(missing)} did not begin with the others")
 

@@ -3,7 +3,7 @@
 Several load hosts share the connections evenly, and each draws from all warehouses. When all have
 said that they are ready, they are told one instant of the server's clock at which they begin. They
 measure when all of them do: from the last one's beginning to the first one's end, see
-`announcer.MAX_APART_S`.
+`announcer.MAX_ABLATION_S`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from tuning.actions.fields import BlocksFields, ReasonFields
 from tuning.actions.subjects import GATE, GROUP, STUDY
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyGroup, StudyState
-from tuning.strategy.apart.take_apart import MAX_APART_RUNS
+from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
 from tuning.studies.commands import (
     cancel_study,
@@ -106,7 +106,7 @@ ABLATION = Action(
     "operator",
     label="Test each line",
     help="Measure the confirmed winner without some of its lines, in at most "
-    f"{MAX_APART_RUNS} runs. Lines that contribute nothing measurable are then left out.",
+    f"{MAX_ABLATION_RUNS} runs. Lines that contribute nothing measurable are then left out.",
     done="tests each line of its winner and is then concluded again",
     check=check_can_start_ablation,
     offered=_may_go_on,

@@ -23,7 +23,7 @@ from tuning.creation.search import (
 from tuning.errors import BadRequest, InvalidConfig, Problem
 from tuning.proposals.plan import plan_proposals
 from tuning.strategy.budget import plan as blocks_within
-from tuning.studies.budget import APART_SHARE, ASSUMED_OVERHEAD_S
+from tuning.studies.budget import ABLATION_SHARE, ASSUMED_OVERHEAD_S
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _check_budget(plan: Plan, candidates: int) -> None:
     minutes, sizes = plan.budget_minutes, plan.sizes
     if minutes is None:
         return
-    share = (1 - APART_SHARE if plan.design.takes_apart else 1.0) / plan.rankings
+    share = (1 - ABLATION_SHARE if plan.design.ablates else 1.0) / plan.rankings
     run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
     fits = blocks_within(minutes * share, candidates, run_s)
     if not fits.is_enough:

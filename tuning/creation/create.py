@@ -68,7 +68,7 @@ def store_study(plan: Plan, configs: PlannedConfigs, user: Any) -> Study:
         template=plan.template.name,
         races=design.races,
         confirms=design.confirms,
-        takes_apart=design.takes_apart,
+        ablates=design.ablates,
         crash_tests=design.crash_tests,
         minutes=minutes,
         search=search.as_json() if search else None,

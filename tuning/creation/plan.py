@@ -46,7 +46,7 @@ class Design:
 
     races: bool = False
     confirms: bool = False
-    takes_apart: bool = False
+    ablates: bool = False
     crash_tests: bool = False
 
 
@@ -202,7 +202,7 @@ def completed(plan: Plan, devices: Iterable[int]) -> StudyRequest:
             "durability": plan.situation.durability,
             "races": plan.design.races,
             "confirms": plan.design.confirms,
-            "takes_apart": plan.design.takes_apart,
+            "ablates": plan.design.ablates,
             "keeps_duplicates": keeps_duplicates,
             "recovery": plan.design.crash_tests,
             "search": plan.search,
@@ -230,13 +230,13 @@ def design_of(
         reason = "a search learns nothing from duplicates"
         raise BadRequest(reason, field="keeps_duplicates")
     confirms = searches or _or(request.confirms, template.confirms)
-    if request.takes_apart and not confirms:
-        reason = "only a winner that was confirmed can be taken apart: confirm the winner"
-        raise BadRequest(reason, field="takes_apart")
+    if request.ablates and not confirms:
+        reason = "only a winner that was confirmed can be tested line by line: confirm the winner"
+        raise BadRequest(reason, field="ablates")
     return Design(
         races=searches or _or(request.races, template.races),
         confirms=confirms,
-        takes_apart=confirms and _or(request.takes_apart, searches or template.takes_apart),
+        ablates=confirms and _or(request.ablates, searches or template.ablates),
         crash_tests=_or(request.recovery, searches),
     )
 

@@ -13,7 +13,7 @@ from tuning.creation.free_space import Disk
 from tuning.creation.plan import Plan
 from tuning.requests.sizes import Sizes
 from tuning.statistics.confirmation import MIN_PAIRS, most_pairs
-from tuning.strategy.apart.take_apart import MAX_APART_RUNS
+from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
 from tuning.studies.budget import ASSUMED_OVERHEAD_S
 from tuning.studies.crash_tests import crash_test_s
 from tuning.study_templates.loader import StudyTemplate
@@ -25,7 +25,7 @@ class Preview:
 
     candidates: those of the template and the given files, the baseline included.
     runs: the most that its blocks can take; None where the time is fixed and not the number.
-    pair_runs: the most that then confirm winners. apart_runs: the most of their ablation.
+    pair_runs: the most that then confirm winners. ablation_runs: the most of their ablation.
     block_s: the time of the blocks. seconds: the time of all runs, or the budget, without loading.
     from_profile: what was taken from the profile of the real server, in sentences.
     crash_tests_s: the time of the crash tests after the runs; 0 without any.
@@ -38,7 +38,7 @@ class Preview:
     connections: tuple[int, ...]
     runs: int | None
     pair_runs: int
-    apart_runs: int
+    ablation_runs: int
     block_s: float
     seconds: float
     crash_tests_s: float
@@ -53,7 +53,7 @@ class Preview:
     @property
     def most_runs(self) -> int:
         """The most runs of all kinds."""
-        return (self.runs or 0) + self.pair_runs + self.apart_runs
+        return (self.runs or 0) + self.pair_runs + self.ablation_runs
 
 
 def preview_of(plan: Plan) -> Preview:
@@ -63,17 +63,17 @@ def preview_of(plan: Plan) -> Preview:
     candidates = len(template.candidates) + template.copies_of_baseline + files
     run_s = _run_s(sizes)
     runs: int | None = None
-    pair_runs = apart_runs = 0
+    pair_runs = ablation_runs = 0
     if plan.budget_minutes is None:
         # The baseline runs twice in each block; each durability class may have a winner.
         runs = plan.rankings * sizes.blocks * (candidates + 1)
         winners = plan.rankings * (list(Durability).index(plan.situation.durability) + 1)
         pair_runs = design.confirms * winners * 2 * most_pairs(sizes.blocks, candidates - 1)
-        apart_runs = design.takes_apart * winners * MAX_APART_RUNS
+        ablation_runs = design.ablates * winners * MAX_ABLATION_RUNS
         end = end_minutes(plan, candidates)
         if end is not None:  # only what follows the pairs is kept short
-            apart_runs = min(apart_runs, max(floor(end * 60 / run_s) - runs - pair_runs, 0))
-    seconds = ((runs or 0) + pair_runs + apart_runs) * run_s
+            ablation_runs = min(ablation_runs, max(floor(end * 60 / run_s) - runs - pair_runs, 0))
+    seconds = ((runs or 0) + pair_runs + ablation_runs) * run_s
     return Preview(
         host=plan.host.name,
         candidates=candidates,
@@ -82,7 +82,7 @@ def preview_of(plan: Plan) -> Preview:
         connections=sizes.connections,
         runs=runs,
         pair_runs=pair_runs,
-        apart_runs=apart_runs,
+        ablation_runs=ablation_runs,
         block_s=(runs or 0) * run_s,
         seconds=seconds if plan.budget_minutes is None else plan.budget_minutes * 60.0,
         # The baseline and a winner of each ranking.

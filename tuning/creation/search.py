@@ -33,7 +33,7 @@ from tuning.statistics.data import Metric
 from tuning.strategy.search.grid import Grid
 from tuning.strategy.search.plan import PREFIX
 from tuning.strategy.search.space import Space
-from tuning.studies.budget import APART_SHARE, ASSUMED_OVERHEAD_S
+from tuning.studies.budget import ABLATION_SHARE, ASSUMED_OVERHEAD_S
 
 # The least that is a search: one round of new configs, and three blocks of a race
 # between the baseline, which runs twice, and one config.
@@ -146,7 +146,7 @@ def check_search_minutes(plan: Plan, candidates: int) -> None:
     sizes, minutes = plan.sizes, plan.budget_minutes or 0
     run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
     needed = (candidates + _NEW_RUNS + _RACE_RUNS + 2 * MIN_PAIRS) * run_s
-    needed /= 1 - (APART_SHARE if plan.design.takes_apart else 0.0)
+    needed /= 1 - (ABLATION_SHARE if plan.design.ablates else 0.0)
     if minutes * 60 < needed:
         raise BadRequest(
             f"budget_minutes {minutes} is too little for a search with runs of this length: it "

@@ -156,9 +156,9 @@ class _StudyFields(Request):
         description="Measure the winner again, in at least 5 pairs with the baseline; its lead is "
         "otherwise probably overstated. Default: as in the template.",
     )
-    takes_apart: Annotated[StrictBool | None, Cli("take-apart")] = Field(
+    ablates: Annotated[StrictBool | None, Cli("test-lines")] = Field(
         None,
-        title="Take the winner apart",
+        title="Test each line",
         description="Measure a confirmed winner without some of its lines, and leave out lines "
         "that contribute nothing. Default: as in the template; a search does.",
     )

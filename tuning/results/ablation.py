@@ -30,15 +30,15 @@ from tuning.statistics.removal import (
     judge_reduction,
     own_effect,
 )
-from tuning.strategy.apart.part_results import (
+from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS, is_left
+from tuning.strategy.ablation.part_results import (
     DROPPED,
     MIN_BLOCKS,
     PartResults,
     of_each_line,
     part_results,
 )
-from tuning.strategy.apart.parts import lines_of
-from tuning.strategy.apart.take_apart import MAX_APART_RUNS, is_left
+from tuning.strategy.ablation.parts import lines_of
 from tuning.strategy.protocol import Budget
 from tuning.strategy.racing import FAULTS
 from tuning.strategy.whole import Variant, Whole
@@ -89,7 +89,7 @@ class Ablations:
         )
 
     def whole_of(self, board: Board) -> Whole | None:
-        """The board's winner as the strategy takes it apart; None if none is confirmed."""
+        """The board's winner as the strategy tests its lines; None if none is confirmed."""
         winner = confirmed_winner(board)
         if winner is None:
             return None
@@ -111,9 +111,9 @@ class Ablations:
                 for one in self.candidates
                 if one.taken_from_id == candidate.pk
             },
-            runs=_comparable(slots, SlotPurpose.APART),
+            runs=_comparable(slots, SlotPurpose.ABLATION),
             rounds=_comparable(slots, SlotPurpose.REDUCED),
-            runs_left=max(MAX_APART_RUNS - len(slots), 0),
+            runs_left=max(MAX_ABLATION_RUNS - len(slots), 0),
         )
         return replace(whole, kept=self._kept(whole))
 
@@ -264,9 +264,9 @@ def _other_class(variant: Candidate, whole: Candidate) -> str:
 
 
 def _slots_of(board: Board, whole: Candidate) -> list[SlotRow]:
-    """The slots of the blocks in which this winner was taken apart, the newest runs in them."""
-    blocks = {slot.block for slot in board.apart_slots if slot.candidate == whole}
-    return [slot for slot in board.apart_slots if slot.block in blocks]
+    """The slots of the ablation of this winner, the newest runs in them."""
+    blocks = {slot.block for slot in board.ablation_slots if slot.candidate == whole}
+    return [slot for slot in board.ablation_slots if slot.block in blocks]
 
 
 def _comparable(slots: Iterable[SlotRow], purpose: SlotPurpose) -> tuple[Observation, ...]:

@@ -9,7 +9,7 @@ from tuning.results.document import Ablation, Estimate, LinesEffect, Reduced
 from tuning.statistics.data import Metric
 from tuning.statistics.removal import ReductionState, RemovalState, loss_text
 from tuning.statistics.verdict import change_text
-from tuning.strategy.apart.take_apart import MAX_APART_RUNS
+from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
 
 _OF = {
     Metric.TPMP: "tpmP",
@@ -38,14 +38,14 @@ def ablation_sentences(
         )
         if found.is_left:
             yield (
-                f'The button "Take the winner apart" on the study\'s page, or {command}, measures '
-                f"it without some of them, in at most {MAX_APART_RUNS} runs."
+                f'The button "Test each line" on the study\'s page, or {command}, measures '
+                f"it without some of them, in at most {MAX_ABLATION_RUNS} runs."
             )
         return
     if untested:
         yield f"Not tested separately, because {found.shortage}: {', '.join(untested)}."
     if found.is_left:
-        yield f"{command} takes it further apart."
+        yield f"{command} tests the others."
 
 
 def effect_text(effect: LinesEffect, found: Ablation) -> str:
@@ -66,7 +66,7 @@ def shortage_text(*, is_concluded: bool, is_left: bool) -> str:
     """Return why lines were not tested."""
     if is_concluded:
         return "the study was concluded early"
-    return "there was no time left" if is_left else f"{MAX_APART_RUNS} runs were not enough"
+    return "there was no time left" if is_left else f"{MAX_ABLATION_RUNS} runs were not enough"
 
 
 def _names(found: Ablation, state: RemovalState) -> list[str]:
@@ -92,7 +92,7 @@ def _about_reduced(
     against = f"{_change(reduced.to_whole, found.metric)} against {whole.name}"
     if reduced.is_advice:
         return (
-            f"Taken apart: nothing measurable is lost without {left_out}, so they are left out. "
+            f"Lines tested: nothing measurable is lost without {left_out}, so they are left out. "
             f"{candidate.name}: {_change(reduced.to_baseline, found.metric)} against the baseline "
             f"and {against}, in {reduced.rounds} fresh rounds; at most {loss_text(found.margin)} "
             "may be lost."
@@ -104,7 +104,7 @@ def _about_reduced(
         f"{against}",
         ReductionState.VERIFIED: "without, a run failed or a limit was missed",
     }
-    return f"Taken apart: {left_out} kept, because {why[ReductionState(reduced.state)]}."
+    return f"Lines tested: {left_out} kept, because {why[ReductionState(reduced.state)]}."
 
 
 def _change(estimate: Estimate | None, metric: Metric) -> str:

@@ -51,7 +51,7 @@ class Board:
     The baseline is on every board, whatever its own class, because all are compared with it.
     `slots` are those of the blocks, `pair_slots` those of fresh pairs. `excluded` are OK and
     cut runs of another fingerprint, server, driver or dataset: shown, never ranked here.
-    `screening` are the slots of a search, `apart_slots` those of taking a winner apart: only
+    `screening` are the slots of a search, `ablation_slots` those of an ablation: only
     their failures count here. `crash_tests` are those that have ended, by name of the candidate.
     `confirms`: whether fresh pairs decide what is recommended.
     """
@@ -68,7 +68,7 @@ class Board:
     excluded: list[int]
     alpha: float
     screening: list[SlotRow] = field(default_factory=list)
-    apart_slots: list[SlotRow] = field(default_factory=list)
+    ablation_slots: list[SlotRow] = field(default_factory=list)
     aim: Aim = NO_LIMITS
     crash_tests: Mapping[str, CrashTest] = field(default_factory=dict)
     confirms: bool = False
@@ -224,7 +224,7 @@ class Board:
         """By candidate, without the baseline, the last run that its config may have broken."""
         return {
             slot.candidate.name: slot.run
-            for slot in (*self.slots, *self.pair_slots, *self.screening, *self.apart_slots)
+            for slot in (*self.slots, *self.pair_slots, *self.screening, *self.ablation_slots)
             if slot.run.state in FAULTS and not slot.candidate.is_baseline
         }
 
@@ -382,7 +382,7 @@ def _board(
     alpha: float,
     aim: Aim,
     crash_tests: Mapping[str, CrashTest],
-    apart: Sequence[SlotRow] = (),
+    ablation: Sequence[SlotRow] = (),
     *,
     confirms: bool = False,
 ) -> Board:
@@ -409,7 +409,7 @@ def _board(
         excluded=[slot.run_id for slot in ended if _is_excluded(slot.run, key)],
         alpha=alpha,
         screening=screening,
-        apart_slots=[slot for slot in apart if _belongs(_owner(slot), durability)],
+        ablation_slots=[slot for slot in ablation if _belongs(_owner(slot), durability)],
         aim=aim,
         crash_tests=crash_tests,
         confirms=confirms,

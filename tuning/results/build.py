@@ -54,7 +54,7 @@ def build(result: StudyResult, *, is_over: bool = False) -> doc.StudyDocument:
         workloads=tuple(map(_workload, result.workloads.values())),
         candidates=_candidates(result),
         runs=result.runs,
-        boards=_boards(result, ablations if study.takes_apart else {}),
+        boards=_boards(result, ablations if study.ablates else {}),
         search=search_of(result),
         gate=gate_document(result) if study.gate is not None else None,
         quality=quality_of(result.slots, result.runs),
@@ -73,11 +73,11 @@ def build(result: StudyResult, *, is_over: bool = False) -> doc.StudyDocument:
             )
             for one in findings
         ),
-        can_be_taken_apart=_can_be_taken_apart(result, ablations.values()),
+        can_be_ablated=_can_be_ablated(result, ablations.values()),
     )
 
 
-def _can_be_taken_apart(result: StudyResult, ablations: Iterable[doc.Ablation | None]) -> bool:
+def _can_be_ablated(result: StudyResult, ablations: Iterable[doc.Ablation | None]) -> bool:
     """Return whether an ablation of a confirmed winner would measure anything."""
     study = result.study
     states = {one.confirmation for one in result.recommendations}
@@ -115,7 +115,7 @@ def _study(result: StudyResult) -> doc.StudyFacts:
         conclusions=study.conclusions,
         races=study.races,
         confirms=study.confirms,
-        takes_apart=study.takes_apart,
+        ablates=study.ablates,
         searches=study.search is not None,
         is_gate=study.gate is not None,
         objective=result.aim.objective,

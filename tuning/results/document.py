@@ -112,7 +112,7 @@ class StudyFacts(Part):
     conclusions: int
     races: bool
     confirms: bool
-    takes_apart: bool
+    ablates: bool
     searches: bool
     is_gate: bool
     objective: Metric
@@ -717,7 +717,7 @@ class StudyDocument(Part):
     repeats: str
     claims: tuple[Claim, ...]
     findings: tuple[Finding, ...]
-    can_be_taken_apart: bool
+    can_be_ablated: bool
 
     @cached_property
     def candidate(self) -> dict[int, CandidateFacts]:

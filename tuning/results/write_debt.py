@@ -37,7 +37,7 @@ def debt_of_reduced(board: Board, reduced: Candidate) -> Debtor | None:
     measured = reduced.merged_into or reduced
     runs = [
         slot.run
-        for slot in board.apart_slots
+        for slot in board.ablation_slots
         if slot.purpose == SlotPurpose.REDUCED
         and slot.candidate == measured
         and slot.run.state == RunState.OK

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import GatePlan
-from tuning.strategy.apart.take_apart import TakeApart
+from tuning.strategy.ablation.ablate import Ablation
 from tuning.strategy.blocks import FixedBlocks
 from tuning.strategy.confirmation import Confirmation
 from tuning.strategy.gate import Gate
@@ -43,18 +43,18 @@ def strategy_for(
     *,
     races: bool,
     confirms: bool,
-    takes_apart: bool = False,
+    ablates: bool = False,
     search: SearchPlan | None = None,
     gate: GatePlan | None = None,
 ) -> Strategy:
     """The strategy for these options; with a plan of a search, that comes before the blocks.
 
-    Only a winner that was confirmed is taken apart. A gate consists of nothing else.
+    Only a winner that was confirmed is tested line by line. A gate consists of nothing else.
     """
     if gate is not None:
         return Gate(gate)
     metric = Metric.TPMP if search is None else search.aim.objective
     blocks: Strategy = Race(metric) if races else FixedBlocks()
     rest = OneAfterAnother(blocks, Confirmation(metric)) if confirms else blocks
-    rest = OneAfterAnother(rest, TakeApart(metric)) if confirms and takes_apart else rest
+    rest = OneAfterAnother(rest, Ablation(metric)) if confirms and ablates else rest
     return rest if search is None else Search(search, rest)

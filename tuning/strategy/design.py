@@ -61,12 +61,12 @@ def confirmation_pairs(
     )
 
 
-def apart_order(
+def ablation_order(
     variants: Sequence[str], whole: str, block: int, seed: int
 ) -> tuple[PlannedRun, ...]:
     """A block of a winner, twice, and of the same without some of its lines, in random order."""
     order = block_order([whole, *variants], whole, block, seed)
-    return tuple(replace(run, purpose=Purpose.APART) for run in order)
+    return tuple(replace(run, purpose=Purpose.ABLATION) for run in order)
 
 
 def reduced_rounds(

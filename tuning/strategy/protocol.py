@@ -25,7 +25,7 @@ class StopReason(StrEnum):
     NONE_LEFT = "none_left"  # no candidate can beat the baseline any more
     BUDGET = "budget"  # no further block fits, or as many as were planned are done
     CONFIRMED = "confirmed"  # whatever deserves fresh pairs has them
-    TAKEN_APART = "taken_apart"  # every confirmed winner is, as far as its time allows
+    ABLATED = "ablated"  # every confirmed winner is, as far as its time allows
 
 
 class Purpose(StrEnum):
@@ -37,14 +37,14 @@ class Purpose(StrEnum):
     SEARCH = "search"
     # A winner beside itself without some of its lines, and then the reduced config in fresh
     # rounds with the winner and the baseline. Neither is part of a board or a ranking.
-    APART = "apart"
+    ABLATION = "ablation"
     REDUCED = "reduced"
     # A pair of a gate: part of no board, ranking or recommendation.
     GATE = "gate"
 
 
 #: What a study that is being concluded does not measure any more.
-NOT_FOR_AN_ANSWER = frozenset({Purpose.SEARCH, Purpose.APART, Purpose.REDUCED})
+NOT_FOR_AN_ANSWER = frozenset({Purpose.SEARCH, Purpose.ABLATION, Purpose.REDUCED})
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Group:
     observations: their ended runs in blocks, as far as they can be compared.
     failed: candidates that are no advice: a run failed, be it in a block or in a pair, or what
         they measure misses a limit that the user set.
-    whole: the winner of these that can be taken apart, because fresh pairs confirmed it.
+    whole: the winner of these that can be tested line by line, because fresh pairs confirmed it.
     """
 
     name: str
@@ -179,7 +179,7 @@ class History:
     settle_s: measured seconds after which the write debt of a candidate stops growing, for those
         whose runs ended before that.
     pair_time: what pairs may take, None without a limit.
-    apart_budget: what taking the winner apart may still spend.
+    ablation_budget: what an ablation may still spend.
     gate: the pairs of a gate; none in any other study.
 
     Variants of a winner are in `knobs`, `refused` and `duplicates`, but no candidates: they never
@@ -205,7 +205,7 @@ class History:
     finalists: tuple[str, ...] = ()
     settle_s: Mapping[str, float] = field(default_factory=dict)
     pair_time: PairTime | None = None
-    apart_budget: Budget = Budget()
+    ablation_budget: Budget = Budget()
     gate: GateSeen = GateSeen()
 
     @property

@@ -1,4 +1,4 @@
-"""A confirmed winner that can be taken apart, and what that has measured so far."""
+"""A confirmed winner that can be tested line by line, and what that has measured so far."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Whole:
     variants: by name. runs: the ended runs of variants and of the whole, in blocks. rounds: those
     of the reduced config, the whole and the baseline. measure_s: how long its pairs measured, 0 if
     as long as the blocks; longer_s: how much longer that is. Its rounds are as long. runs_left:
-    how many more runs taking it apart may take, None is "no limit".
+    how many more runs its ablation may take, None is "no limit".
     """
 
     name: str

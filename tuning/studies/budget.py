@@ -16,7 +16,7 @@ from tuning.configs.config_check.stages import Stage
 from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
 from tuning.results.run_lines import SlotRow
 from tuning.statistics.confirmation import MAX_PAIRS, MIN_PAIRS, most_pairs
-from tuning.strategy.apart.take_apart import MAX_APART_RUNS
+from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
 from tuning.strategy.protocol import Budget, PairTime
 from tuning.strategy.search.search import CONCLUDING_BLOCKS, Effort
 from tuning.studies.crash_tests import CrashTestsLeft, crash_tests_left
@@ -29,7 +29,7 @@ TRIAL_S = 3.0
 # and longer ones where runs of blocks end with growing write debt.
 PAIRS_SHARE = 0.25
 # The share of a budget that an ablation gets; it also gets what blocks and pairs leave.
-APART_SHARE = 0.25
+ABLATION_SHARE = 0.25
 # Blocks of a study with an end, whatever they take: a single one shows no noise.
 MIN_BLOCKS = 2
 # The purposes that spend the budget of blocks and screening.
@@ -179,7 +179,7 @@ class StudyBudget:
         before_s = 0.0
         if self.study.started_at is not None and starts:
             before_s = max((min(starts) - self.study.started_at).total_seconds(), 0.0)
-        if not self.study.takes_apart:
+        if not self.study.ablates:
             return before_s
         return before_s + _trials_s(self.study.candidates.exclude(taken_from=None))
 
@@ -238,7 +238,7 @@ class PlaceBudget:
                 return budget
             return replace(budget, seconds_left=self._left_for_blocks_s, run_s=self.run_s)
         share_s = self._share_s(self.study.budget_minutes)
-        kept_s = self._pairs_s(share_s) + self._apart_s(share_s)
+        kept_s = self._pairs_s(share_s) + self._ablation_s(share_s)
         return Budget(
             seconds_left=share_s - kept_s - self._spent_s(in_blocks),
             run_s=self.run_s,
@@ -247,11 +247,11 @@ class PlaceBudget:
 
     @property
     def ablation(self) -> Budget:
-        """The budget for taking the place's winners apart: what all else has left."""
+        """The budget for the place's ablations: what all else has left."""
         # Since its last conclusion: what was added may have made another config the winner.
         spent = sum(slot.purpose in VARIANT_PURPOSES for slot in self.whole.added(self.slots))
-        left = max(self.whole.classes * MAX_APART_RUNS - spent, 0)
-        if self.study.minutes is None or self.study.apart_without_end:
+        left = max(self.whole.classes * MAX_ABLATION_RUNS - spent, 0)
+        if self.study.minutes is None or self.study.ablation_without_end:
             return Budget(runs_left=left)
         spent_s = self._spent_s(self.slots) + sum(self._longer_s(slot) for slot in self.slots)
         spent_s += self.whole.outside_s / len(self.whole.places)
@@ -268,7 +268,7 @@ class PlaceBudget:
         if minutes is None or self.study.concluded_at is not None:
             return None
         share_s = self._share_s(minutes)
-        left_s = share_s - self._apart_s(share_s) - self._spent_s(self.slots)
+        left_s = share_s - self._ablation_s(share_s) - self._spent_s(self.slots)
         measure_s = self.place.workload.measure_s
         return PairTime(max(left_s, 0.0), measure_s, max(self.run_s - measure_s, 0.0))
 
@@ -280,7 +280,7 @@ class PlaceBudget:
         nothing is recommended.
         """
         is_variant = purpose in VARIANT_PURPOSES
-        if not self.study.has_end or (is_variant and self.study.apart_without_end):
+        if not self.study.has_end or (is_variant and self.study.ablation_without_end):
             return True
         end_s = self._share_s(self.study.minutes or 0)
         if purpose == SlotPurpose.BLOCK:
@@ -309,8 +309,8 @@ class PlaceBudget:
         elif not (is_past or _blocks(self.since, SlotPurpose.CONFIRMATION)):
             more += self._blocks_ahead
         is_reducing = bool(self.since) and self.since[-1].purpose == SlotPurpose.REDUCED
-        if self.study.takes_apart and not is_past and not is_reducing:
-            more = _with_apart(self.ablation, more)
+        if self.study.ablates and not is_past and not is_reducing:
+            more = _with_ablation(self.ablation, more)
         return queued + more
 
     @cached_property
@@ -374,11 +374,11 @@ class PlaceBudget:
         kept_s = PAIRS_SHARE * share_s
         return max(fewest_s, kept_s if owes else min(kept_s, most_s))
 
-    def _apart_s(self, share_s: float) -> float:
-        """Seconds of a budget kept for taking the winner apart."""
-        if not self.study.takes_apart or self.study.concluded_at is not None:
+    def _ablation_s(self, share_s: float) -> float:
+        """Seconds of a budget kept for an ablation."""
+        if not self.study.ablates or self.study.concluded_at is not None:
             return 0.0
-        return APART_SHARE * share_s
+        return ABLATION_SHARE * share_s
 
     def _spent_s(self, slots: Sequence[SlotRow]) -> float:
         """Seconds of these runs, past or future, of the runs that they replace, and of trials.
@@ -408,7 +408,7 @@ def _trials_s(made: QuerySet[Candidate]) -> float:
     return sum(max(seconds or 0.0, TRIAL_S) for stage, seconds in third if stage == Stage.SERVER)
 
 
-def _with_apart(budget: Budget, others: int) -> int:
+def _with_ablation(budget: Budget, others: int) -> int:
     """Return runs at most, if `others` come before; they spend the minutes left, too."""
     most = others + (budget.runs_left or 0)
     if budget.seconds_left is None or not budget.run_s:

@@ -206,7 +206,7 @@ def _nothing_left(study: Study) -> str:
 def start_ablation(study: Study, *, by: str = "") -> None:
     """Measure the confirmed winner without some of its lines, then conclude the study again.
 
-    The study's minutes do not limit that; the number of runs is limited (MAX_APART_RUNS).
+    The study's minutes do not limit that; the number of runs is limited (MAX_ABLATION_RUNS).
 
     Raises TuningError: not_finished, nothing_confirmed, nothing_left, device_retired,
     host_retired.
@@ -214,8 +214,8 @@ def start_ablation(study: Study, *, by: str = "") -> None:
     check_can_start_ablation(study)  # it may build the document, which takes too long for a lock
     with _changing(study) as row:
         _check_winner_is_known(row)
-        _reopen(row, takes_apart=True, apart_without_end=True, extended_by=0)
-        note_action(row, EventKind.TAKEN_APART, by=by)
+        _reopen(row, ablates=True, ablation_without_end=True, extended_by=0)
+        note_action(row, EventKind.ABLATED, by=by)
 
 
 def _reopen(study: Study, **columns: Any) -> None:
@@ -241,7 +241,7 @@ def check_can_start_ablation(study: Study) -> None:
             "only a confirmed winner can be tested line by line, in a study that was not "
             "concluded early",
         )
-    if not document_of(study).can_be_taken_apart:
+    if not document_of(study).can_be_ablated:
         raise TuningError("nothing_left", "every line of the winner has been tested")
 
 

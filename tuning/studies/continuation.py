@@ -54,7 +54,7 @@ def strategy_of(study: Study) -> Strategy:
     return strategy_for(
         races=study.races,
         confirms=study.confirms,
-        takes_apart=study.takes_apart,
+        ablates=study.ablates,
         search=search,
         gate=None if study.gate is None else GatePlan.from_json(study.gate),
     )

@@ -14,7 +14,7 @@ from tuning.studies.continuation import strategy_of
 # What these say is a figure, so none of their runs is cut short.
 _MEASURED_WHOLE = (
     SlotPurpose.CONFIRMATION,
-    SlotPurpose.APART,
+    SlotPurpose.ABLATION,
     SlotPurpose.REDUCED,
     SlotPurpose.GATE,
 )

@@ -28,7 +28,7 @@ _ENDINGS = {
 }
 _PARTS = {
     SlotPurpose.SEARCH: "search, round",
-    SlotPurpose.APART: "taking apart, round",
+    SlotPurpose.ABLATION: "testing lines, round",
     SlotPurpose.REDUCED: "reduced config, round",
 }
 

@@ -34,7 +34,7 @@ class StudyProgress:
     While a winner is confirmed `pair` of `pairs` is measured; else both are 0. `device` is the
     current device if the study has several or it is emulated. `searched` is of a search.
     `runs_to_confirm` of the runs in `runs_total` are only measured for a winner.
-    `takes_apart`: whether a variant of the winner is measured, or the winner beside it.
+    `ablates`: whether a variant of the winner is measured, or the winner beside it.
     `waits_for`: what keeps a study that has begun from going on, though nobody paused it; or "".
     `absent`: why its host is not heard of or takes no work while a job of the study is under way.
     `leader`: which config leads the blocks so far, None while none is ahead of the baseline.
@@ -54,7 +54,7 @@ class StudyProgress:
     pairs: int = 0
     device: str = ""
     searched: Searched | None = None
-    takes_apart: bool = False
+    ablates: bool = False
     leader: Leader | None = None
     waits_for: str = ""
     absent: str = ""
@@ -191,13 +191,13 @@ def _measuring(
             progress = replace(progress, pair=current.block, pairs=counted.blocks)
             text = f"pair {current.block} of at most {counted.blocks}: {name}"
         case SlotPurpose.REDUCED:
-            progress = replace(progress, takes_apart=True)
+            progress = replace(progress, ablates=True)
             text = f"measuring the reduced config, round {number} of {count}: {name}"
-        case SlotPurpose.APART:
-            progress = replace(progress, takes_apart=True)
+        case SlotPurpose.ABLATION:
+            progress = replace(progress, ablates=True)
             in_block = [slot.order for slot in same if slot.block == current.block]
             position = f"{in_block.index(current.order) + 1} of {len(in_block)}"
-            text = f"taking the winner apart: {name} ({position}), block {number}"
+            text = f"testing lines: {name} ({position}), block {number}"
         case SlotPurpose.SEARCH:
             progress = replace(progress, block=number)
             text = f"search, round {number}: {name}"

@@ -71,7 +71,7 @@ def history_of(study: Study, place: Place) -> History:
             if not one.is_settled and one.seconds_to_settle is not None
         },
         pair_time=budget.pair_time,
-        apart_budget=budget.ablation,
+        ablation_budget=budget.ablation,
         finalists=tuple(one.name for one in candidates[1:] if one.name in raced),
     )
 
@@ -96,7 +96,7 @@ def _whole(
     result: StudyResult, board: Board | None, place: Place, slots: Sequence[SlotRow]
 ) -> Whole | None:
     """The board's confirmed winner, whose rounds will be as long as its pairs."""
-    if board is None or not result.study.takes_apart:
+    if board is None or not result.study.ablates:
         return None
     whole = Ablations.in_study(result.study, result.candidates.values()).whole_of(board)
     if whole is None:

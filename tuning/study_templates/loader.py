@@ -63,7 +63,7 @@ class StudyTemplate:
     `tuning.models.Study`. `copies_of_baseline` is a number of copies of the same config, measured
     separately: their differences are noise. `proposals` are names of `tuning.proposals.rules`.
     `budget_minutes` is that of a template that `searches`, unless the user requests another.
-    With `searches` it continues with proposals of its own, for that time. `takes_apart` as in
+    With `searches` it continues with proposals of its own, for that time. `ablates` as in
     `tuning.models.Study`; `minutes` are those of the whole study, after which no block and no
     second attempt begins.
     `durability` is the least safe class of its own candidates. `needs_log_device`: it is about a
@@ -86,7 +86,7 @@ class StudyTemplate:
     budget_minutes: Count | None = None
     races: StrictBool = True
     confirms: StrictBool = True
-    takes_apart: StrictBool = False
+    ablates: StrictBool = False
     minutes: Count | None = None
     copies_of_baseline: Annotated[StrictInt, Field(ge=0, le=20)] = 0
     durability: Durability = Durability.D0

@@ -21,7 +21,7 @@ from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
 from tuning.results.study_result import StudyResult
 from tuning.statistics.confirmation import most_pairs
-from tuning.studies.budget import APART_SHARE, StudyBudget, places
+from tuning.studies.budget import ABLATION_SHARE, StudyBudget, places
 from tuning.studies.commands import extend_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
@@ -263,17 +263,17 @@ def test_a_budget_too_small_for_a_verdict_is_refused_with_what_is_needed() -> No
 
 
 def test_a_budget_has_to_suffice_without_what_is_kept_for_taking_the_winner_apart() -> None:
-    def least(takes_apart: bool) -> int:
+    def least(ablates: bool) -> int:
         with pytest.raises(BadRequest, match="is enough for") as refused:
-            started(budget_minutes=8, takes_apart=takes_apart)
+            started(budget_minutes=8, ablates=ablates)
         return int(re.findall(r"about (\d+) minutes", str(refused.value))[0])
 
-    plain, apart = least(False), least(True)
-    assert apart >= plain / (1 - APART_SHARE) - 1 > plain
+    plain, ablation = least(False), least(True)
+    assert ablation >= plain / (1 - ABLATION_SHARE) - 1 > plain
     started(budget_minutes=plain)
     with pytest.raises(BadRequest, match="is enough for 1 block, but"):
-        started(budget_minutes=plain, takes_apart=True)
-    study = started(budget_minutes=apart, takes_apart=True)
+        started(budget_minutes=plain, ablates=True)
+    study = started(budget_minutes=ablation, ablates=True)
     (place,) = places(study)
     runs = StudyBudget(study, ()).at(place).blocks.runs
     assert runs is not None

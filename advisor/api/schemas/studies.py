@@ -42,7 +42,7 @@ class StudyRow(ModelSchema):
         model = Study
         fields: ClassVar = [
             *("name", "template", "reason_code", "reason", "blocks", "seed", "races"),
-            *("confirms", "takes_apart", "budget_minutes", "memory_bytes", "revision"),
+            *("confirms", "ablates", "budget_minutes", "memory_bytes", "revision"),
             *("conclusions", "concluded_at", "created_at", "started_at"),
             "finished_at",
         ]

@@ -30,7 +30,7 @@ DEFAULT_TEMPLATE = "search"
 ADVANCED = (
     *("name", "server", "load_hosts", "data_size", "memory", "warehouses", "connections"),
     "profile",
-    *("warmup_s", "races", "confirms", "recovery", "takes_apart"),
+    *("warmup_s", "races", "confirms", "recovery", "ablates"),
 )
 # Fields of the request that the page asks for in its own way.
 _CHOSEN = frozenset(
@@ -202,7 +202,7 @@ def initial_of(request: StudyRequest) -> dict[str, Any]:
 
 def _typed(name: str, value: Any) -> Any:
     """Return the value as a user types it."""
-    if name in ("races", "confirms", "takes_apart", "recovery"):
+    if name in ("races", "confirms", "ablates", "recovery"):
         return _YES_NO[value]
     if name == "connections":
         return ", ".join(map(str, value))

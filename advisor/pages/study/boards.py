@@ -246,7 +246,7 @@ class BoardView:
 
     @property
     def whole(self) -> str:
-        """The name of the winner that was taken apart."""
+        """The name of the winner that was tested line by line."""
         found = self.board.ablation
         return self.document.candidate[found.whole_id].name if found else ""
 

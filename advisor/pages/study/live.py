@@ -77,7 +77,7 @@ def _announcement(study: Study, progress: StudyProgress | None) -> str:
     if progress.pairs:
         pair = f"pair {progress.pair} of {progress.pairs}"
         return f"Confirmation, {pair}: {progress.candidate}."
-    if progress.searched is not None or progress.takes_apart:
+    if progress.searched is not None or progress.ablates:
         return f"{progress.text.capitalize().rpartition(',')[0]}."
     run = f"Run {progress.runs_done + 1} of {progress.runs_total}"
     return f"{run}: {progress.candidate}, block {progress.block}."

@@ -27,7 +27,7 @@ ROWS = 50
 MAX_OPEN_ROWS = 40
 # States with a result or a bound, whose log is not shown.
 _HAVE_A_FIGURE = (RunState.OK, RunState.CUT_SHORT)
-_NUMBERED: dict[str, str] = {SlotPurpose.REDUCED: "round ", SlotPurpose.APART: "apart "}
+_NUMBERED: dict[str, str] = {SlotPurpose.REDUCED: "round ", SlotPurpose.ABLATION: "ablation "}
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class StudyPage:
 
     @property
     def variants(self) -> list[CandidateView]:
-        """The first candidates that were made to take a winner apart."""
+        """The first candidates that were made to test lines of a winner."""
         return self._views(self._made[1][:ROWS])
 
     @property
@@ -252,8 +252,8 @@ class StudyPage:
             race if study.races else "no race",
             f"a winner is {'' if study.confirms else 'not '}confirmed in fresh pairs",
         ]
-        if study.takes_apart:
-            parts.append("then taken apart")
+        if study.ablates:
+            parts.append("then its lines are tested")
         if study.conclusions > 1:
             parts.append(f"extended {counted(study.conclusions - 1, 'time')}")
         return "; ".join(parts)

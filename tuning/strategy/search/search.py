@@ -164,7 +164,7 @@ class Search:
 def _concluding(history: History, names: tuple[str, ...]) -> History:
     """With runs for the rest of a short race between these and the baseline, and no more.
 
-    None for taking the winner apart.
+    No run is left for an ablation.
     """
     left = sum(name not in history.dropped for name in names)
     runs = max(CONCLUDING_BLOCKS - history.blocks, 0) * (left + 2)
@@ -174,7 +174,7 @@ def _concluding(history: History, names: tuple[str, ...]) -> History:
         history,
         concludes=False,
         budget=Budget(runs_left=fits, runs_spent=budget.runs_spent),
-        apart_budget=Budget(runs_left=0),
+        ablation_budget=Budget(runs_left=0),
     )
 
 

@@ -40,8 +40,8 @@ class SimulatedStudy:
     endings: outcomes other than "ok" by (candidate, block).
     refused, duplicates: what the gate says of candidates, as `History` has it; new ones join the
     first group as soon as they are proposed.
-    line_gains: what each line of a winner contributes, as a log; a variant lacks that. apart_runs:
-    how many runs taking apart may have. kept: as `Whole` has it.
+    line_gains: what each line of a winner contributes, as a log; a variant lacks that.
+    ablation_runs: how many runs an ablation may have. kept: as `Whole` has it.
     """
 
     gains: Mapping[str, float]
@@ -61,10 +61,10 @@ class SimulatedStudy:
     dropped: dict[str, str] = field(default_factory=dict)
     pairs: dict[int, dict[str, float | None]] = field(default_factory=dict)
     line_gains: Mapping[str, float] = field(default_factory=dict)
-    apart_runs: int | None = None
+    ablation_runs: int | None = None
     kept: Mapping[str, str] = field(default_factory=dict)
     variants: dict[str, NewCandidate] = field(default_factory=dict)
-    apart: list[Observation] = field(default_factory=list)
+    ablation: list[Observation] = field(default_factory=list)
     rounds: list[Observation] = field(default_factory=list)
     gate: dict[int, dict[str, float | None]] = field(default_factory=dict)
 
@@ -74,7 +74,9 @@ class SimulatedStudy:
         begun = len({run.block for run in in_blocks})
         spending = (Purpose.BLOCK, Purpose.SEARCH, Purpose.GATE)
         spent = [run for run in self.measured if run.purpose in spending]
-        of_variants = [r for r in self.measured if r.purpose in (Purpose.APART, Purpose.REDUCED)]
+        of_variants = [
+            r for r in self.measured if r.purpose in (Purpose.ABLATION, Purpose.REDUCED)
+        ]
         raced = {run.candidate for run in in_blocks} - {BASE}
         names = [name for group in groups for name in group.candidates]
         runs = self.planned_blocks * (len(set(names)) + 1) if self.runs is None else self.runs
@@ -95,10 +97,10 @@ class SimulatedStudy:
                 name: other for name, other in self.duplicates.items() if name in self._all()
             },
             screened=tuple(self.screened),
-            apart_budget=Budget(
+            ablation_budget=Budget(
                 runs_left=None
-                if self.apart_runs is None
-                else max(self.apart_runs - len(of_variants), 0)
+                if self.ablation_runs is None
+                else max(self.ablation_runs - len(of_variants), 0)
             ),
             finalists=tuple(name for name in dict.fromkeys(names) if name in raced),
             gate=self._gate(),
@@ -138,7 +140,7 @@ class SimulatedStudy:
                 continue
             seen = {
                 Purpose.SEARCH: self.screened,
-                Purpose.APART: self.apart,
+                Purpose.ABLATION: self.ablation,
                 Purpose.REDUCED: self.rounds,
             }.get(run.purpose, self.observations)
             seen.append(
@@ -198,7 +200,7 @@ class SimulatedStudy:
         if name is None:
             return None
         found = judged[name]
-        blocks = {run.block for run in (*self.apart, *self.rounds) if run.candidate == name}
+        blocks = {run.block for run in (*self.ablation, *self.rounds) if run.candidate == name}
         return Whole(
             name=name,
             lead=math.log(found.ratio or 1.0),
@@ -214,7 +216,7 @@ class SimulatedStudy:
                 for one in self.variants.values()
                 if one.of == name
             },
-            runs=tuple(run for run in self.apart if run.block in blocks),
+            runs=tuple(run for run in self.ablation if run.block in blocks),
             rounds=tuple(run for run in self.rounds if run.block in blocks),
         )
 
@@ -256,7 +258,7 @@ def copy_of(study: SimulatedStudy) -> SimulatedStudy:
         dropped=dict(study.dropped),
         pairs={block: dict(figures) for block, figures in study.pairs.items()},
         variants=dict(study.variants),
-        apart=list(study.apart),
+        ablation=list(study.ablation),
         rounds=list(study.rounds),
         gate={block: dict(figures) for block, figures in study.gate.items()},
     )

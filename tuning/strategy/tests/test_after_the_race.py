@@ -28,7 +28,7 @@ LINES = {"innodb_io_capacity": "5000", "innodb_lru_scan_depth": "512", "table_op
 
 
 def confirmed(**values: Any) -> History:
-    """A study whose winner has its pairs and can be taken apart, without a run left for blocks."""
+    """A study whose winner has its pairs, without a run left for blocks."""
     gains = {"fast": 0.3}
     group = Group(
         "D0",
@@ -48,31 +48,31 @@ def confirmed(**values: Any) -> History:
         "last_block": 10,
         "knobs": {BASE: {}, "fast": LINES},
         "finalists": ("fast",),
-        "apart_budget": Budget(runs_left=100),
+        "ablation_budget": Budget(runs_left=100),
     }
     return History(**facts | values)
 
 
 def test_time_that_is_too_short_for_a_reduced_config_still_tells_which_lines_matter() -> None:
     """Its rounds would be as long as the pairs: with runs of 10 s, 25 of the blocks' each."""
-    strategy = strategy_for(races=True, confirms=True, takes_apart=True)
-    history = confirmed(apart_budget=Budget(runs_left=100, seconds_left=160.0, run_s=10.0))
+    strategy = strategy_for(races=True, confirms=True, ablates=True)
+    history = confirmed(ablation_budget=Budget(runs_left=100, seconds_left=160.0, run_s=10.0))
     (group,) = history.groups
     assert group.whole is not None
     whole = replace(group.whole, measure_s=80, longer_s=73.0)
     history = replace(history, groups=(replace(group, whole=whole),))
     answer = strategy.propose(history)
     assert isinstance(answer, Proposal)
-    assert {run.purpose for run in answer.runs} == {Purpose.APART}
+    assert {run.purpose for run in answer.runs} == {Purpose.ABLATION}
     # Three blocks of the winner, twice, and each of its lines left out.
     assert {one.without for one in answer.new} == {frozenset({name}) for name in LINES}
-    tight = replace(history, apart_budget=Budget(runs_left=100, seconds_left=89.0, run_s=10.0))
+    tight = replace(history, ablation_budget=Budget(runs_left=100, seconds_left=89.0, run_s=10.0))
     assert isinstance(strategy.propose(tight), Done)
 
 
 def test_the_runs_of_one_winner_are_not_those_of_another() -> None:
-    strategy = strategy_for(races=True, confirms=True, takes_apart=True)
-    history = confirmed(apart_budget=Budget(runs_left=200))
+    strategy = strategy_for(races=True, confirms=True, ablates=True)
+    history = confirmed(ablation_budget=Budget(runs_left=200))
     (group,) = history.groups
     assert group.whole is not None
     spent = replace(group, whole=replace(group.whole, runs_left=0))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import GatePlan, Limit
-from tuning.strategy.apart.take_apart import TakeApart
+from tuning.strategy.ablation.ablate import Ablation
 from tuning.strategy.blocks import FixedBlocks
 from tuning.strategy.compose import OneAfterAnother, strategy_for
 from tuning.strategy.confirmation import Confirmation
@@ -86,7 +86,7 @@ STRATEGIES: dict[str, Strategy] = {
     "fixed blocks, confirmed": strategy_for(races=False, confirms=True),
     "race, confirmed": strategy_for(races=True, confirms=True),
     "random search": RandomSearch(),
-    "taken apart": TakeApart(),
+    "ablated": Ablation(),
     "gate": strategy_for(races=False, confirms=False, gate=GATE),
 }
 PLAN = SearchPlan(
@@ -104,7 +104,7 @@ EARLIER = tuple(
 # Each fits models or looks again at every step, so fewer studies have to do.
 SLOW: dict[str, Strategy] = {
     "search, race, confirmed": strategy_for(races=True, confirms=True, search=PLAN),
-    "race, confirmed, taken apart": strategy_for(races=True, confirms=True, takes_apart=True),
+    "race, confirmed, ablated": strategy_for(races=True, confirms=True, ablates=True),
     "search, fixed blocks": strategy_for(
         races=False, confirms=False, search=replace(PLAN, earlier=EARLIER)
     ),
@@ -158,7 +158,7 @@ def studies(draw: st.DrawFn) -> SimulatedStudy:
         },
         knobs={name: dict.fromkeys(LINES, "1") for name in names},
         line_gains=dict.fromkeys(LINES[:2], draw(st.sampled_from([0.0, 0.05, 0.3]))),
-        apart_runs=draw(st.sampled_from([None, 0, 20, 60])),
+        ablation_runs=draw(st.sampled_from([None, 0, 20, 60])),
     )
 
 
@@ -202,7 +202,7 @@ def _check(history: History, proposal: Proposal) -> None:
     purposes = {run.purpose for run in proposal.runs}
     assert len(purposes) == 1
     known = {*history.candidates, *(one.name for one in proposal.new)}
-    if purposes <= {Purpose.APART, Purpose.REDUCED}:  # variants never race
+    if purposes <= {Purpose.ABLATION, Purpose.REDUCED}:  # variants never race
         known.update(name for one in history.groups if one.whole for name in one.whole.variants)
     assert {run.candidate for run in proposal.runs} <= known  # refused ones are not among them
     assert len(set(proposal.runs)) == len(proposal.runs)
@@ -213,8 +213,8 @@ def _check(history: History, proposal: Proposal) -> None:
     if purposes == {Purpose.CONFIRMATION}:
         _check_pairs(history, proposal)
         return
-    if purposes <= {Purpose.APART, Purpose.REDUCED}:
-        _check_apart(history, proposal)
+    if purposes <= {Purpose.ABLATION, Purpose.REDUCED}:
+        _check_ablation(history, proposal)
         return
     if purposes == {Purpose.GATE}:
         _check_gate(history, proposal)
@@ -269,9 +269,9 @@ def _check_pairs(history: History, proposal: Proposal) -> None:
     assert MIN_PAIRS <= len(by_block) <= max(MIN_PAIRS, 2 * history.planned_blocks)
 
 
-def _check_apart(history: History, proposal: Proposal) -> None:
+def _check_ablation(history: History, proposal: Proposal) -> None:
     """The winner beside variants of its own; the reduced config beside it and the baseline."""
-    assert history.apart_budget.allows(len(proposal.runs))
+    assert history.ablation_budget.allows(len(proposal.runs))
     wholes = [group.whole for group in history.groups if group.whole is not None]
     for block in {run.block for run in proposal.runs}:
         there = [run for run in proposal.runs if run.block == block]

@@ -70,13 +70,13 @@ def test_what_was_given_is_looked_at_first_and_beside_the_baseline() -> None:
     assert {run.purpose for run in first.runs} == {Purpose.SEARCH}
 
 
-def test_the_winner_of_a_concluded_search_is_not_taken_apart() -> None:
+def test_the_winner_of_a_concluded_search_has_no_ablation() -> None:
     study = hill()
     searched(study)
-    asked = strategy_for(races=True, confirms=True, takes_apart=True, search=PLAN)
+    asked = strategy_for(races=True, confirms=True, ablates=True, search=PLAN)
     would_be = asked.propose(study.history())
     assert isinstance(would_be, Proposal)
-    assert {run.purpose for run in would_be.runs} == {Purpose.APART}
+    assert {run.purpose for run in would_be.runs} == {Purpose.ABLATION}
     answer = asked.propose(replace(study.history(), concludes=True))
     assert isinstance(answer, Done)
 

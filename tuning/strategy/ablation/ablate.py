@@ -1,4 +1,4 @@
-"""Takes a confirmed winner apart: which of its lines matter, and is it as good without the rest?
+"""Ablation of a confirmed winner: which of its lines matter, and is it as good without the rest?
 
 1. The winner runs in randomised blocks, twice in each, beside itself without an area of lines,
    then without the single lines of the areas that matter. 2. Without all that contributes nothing
@@ -15,9 +15,9 @@ from typing import ClassVar
 from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.statistics.data import Metric
 from tuning.statistics.removal import rounds_needed
-from tuning.strategy.apart.part_results import MIN_BLOCKS, PartResult, PartResults, part_results
-from tuning.strategy.apart.parts import MAX_PARTS, Part
-from tuning.strategy.design import apart_order, reduced_rounds
+from tuning.strategy.ablation.part_results import MIN_BLOCKS, PartResult, PartResults, part_results
+from tuning.strategy.ablation.parts import MAX_PARTS, Part
+from tuning.strategy.design import ablation_order, reduced_rounds
 from tuning.strategy.protocol import (
     Budget,
     Done,
@@ -31,12 +31,12 @@ from tuning.strategy.whole import Whole
 # Runs of a round: the reduced config, the whole and the baseline.
 ROUND = 3
 #: Runs at most for one winner; each durability class has its own, on each device and workload.
-MAX_APART_RUNS = 100
+MAX_ABLATION_RUNS = 100
 MAX_NAME = 100
 
 
 @dataclass(frozen=True)
-class TakeApart:
+class Ablation:
     """Every group's confirmed winner, one after the other; `metric` is the one that decides.
 
     Nothing in a study that is being concluded.
@@ -49,7 +49,7 @@ class TakeApart:
         for group in history.groups if not history.concludes else ():
             if group.whole is not None and (answer := self._next(history, group.whole)):
                 return answer
-        return Done((StopReason.TAKEN_APART,))
+        return Done((StopReason.ABLATED,))
 
     def _next(self, history: History, whole: Whole) -> Proposal | None:
         results, budget = part_results(whole, self.metric), _budget_of(history, whole)
@@ -64,13 +64,13 @@ class TakeApart:
 
 def _budget_of(history: History, whole: Whole) -> Budget:
     """What is left for all winners, as far as this one may spend it."""
-    budget = history.apart_budget
+    budget = history.ablation_budget
     limits = [runs for runs in (budget.runs_left, whole.runs_left) if runs is not None]
     return replace(budget, runs_left=min(limits, default=None))
 
 
 def is_left(whole: Whole, metric: Metric, budget: Budget, baseline: str) -> bool:
-    """Whether taking it apart would measure anything more."""
+    """Whether its ablation would measure anything more."""
     results = part_results(whole, metric)
     if _affordable(results.open, budget, whole, keeps_rounds=False):
         return True
@@ -113,7 +113,7 @@ def _block(history: History, whole: Whole, parts: Sequence[Part]) -> Proposal:
         new.append(NewCandidate(name, whole.knobs_without(without), source, whole.name, without))
         names.append(name)
     block = history.last_block + 1
-    runs = apart_order(list(dict.fromkeys(names)), whole.name, block, history.seed)
+    runs = ablation_order(list(dict.fromkeys(names)), whole.name, block, history.seed)
     return Proposal(runs, new=tuple(new))
 
 

@@ -1,4 +1,4 @@
-"""Taking a winner apart, and what comes in between: conclusions, more time, crash tests."""
+"""An ablation, and what comes in between: conclusions, more time, crash tests."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from tuning.studies.scheduler import advance_host
 from tuning.tests.export_cases import exported
 from tuning.tests.fakes import measurement
 from tuning.tests.kept import kept
-from tuning.tests.test_concluding import until
-from tuning.tests.test_search_rows import step, to_the_end
-from tuning.tests.test_taken_apart import (
+from tuning.tests.test_ablation import (
     FAST,
+    ablated,
     before,
     measuring,
     purposes,
     started,
-    taken_apart,
     with_state,
 )
+from tuning.tests.test_concluding import until
+from tuning.tests.test_search_rows import step, to_the_end
 from tuning.tests.work import execute_crash_test, purpose_of
 
 pytestmark = [
@@ -51,10 +51,10 @@ pytestmark = [
 
 
 def test_a_disturbed_run_of_a_variant_is_not_measured_again_after_an_early_conclusion() -> None:
-    study = before(SlotPurpose.APART)
-    apart = study.slots.filter(purpose=SlotPurpose.APART)
-    until(study, lambda: apart.filter(run__state=RunState.OK).count() == 2, measuring())
-    first, second = apart.filter(run__state=RunState.OK)
+    study = before(SlotPurpose.ABLATION)
+    ablation = study.slots.filter(purpose=SlotPurpose.ABLATION)
+    until(study, lambda: ablation.filter(run__state=RunState.OK).count() == 2, measuring())
+    first, second = ablation.filter(run__state=RunState.OK)
     Run.objects.filter(pk=first.run_id).update(state=RunState.DISTURBED, tpmP=None)
     advance_host(study.host_id)
     assert Run.objects.filter(retry_of=first.run_id, state=RunState.QUEUED).exists()
@@ -79,17 +79,17 @@ def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
 ) -> None:
     with monkeypatch.context() as patch:
         # Three blocks of two parts, and five rounds of the reduced config.
-        patch.setattr(budget, "MAX_APART_RUNS", 3 * 4 + 5 * 3)
+        patch.setattr(budget, "MAX_ABLATION_RUNS", 3 * 4 + 5 * 3)
         study = to_the_end(started(blocks=3), QUIET)
     first = study.recommendations.get()
     assert first.candidate.without == ["innodb_flush_neighbors"]
-    (untested,) = with_state(taken_apart(study), RemovalState.UNTESTED)
+    (untested,) = with_state(ablated(study), RemovalState.UNTESTED)
     assert untested.names == ("table_open_cache",)
     assert (
         "because there was no time left: table_open_cache. "
-        f"manage.py study ablation {study.pk} takes it further apart."
+        f"manage.py study ablation {study.pk} tests the others."
     ) in first.verdict
-    assert can_be_taken_apart(study)
+    assert can_be_ablated(study)
     start_ablation(study)
     study = to_the_end(study, QUIET)
     found = study.recommendations.get()
@@ -99,15 +99,13 @@ def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
     assert "study ablation" not in found.verdict
     rounds = study.slots.filter(purpose=SlotPurpose.REDUCED)
     assert rounds.count() == 2 * 5 * 3
-    assert not can_be_taken_apart(study)
+    assert not can_be_ablated(study)
     with pytest.raises(TuningError) as refused:
         start_ablation(study)
     assert refused.value.code == "nothing_left"
 
 
-def test_a_study_that_is_taken_apart_later_keeps_its_minutes_and_its_answer_gets_a_new_date() -> (
-    None
-):
+def test_a_study_that_is_ablated_later_keeps_its_minutes_and_its_answer_gets_a_new_date() -> None:
     study = started(blocks=6, warmup_s=10, measure_s=10)
     Study.objects.filter(pk=study.pk).update(minutes=6, races=False)
     study = to_the_end(study, QUIET)
@@ -115,13 +113,13 @@ def test_a_study_that_is_taken_apart_later_keeps_its_minutes_and_its_answer_gets
     incomplete = "Its 6 minutes were not enough for all: 2 of 6 blocks were measured"
     first = study.recommendations.get()
     assert incomplete in first.verdict
-    assert SlotPurpose.APART not in purposes(study)
+    assert SlotPurpose.ABLATION not in purposes(study)
     start_ablation(study)
     study = to_the_end(study, QUIET)
     again = study.recommendations.get()
     assert (study.minutes, study.has_end) == (6, True)
     assert incomplete in again.verdict
-    assert SlotPurpose.APART in purposes(study)
+    assert SlotPurpose.ABLATION in purposes(study)
     assert study.slots.filter(purpose=SlotPurpose.BLOCK).count() == blocks
     assert again.created_at > first.created_at
 
@@ -134,7 +132,7 @@ def test_a_search_tests_the_lines_of_its_winner_with_the_time_that_is_left() -> 
     study = started(
         search=SearchRequest(knobs=knobs),
         blocks=None,
-        takes_apart=None,
+        ablates=None,
         recovery=False,
         warmup_s=2,
         measure_s=8,
@@ -154,12 +152,12 @@ def test_a_search_tests_the_lines_of_its_winner_with_the_time_that_is_left() -> 
     study = to_the_end(study, QUIET)
     assert study.state == StudyState.FINISHED, study.reason
     seen = purposes(study)
-    assert SlotPurpose.APART in seen
+    assert SlotPurpose.ABLATION in seen
     assert SlotPurpose.REDUCED not in seen
-    apart, answer = taken_apart(study), study.recommendations.get()
-    (matters,) = with_state(apart, RemovalState.MATTERS)
+    ablation, answer = ablated(study), study.recommendations.get()
+    (matters,) = with_state(ablation, RemovalState.MATTERS)
     assert "innodb_io_capacity" in matters.names
-    assert (answer.candidate_id, answer.whole) == (apart.whole_id, None)
+    assert (answer.candidate_id, answer.whole) == (ablation.whole_id, None)
     assert "what each contributes was not tested" not in answer.verdict
 
 
@@ -168,7 +166,7 @@ def test_each_class_of_durability_has_runs_of_its_own_for_its_winner(
 ) -> None:
     # Three blocks of two parts, and five rounds of the reduced config.
     for module in ("tuning.studies.budget", "tuning.results.ablation"):
-        monkeypatch.setattr(f"{module}.MAX_APART_RUNS", 3 * 4 + 5 * 3)
+        monkeypatch.setattr(f"{module}.MAX_ABLATION_RUNS", 3 * 4 + 5 * 3)
     risky = FAST + b"innodb_flush_log_at_trx_commit = 2\n"
     study = started(
         configs=[ConfigText.of("fast", FAST), ConfigText.of("risky", risky)],
@@ -178,9 +176,9 @@ def test_each_class_of_durability_has_runs_of_its_own_for_its_winner(
     study = to_the_end(study, QUIET)
     spent = {
         name: study.slots.filter(
-            purpose__in=(SlotPurpose.APART, SlotPurpose.REDUCED),
+            purpose__in=(SlotPurpose.ABLATION, SlotPurpose.REDUCED),
             block__in=study.slots.filter(
-                purpose__in=(SlotPurpose.APART, SlotPurpose.REDUCED), candidate__name=name
+                purpose__in=(SlotPurpose.ABLATION, SlotPurpose.REDUCED), candidate__name=name
             ).values("block"),
         ).count()
         for name in ("fast", "risky")
@@ -227,17 +225,17 @@ def test_lines_of_which_one_suffices_are_kept_and_it_is_said_why() -> None:
         "effective values as server-default."
     ) in found.verdict
     assert "no time left" not in found.verdict
-    assert not can_be_taken_apart(study)
+    assert not can_be_ablated(study)
 
 
-def can_be_taken_apart(study: Study) -> bool:
+def can_be_ablated(study: Study) -> bool:
     return not ABLATION.reason_against(study)
 
 
 def waiting_for_crash_tests() -> Study:
     """All of its runs are done."""
     return kept(
-        "taken apart, waits for crash tests",
+        "ablated, waits for crash tests",
         lambda: to_the_end(started(blocks=3, recovery=True), QUIET),
     )
 

@@ -72,7 +72,7 @@ def lines_of(whole: Whole) -> tuple[str, ...]:
 
 
 def first_parts(whole: Whole) -> list[Part]:
-    """Where taking apart begins: single lines if they are few, else the areas they belong to.
+    """Where an ablation begins: single lines if they are few, else the areas they belong to.
 
     Empty for a config of one unit: its effect is that of the whole.
     """

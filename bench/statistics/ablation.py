@@ -1,4 +1,4 @@
-"""How often taking a winner apart drops a line that matters, and keeps one that does not."""
+"""How often an ablation drops a line that matters, and keeps one that does not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from bench.statistics.criteria import Table
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.removal import ReductionState, judge_reduction, margin_of
-from tuning.strategy.apart.take_apart import TakeApart
+from tuning.strategy.ablation.ablate import Ablation
 from tuning.strategy.protocol import Budget, Done, Group, History, PlannedRun, Purpose
 from tuning.strategy.whole import Variant, Whole
 
@@ -34,18 +34,18 @@ MAX_DROPPED = 0.05
 
 @dataclass(frozen=True)
 class Outcome:
-    """One winner taken apart: the lines that the recommended config lacks, and runs spent."""
+    """One winner ablated: the lines that the recommended config lacks, and runs spent."""
 
     left_out: frozenset[str]
     runs: int
 
 
-def take_apart(noise: float, runs: int, seed: int) -> Outcome:
-    """One made-up winner, taken apart by the strategy with so many runs."""
+def ablate(noise: float, runs: int, seed: int) -> Outcome:
+    """One made-up winner, ablated by the strategy with so many runs."""
     draw = random.Random(f"{seed}/{noise}/{runs}")
     total = sum(math.log1p(gain) for gain in GAINS.values())
     whole = Whole(WHOLE, lead=total, run_noise=noise, knobs=dict.fromkeys(GAINS, "1"))
-    strategy, spent = TakeApart(), 0
+    strategy, spent = Ablation(), 0
     history = History(
         seed=seed, baseline=BASE, candidates=(BASE, WHOLE), groups=(), planned_blocks=5,
         budget=Budget(),
@@ -55,7 +55,7 @@ def take_apart(noise: float, runs: int, seed: int) -> Outcome:
             history,
             groups=(Group("D0", (BASE, WHOLE), whole=whole),),
             knobs={name: {} for name in (BASE, WHOLE, *whole.variants)},
-            apart_budget=Budget(runs_left=runs - spent),
+            ablation_budget=Budget(runs_left=runs - spent),
         )
         answer = strategy.propose(history)
         if isinstance(answer, Done):
@@ -117,7 +117,7 @@ def lines_that_matter(studies: int) -> Table:
     """Lines dropped by what they bring; promised for those of 5 % and more."""
     sizes = sorted(set(GAINS.values()), reverse=True)
     table = Table(
-        "Taking a winner apart",
+        "Testing each line",
         "Winners of eight lines in five areas, which bring +25 %, +8 %, +5 %, +2 % and four times "
         "nothing; blocks differ by 3 %. The share of studies whose recommended config lacks a "
         f"line, by what that brings; {_count(studies)} per line. Promised: one that brings 5 % or "
@@ -126,7 +126,7 @@ def lines_that_matter(studies: int) -> Table:
     )
     for noise in (0.01, 0.02, 0.03, 0.05):
         for runs in (40, 100):
-            found = [take_apart(noise, runs, seed) for seed in range(_count(studies))]
+            found = [ablate(noise, runs, seed) for seed in range(_count(studies))]
             cells = [f"{noise * 100:.0f} %", str(runs)]
             for size in sizes:
                 lines = [line for line, gain in GAINS.items() if gain == size]

@@ -14,7 +14,7 @@ from functools import lru_cache
 from tuning.statistics.analysis import Analysis, Interval, analyse
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.removal import RemovalState, margin_of, removal_state
-from tuning.strategy.apart.parts import Part, first_parts
+from tuning.strategy.ablation.parts import Part, first_parts
 from tuning.strategy.racing import FAULTS
 from tuning.strategy.whole import Whole
 

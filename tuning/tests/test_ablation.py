@@ -1,4 +1,4 @@
-"""A confirmed winner is taken apart: its rows, what is recommended, and whatever interrupts it."""
+"""The ablation of a winner: its rows, what is recommended, and whatever interrupts it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tuning.results.ablation import Ablations
 from tuning.results.document import Ablation, LinesEffect
 from tuning.results.study_result import StudyResult
 from tuning.statistics.removal import ReductionState, RemovalState
-from tuning.strategy.apart.take_apart import MAX_APART_RUNS
+from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
 from tuning.studies import trials
 from tuning.studies.budget import StudyBudget
 from tuning.studies.commands import cancel_study, extend_study, pause_study, resume_study
@@ -82,13 +82,13 @@ def started(**values: Any) -> Study:
         "configs": [ConfigText.of("fast", FAST)],
         "blocks": 5,
         "seed": 7,
-        "takes_apart": True,
+        "ablates": True,
     }
     return create_study(StudyRequest(**(facts | values)))
 
 
 #: In this order; each goes on from the one before it.
-_STAGES = (SlotPurpose.CONFIRMATION, SlotPurpose.APART, SlotPurpose.REDUCED)
+_STAGES = (SlotPurpose.CONFIRMATION, SlotPurpose.ABLATION, SlotPurpose.REDUCED)
 
 
 def before(purpose: SlotPurpose) -> Study:
@@ -102,19 +102,19 @@ def before(purpose: SlotPurpose) -> Study:
         study.refresh_from_db()
         return study
 
-    return kept(f"taken apart, before {purpose}", make)
+    return kept(f"ablated, before {purpose}", make)
 
 
 def ended() -> Study:
-    """A study whose winner was taken apart, and reduced to what matters."""
-    return kept("taken apart", lambda: to_the_end(before(SlotPurpose.REDUCED), measuring()))
+    """A study whose winner was tested line by line, and reduced to what matters."""
+    return kept("ablated", lambda: to_the_end(before(SlotPurpose.REDUCED), measuring()))
 
 
 def with_state(found: Ablation, state: RemovalState) -> list[LinesEffect]:
     return [one for one in found.effects if one.state == state]
 
 
-def taken_apart(study: Study) -> Ablation:
+def ablated(study: Study) -> Ablation:
     result = StudyResult(study)
     found = Ablations.in_study(study, result.candidates.values()).of(result.boards[0])
     assert found is not None
@@ -142,16 +142,16 @@ def test_what_contributes_nothing_is_left_out_and_what_is_recommended_was_measur
         "nothing measurable is lost without innodb_flush_neighbors, table_open_cache"
         in found.verdict
     )
-    apart = taken_apart(study)
-    assert apart.reduced is not None
-    assert apart.reduced.state == ReductionState.VERIFIED
-    states = {one.names: one.state for one in apart.effects}
+    ablation = ablated(study)
+    assert ablation.reduced is not None
+    assert ablation.reduced.state == ReductionState.VERIFIED
+    states = {one.names: one.state for one in ablation.effects}
     assert states == {
         ("innodb_io_capacity", "innodb_io_capacity_max"): RemovalState.MATTERS,
         ("innodb_flush_neighbors",): RemovalState.NO_EFFECT,
         ("table_open_cache",): RemovalState.NO_EFFECT,
     }
-    (pair,) = with_state(apart, RemovalState.MATTERS)
+    (pair,) = with_state(ablation, RemovalState.MATTERS)
     assert pair.estimate is not None
     interval = pair.estimate.interval
     assert interval is not None
@@ -183,40 +183,38 @@ def test_a_reduced_config_that_loses_after_all_is_not_recommended() -> None:
     found = study.recommendations.get()
     assert (found.candidate.name, found.whole) == ("fast", None)
     assert "kept, because without, more than 5.0 % may be lost" in found.verdict
-    apart = taken_apart(study)
-    assert apart.reduced is not None
-    assert apart.reduced.state == ReductionState.LOSES
+    ablation = ablated(study)
+    assert ablation.reduced is not None
+    assert ablation.reduced.state == ReductionState.LOSES
 
 
-def test_without_being_asked_for_nothing_is_taken_apart() -> None:
-    study = to_the_end(started(takes_apart=None), measuring())
-    assert "apart" not in purposes(study)
+def test_without_being_asked_for_no_line_is_tested() -> None:
+    study = to_the_end(started(ablates=None), measuring())
+    assert "ablation" not in purposes(study)
     assert study.recommendations.get().candidate.name == "fast"
 
 
-def test_a_winner_that_was_not_confirmed_is_not_taken_apart() -> None:
+def test_a_winner_that_was_not_confirmed_has_no_ablation() -> None:
     study = to_the_end(started(), measuring({}))
     assert set(purposes(study)) == {SlotPurpose.BLOCK}
     with pytest.raises(BadRequest, match="only a winner that was confirmed") as refused:
         started(confirms=False)
-    assert refused.value.field == "takes_apart"
+    assert refused.value.field == "ablates"
 
 
 def test_minutes_that_do_not_suffice_are_said_with_the_lines_that_were_not_tested() -> None:
     study = before(SlotPurpose.CONFIRMATION)
     Study.objects.filter(pk=study.pk).update(minutes=1)
     study = to_the_end(study, measuring())
-    assert SlotPurpose.APART not in purposes(study)
+    assert SlotPurpose.ABLATION not in purposes(study)
     found = study.recommendations.get()
     assert found.candidate.name == "fast"
     assert (
         "Its lines were measured together; none was tested separately, because there was no time "
-        'left. The button "Take the winner apart" on the study\'s page, or manage.py '
+        'left. The button "Test each line" on the study\'s page, or manage.py '
         f"study ablation {study.pk}, measures it without some of them, in at most 100 runs."
     ) in found.verdict
-    assert (
-        sum(len(one.names) for one in with_state(taken_apart(study), RemovalState.UNTESTED)) == 4
-    )
+    assert sum(len(one.names) for one in with_state(ablated(study), RemovalState.UNTESTED)) == 4
     text = exported(study)
     assert re.search(r"measured with \d other setting", text)
 
@@ -224,7 +222,7 @@ def test_minutes_that_do_not_suffice_are_said_with_the_lines_that_were_not_teste
 def test_it_goes_on_where_it_was_whatever_happens_in_between() -> None:
     """Paused, resumed, without messages and asked twice: the same study as one in one go."""
     whole = purposes(ended())
-    parts = before(SlotPurpose.APART)
+    parts = before(SlotPurpose.ABLATION)
     pause_study(parts, by="somebody", reason="lunch")
     step(parts, measuring())
     assert study_progress(parts).text.startswith("paused")
@@ -240,14 +238,14 @@ def test_it_goes_on_where_it_was_whatever_happens_in_between() -> None:
 def test_progress_names_what_is_left_out_and_the_forecast_counts_it() -> None:
     study = started()
     first = StudyBudget(study, StudyResult(study).slots).runs
-    assert first == 5 * 3 + 20 + MAX_APART_RUNS
-    study = before(SlotPurpose.APART)
-    slot = study.slots.filter(purpose=SlotPurpose.APART).first()
+    assert first == 5 * 3 + 20 + MAX_ABLATION_RUNS
+    study = before(SlotPurpose.ABLATION)
+    slot = study.slots.filter(purpose=SlotPurpose.ABLATION).first()
     assert slot is not None
     Run.objects.filter(pk=slot.run_id).update(state=RunState.RUNNING, started_at=timezone.now())
     found = study_progress(study)
-    assert found.takes_apart
-    assert found.text.startswith(f"taking the winner apart: {slot.candidate.name}")
+    assert found.ablates
+    assert found.text.startswith(f"testing lines: {slot.candidate.name}")
     assert "(1 of 5), block 1" in found.text
     Run.objects.filter(pk=slot.run_id).update(state=RunState.QUEUED, started_at=None)
     cancel_study(study)
@@ -281,7 +279,7 @@ def test_a_line_without_which_the_server_does_not_start_is_kept(
         "innodb_io_capacity_max",
         "table_open_cache",
     }
-    (kept,) = with_state(taken_apart(study), RemovalState.NEEDED)
+    (kept,) = with_state(ablated(study), RemovalState.NEEDED)
     assert kept.names == ("table_open_cache",)
     assert "it does not want to" in kept.reason
 

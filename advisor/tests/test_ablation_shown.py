@@ -1,4 +1,4 @@
-"""What a winner that was taken apart shows of its lines: page, charts, terminal, files, API."""
+"""An ablation as page, charts, terminal, files and API show it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rich.console import Console
 from advisor.terminal.report import print_study
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.stored_documents import document_of
+from tuning.tests.test_ablation import before, ended, measuring, started
 from tuning.tests.test_search_rows import step, to_the_end
-from tuning.tests.test_taken_apart import before, ended, measuring, started
 
 pytestmark = [
     pytest.mark.long,
@@ -37,16 +37,16 @@ def study() -> Study:
 
 @pytest.fixture
 def whole() -> Study:
-    """A study whose winner is to be taken apart; also to be asked for before any user."""
-    return before(SlotPurpose.APART)
+    """A study whose winner is to be tested line by line; also to be asked for before any user."""
+    return before(SlotPurpose.ABLATION)
 
 
-def test_a_study_that_ended_before_its_winner_was_taken_apart_has_no_chart_of_lines(
+def test_a_study_that_ended_before_its_winner_was_ablated_has_no_chart_of_lines(
     whole: Study, admin_client: Client
 ) -> None:
     study = whole
     assert LINES_CHART in page(admin_client, study)
-    study.slots.filter(purpose=SlotPurpose.APART).delete()
+    study.slots.filter(purpose=SlotPurpose.ABLATION).delete()
     Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED, finished_at=Now())
     shown = page(admin_client, study)
     assert LINES_CHART not in shown
@@ -63,7 +63,7 @@ def test_every_way_to_show_a_study_says_which_lines_matter(
     assert "Recommended for" in shown
     assert LINES_CHART in shown
     assert "With all lines of fast" in shown
-    assert "4 configs made to take a winner apart" in shown
+    assert "4 configs made to test lines of a winner" in shown
     charts = client.get(f"/studies/{study.pk}/charts.json").json()["charts"]
     (lines,) = (chart for key, chart in charts.items() if key.endswith("-lines"))
     (points,) = lines["data"]
@@ -99,7 +99,7 @@ def test_a_running_study_and_one_without_time_show_what_they_have(admin_client: 
     answer = client.post(f"/studies/{study.pk}/actions/ablation/")
     assert answer.status_code == 302
     study.refresh_from_db()
-    while not study.slots.filter(purpose=SlotPurpose.APART).exists():
+    while not study.slots.filter(purpose=SlotPurpose.ABLATION).exists():
         step(study, measuring())
     study.refresh_from_db()
     assert study.state in (StudyState.RUNNING, StudyState.PREPARING)

@@ -1,0 +1,1 @@
+"""Ablation of a confirmed winner: which of its lines matter."""

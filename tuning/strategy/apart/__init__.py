@@ -1,1 +1,0 @@
-"""Takes a confirmed winner apart: which of its lines matter."""
