@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmarks.models import Run, RunState
 from tuning.export.facts import ExportFacts, export_facts
 from tuning.export.formats import Exported, ExportRequest, export
-from tuning.models import Study
+from tuning.models import Candidate
 from tuning.results.document import StudyDocument
 
 
@@ -75,11 +75,9 @@ def _variables(document: StudyDocument) -> dict[int, Mapping[str, str]]:
 
 
 def _files(document: StudyDocument) -> dict[int, bytes]:
-    """The user's own files."""
-    request = Study.objects.values_list("request", flat=True).get(pk=document.study.id)
-    texts = {one["name"]: one["text"] for one in (request or {}).get("configs", ())}
+    """The user's own files, byte for byte."""
+    own = Candidate.objects.filter(study=document.study.id).exclude(text="")
     return {
-        one.id: texts[one.name].encode()
-        for one in document.candidates
-        if one.name in texts and not one.is_made
+        pk: text.encode(encoding)
+        for pk, text, encoding in own.values_list("pk", "text", "encoding")
     }

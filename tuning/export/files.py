@@ -55,13 +55,13 @@ def render_rollback_cnf(
     names = [
         line.name
         for line in lines
-        if line.written or (line.name in own and own[line.name].value != line.value)
+        if line.written or (line.name in own and own[line.name].sets[line.name] != line.value)
     ]
     old: dict[str, str | None] = {}
     for name in names:
         mine, knob = own.get(name), load_catalogue().get(name)
         if mine is not None:
-            old[name] = mine.value if mine.value is not None else mine.given
+            old[name] = mine.sets[name] if mine.sets[name] is not None else mine.result.value
         else:
             is_fixed = knob is not None and fixed_default(knob, facts.server) is not None
             old[name] = default_of(name, facts) if is_fixed else None

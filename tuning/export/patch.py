@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.servers.option_file import option_value
 from tuning.catalogue.knob import Durability
+from tuning.catalogue.loader import load_catalogue
 from tuning.configs.config_check.rules import Broken, broken_rules
 from tuning.configs.effective.durability import losses, may_lose
 from tuning.configs.effective.expected import Expected
@@ -18,7 +19,7 @@ from tuning.configs.values import readable_value, same
 from tuning.export.comments import comment
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, default_of
-from tuning.export.texts import about, head, not_in_the_file
+from tuning.export.texts import about, head, not_in_the_file, sentence
 from tuning.export.user_file import FileLine, UserFile, split_lines
 
 FILE_NAME = "my.cnf"
@@ -74,27 +75,60 @@ def render_patched(facts: ExportFacts, lines: Sequence[Line], current: UserFile)
 def _patched_text(
     facts: ExportFacts, lines: Sequence[Line], current: UserFile, conflicts: _Conflicts
 ) -> str:
-    changed: dict[int, list[str]] = {}
-    added: list[str] = []
-    last = current.last
-    for line in lines:
-        mine = last.get(line.name)
-        if mine is not None and mine.value != line.value:
-            value = option_value(cnf_value(line.name, line.value, facts.server))
-            rewritten = _rewritten(current.lines[mine.index], mine, value)
-            was = "without a value" if mine.given is None else mine.given
-            changed[mine.index] = [comment(about(line, facts, was)), rewritten]
-        elif mine is None and line.written:
-            setting = cnf_line(line.name, line.value, facts.server)
-            added += [comment(about(line, facts)), setting]
-    for mine in current.settings:
-        if why := conflicts.removed.get(mine.knob.name):
-            text = comment(current.lines[mine.index])
-            changed[mine.index] = [comment(f"Removed. {why}."), text]
-    if added:
+    recommended = {line.name: line for line in lines}
+    last, changed = current.last, {}
+    for mine in current.options:
+        if (new := _changed(facts, mine, recommended, last, conflicts.removed)) is not None:
+            whole = current.lines[mine.index].rstrip("\r\n")
+            changed[mine.index] = [
+                one if isinstance(one, str) else _rewritten(whole, mine, *one) for one in new
+            ]
+    added = [line for line in lines if line.written and line.name not in last]
+    text = [
+        one
+        for line in added
+        for one in (comment(about(line, facts)), cnf_line(line.name, line.value, facts.server))
+    ]
+    if text:
         title = f"Added by the MySQL OLTP tuning advisor, study {facts.study}, {facts.date}"
-        added = [comment(f"{title} {facts.study_url}"), *added]
-    return "".join(_applied(current.lines, changed, added))
+        text = [comment(f"{title} {facts.study_url}"), *text]
+    return "".join(_applied(current.lines, changed, text))
+
+
+def _changed(
+    facts: ExportFacts,
+    mine: FileLine,
+    recommended: Mapping[str, Line],
+    last: Mapping[str, FileLine],
+    removed: Mapping[str, str],
+) -> list[str | tuple[str, str]] | None:
+    """The lines in place of one of the user's: comments, and names with values; None: as it is."""
+    result = mine.result
+    gone = comment(result.text)
+    for name in (*mine.sets, result.name):
+        if name in removed:
+            return [comment(f"Removed. {removed[name]}."), gone]
+    if mine.is_translated and not mine.sets:
+        return [comment(f"Removed. {sentence(result.reason)}"), gone]
+    ours = {name: recommended[name] for name in mine.sets if name in recommended}
+    own = {name: mine.sets[name] for name in mine.sets if last[name] is mine}
+    if mine.is_translated:
+        values = {name: ours[name].value if name in ours else value for name, value in own.items()}
+        text = [comment(f"Was {result.text.strip()} ({result.reason})")]
+        text += [comment(about(ours[name], facts, "")) for name in ours if name in own]
+        if not values:
+            return [*text, gone]
+        written = [(name, value) for name, value in values.items() if value is not None]
+        return [*text, *(_setting(name, value, facts) for name, value in written)]
+    for name, value in own.items():
+        if name in ours and value != ours[name].value:
+            text = [comment(about(ours[name], facts, mine.given))]
+            return [*text, _setting(name, ours[name].value, facts)]
+    return None
+
+
+def _setting(name: str, value: str, facts: ExportFacts) -> tuple[str, str]:
+    return name, option_value(cnf_value(name, value, facts.server))
 
 
 def _applied(
@@ -134,15 +168,14 @@ def _end_of_group(lines: Sequence[str]) -> int | None:
     return found
 
 
-def _rewritten(old: str, mine: FileLine, value: str) -> str:
+def _rewritten(old: str, mine: FileLine, name: str, value: str) -> str:
     """The line with the new value; indent, spelling of the name and comment are kept."""
-    whole = old.rstrip("\r\n")
-    body, _ = without_comment(whole)
-    rest = whole[len(body) :]
+    body, _ = without_comment(old)
+    rest = old[len(body) :]
     tail = body[len(body.rstrip()) :] + rest
-    if mine.name != mine.knob.name or mine.given is None:
+    if mine.result.name != name or mine.result.value is None:
         indent = body[: len(body) - len(body.lstrip())]
-        return f"{indent}{mine.knob.name} = {value}{tail}"
+        return f"{indent}{name} = {value}{tail}"
     spelled, _, behind = body.partition("=")
     gap = behind[: len(behind) - len(behind.lstrip())] if behind.strip() else " "
     return f"{spelled}={gap}{value}{tail if behind.strip() else rest}"
@@ -159,7 +192,7 @@ def _conflicts(facts: ExportFacts, lines: Sequence[Line], current: UserFile) -> 
     own = {
         name: value
         for name, value in current.values.items()
-        if value is not None and current.last[name].knob.exists_in(server)
+        if value is not None and name in load_catalogue().knobs
     }
     kept = {name: value for name, value in own.items() if name not in recommended}
     if facts.file is not None:
@@ -186,19 +219,20 @@ def _conflicts(facts: ExportFacts, lines: Sequence[Line], current: UserFile) -> 
 
 def _kept(facts: ExportFacts, current: UserFile, conflicts: _Conflicts) -> Iterator[str]:
     """Other settings of the file that differ from those of the measured server."""
-    names = [name for name in current.last if name not in facts.knobs]
+    knobs = load_catalogue().knobs
+    names = [name for name in current.last if name not in facts.knobs and name in knobs]
     shown = effective_values(names, facts.candidate_variables, facts.server)
     for name in names:
         measured = shown.get(name) or default_of(name, facts)
         mine = current.last[name]
-        value = mine.value or mine.given
+        value = mine.sets[name] or mine.result.value
         is_same = measured is not None and value is not None and same(measured, value)
         if is_same or name in conflicts.removed:
             continue
-        was = readable_value(mine.knob, measured) if measured else "the server's default"
+        was = readable_value(knobs[name], measured) if measured else "the server's default"
         given, loses = conflicts.unsafe.get(name, (None, ""))
         warning = f"; WARNING: it may lose {loses} ({given})" if given else ""
-        text = name if value is None else f"{name} = {readable_value(mine.knob, value)}"
+        text = name if value is None else f"{name} = {readable_value(knobs[name], value)}"
         yield f"{text} (measured with {was}){warning}"
 
 

@@ -127,8 +127,8 @@ def gain(effect: Effect, baseline: str) -> str:
 
 
 def about(line: Line, facts: ExportFacts, was: str | None = None) -> str:
-    """Return the comment of a line; was: the old value of the user's own file."""
-    old = f"was {was}" if was is not None else ""
+    """Return the comment of a line; was: the old value of the user's own file, "" if unchanged."""
+    old = f"was {was}" if was else ""
     if was is None and line.default is not None:
         old = f"default {value_text(line, line.default)}"
     parts = [old, line.evidence, _CHANGES[line.dynamic] if line.dynamic else ""]

@@ -1,18 +1,16 @@
-"""The user's own my.cnf, line by line: which variables it sets, and in which lines."""
+"""The user's own my.cnf, line by line: what each line sets on the server, and its fate."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from tuning.catalogue.knob import Knob
 from tuning.catalogue.loader import load_catalogue
-from tuning.catalogue.options import Names
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.judge import Judge
-from tuning.configs.line import Fate
-from tuning.configs.parse import Setting, decode_cnf, scan_cnf, server_group
-from tuning.configs.translation.origin import ANY_VERSION
+from tuning.configs.config_check.check import import_cnf
+from tuning.configs.line import Fate, LineResult
+from tuning.configs.parse import decode_cnf, scan_cnf, server_group
 from tuning.configs.values import usable
 from tuning.errors import InvalidConfig, Problem
 
@@ -21,77 +19,87 @@ SOURCE = "current my.cnf"
 
 @dataclass(frozen=True)
 class FileLine:
-    """A line that sets a variable of the catalogue.
+    """An option line in a group that the server reads.
 
-    index: from 0. name: as written, with underscores. given: its value as written, None for a bare
-    option. value: normalised, None if it is invalid.
+    index: from 0. sets: what the server has because of it, normalised; None for a value that it
+    refuses or changes. is_translated: the server has no option of that name, and `sets` is what it
+    means.
     """
 
     index: int
-    name: str
-    given: str | None
-    knob: Knob
-    value: str | None
+    result: LineResult
+    sets: Mapping[str, str | None] = field(default_factory=dict)
+    is_translated: bool = False
+
+    @property
+    def given(self) -> str:
+        """The value as written, for people."""
+        return "without a value" if self.result.value is None else self.result.value
 
 
 @dataclass(frozen=True)
 class UserFile:
-    """A file as its lines, each with its end; `text.encode(encoding)` are its bytes.
+    """A file as its lines, each with its end; the text in its encoding are its bytes.
 
-    settings: the lines that set a variable, in order: of the same variable the last one counts.
     includes: whether it names other files, which were not read.
     """
 
     lines: tuple[str, ...]
     encoding: str
-    settings: tuple[FileLine, ...]
+    options: tuple[FileLine, ...]
     includes: bool
 
-    @property
+    @cached_property
     def last(self) -> dict[str, FileLine]:
-        """The line that counts, by variable."""
-        return {one.knob.name: one for one in self.settings}
+        """The line that counts, by variable: an own name counts more than a translated one."""
+        by_rank = sorted(self.options, key=lambda one: not one.is_translated)
+        return {name: one for one in by_rank for name in one.sets}
 
     @property
     def values(self) -> dict[str, str | None]:
-        """What it sets, normalised; None for an invalid value."""
-        return {name: one.value for name, one in self.last.items()}
+        """What it sets, normalised; None for a value that the server refuses."""
+        return {name: one.sets[name] for name, one in self.last.items()}
 
 
 def read_user_file(data: bytes, server: ServerTraits) -> UserFile:
-    """Read a file for the server. Unknown lines are the user's, and stay.
+    """Read a file for the server, translated from whatever version it was written for.
 
-    Raises InvalidConfig for what no server reads, such as a group without its end.
+    Raises InvalidConfig for what no server reads, such as a group without its end. Options that
+    the server does not know stay: they are the user's.
     """
     text, encoding = decode_cnf(data)
-    found = scan_cnf(text, lambda group: server_group(group, server))
-    refused = [one for one in found.others if one.fate is Fate.REFUSED]
-    fatal = [Problem(SOURCE, one.number, one.name, one.reason) for one in refused]
-    if found.problem:
-        fatal.append(Problem(SOURCE, None, "", found.problem))
-    if fatal:
-        raise InvalidConfig(fatal)
+    scanned = scan_cnf(text, lambda group: server_group(group, server))
+    broken = [
+        Problem(SOURCE, one.number, one.name, one.reason)
+        for one in scanned.others
+        if one.fate is Fate.REFUSED
+    ]
+    if scanned.problem or broken:
+        raise InvalidConfig(broken or [Problem(SOURCE, None, "", scanned.problem)])
+    report = import_cnf(data, SOURCE, server)
+    found = [one for one in report.lines if server_group(one.group, server)]
     lines = split_lines(text)
     return UserFile(
         lines,
         encoding,
-        tuple(_known(found.settings, server)),
+        tuple(_options(found, server)),
         includes=any(line.lstrip().startswith("!") for line in lines),
     )
 
 
-def _known(settings: tuple[Setting, ...], server: ServerTraits) -> Iterator[FileLine]:
-    judge = Judge(server, Names(server), ANY_VERSION)
-    for named in map(judge.name, settings):
-        setting, knob = named.setting, load_catalogue().get(named.name)
-        # MySQL knows names in lower case only.
-        is_read = server.mariadb or setting.name.islower()
-        if knob is not None and knob.set_by is None and is_read and not named.limits:
-            value = usable(knob, named.value, server)
-            yield FileLine(setting.line - 1, setting.name, setting.value, knob, value)
-
-
 def split_lines(text: str) -> tuple[str, ...]:
-    """The lines as the server and `patch` see them, each with its end."""
+    """Return the lines as the server and `patch` see them, each with its end."""
     parts = text.split("\n")
     return tuple([f"{part}\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else []))
+
+
+def _options(results: Sequence[LineResult], server: ServerTraits) -> Iterator[FileLine]:
+    for one in results:
+        knob = load_catalogue().get(one.name)
+        if knob is not None and knob.exists_in(server):
+            # As the server reads it: a study may have measured a successor instead.
+            sets = {} if knob.set_by else {knob.name: usable(knob, one.value, server)}
+            yield FileLine(one.number - 1, one, sets)
+        else:
+            translated = one.fate in (Fate.TRANSLATED, Fate.REMOVED)
+            yield FileLine(one.number - 1, one, dict(one.became), translated)

@@ -26,6 +26,7 @@ from tuning.configs.presets.loader import preset_names
 from tuning.configs.values import fixed_default
 from tuning.export.changes import NEVER_PERSISTED, ChangeMode, persists
 from tuning.export.facts import ExportFacts
+from tuning.export.formats import ExportRequest, export
 from tuning.export.lines import lines_of
 from tuning.export.sql import planned_changes
 from tuning.tests.export_cases import (
@@ -35,6 +36,7 @@ from tuning.tests.export_cases import (
     rendered,
     statements_in,
 )
+from tuning.tests.test_export_patch import patched_by_patch
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
@@ -291,3 +293,58 @@ def test_only_the_named_variables_are_never_persisted(server: ServerInstance) ->
                 refused.add(knob.name)
     run(server, "RESET PERSIST;")
     assert refused == {n for n in NEVER_PERSISTED if load_catalogue().knobs[n].exists_in(target)}
+
+
+#: Files as distributions, containers and administrators lay them out; FOLDER has other files.
+LAYOUTS = {
+    "debian": "[mysqld]\n# * Basic\npid-file = FOLDER/x.pid\nmax_allowed_packet\t= 64M\n"
+    "skip-external-locking\n\n!includedir FOLDER/conf.d/\n",
+    "windows": "# My server\r\n[client]\r\nport=3306\r\n[mysqld]\r\nport=3306\r\n"
+    'sort_buffer_size="2M"\r\ninnodb_flush_log_at_trx_commit = 1',
+    "5.6 era": "[mysqld]\nkey_buffer_size=16M\nquery_cache_size = 0\ninnodb_log_file_size=256M\n"
+    "innodb_log_files_in_group = 2\ninnodb-io-capacity = 200 # slow\nsync_frm = 1\n",
+    "several groups": "[mysqld_safe]\nnice = 0\n[mysqld]\nloose-unknown_option = 1\n"
+    "skip-name-resolve\n[mysqld-5.7]\ninnodb_file_format = Barracuda\n[mysqld]\n"
+    "innodb_io_capacity = 300\ninnodb_io_capacity = 400\n[mysqldump]\nquick\n",
+    "latin-1": "[mysqld]\n# Gr\xfc\xdfe\nthread_cache_size = 16 # f\xfcr alle\n"
+    "performance_schema = ON\nloose_innodb_flush_neighbors=1",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_server_starts_with_the_users_own_file_patched(
+    any_server: ServerBinary,
+    fresh_data_dir: Callable[[ServerBinary], Path],
+    server_tmp: Path,
+    layout: str,
+) -> None:
+    target = ServerTraits.of(any_server)
+    (server_tmp / "conf.d").mkdir()
+    (server_tmp / "conf.d" / "x.cnf").write_text("[mysqld]\nmax_connections = 77\n")
+    current = LAYOUTS[layout].replace("FOLDER", str(server_tmp)).encode("latin-1")
+    knobs = {"innodb_io_capacity": "1234", "innodb_flush_method": "O_DIRECT"}
+    given = facts(server=target, knobs=knobs)
+    new = patched_by_patch(
+        current, export(given, ExportRequest("diff", current=current)).data, server_tmp
+    )
+    assert new == patched_cnf(given, current)
+    data = fresh_data_dir(any_server)
+    run_dir = server_tmp / "run"
+    run_dir.mkdir()
+    log = run_dir / "error.log"
+    own = [f"--datadir={data}", f"--socket={run_dir}/s", f"--log-error={log}", "--user=root"]
+    own += [f"--pid-file={run_dir}/pid", "--skip-networking", f"--tmpdir={run_dir}"]
+    own += [] if target.mariadb else ["--mysqlx=OFF", "--secure-file-priv=NULL"]
+    process = subprocess.Popen([any_server.path, f"--defaults-file={server_tmp}/my.cnf", *own])
+    try:
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            text = log.read_text(errors="replace") if log.exists() else ""
+            if "ready for connections" in text:
+                break
+            time.sleep(0.1)
+        assert "ready for connections" in log.read_text(errors="replace"), log.read_text()[-3000:]
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()

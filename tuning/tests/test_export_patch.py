@@ -182,6 +182,21 @@ def test_the_users_own_file_is_what_is_exported_without_asking() -> None:
     assert patched_cnf(given_, other).startswith(b"[mysqld]\n# Was 1; ")
 
 
+def test_names_of_older_servers_are_translated_in_their_lines_with_the_reason() -> None:
+    current = (
+        b"[mysqld]\nquery_cache_size = 0 # off\n  innodb_log_file_size = 512M # big\n"
+        b"innodb_log_files_in_group = 2\nport = 3306\n[mysqld-5.7]\nsync_frm = 1\n"
+    )
+    new = patched_cnf(FACTS, current).decode()
+    assert "# Removed. MySQL 9.7.4 does not have it (removed in 8.0.3).\n# query_cache_size" in new
+    assert "# Was innodb_log_file_size = 512M # big (" in new
+    assert "  innodb_redo_log_capacity = 1G # big\n" in new
+    assert "\n# innodb_log_files_in_group = 2\n" in new
+    assert new.endswith("[mysqld-5.7]\nsync_frm = 1\n"), "a group that 9.7 does not read"
+    recommended = facts(knobs={"innodb_redo_log_capacity": REDO})
+    assert "  innodb_redo_log_capacity = 2G # big\n" in patched_cnf(recommended, current).decode()
+
+
 def test_a_line_without_an_effect_leaves_the_file_that_won_with_it() -> None:
     current = b"[mysqld]\ninnodb_flush_neighbors=2\ninnodb_io_capacity=2000\n"
     given_ = facts(
@@ -211,7 +226,6 @@ LINES = st.sampled_from(
         b"# innodb_io_capacity = 1",
         b"port=1",
         b"innodb_io_capacity=300",
-        b" INNODB_io_capacity = 300",
         b"innodb-flush-method = fsync  # x",
         b"loose-innodb_io_capacity = '100'",
         b"innodb_io_capacity = 2000\r",
