@@ -49,7 +49,8 @@ from tuning.requests.gate import GateRequest, GateSide
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
 from tuning.results.answer import store_recommendations
-from tuning.results.boards import Board
+from tuning.results.board import Board
+from tuning.results.boards import boards_of
 from tuning.results.study_result import StudyResult
 from tuning.statistics.gate import GatePlan
 from tuning.studies.continuation import continue_study
@@ -650,15 +651,15 @@ def unsafe_study(**values: Any) -> Study:
         Run.objects.filter(slot__candidate=candidate).update(config=config)
     for slot in study.slots.select_related("run__slot__candidate", "run__workload", "run__config"):
         finish(slot.run)
-    for board in StudyResult(study).boards:
+    for board in boards_of(StudyResult(study)):
         recommend(study, board)
     return study
 
 
 def recommend(study: Study, board: Board | None = None) -> Recommendation:
-    board = board or StudyResult(study).boards[0]
-    best = board.rows[0]
-    ratio = best.ranked.ratio_to_baseline
+    board = board or boards_of(StudyResult(study))[0]
+    best = board.judgement.ranked[0]
+    ratio = best.ratio_to_baseline
     assert ratio is not None
     return Recommendation.objects.create(
         study=study,
@@ -666,10 +667,10 @@ def recommend(study: Study, board: Board | None = None) -> Recommendation:
         workload=board.workload,
         durability=board.durability,
         kind="winner",
-        candidate=best.candidate,
+        candidate=board.candidates[best.candidate],
         ratio_to_baseline=ratio,
         verdict=(
-            f"{best.candidate.name} completed {(ratio - 1) * 100:.1f} % more New-Orders "
+            f"{best.candidate} completed {(ratio - 1) * 100:.1f} % more New-Orders "
             "per minute than server-default (3 blocks)."
         ),
     )

@@ -21,7 +21,8 @@ from advisor.tests.drawn import drawn
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.answer import store_recommendations
-from tuning.results.boards import Board
+from tuning.results.board import Board
+from tuning.results.boards import boards_of
 from tuning.results.build import build
 from tuning.results.study_result import StudyResult
 from tuning.statistics.confirmation import most_pairs
@@ -41,7 +42,7 @@ def words(markup: str) -> str:
 
 
 def board_of(study: Study) -> Board:
-    [board] = StudyResult(study).boards
+    [board] = boards_of(StudyResult(study))
     return board
 
 
@@ -60,7 +61,7 @@ def test_a_board_says_verdict_noise_ties_race_and_confirmation(admin_client: Cli
         "Medians of the blocks: p95 87.3 ms, with server-default 148 ms; server path length 29.0 "
         "Mcycles per New-Order, with server-default 40.2." in text
     )
-    ranks = [row.ranked.rank for row in board.rows]
+    ranks = [row.rank for row in board.judgement.ranked]
     assert ranks[:2] == [1, 1], "the made-up figures of the best two lie within the noise"
     assert "measurably better" in text
     assert "+33.8 to +44.3 %" in text, "the interval of whitepaper-3"
@@ -113,7 +114,7 @@ def test_each_of_the_three_rankings_has_its_own_order_and_intervals(admin_client
     board = board_of(study)
     for metric in Metric:
         found = order(admin_client, study, by=metric.value)
-        assert found == [row.candidate.name for row in board.rows_by(metric)]
+        assert found == [line.candidate for line in board.judgements[metric].ranked]
     text = shown(admin_client, study, by="p95_ms")
     assert "By p95: " in text
     assert "95th-percentile response time relative to the baseline" in text

@@ -40,6 +40,7 @@ from tuning.models import Candidate, CrashSlot, SlotPurpose, Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
+from tuning.results.boards import boards_of
 from tuning.results.search import knob_importance
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import Proposal
@@ -224,7 +225,7 @@ def test_their_figures_are_in_no_ranking_and_in_no_importance() -> None:
     earlier()
     study = begun()
     result = StudyResult(study)
-    assert not result.boards
+    assert not boards_of(result)
     learned = knob_importance(result)
     assert learned is not None
     assert learned.runs == 0

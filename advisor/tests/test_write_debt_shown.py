@@ -17,6 +17,7 @@ from benchmarks.models import Run
 from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
 from tuning.models import Study
 from tuning.results.answer import store_recommendations
+from tuning.results.boards import boards_of
 from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debtors_of
@@ -94,7 +95,7 @@ def test_without_debt_nothing_is_said() -> None:
     store_recommendations(study)
     [recommendation] = study.recommendations.all()
     assert "debt" not in recommendation.verdict
-    assert [debtors_of(board) for board in StudyResult(study).boards] == [[]]
+    assert [debtors_of(board) for board in boards_of(StudyResult(study))] == [[]]
 
 
 def test_page_terminal_and_files_say_it(study: Study, admin_client: Client) -> None:

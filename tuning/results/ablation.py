@@ -19,7 +19,7 @@ from tuning.results.ablation_sentences import (
     effect_text,
     shortage_text,
 )
-from tuning.results.boards import Board, observation_of
+from tuning.results.board import Board
 from tuning.results.run_lines import SlotRow
 from tuning.results.write_debt import debt_of_reduced
 from tuning.statistics.confirmation import Confirmation, confirm
@@ -275,9 +275,9 @@ def _comparable(slots: Iterable[SlotRow], purpose: SlotPurpose) -> tuple[Observa
     keys = Counter(s.run.comparability_key for s in ended if s.run.state == RunState.OK)
     usual = max(keys, key=lambda key: (keys[key], key), default="")
     return tuple(
-        observation_of(slot)
+        slot.observation
         if slot.run.state != RunState.OK or slot.run.comparability_key == usual
-        else observation_of(slot)._replace(outcome=NOT_COMPARABLE)
+        else slot.observation._replace(outcome=NOT_COMPARABLE)
         for slot in ended
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from benchmarks.models import Device
 from tuning.errors import UnknownTemplate
 from tuning.models import Candidate, Study
-from tuning.results.boards import Board
+from tuning.results.board import Board
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
 from tuning.study_templates.evaluation import ClaimBoard, Finding, evaluate_all
@@ -22,13 +22,13 @@ def template_of(study: Study) -> StudyTemplate | None:
         return None
 
 
-def findings_of(rows: StudyResult) -> list[Finding]:
+def findings_of(rows: StudyResult, boards: Sequence[Board]) -> list[Finding]:
     """Return one or more findings per claim, in the order of the template."""
     template = template_of(rows.study)
     if template is None or not template.claims:
         return []
-    boards = _claim_boards(rows.boards, rows.candidates.values(), rows.devices.values())
-    return evaluate_all(template.claims, boards)
+    found = _claim_boards(boards, rows.candidates.values(), rows.devices.values())
+    return evaluate_all(template.claims, found)
 
 
 def _claim_boards(

@@ -141,15 +141,21 @@ class SlotRow(NamedTuple):
 
     @property
     def observation(self) -> Observation:
-        """What limits are held against."""
+        """The newest run as the statistics take it."""
         run = self.run
         return Observation(
-            self.name,
-            self.block,
-            self.state,
+            candidate=self.name,
+            block=self.block,
+            outcome=run.state,
             tpmP=run.tpmP,
+            tpmP_at_most=run.tpmP_at_most,
             p95_ms=run.p95_ms,
+            p99_ms=run.p99_ms,
+            max_ms=run.max_ms,
             server_path_length=run.server_path_length,
+            host_path_length=run.host_path_length,
+            replicate=self.replicate,
+            started_at=run.started_at.timestamp() if run.started_at else None,
         )
 
 

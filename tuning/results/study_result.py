@@ -17,14 +17,8 @@ from tuning.models import (
     Study,
 )
 from tuning.results import document as doc
-from tuning.results.boards import Board, boards_of
 from tuning.results.run_lines import SlotRow, run_facts, slot_columns, slot_rows
 from tuning.statistics.aim import Aim
-from tuning.strategy.racing import conclusion_alpha
-
-#: Device, workload and durability class.
-BoardKey = tuple[Device, Workload, str]
-
 
 # What results are made of beside the slots; each row has its study.
 _ROWS: Mapping[str, QuerySet[Any]] = {
@@ -42,16 +36,6 @@ def results_of(studies: Sequence[Study]) -> list[StudyResult]:
         for row in _ROWS[kind].filter(study__in=list(read)):
             read[row.study_id][kind].append(row)
     return [StudyResult(study, read[study.pk]) for study in studies]
-
-
-def board_key_of(recommendation: Recommendation) -> BoardKey:
-    """The board that a recommendation is for, as in `Board.key`."""
-    return recommendation.device, recommendation.workload, recommendation.durability
-
-
-def board_key(board: Board) -> str:
-    """The name of a board in pages and addresses."""
-    return f"board-{board.device.pk}-{board.workload.pk}-{board.durability}"
 
 
 class StudyResult:
@@ -104,21 +88,6 @@ class StudyResult:
     def runs(self) -> tuple[doc.RunFacts, ...]:
         """Every run, including those that were measured again."""
         return run_facts(self.slots)
-
-    @cached_property
-    def boards(self) -> list[Board]:
-        """One per device, workload and durability class with a slot; each is judged once."""
-        refused = [one for one in self.candidates.values() if one.refusal]
-        alpha = conclusion_alpha(self.study.conclusions)
-        return boards_of(
-            self.slots,
-            self.eliminations,
-            alpha,
-            refused,
-            self.aim,
-            self.crash_slots,
-            confirms=self.study.confirms,
-        )
 
     @cached_property
     def eliminations(self) -> list[Elimination]:

@@ -12,7 +12,7 @@ from statistics import median
 from benchmarks.counted import WERE, counted, percent
 from benchmarks.models import RunState
 from tuning.models import Candidate, SlotPurpose
-from tuning.results.boards import Board
+from tuning.results.board import Board
 from tuning.results.document import Debtor, finite
 from tuning.results.run_lines import RunRow
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from tuning.models import SlotPurpose, Study
 from tuning.results.ablation import Ablations
-from tuning.results.boards import Board, screened_runs
+from tuning.results.board import Board
+from tuning.results.boards import boards_of, screened_runs
 from tuning.results.gate import gate_seen
 from tuning.results.run_lines import SlotRow
 from tuning.results.study_result import StudyResult
@@ -25,7 +26,7 @@ def history_of(study: Study, place: Place) -> History:
         return _of_gate(study, place, result)
     all_there = result.candidates
     candidates = [one for one in measurable(all_there.values()) if one.taken_from_id is None]
-    there = [one for one in result.boards if (one.device.pk, one.workload.pk) == place.key]
+    there = [one for one in boards_of(result) if (one.device.pk, one.workload.pk) == place.key]
     found: dict[str, Board] = {board.durability: board for board in there}
     budget = StudyBudget(study, result.slots).at(place)
     slots = budget.slots

@@ -24,6 +24,7 @@ from tuning.models import Recommendation, SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
 from tuning.results.ablation import Ablations
+from tuning.results.boards import boards_of
 from tuning.results.document import Ablation, LinesEffect
 from tuning.results.study_result import StudyResult
 from tuning.statistics.removal import ReductionState, RemovalState
@@ -116,7 +117,7 @@ def with_state(found: Ablation, state: RemovalState) -> list[LinesEffect]:
 
 def ablated(study: Study) -> Ablation:
     result = StudyResult(study)
-    found = Ablations.in_study(study, result.candidates.values()).of(result.boards[0])
+    found = Ablations.in_study(study, result.candidates.values()).of(boards_of(result)[0])
     assert found is not None
     return found
 
@@ -167,7 +168,7 @@ def test_what_contributes_nothing_is_left_out_and_what_is_recommended_was_measur
 
     # Variants are no candidates of the study.
     result = StudyResult(study)
-    (board,) = result.boards
+    (board,) = boards_of(result)
     assert set(board.candidates) == {"server-default", "fast"}
     assert len(board.judgement.analysis.standings) == 2
     variants = study.candidates.exclude(taken_from=None)

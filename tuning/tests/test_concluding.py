@@ -12,6 +12,7 @@ from benchmarks.models import Run, RunState
 from tuning.errors import TuningError
 from tuning.models import Slot, SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
+from tuning.results.boards import boards_of
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import ConfirmationState, most_pairs
@@ -201,8 +202,8 @@ def test_blocks_end_and_what_leads_is_confirmed() -> None:
     assert (answer.candidate.name, answer.confirmation) == ("fast", "confirmed")
     assert "concluded early" in answer.verdict
     # The rest of the third block is no failure of anybody.
-    (board,) = StudyResult(study).boards
-    assert [row.ranked.failures for row in board.rows] == [0, 0, 0, 0]
+    (board,) = boards_of(StudyResult(study))
+    assert [row.failures for row in board.judgement.ranked] == [0, 0, 0, 0]
 
 
 def test_a_concluded_study_is_extended_by_as_many_blocks_as_asked_for() -> None:

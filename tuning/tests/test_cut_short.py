@@ -13,6 +13,7 @@ from benchmarks.measurement.result import CutShort, Evidence, Measurement
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
+from tuning.results.boards import boards_of
 from tuning.results.study_result import StudyResult
 from tuning.studies.budget import StudyBudget, places
 from tuning.studies.early_stop import cut_rule_of
@@ -109,8 +110,8 @@ def _keeps_what_was_seen_and_has_a_bound_for_a_figure(study: Study) -> None:
 
 
 def _is_ranked_by_its_bound_and_counts_no_failure(study: Study) -> None:
-    (board,) = StudyResult(study).boards
-    line = next(row.ranked for row in board.rows if row.candidate.name == "slow")
+    (board,) = boards_of(StudyResult(study))
+    line = next(row for row in board.judgement.ranked if row.candidate == "slow")
     assert line.at_most == pytest.approx(0.5, rel=0.05)
     assert (line.ratio_to_baseline, line.failures) == (None, 0)
     assert line.cut_short == 2

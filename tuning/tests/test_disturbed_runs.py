@@ -19,6 +19,7 @@ from tuning.creation.create import create_study
 from tuning.models import Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
+from tuning.results.boards import boards_of
 from tuning.results.build import build
 from tuning.results.study_result import StudyResult
 from tuning.studies.budget import StudyBudget, places
@@ -139,8 +140,8 @@ def test_it_waits_for_the_others_of_its_block(study: Study, sent: list[Any]) -> 
 def test_the_count_is_shown_and_named_in_the_verdict(study: Study) -> None:
     run_to_the_end(study, disturb(first(2)))
     assert study.state == StudyState.FINISHED
-    (board,) = StudyResult(study).boards
-    assert [row.ranked.runs for row in board.rows] == [2, 4]
+    (board,) = boards_of(StudyResult(study))
+    assert [row.runs for row in board.judgement.ranked] == [2, 4]
     quality = build(StudyResult(study)).quality
     assert (quality.disturbed, quality.without_figure, quality.kinds) == (2, 0, {"foreign_cpu": 2})
     verdict = study.recommendations.get().verdict
@@ -156,8 +157,8 @@ def test_it_is_measured_again_at_most_twice_and_the_study_continues(study: Study
     assert (quality.disturbed, quality.without_figure) == (3, 1)
     verdict = study.recommendations.get().verdict
     assert "2 measured again and 1 left out." in verdict
-    (board,) = StudyResult(study).boards
-    assert sorted(row.ranked.runs for row in board.rows) == [1, 4]
+    (board,) = boards_of(StudyResult(study))
+    assert sorted(row.runs for row in board.judgement.ranked) == [1, 4]
 
 
 def test_the_bound_of_disturbed_runs_is_their_own(study: Study, settings: Any) -> None:
@@ -307,11 +308,11 @@ def test_the_ranking_is_of_the_kind_of_runs_that_has_a_baseline(study: Study) ->
         return measurement(7200.0 if plan.options else 6000.0, key=key)
 
     run_to_the_end(study, measure)
-    (board,) = StudyResult(study).boards
+    (board,) = boards_of(StudyResult(study))
     assert sorted(found) == ["x", "x", "x", "y", "y", "y"]
-    assert board.excluded_runs == 3
+    assert len(board.excluded) == 3
     # Nothing was compared: the runs of a block were never of one kind.
-    assert [row.ranked.ratio_to_baseline for row in board.rows if row.ranked.blocks] == [1.0]
+    assert [row.ratio_to_baseline for row in board.judgement.ranked if row.blocks] == [1.0]
 
 
 def test_a_majority_without_a_baseline_does_not_take_the_ranking(
@@ -326,9 +327,9 @@ def test_a_majority_without_a_baseline_does_not_take_the_ranking(
 
     run_to_the_end(study, measure)
     assert study.state == StudyState.FINISHED
-    (board,) = StudyResult(study).boards
-    assert board.excluded_runs == 4
-    assert {row.candidate.name: row.ranked.runs for row in board.rows} == {
+    (board,) = boards_of(StudyResult(study))
+    assert len(board.excluded) == 4
+    assert {row.candidate: row.runs for row in board.judgement.ranked} == {
         "server-default": 4,
         "mine": 0,
         "other": 0,
@@ -353,8 +354,8 @@ def test_a_run_ended_from_outside_is_measured_again_and_counts_against_no_config
     lost = Run.objects.get(state=RunState.LOST)
     assert (lost.reason, lost.log_tail) == (KILLED, "ready for connections")
     assert lost.retries.get().state == RunState.OK
-    (board,) = StudyResult(study).boards
-    assert [(row.ranked.runs, row.ranked.outcome) for row in board.rows] == [(2, "ok"), (4, "ok")]
+    (board,) = boards_of(StudyResult(study))
+    assert [(row.runs, row.outcome) for row in board.judgement.ranked] == [(2, "ok"), (4, "ok")]
 
 
 def test_a_preparation_whose_server_was_ended_from_outside_starts_again_a_few_times(

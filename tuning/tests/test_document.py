@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from benchmarks.models import RunState
 from tuning.models import StoredDocument, Study, StudyState
+from tuning.results.boards import boards_of
 from tuning.results.build import build
 from tuning.results.document import SCHEMA_VERSION, StudyDocument
 from tuning.results.stored_documents import document_of
@@ -36,12 +37,12 @@ def study(begun: Study) -> Study:
 def test_it_has_the_figures_of_the_study(study: Study) -> None:
     result = StudyResult(study)
     found = build(result)
-    (board,), (judged,) = found.boards, result.boards
+    (board,), (judged,) = found.boards, boards_of(result)
     assert found.study.state == StudyState.FINISHED
     assert [found.candidate[row.candidate_id].name for row in board.rows] == [
-        row.candidate.name for row in judged.rows
+        line.candidate for line in judged.judgement.ranked
     ]
-    best, line = board.rankings[Metric.TPMP].standings[0], judged.rows[0].ranked
+    best, line = board.rankings[Metric.TPMP].standings[0], judged.judgement.ranked[0]
     assert best.rank == 1
     assert line.interval is not None
     assert best.estimate is not None
@@ -58,7 +59,7 @@ def test_it_has_the_figures_of_the_study(study: Study) -> None:
     assert board.recommendation.effect.ratio == stored.ratio_to_baseline
     assert board.recommendation.candidate_id == best.candidate_id
     assert [pair.winner for one in board.confirmations for pair in one.pairs] == [
-        pair.winner for one in judged.fresh_pairs for pair in one.pairs
+        pair.winner for one in judged.tried for pair in judged.pairs_of(one)
     ]
     assert len(found.runs) == study.slots.count()
     assert {run.state for run in found.runs} == {RunState.OK}

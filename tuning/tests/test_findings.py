@@ -23,9 +23,10 @@ from tuning.errors import BadRequest
 from tuning.models import DurabilityClass, Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
+from tuning.results.boards import boards_of
 from tuning.results.findings import findings_of
 from tuning.results.study_result import StudyResult
-from tuning.study_templates.evaluation import FindingKind
+from tuning.study_templates.evaluation import Finding, FindingKind
 from tuning.study_templates.loader import load_template
 from tuning.tests.fakes import BINARY, measurement, run_to_the_end
 from tuning.tests.test_study_race import noisy
@@ -38,18 +39,23 @@ pytestmark = [
 MARIADB = replace(BINARY, flavour=Flavour.MARIADB, version=(10, 11, 19), version_text="10.11.19")
 
 
+def found_in(study: Study) -> list[Finding]:
+    rows = StudyResult(study)
+    return findings_of(rows, boards_of(rows))
+
+
 def test_a_finished_study_has_a_finding_for_each_claim() -> None:
     study = create_study(StudyRequest(template="io-capacity", seed=3, confirms=False))
     Device.objects.update(kind="nvme")
     effects = {"200": 1.0, "2000": 1.3, "10000": 1.4, "15000": 1.5, "30000": 1.2}
     run_to_the_end(study, noisy(effects))
-    raised, beyond, few_reasons = findings_of(StudyResult(study))
+    raised, beyond, few_reasons = found_in(study)
     assert raised.kind is FindingKind.CONFIRMED
     assert "Confirmed here: io-15000 completes " in raised.sentence
     assert raised.device_kind == "nvme"
     assert beyond.kind is FindingKind.CONFIRMED
     assert few_reasons.kind is FindingKind.CONTRADICTED
-    assert findings_of(StudyResult(study)) == [raised, beyond, few_reasons]
+    assert found_in(study) == [raised, beyond, few_reasons]
 
 
 def test_each_device_of_a_study_has_its_own_findings(tmp_path: Path) -> None:
@@ -67,7 +73,7 @@ def test_each_device_of_a_study_has_its_own_findings(tmp_path: Path) -> None:
         return measurement(6000 * effect * noise)  # pays on both, whatever the paper says
 
     assert run_to_the_end(study, measure).state == StudyState.FINISHED
-    on_nvme, on_hdd = findings_of(StudyResult(study))
+    on_nvme, on_hdd = found_in(study)
     assert (on_nvme.device_kind, on_nvme.kind) == ("nvme", FindingKind.CONFIRMED)
     assert (on_hdd.device_kind, on_hdd.kind) == ("hdd", FindingKind.CONTRADICTED)
     by_kind = dict(study.devices.values_list("kind", "pk"))
@@ -101,7 +107,7 @@ def test_logs_beside_the_data_are_measured_as_another_candidate(
 
     assert run_to_the_end(study, measure).state == StudyState.FINISHED
     assert not study.candidates.exclude(merged_into=None).exists()
-    paper, defaults = findings_of(StudyResult(study))
+    paper, defaults = found_in(study)
     assert (paper.kind, defaults.kind) == (FindingKind.CONFIRMED, FindingKind.CONFIRMED)
     assert paper.said.startswith("whitepaper-a-apart completes ")
     assert paper.ratio == pytest.approx(1.3, rel=0.03)
@@ -113,7 +119,7 @@ def test_a_device_that_waits_its_turn_is_not_said_to_be_missing(tmp_path: Path) 
         add_directories(tmp_path / kind)
         requests.append(DeviceRequest(path=tmp_path / kind, kind=kind))
     study = create_study(StudyRequest(template="flush-neighbors", devices=requests))
-    on_hdd, on_ssd = findings_of(StudyResult(study))
+    on_hdd, on_ssd = found_in(study)
     assert "no comparable figures of neighbors-1" in on_hdd.sentence
     assert "no device of kind SATA SSD or SAS SSD or NVMe" in on_ssd.sentence
 
@@ -134,7 +140,7 @@ def test_an_emulated_disk_says_nothing_of_seeks(
         return measurement((200.0 if faster else 100.0) * noise)
 
     assert run_to_the_end(study, measure).state == StudyState.FINISHED
-    on_hdd, _ = findings_of(StudyResult(study))
+    on_hdd, _ = found_in(study)
     assert on_hdd.kind == FindingKind.NOT_DECIDED
     assert "no seek times" in on_hdd.sentence
 
@@ -142,17 +148,15 @@ def test_an_emulated_disk_says_nothing_of_seeks(
 def test_while_nothing_is_measured_nothing_is_decided() -> None:
     study = create_study(StudyRequest(template="flush-method"))
     Device.objects.update(kind="hdd")
-    assert {finding.kind for finding in findings_of(StudyResult(study))} == {
-        FindingKind.NOT_DECIDED
-    }
+    assert {finding.kind for finding in found_in(study)} == {FindingKind.NOT_DECIDED}
 
 
 def test_studies_without_claims_and_of_lost_templates_have_no_findings() -> None:
     study = create_study(StudyRequest())
-    assert findings_of(StudyResult(study)) == []
+    assert found_in(study) == []
     Study.objects.update(template="gone")
     study.refresh_from_db()
-    assert findings_of(StudyResult(study)) == []
+    assert found_in(study) == []
 
 
 def test_what_cannot_be_had_is_a_refused_candidate_and_is_not_measured() -> None:

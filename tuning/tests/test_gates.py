@@ -30,6 +30,7 @@ from tuning.models import GateVerdict, SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.gate import GateRequest, GateSide
 from tuning.requests.study import StudyRequest
+from tuning.results.boards import boards_of
 from tuning.results.gate import GateOutcome, gate_document
 from tuning.results.gate_history import gate_history
 from tuning.results.study_result import StudyResult
@@ -115,7 +116,7 @@ def test_an_equal_candidate_passes_after_few_pairs_in_random_order() -> None:
         for first, second in zip(slots[::2], slots[1::2], strict=True)
     )
     result = StudyResult(study)
-    assert result.boards == []
+    assert boards_of(result) == []
     document = gate_document(result)
     assert document.pairs == len(slots) / 2
     (limit,) = document.limits

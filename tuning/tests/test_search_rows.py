@@ -25,6 +25,7 @@ from tuning.errors import TuningError
 from tuning.models import Candidate, LearnedKnobs, SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.results.answer import store_recommendations
+from tuning.results.boards import boards_of
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import ConfirmationState, most_pairs
@@ -151,7 +152,7 @@ def test_a_search_is_gated_tried_raced_and_confirmed(search: Callable[..., Study
     purposes = list(study.slots.order_by("order").values_list("purpose", flat=True))
     assert purposes[:13] == [SlotPurpose.SEARCH] * 13
     assert set(purposes[13:]) <= {SlotPurpose.BLOCK, SlotPurpose.CONFIRMATION}
-    (board,) = StudyResult(study).boards
+    (board,) = boards_of(StudyResult(study))
     # The baseline and the two that raced.
     assert len(board.candidates) == 3
     raced = set(study.slots.filter(purpose=SlotPurpose.BLOCK).values_list("candidate__name"))
@@ -488,12 +489,12 @@ def test_a_run_that_crashed_while_searching_rules_a_config_out(
     search: Callable[..., Study],
 ) -> None:
     study = ended_search(search)
-    (board,) = StudyResult(study).boards
+    (board,) = boards_of(StudyResult(study))
     name = next(name for name in board.candidates if name != board.baseline.name)
     assert not board.failed
     run = study.slots.get(candidate__name=name, purpose=SlotPurpose.SEARCH).run
     Run.objects.filter(pk=run.pk).update(state=RunState.CRASHED, tpmP=None)
-    (board,) = StudyResult(study).boards
+    (board,) = boards_of(StudyResult(study))
     assert board.failed == [name]
     store_recommendations(study)
     verdict = study.recommendations.get().verdict
@@ -696,7 +697,7 @@ def test_what_misses_a_limit_is_neither_confirmed_nor_recommended(
         return replace(found, metrics=figures)
 
     study = to_the_end(study, measure)
-    (board,) = StudyResult(study).boards
+    (board,) = boards_of(StudyResult(study))
     assert board.over_limits == ["given"]
     assert board.judgement.analysis.winner == "given"
     answer = study.recommendations.get()

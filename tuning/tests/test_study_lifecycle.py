@@ -40,6 +40,7 @@ from tuning.recommendations import StudyFiles
 from tuning.requests.configs import ConfigText
 from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
+from tuning.results.boards import boards_of
 from tuning.results.stored_documents import document_of
 from tuning.results.study_result import StudyResult
 from tuning.studies import continuation
@@ -120,7 +121,8 @@ def test_the_first_block_is_queued_when_the_gate_has_spoken(study: Study) -> Non
 def test_a_study_runs_block_by_block_to_its_recommendation(study: Study) -> None:
     run_to_the_end(study, measure_by_config)
     assert study.state == StudyState.FINISHED
-    rows = {row.candidate.name: row.ranked for row in StudyResult(study).boards[0].rows}
+    (board,) = boards_of(StudyResult(study))
+    rows = {row.candidate: row for row in board.judgement.ranked}
     assert rows["mine"].ratio_to_baseline == pytest.approx(1.2)
     assert (rows["mine"].rank, rows["server-default"].rank) == (1, 2)
     recommendation = study.recommendations.get()
@@ -282,9 +284,9 @@ def test_a_step_that_cannot_be_stored_does_not_end_the_run(
 def test_runs_that_do_not_compare_are_left_out_and_counted(study: Study) -> None:
     keys = iter(["a", "a", "a", "b"])
     run_to_the_end(study, lambda plan, **_: measurement(key=next(keys)))
-    (board,) = StudyResult(study).boards
-    assert board.excluded_runs == 1
-    assert sum(row.ranked.runs for row in board.rows) == 3
+    (board,) = boards_of(StudyResult(study))
+    assert len(board.excluded) == 1
+    assert sum(row.runs for row in board.judgement.ranked) == 3
 
 
 def test_cancelling_ends_the_study_and_what_is_queued(study: Study) -> None:
@@ -567,7 +569,7 @@ def test_a_study_is_not_at_its_end_while_its_last_run_was_interrupted(study: Stu
     assert slots[-1].run.retries.get().state == RunState.QUEUED
     run_to_the_end(study, measure_by_config)
     assert study.state == StudyState.FINISHED
-    assert StudyResult(study).boards[0].rows[0].ranked.runs == 2
+    assert boards_of(StudyResult(study))[0].judgement.ranked[0].runs == 2
 
 
 @pytest.mark.long

@@ -1,0 +1,209 @@
+"""The part of the result document that is about one board."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from benchmarks.models import RunState
+from tuning.models import Candidate, Recommendation
+from tuning.results import document as doc
+from tuning.results.board import Board
+from tuning.results.prices import price_of
+from tuning.results.sentences import proportion_text, recovery_sentence
+from tuning.results.study_result import StudyResult
+from tuning.results.write_debt import debt_sentence, debtors_of
+from tuning.statistics.confirmation import Confirmation
+from tuning.statistics.data import Metric
+from tuning.statistics.drift import Drift
+from tuning.statistics.ranking import Judgement, Ranked
+
+
+def board_part(rows: StudyResult, board: Board, ablation: doc.Ablation | None) -> doc.Board:
+    """Return what the document says of a board."""
+    ids = {one.name: one.pk for one in rows.candidates.values()}
+    place = board.device.pk, board.workload.pk
+    disturbed = Counter(
+        run.candidate_id
+        for run in rows.runs
+        if run.state == RunState.DISTURBED and (run.device_id, run.workload_id) == place
+    )
+    stored = next((one for one in rows.recommendations if board.key == _key_of(one)), None)
+    debtors = debtors_of(board)
+    judged = dict(board.judgements)
+    if not (board.failed or board.over_limits):  # then the advice is about the same ranking
+        judged[board.aim.objective] = board.for_advice
+    rankings = {metric: _ranking(one, metric, ids) for metric, one in judged.items()}
+    return doc.Board(
+        device_id=board.device.pk,
+        workload_id=board.workload.pk,
+        durability=str(board.durability),
+        proportion=proportion_text(rows.study, board.device, board.workload),
+        baseline_id=board.baseline.pk,
+        rows=_rows(board, debtors, disturbed),
+        rankings=rankings,
+        advice=_ranking(board.for_advice, board.aim.objective, ids),
+        leader_id=ids[board.leader] if board.leader else None,
+        has_figures=board.has_figures,
+        is_raced=bool(board.slots),
+        blocks_begun=len({slot.block for slot in board.slots if slot.run.is_done}),
+        excluded=tuple(board.excluded),
+        pareto=tuple(ids[name] for name in board.pareto),
+        failed=tuple(ids[name] for name in board.failed),
+        confirmations=tuple(_confirmation(board, one) for one in board.tried),
+        debtors=tuple(debtors),
+        debt_sentence=debt_sentence(debtors, {pk: name for name, pk in ids.items()}),
+        crash_tests=tuple(
+            doc.CrashTest(
+                candidate_id=ids[name],
+                state=test.state,
+                reason=test.reason,
+                seconds=tuple(test.seconds),
+                kills=tuple(test.kills),
+                too_slow=board.not_recovered.get(name, ""),
+                sentence=recovery_sentence(name, test),
+            )
+            for name, test in board.crash_tests.items()
+        ),
+        ablation=ablation,
+        recommendation=_recommendation(stored) if stored else None,
+    )
+
+
+def _key_of(one: Recommendation) -> tuple[object, object, str]:
+    return one.device, one.workload, one.durability
+
+
+def _rows(
+    board: Board, debtors: Sequence[doc.Debtor], disturbed: Mapping[int, int]
+) -> tuple[doc.BoardRow, ...]:
+    ok = [slot for slot in board.slots if slot.run.state == RunState.OK]
+    warming = Counter(slot.candidate_id for slot in ok if slot.run.still_warming)
+    owing = {one.candidate_id: one.marked for one in debtors}
+    found = []
+    for line in board.judgement.ranked:
+        pk, left = board.candidates[line.candidate].pk, board.eliminations.get(line.candidate)
+        price = price_of([slot.run for slot in ok if slot.candidate_id == pk])
+        found.append(
+            doc.BoardRow(
+                candidate_id=pk,
+                outcome=str(line.outcome),
+                figures=_figures(line),
+                runs=line.runs,
+                failures=line.failures,
+                cut_short=line.cut_short,
+                disturbed=disturbed.get(pk, 0),
+                warming=warming[pk],
+                owing=owing.get(pk, 0),
+                left=doc.Elimination(after_block=left.after_block, reason=left.reason)
+                if left
+                else None,
+                missed=board.missed_text(line.candidate),
+                user_megacycles=price.user_megacycles,
+                sys_megacycles=price.sys_megacycles,
+                written_kb=price.written_kb,
+            )
+        )
+    return tuple(found)
+
+
+def _figures(line: Ranked) -> doc.Figures:
+    return doc.Figures(
+        throughput=line.tpmP,
+        p95_ms=line.p95_ms,
+        p99_ms=line.p99_ms,
+        max_ms=line.max_ms,
+        server_path_length=line.server_path_length,
+        host_path_length=line.host_path_length,
+    )
+
+
+def _ranking(found: Judgement, metric: Metric, ids: Mapping[str, int]) -> doc.Ranking:
+    analysis = found.analysis
+    return doc.Ranking(
+        metric=metric,
+        standings=tuple(
+            doc.Standing(
+                candidate_id=ids[line.candidate],
+                rank=line.rank,
+                estimate=doc.Estimate.of(line.ratio_to_baseline, line.interval),
+                blocks=line.blocks,
+                tied_with=tuple(ids[name] for name in line.tied_with),
+                better=line.better,
+                worse=line.worse,
+                at_most=doc.finite(line.at_most),
+            )
+            for line in found.ranked
+        ),
+        verdict=doc.Verdict(
+            kind=found.verdict.kind.value,
+            candidate_id=ids[found.verdict.candidate],
+            sentence=found.verdict.sentence,
+        ),
+        winner_id=ids[analysis.winner] if analysis.winner else None,
+        noise_floor=doc.finite(analysis.floor),
+        run_noise=doc.finite(analysis.run_noise),
+        same=doc.finite(analysis.same),
+        blocks=analysis.blocks,
+        drift=_drift(found.drift),
+    )
+
+
+def _drift(found: Drift | None) -> doc.Drift | None:
+    if found is None:
+        return None
+    return doc.Drift(
+        change=found.change,
+        minutes=found.minutes,
+        p=found.p,
+        runs=found.runs,
+        is_named=found.is_named,
+    )
+
+
+def _confirmation(board: Board, candidate: Candidate) -> doc.Confirmation:
+    pairs, found = board.pairs_of(candidate), board.confirmations.get(candidate.name)
+    throughput = board.throughputs[candidate.name] if found else None
+    return doc.Confirmation(
+        candidate_id=candidate.pk,
+        pairs=tuple(pairs),
+        pairs_done=sum(pair.is_finished for pair in pairs),
+        state=found.state.value if found else "measuring",
+        whole_pairs=found.pairs if found else 0,
+        estimate=_confirmed(found),
+        throughput_pairs=throughput.pairs if throughput else 0,
+        throughput=_confirmed(throughput),
+        sentence=found.sentence if found else "",
+    )
+
+
+def _confirmed(found: Confirmation | None) -> doc.Estimate | None:
+    return doc.Estimate.of(found.ratio, found.interval) if found else None
+
+
+def _recommendation(row: Recommendation) -> doc.Recommendation:
+    decided = None
+    if row.objective_ratio is not None:
+        bounds = row.objective_low, row.objective_high, row.confidence
+        decided = _stored_estimate(row.objective_ratio, *bounds)
+    return doc.Recommendation(
+        id=row.pk,
+        candidate_id=row.candidate_id,
+        whole_id=row.whole_id,
+        kind=row.kind,
+        effect=_stored_estimate(row.ratio_to_baseline, row.low, row.high, row.confidence),
+        selected_ratio=row.selected_ratio,
+        objective=Metric(row.objective),
+        objective_effect=decided,
+        noise_floor=row.noise_floor,
+        confirmation=row.confirmation,
+        sentence=row.verdict,
+    )
+
+
+def _stored_estimate(
+    ratio: float, low: float | None, high: float | None, confidence: float | None
+) -> doc.Estimate:
+    if low is None or high is None:
+        return doc.Estimate(ratio=ratio)
+    return doc.Estimate(ratio=ratio, low=low, high=doc.finite(high), confidence=confidence)
