@@ -38,6 +38,13 @@ def test_a_study_that_has_ended_is_its_row_its_document_its_events_and_its_logs(
     assert len(asked) <= 4, asked
 
 
+def test_a_recommendation_adds_its_variables_and_its_request(admin_client: Client) -> None:
+    study = factories.raced_study()
+    factories.fail(study.slots.filter(candidate__is_baseline=False)[0].run)
+    asked = queries(admin_client, study)
+    assert len(asked) <= 6, asked
+
+
 def test_a_larger_study_asks_for_no_more(admin_client: Client) -> None:
     small, large = (factories.measured_study(blocks=blocks) for blocks in (2, 6))
     assert len(queries(admin_client, small)) == len(queries(admin_client, large))
