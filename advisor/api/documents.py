@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from advisor.api.schemas.configs import CheckedConfig
 from advisor.api.schemas.hosts import Host
 from advisor.api.schemas.studies import StudyRow
+from tuning.creation.config_check import CheckedText
 from tuning.hosts.known import KnownHost
 from tuning.models import Study
 from tuning.results.stored_documents import document_of
@@ -25,3 +27,8 @@ def hosts_document(known: Iterable[KnownHost]) -> list[Any]:
 def studies_document(studies: Iterable[Study]) -> list[Any]:
     """The studies as in the API's list of them."""
     return [StudyRow.from_orm(study).model_dump(mode="json") for study in studies]
+
+
+def check_document(checked: CheckedText) -> dict[str, Any]:
+    """A checked my.cnf as in the API."""
+    return CheckedConfig.from_orm(checked).model_dump(mode="json")

@@ -153,8 +153,8 @@ def why_kept(name: str) -> str:
 
 def of_plugin(name: str) -> bool:
     """Whether a plugin that is loaded, or a component, may have an option of that name."""
-    plugins = tuple(" ".join(_FAMILIES.values()).split())
-    return "." in name or name.startswith(tuple(one for one in plugins if one.endswith("_")))
+    families = " ".join(_FAMILIES.values()).split()
+    return "." in name or name.startswith(tuple(f"{one.rstrip('_')}_" for one in families))
 
 
 class Names:

@@ -83,6 +83,8 @@ class Judge:
         """Find the option of a setting, as servers do."""
         prefix = _PREFIX.fullmatch(setting.name)
         switched = self._names.full(prefix[2]) if prefix else None
+        if prefix and switched and prefix[1].lower() != "maximum" and not _is_switch(switched):
+            switched = None
         full = self._names.full(setting.name)
         if full and (self._names.has(full) or not switched):
             now = (option := load_options().options.get(full)) and option.now
@@ -155,7 +157,7 @@ class Judge:
             if knob.kind is Kind.BOOL and named.value and is_here:
                 reason = f"{shown(named.value)} is neither ON nor OFF, which servers read as OFF"
                 return line_of(setting, Fate.TRANSLATED, reason, ((knob.name, "OFF"),))
-            return line_of(setting, Fate.REFUSED, str(bad))
+            return self._refused(knob, named, bad)
         fixed = dict(found.became).get(knob.name) if knob.new_data_dir else None
         if fixed is not None and fixed != (default := knob.default(self._target)):
             reason = f"is fixed when the data directory is made; the dataset has {default}"
@@ -166,6 +168,20 @@ class Judge:
         elif found.action is Action.RENAMED and not found.became:
             fate = Fate.REMOVED
         return line_of(setting, fate, found.detail, found.became)
+
+    def _refused(self, knob: Knob, named: Named, bad: BadValue) -> LineResult:
+        """The fate of a value that cannot be measured as it is written."""
+        setting, text = named.setting, named.value or ""
+        if self._origin is not None and text.isdecimal() and knob.kind is Kind.ENUM:
+            reason = f"{text} is the number of a word, which differs between versions: write that"
+            return line_of(setting, Fate.KEPT, reason)
+        is_here = self._origin is not None and knob.exists_in(self._target)
+        limits = knob.limits(self._target) if is_here and not self._target.mariadb else None
+        if limits is not None and re.fullmatch(r"-[0-9]{1,9}", text):
+            reason = f"MySQL changes {text} to the least value"
+            became = ((knob.name, f"{int(limits.low)}"),)
+            return line_of(setting, Fate.TRANSLATED, reason, became)
+        return line_of(setting, Fate.REFUSED, str(bad))
 
     def _carried(
         self, knob: Knob, value: str | None, redo: Mapping[str, SettingOutcome]
@@ -229,6 +245,14 @@ def line_of(
     return LineResult(
         setting.line, name, setting.text, fate, reason, became, setting.value, setting.group
     )
+
+
+def _is_switch(name: str) -> bool:
+    """Whether an option can be switched by a prefix such as `skip_`."""
+    if knob := load_catalogue().get(name):
+        return knob.kind in (Kind.BOOL, Kind.ENUM, Kind.FLAG)
+    option = load_options().options.get(name)
+    return option is None or option.type is not OptionType.NUMBER
 
 
 def _charset(name: str, value: str, target: ServerTraits) -> str | None:

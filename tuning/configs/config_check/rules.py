@@ -11,7 +11,7 @@ from collections.abc import Callable
 from benchmarks.counted import percent
 from benchmarks.storage.human import human_bytes
 from tuning.configs.config_check.workload import connections_needed, statements_needed
-from tuning.configs.effective.expected import MIB, Expected
+from tuning.configs.effective.expected import DEFAULT_CHUNK, MIB, Expected
 from tuning.configs.effective.memory import MAX_SHARE, largest_cause, memory_need
 from tuning.configs.effective.variables import (
     CAPACITY,
@@ -70,8 +70,12 @@ def fitting_pool(expected: Expected) -> int | None:
     if budget is None or need is None or _memory(expected) is None:
         return None
     others = need.total(expected.host.connections or 0) - need.pool
-    left = int(budget * MAX_SHARE - others) // (64 * MIB) * 64 * MIB
-    return left if left >= 64 * MIB else None
+    left = int(budget * MAX_SHARE - others) // DEFAULT_CHUNK * DEFAULT_CHUNK
+    for pool in range(left, 0, -DEFAULT_CHUNK):  # the server may round it up again
+        knobs = {**expected.knobs, POOL: f"{pool}"}
+        if _memory(Expected(knobs, expected.target, expected.host)) is None:
+            return pool
+    return None
 
 
 def _io_capacity(expected: Expected) -> Broken | None:
