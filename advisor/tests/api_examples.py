@@ -29,7 +29,7 @@ from benchmarks.tests.made_up_host import (
 )
 from tuning.models import GateVerdict, Study, StudyState
 from tuning.results.gate import GateOutcome
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.server_profile.tests.made_up import output
 from tuning.statistics.gate import DEFAULT_LIMITS, GatePlan
 
@@ -84,7 +84,7 @@ def make_world(admin: User, settings: Settings) -> World:
         finished_at=factories.BEGIN,
         **small | {"names": factories.NAMES[:2], "blocks": 1},
     )
-    document = GateOutcome(StudyResult(gate)).document()
+    document = GateOutcome(StudyRows(gate)).document()
     GateVerdict.objects.create(
         study=gate, verdict="undecided", result=document.model_dump(mode="json")
     )

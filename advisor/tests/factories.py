@@ -51,7 +51,7 @@ from tuning.requests.study import StudyRequest
 from tuning.results.answer import store_recommendations
 from tuning.results.board import Board
 from tuning.results.boards import boards_of
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.gate import GatePlan
 from tuning.studies.continuation import continue_study
 from tuning.studies.events import note_run
@@ -651,13 +651,13 @@ def unsafe_study(**values: Any) -> Study:
         Run.objects.filter(slot__candidate=candidate).update(config=config)
     for slot in study.slots.select_related("run__slot__candidate", "run__workload", "run__config"):
         finish(slot.run)
-    for board in boards_of(StudyResult(study)):
+    for board in boards_of(StudyRows(study)):
         recommend(study, board)
     return study
 
 
 def recommend(study: Study, board: Board | None = None) -> Recommendation:
-    board = board or boards_of(StudyResult(study))[0]
+    board = board or boards_of(StudyRows(study))[0]
     best = board.judgement.ranked[0]
     ratio = best.ratio_to_baseline
     assert ratio is not None

@@ -11,7 +11,7 @@ from advisor.charts.style import SERIES, plain, series_style, wrapped
 from advisor.tests import factories
 from advisor.tests.drawn import drawn
 from tuning.results.build import build
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
 from tuning.statistics.ratios import Spread
 
@@ -58,7 +58,7 @@ def test_candidates_in_the_charts_of_a_board() -> None:
     study = factories.measured_study(blocks=3)
     study.candidates.filter(name="whitepaper-a").update(name=NAME)
     factories.disturb(study.slots.filter(candidate__name=NAME)[0])
-    document = build(StudyResult(study))
+    document = build(StudyRows(study))
     figures = board_figures(document, document.boards[0], Metric.TPMP)
     assert set(figures) == {"", "intervals", "pareto", "drift"}
     for key, figure in figures.items():

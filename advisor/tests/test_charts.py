@@ -22,11 +22,11 @@ from advisor.tests.drawn import drawn
 from benchmarks.models import Sample
 from tuning.models import Study
 from tuning.results.build import build
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 
 
 def every_run(study: Study) -> Figure | None:
-    document = build(StudyResult(study))
+    document = build(StudyRows(study))
     return every_run_figure(document, document.boards[0])
 
 

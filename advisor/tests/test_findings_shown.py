@@ -22,7 +22,7 @@ from benchmarks.storage.kinds import kind_words
 from tuning.models import Study, StudyState
 from tuning.results.build import build
 from tuning.results.stored_documents import document_of
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 
 pytestmark = pytest.mark.django_db
 TITLE = "The source's claims, checked here"
@@ -146,7 +146,7 @@ def test_connections_are_named_where_there_are_several(browser: Client) -> None:
 
 
 def chart_of(study: Study) -> go.Figure:
-    figure = findings_figure(build(StudyResult(study)))
+    figure = findings_figure(build(StudyRows(study)))
     assert figure is not None
     return drawn(figure)
 

@@ -24,7 +24,7 @@ from tuning.results.answer import store_recommendations
 from tuning.results.board import Board
 from tuning.results.boards import boards_of
 from tuning.results.build import build
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.confirmation import most_pairs
 from tuning.statistics.ranking import Metric
 from tuning.studies.progress import study_progress
@@ -42,7 +42,7 @@ def words(markup: str) -> str:
 
 
 def board_of(study: Study) -> Board:
-    [board] = boards_of(StudyResult(study))
+    [board] = boards_of(StudyRows(study))
     return board
 
 
@@ -207,14 +207,14 @@ def test_a_finished_study_is_extended_by_more_blocks(
 
 
 def charts_of(study: Study, p95_ms: float | None = None) -> dict[str, go.Figure]:
-    document = build(StudyResult(study))
+    document = build(StudyRows(study))
     figures = board_figures(document, document.boards[0], Metric.TPMP, p95_ms)
     return {key: drawn(figure) for key, figure in figures.items()}
 
 
 def test_the_interval_chart_has_whiskers_floor_and_the_confirmed_effect() -> None:
     study = factories.raced_study()
-    ranking = build(StudyResult(study)).boards[0].rankings[Metric.TPMP]
+    ranking = build(StudyRows(study)).boards[0].rankings[Metric.TPMP]
     figure = charts_of(study)["intervals"]
     blocks, pairs = figure.data
     assert figure.layout.yaxis.ticktext[0] == "whitepaper-3"

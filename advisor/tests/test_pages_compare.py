@@ -22,7 +22,7 @@ from tuning.comparison.side_by_side import lay_side_by_side
 from tuning.comparison.sides import MAX_SIDES, find_sides
 from tuning.models import Candidate, Study
 from tuning.results.build import build
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
 
 pytestmark = pytest.mark.django_db
@@ -91,7 +91,7 @@ def test_candidates_of_a_study_are_compared_within_their_blocks(admin_client: Cl
 
 def test_changes_from_a_studys_baseline_are_those_of_its_page(admin_client: Client) -> None:
     study = factories.raced_study()
-    [board] = build(StudyResult(study)).boards
+    [board] = build(StudyRows(study)).boards
     names = [one.pk for one in study.candidates.order_by("-is_baseline", "position")]
     laid = lay_side_by_side(find_sides([f"candidate-{pk}" for pk in names]).sides)
     for column, metric in (("tpmP", Metric.TPMP), ("p95_ms", Metric.P95)):

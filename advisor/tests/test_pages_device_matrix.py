@@ -20,14 +20,14 @@ from tuning.models import Study
 from tuning.results.answer import store_recommendations
 from tuning.results.build import build
 from tuning.results.document import StudyDocument
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 
 pytestmark = pytest.mark.django_db
 
 
 def document(study: Study) -> StudyDocument:
     study = Study.objects.get(pk=study.pk)
-    return build(StudyResult(study))
+    return build(StudyRows(study))
 
 
 def page(client: Client, user: User, study: Study) -> str:

@@ -18,7 +18,7 @@ from advisor.tests.drawn import flat
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Study, StudyState
 from tuning.results.boards import boards_of
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.studies.revision import bump, progress_mark
 
 pytestmark = pytest.mark.django_db
@@ -148,7 +148,7 @@ def test_a_ranking_without_figures_gets_its_charts_with_the_first_one(
 def test_the_verdict_of_one_ranking_is_said_once(admin_client: Client) -> None:
     study = factories.raced_study()
     [found] = study.recommendations.all()
-    [board] = boards_of(StudyResult(study))
+    [board] = boards_of(StudyRows(study))
     sentence = board.for_advice.verdict.sentence
     assert sentence in found.verdict
     text = unescaped(page(admin_client, study))
@@ -158,7 +158,7 @@ def test_the_verdict_of_one_ranking_is_said_once(admin_client: Client) -> None:
     by_p95 = admin_client.get(reverse("study-detail", args=[study.pk]), {"by": "p95_ms"})
     assert "By p95" in flat(by_p95)
     under_way = running_study()
-    [board] = boards_of(StudyResult(under_way))
+    [board] = boards_of(StudyRows(under_way))
     sentence = board.for_advice.verdict.sentence
     text = unescaped(page(admin_client, under_way))
     assert text.count(sentence) == 1
@@ -169,7 +169,7 @@ def test_of_several_rankings_each_says_its_verdict(admin_client: Client) -> None
     workloads = [factories.make_workload(connections=number) for number in (8, 32)]
     study = factories.measured_study(workloads=workloads, blocks=2)
     text = unescaped(page(admin_client, study))
-    for board in boards_of(StudyResult(study)):
+    for board in boards_of(StudyRows(study)):
         assert f'<p class="conclusion">{board.for_advice.verdict.sentence}</p>' in text
 
 
@@ -270,7 +270,7 @@ def test_runs_that_never_started_are_counted_not_listed_as_failures(admin_client
     assert "Runs without a result" not in text
     assert "3 of 12 runs finished" in text
     assert "1 of 3 blocks started" in text
-    lines = boards_of(StudyResult(study))[0].judgement.ranked
+    lines = boards_of(StudyRows(study))[0].judgement.ranked
     assert {line.failures for line in lines} == {0}
     assert sum(line.runs for line in lines) == 3
     assert "3 of 12" in flat(admin_client.get(reverse("study-list")))

@@ -24,7 +24,7 @@ from tuning.requests.gate import GateRequest
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
 from tuning.results.build import build
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import GatePlan, Limit
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 
 def command(study: Study) -> list[str]:
-    devices = build(StudyResult(study)).devices
+    devices = build(StudyRows(study)).devices
     return command_of(study.request, devices, is_gate=study.gate is not None)
 
 

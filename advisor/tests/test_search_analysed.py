@@ -18,7 +18,7 @@ from tuning.results import search as learning
 from tuning.results.boards import screened_runs
 from tuning.results.search import search_of
 from tuning.results.stored_documents import document_of
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
 from tuning.strategy.search.importance import importance
 from tuning.strategy.search.space import Space
@@ -63,7 +63,7 @@ def test_the_table_has_every_metric_and_marks_the_front(admin_client: Client) ->
     table = html.partition('id="search-tried"')[2].partition("</table>")[0]
     assert '<th scope="col" class="num">p95</th>' in table
     assert '<span class="tag">front</span>' in table
-    found = search_of(StudyResult(study))
+    found = search_of(StudyRows(study))
     assert found is not None
     on_front = found.fronts[Metric.P95]
     front = [one for pk in on_front for one in found.tried if one.candidate_id == pk]
@@ -83,7 +83,7 @@ def test_what_the_baseline_beats_is_on_no_front() -> None:
     study = searching_study(5)
     worse = study.slots.filter(candidate__found_by_search=True, run__state=RunState.OK)
     Run.objects.filter(pk__in=worse.values("run")).update(tpmP=3000, p95_ms=300)
-    found = search_of(StudyResult(study))
+    found = search_of(StudyRows(study))
     assert found is not None
     assert found.fronts[Metric.P95] == ()
 
@@ -161,22 +161,22 @@ def test_the_model_is_fitted_once_per_round(monkeypatch: pytest.MonkeyPatch) -> 
         return real(*arguments)
 
     monkeypatch.setattr(learning, "importance", counting)
-    first = learning.knob_importance(StudyResult(study))
+    first = learning.knob_importance(StudyRows(study))
     running = study.slots.get(run__state=RunState.RUNNING)
     Run.objects.filter(pk=running.run_id).update(state=RunState.CRASHED)
     Run.objects.filter(slot__study=study, state=RunState.OK).update(tpmP=7000.0)
-    assert learning.knob_importance(StudyResult(study)) != first
+    assert learning.knob_importance(StudyRows(study)) != first
     # Its host works it out before the next round, and pages only read it.
-    learning.learn_knobs(StudyResult(study))
+    learning.learn_knobs(StudyRows(study))
     fits.clear()
-    learning.learn_knobs(StudyResult(study))
-    found = learning.knob_importance(StudyResult(study))
+    learning.learn_knobs(StudyRows(study))
+    found = learning.knob_importance(StudyRows(study))
     assert found is not None
     assert found.is_enough
     assert fits == []
     assert found == real(
         Space.from_json((study.search or {})["space"]),
-        screened_runs(StudyResult(study).slots),
+        screened_runs(StudyRows(study).slots),
         {one.name: one.config.knobs for one in study.candidates.all()},
         Metric.TPMP,
     )

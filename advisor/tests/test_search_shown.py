@@ -19,7 +19,7 @@ from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.build import build
 from tuning.results.document import Search
 from tuning.results.stored_documents import document_of
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
 from tuning.strategy.search.space import Dimension, Space
@@ -186,7 +186,7 @@ def test_a_search_that_found_nothing_shows_no_ranking(
 
 def searched(study: Study) -> tuple[Search, dict[int, str]]:
     """Return the search by the rows as they are, and the names of its configs."""
-    document = build(StudyResult(study))
+    document = build(StudyRows(study))
     assert document.search is not None
     return document.search, {one.id: one.name for one in document.candidates}
 

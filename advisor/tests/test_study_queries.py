@@ -14,7 +14,7 @@ from advisor.tests import claimed, factories
 from benchmarks.models import Run, RunState
 from tuning.models import Study, StudyState
 from tuning.results.boards import boards_of
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.studies.progress import study_progress
 from tuning.studies.revision import progress_mark
 
@@ -48,7 +48,7 @@ def _with_all_that_happens(study: Study, recommended: int) -> Study:
             factories.disturb(slot)
         else:
             factories.fail(slot.run)
-    for board in boards_of(StudyResult(study)):
+    for board in boards_of(StudyRows(study)):
         factories.recommend(study, board)
     assert study.recommendations.count() == recommended
     return study

@@ -42,7 +42,7 @@ from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
 from tuning.results.boards import boards_of
 from tuning.results.search import knob_importance
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.strategy.protocol import Proposal
 from tuning.strategy.search.search import Search
 from tuning.studies.budget import places
@@ -224,7 +224,7 @@ def test_a_restart_proposes_the_same_whatever_was_measured_since() -> None:
 def test_their_figures_are_in_no_ranking_and_in_no_importance() -> None:
     earlier()
     study = begun()
-    result = StudyResult(study)
+    result = StudyRows(study)
     assert not boards_of(result)
     learned = knob_importance(result)
     assert learned is not None

@@ -19,7 +19,7 @@ from tuning.models import Study
 from tuning.results.answer import store_recommendations
 from tuning.results.boards import boards_of
 from tuning.results.stored_documents import document_of
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.results.write_debt import debtors_of
 from tuning.tests.export_cases import exported
 
@@ -95,14 +95,14 @@ def test_without_debt_nothing_is_said() -> None:
     store_recommendations(study)
     [recommendation] = study.recommendations.all()
     assert "debt" not in recommendation.verdict
-    assert [debtors_of(board) for board in boards_of(StudyResult(study))] == [[]]
+    assert [debtors_of(board) for board in boards_of(StudyRows(study))] == [[]]
 
 
 def test_page_terminal_and_files_say_it(study: Study, admin_client: Client) -> None:
     text = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
     assert SAID in text
     assert "with growing write debt" in text
-    result, out = StudyResult(study), StringIO()
+    result, out = StudyRows(study), StringIO()
     print_study(document_of(study), Console(file=out, width=200))
     # Once below the ranking, once in the verdict.
     assert out.getvalue().count(SAID) == 2

@@ -15,7 +15,7 @@ from tuning.errors import NothingToRecommend
 from tuning.models import Recommendation, Study
 from tuning.results.build import build
 from tuning.results.document import Board, Estimate, RunFacts, StudyDocument
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim, limit_text, metric_name, missed_texts
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.data import Metric, Observation
@@ -98,7 +98,7 @@ def store_recommendations(study: Study, *, had_finalists: bool = False) -> None:
     `had_finalists`: whether a search that raced nothing had configs to race; its time ran out.
     Raises NothingToRecommend if none has one: then no candidate can be called better or worse.
     """
-    document = build(StudyResult(study), is_over=True)
+    document = build(StudyRows(study), is_over=True)
     judged = [board for board in document.boards if _has_baseline(document, board)]
     if not judged:
         raise _nothing_to_recommend(document)

@@ -11,7 +11,7 @@ from tuning.results import document as doc
 from tuning.results.board import Board
 from tuning.results.prices import price_of
 from tuning.results.sentences import proportion_text, recovery_sentence
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.results.write_debt import debt_sentence, debtors_of
 from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.data import Metric
@@ -19,7 +19,7 @@ from tuning.statistics.drift import Drift
 from tuning.statistics.ranking import Judgement, Ranked
 
 
-def board_part(rows: StudyResult, board: Board, ablation: doc.Ablation | None) -> doc.Board:
+def board_part(rows: StudyRows, board: Board, ablation: doc.Ablation | None) -> doc.Board:
     """Return what the document says of a board."""
     ids = {one.name: one.pk for one in rows.candidates.values()}
     place = board.device.pk, board.workload.pk

@@ -9,14 +9,14 @@ from benchmarks.models import RunState
 from tuning.models import VARIANT_PURPOSES, Candidate, DurabilityClass, SlotPurpose
 from tuning.results.board import Board
 from tuning.results.run_lines import RunRow, SlotRow
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.ranking import Observation
 from tuning.strategy.racing import conclusion_alpha
 
 _NO_BOARDS = {*VARIANT_PURPOSES, SlotPurpose.GATE}
 
 
-def boards_of(rows: StudyResult) -> list[Board]:
+def boards_of(rows: StudyRows) -> list[Board]:
     """Return a board per device, workload and durability class with a slot.
 
     Candidates that the config check refused have no slot but a line on the boards of their class.
@@ -67,7 +67,7 @@ def _owner(slot: SlotRow) -> Candidate:
 
 
 def _board(
-    rows: StudyResult,
+    rows: StudyRows,
     there: Sequence[SlotRow],
     ranked: Sequence[SlotRow],
     durability: DurabilityClass,

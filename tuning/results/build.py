@@ -20,38 +20,38 @@ from tuning.results.gate import gate_document
 from tuning.results.quality import quality_of
 from tuning.results.search import search_of
 from tuning.results.sentences import proportion_text
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.study_templates.claims import Claim
 
 
-def build(result: StudyResult, *, is_over: bool = False) -> doc.StudyDocument:
+def build(rows: StudyRows, *, is_over: bool = False) -> doc.StudyDocument:
     """Return the document of a study as its rows are now.
 
     is_over: whether the study ends now, before its row says so.
     """
-    study, template, boards = result.study, template_of(result.study), boards_of(result)
-    findings = findings_of(result, boards)
+    study, template, boards = rows.study, template_of(rows.study), boards_of(rows)
+    findings = findings_of(rows, boards)
     numbers: dict[Claim, int] = {}
     for finding in findings:
         numbers.setdefault(finding.claim, len(numbers) + 1)
-    inputs = Ablations.in_study(study, result.candidates.values(), is_over=is_over)
+    inputs = Ablations.in_study(study, rows.candidates.values(), is_over=is_over)
     ablations = [inputs.of(board) for board in boards]
     return doc.StudyDocument(
         schema_version=doc.SCHEMA_VERSION,
         revision=study.revision,
-        study=_study(result),
-        devices=tuple(map(_device, result.devices.values())),
-        workloads=tuple(map(_workload, result.workloads.values())),
-        candidates=_candidates(result),
-        runs=result.runs,
+        study=_study(rows),
+        devices=tuple(map(_device, rows.devices.values())),
+        workloads=tuple(map(_workload, rows.workloads.values())),
+        candidates=_candidates(rows),
+        runs=rows.runs,
         boards=tuple(
-            board_part(result, board, found if study.ablates else None)
+            board_part(rows, board, found if study.ablates else None)
             for board, found in zip(boards, ablations, strict=True)
         ),
-        search=search_of(result),
-        gate=gate_document(result) if study.gate is not None else None,
-        quality=quality_of(result.slots, result.runs),
+        search=search_of(rows),
+        gate=gate_document(rows) if study.gate is not None else None,
+        quality=quality_of(rows.slots, rows.runs),
         repeats=template.repeats if template else "",
         claims=tuple(_claim(number, one) for one, number in numbers.items()),
         findings=tuple(
@@ -67,14 +67,14 @@ def build(result: StudyResult, *, is_over: bool = False) -> doc.StudyDocument:
             )
             for one in findings
         ),
-        can_be_ablated=_can_be_ablated(result, ablations),
+        can_be_ablated=_can_be_ablated(rows, ablations),
     )
 
 
-def _can_be_ablated(result: StudyResult, ablations: Iterable[doc.Ablation | None]) -> bool:
+def _can_be_ablated(rows: StudyRows, ablations: Iterable[doc.Ablation | None]) -> bool:
     """Return whether an ablation of a confirmed winner would measure anything."""
-    study = result.study
-    states = {one.confirmation for one in result.recommendations}
+    study = rows.study
+    states = {one.confirmation for one in rows.recommendations}
     return (
         study.state == StudyState.FINISHED
         and study.concluded_at is None
@@ -83,9 +83,9 @@ def _can_be_ablated(result: StudyResult, ablations: Iterable[doc.Ablation | None
     )
 
 
-def _study(result: StudyResult) -> doc.StudyFacts:
-    study = result.study
-    places = [(d, w) for d in result.devices.values() for w in result.workloads.values()]
+def _study(rows: StudyRows) -> doc.StudyFacts:
+    study = rows.study
+    places = [(d, w) for d in rows.devices.values() for w in rows.workloads.values()]
     texts = (proportion_text(study, device, workload) for device, workload in places)
     return doc.StudyFacts(
         id=study.pk,
@@ -112,8 +112,8 @@ def _study(result: StudyResult) -> doc.StudyFacts:
         ablates=study.ablates,
         searches=study.search is not None,
         is_gate=study.gate is not None,
-        objective=result.aim.objective,
-        limits=tuple(result.aim.limits),
+        objective=rows.aim.objective,
+        limits=tuple(rows.aim.limits),
         scale_model=study.scale_model,
         proportions=tuple(dict.fromkeys(text for text in texts if text)),
     )
@@ -151,8 +151,8 @@ def _workload(workload: Workload) -> doc.WorkloadFacts:
     )
 
 
-def _candidates(result: StudyResult) -> tuple[doc.CandidateFacts, ...]:
-    there = list(result.candidates.values())
+def _candidates(rows: StudyRows) -> tuple[doc.CandidateFacts, ...]:
+    there = list(rows.candidates.values())
     baseline: Mapping[str, str] = next((one.config.knobs for one in there if one.is_baseline), {})
     return tuple(_candidate(one, baseline) for one in there)
 

@@ -8,7 +8,7 @@ from benchmarks.models import Device
 from tuning.errors import UnknownTemplate
 from tuning.models import Candidate, Study
 from tuning.results.board import Board
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
 from tuning.study_templates.evaluation import ClaimBoard, Finding, evaluate_all
 from tuning.study_templates.loader import StudyTemplate, load_template
@@ -22,7 +22,7 @@ def template_of(study: Study) -> StudyTemplate | None:
         return None
 
 
-def findings_of(rows: StudyResult, boards: Sequence[Board]) -> list[Finding]:
+def findings_of(rows: StudyRows, boards: Sequence[Board]) -> list[Finding]:
     """Return one or more findings per claim, in the order of the template."""
     template = template_of(rows.study)
     if template is None or not template.claims:

@@ -12,11 +12,11 @@ from benchmarks.models import BinaryLog, Run, RunState
 from tuning.catalogue.target import traits_of
 from tuning.configs.effective.differences import EffectiveSettings, setting_differences
 from tuning.errors import NothingToRecommend
-from tuning.models import Candidate, GateVerdict, SlotPurpose, Study
+from tuning.models import GateVerdict, SlotPurpose, Study
 from tuning.results import document as doc
 from tuning.results.gate_sentences import change_percent, side_sentences, verdict_sentences
 from tuning.results.run_lines import RunRow
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import (
     GatePlan,
@@ -70,13 +70,12 @@ class GateOutcome:
     plan: what it decides. candidate, baseline: its two sides.
     """
 
-    def __init__(self, result: StudyResult) -> None:
-        self.study = result.study
+    def __init__(self, rows: StudyRows) -> None:
+        self.study = rows.study
         self.plan = GatePlan.from_json(self.study.gate or {})
-        rows = list(result.candidates.values())
-        self.baseline: Candidate = next(one for one in rows if one.is_baseline)
-        self.candidate: Candidate = next(one for one in rows if not one.is_baseline)
-        self._slots = [slot for slot in result.slots if slot.purpose == SlotPurpose.GATE]
+        sides = {one.is_baseline: one for one in rows.candidates.values()}
+        self.baseline, self.candidate = sides[True], sides[False]
+        self._slots = [slot for slot in rows.slots if slot.purpose == SlotPurpose.GATE]
 
     @cached_property
     def pairs(self) -> list[GatePair]:
@@ -226,9 +225,9 @@ class GateOutcome:
         return None if mean is None else round(mean, 4)
 
 
-def gate_seen(result: StudyResult) -> GateSeen:
+def gate_seen(rows: StudyRows) -> GateSeen:
     """What a gate's strategy may know."""
-    outcome = GateOutcome(result)
+    outcome = GateOutcome(rows)
     return GateSeen(
         pairs=tuple(pair.figures for pair in outcome.compared),
         begun=len(outcome.pairs),
@@ -236,15 +235,15 @@ def gate_seen(result: StudyResult) -> GateSeen:
     )
 
 
-def gate_document(result: StudyResult) -> doc.Gate:
+def gate_document(rows: StudyRows) -> doc.Gate:
     """Return the gate as it was stored at its end, else as it stands."""
-    stored = GateVerdict.objects.filter(study=result.study).first()
-    return doc.Gate.model_validate(stored.result) if stored else GateOutcome(result).document()
+    stored = GateVerdict.objects.filter(study=rows.study).first()
+    return doc.Gate.model_validate(stored.result) if stored else GateOutcome(rows).document()
 
 
 def store_verdict(study: Study) -> None:
     """Store how the gate ended. Raises NothingToRecommend where its pairs can tell nothing."""
-    outcome = GateOutcome(StudyResult(study))
+    outcome = GateOutcome(StudyRows(study))
     code, reason = outcome.obstacle
     if code and not outcome.fault:
         raise NothingToRecommend(code, reason)

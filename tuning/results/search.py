@@ -13,7 +13,7 @@ from tuning.models import LearnedKnobs, SlotPurpose
 from tuning.results import document as doc
 from tuning.results.boards import screened_runs
 from tuning.results.run_lines import SlotRow
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
 from tuning.statistics.rounds import ShortRun, is_better, mean_ratio, round_ratios
 from tuning.strategy.search.importance import VERSION, Importance, importance
@@ -27,17 +27,17 @@ _MIN_DIFFERENCES = 2
 VOID = (RunState.DISTURBED, RunState.LOST, RunState.CANCELLED)
 
 
-def search_of(result: StudyResult) -> doc.Search | None:
+def search_of(rows: StudyRows) -> doc.Search | None:
     """Return the search so far; None for a study that does not search."""
-    stored = result.study.search
+    stored = rows.study.search
     if stored is None:
         return None
-    metric = result.aim.objective
-    slots = [slot for slot in result.slots if slot.purpose == SlotPurpose.SEARCH]
+    metric = rows.aim.objective
+    slots = [slot for slot in rows.slots if slot.purpose == SlotPurpose.SEARCH]
     runs = _short_runs(slots, metric)
-    raced = {s.candidate_id for s in result.slots if s.purpose == SlotPurpose.BLOCK}
+    raced = {s.candidate_id for s in rows.slots if s.purpose == SlotPurpose.BLOCK}
     tried = sorted(_tried(runs, raced, metric), key=lambda one: _order(one.ratio, metric))
-    made = [one for one in result.candidates.values() if one.found_by_search]
+    made = [one for one in rows.candidates.values() if one.found_by_search]
     missed = stored.get("missed_before", {})
     return doc.Search(
         metric=metric,
@@ -49,7 +49,7 @@ def search_of(result: StudyResult) -> doc.Search | None:
         noise=_noise(slots, metric),
         refused=sum(bool(one.refusal) for one in made),
         duplicates=sum(one.merged_into_id is not None for one in made),
-        importance=_importance(knob_importance(result)),
+        importance=_importance(knob_importance(rows)),
         began_with=_began_with(stored),
         baseline_missed_in=missed.get("study", 0),
         baseline_missed=tuple(missed.get("limits", ())),
@@ -168,32 +168,32 @@ def _noise(slots: Sequence[SlotRow], metric: Metric) -> float | None:
     return exp(sqrt(fmean(steps))) - 1
 
 
-def knob_importance(result: StudyResult) -> Importance | None:
+def knob_importance(rows: StudyRows) -> Importance | None:
     """Return how much each knob of a search matters; None for a study without a search space.
 
     The study's host mostly has worked it out before: `learn_knobs`.
     """
-    if "space" not in (result.study.search or {}):
+    if "space" not in (rows.study.search or {}):
         return None
-    rounds = _whole_rounds(result)
-    stored = LearnedKnobs.objects.filter(study=result.study, key=_key(rounds)).first()
-    return Importance.from_json(stored.found) if stored else _fitted(result, rounds)
+    rounds = _whole_rounds(rows)
+    stored = LearnedKnobs.objects.filter(study=rows.study, key=_key(rounds)).first()
+    return Importance.from_json(stored.found) if stored else _fitted(rows, rounds)
 
 
-def learn_knobs(result: StudyResult) -> None:
+def learn_knobs(rows: StudyRows) -> None:
     """Work out how much each knob matters and store it, unless that was done for these runs."""
-    if "space" not in (result.study.search or {}):
+    if "space" not in (rows.study.search or {}):
         return
-    rounds = _whole_rounds(result)
+    rounds = _whole_rounds(rows)
     values = {"key": _key(rounds)}
-    if not LearnedKnobs.objects.filter(study=result.study, **values).exists():
-        found = {"found": _fitted(result, rounds).as_json()}
-        LearnedKnobs.objects.update_or_create(study=result.study, defaults=values | found)
+    if not LearnedKnobs.objects.filter(study=rows.study, **values).exists():
+        found = {"found": _fitted(rows, rounds).as_json()}
+        LearnedKnobs.objects.update_or_create(study=rows.study, defaults=values | found)
 
 
-def _whole_rounds(result: StudyResult) -> list[SlotRow]:
+def _whole_rounds(rows: StudyRows) -> list[SlotRow]:
     """Return the slots of ended rounds, so that a round costs one fit and not one per run."""
-    slots = [slot for slot in result.slots if slot.purpose == SlotPurpose.SEARCH]
+    slots = [slot for slot in rows.slots if slot.purpose == SlotPurpose.SEARCH]
     running = {slot.block for slot in slots if not slot.is_finished}
     return [slot for slot in slots if slot.block not in running]
 
@@ -203,10 +203,10 @@ def _key(slots: Sequence[SlotRow]) -> str:
     return f"{VERSION}:{len(slots)}:{max((slot.run_id for slot in slots), default=0)}"
 
 
-def _fitted(result: StudyResult, slots: Sequence[SlotRow]) -> Importance:
-    space = Space.from_json((result.study.search or {})["space"])
+def _fitted(rows: StudyRows, slots: Sequence[SlotRow]) -> Importance:
+    space = Space.from_json((rows.study.search or {})["space"])
     knobs = {slot.name: slot.candidate.config.knobs for slot in slots}
-    return importance(space, screened_runs(slots), knobs, result.aim.objective)
+    return importance(space, screened_runs(slots), knobs, rows.aim.objective)
 
 
 def _importance(found: Importance | None) -> doc.Importance | None:

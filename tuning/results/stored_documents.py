@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tuning.models import StoredDocument, Study
 from tuning.results.build import build
 from tuning.results.document import SCHEMA_VERSION, StudyDocument
-from tuning.results.study_result import results_of
+from tuning.results.study_rows import read_studies
 
 
 def document_of(study: Study) -> StudyDocument:
@@ -20,7 +20,7 @@ def documents_of(studies: Sequence[Study]) -> list[StudyDocument]:
     found = _stored(studies)
     missing = [study for study in studies if study.pk not in found]
     if missing:
-        built = [build(result) for result in results_of(missing)]
+        built = [build(rows) for rows in read_studies(missing)]
         _store(built)
         found |= {one.study.id: one for one in built}
     return [found[study.pk] for study in studies]

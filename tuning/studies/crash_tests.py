@@ -16,7 +16,7 @@ from tuning.requests.sizes import Sizes
 from tuning.results.answer import advise
 from tuning.results.build import build
 from tuning.results.document import Board, StudyDocument
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim
 from tuning.studies.revision import bump
 
@@ -99,7 +99,7 @@ def next_crash_test(study: Study) -> CrashTest | None:
     """
     if not has_crash_tests(study):
         return None
-    result = StudyResult(study)
+    result = StudyRows(study)
     has_limit = result.aim.max_recovery_s is not None
     document = build(result)
     for board in document.boards:

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from benchmarks.models import CrashTest, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.run_lines import SlotRow
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows, read_studies
 from tuning.statistics.aim import Aim
 from tuning.studies.absence import absence_text
 from tuning.studies.budget import StudyBudget
@@ -60,6 +60,12 @@ class StudyProgress:
     absent: str = ""
 
 
+def progress_of(studies: Sequence[Study]) -> list[StudyProgress]:
+    """Return the progress of several studies, whose rows are read together."""
+    read = read_studies(studies)
+    return [study_progress(rows.study, rows.slots, with_leader=False) for rows in read]
+
+
 def study_progress(
     study: Study, slots: Sequence[SlotRow] | None = None, *, with_leader: bool = True
 ) -> StudyProgress:
@@ -67,7 +73,7 @@ def study_progress(
 
     `with_leader`: False for who does not show it, which is cheaper with hundreds of runs.
     """
-    slots = StudyResult(study).slots if slots is None else slots
+    slots = StudyRows(study).slots if slots is None else slots
     aim = Aim.from_json(study.search or {})
     done = sum(slot.run.is_done for slot in slots)
     counted = StudyProgress(

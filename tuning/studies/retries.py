@@ -9,7 +9,7 @@ from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.models import LoadJob, Run, RunState
 from benchmarks.outcomes import Outcome
 from tuning.models import EventKind, Slot, Study
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER
 from tuning.studies.budget import StudyBudget
 from tuning.studies.events import note_action, note_retry
@@ -82,7 +82,7 @@ def _times_ended_so(run: Run) -> int:
 def _is_never_quiet(study: Study) -> bool:
     if study.slots.filter(run__state=RunState.OK).exists():
         return False
-    disturbed = (run.state == RunState.DISTURBED for run in StudyResult(study).runs)
+    disturbed = (run.state == RunState.DISTURBED for run in StudyRows(study).runs)
     return sum(disturbed) >= NEVER_QUIET_RUNS
 
 
@@ -90,7 +90,7 @@ def _has_time(study: Study, slot: Slot) -> bool:
     """Whether a study with an end has the time to measure the slot once more."""
     if not study.has_end:
         return True
-    budget = StudyBudget(study, StudyResult(study).slots)
+    budget = StudyBudget(study, StudyRows(study).slots)
     where = slot.device_id, slot.workload_id
     (there,) = (one for one in budget.places if one.place.key == where)
     return there.may_measure_again(slot.purpose)

@@ -34,7 +34,7 @@ from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.results.answer import store_recommendations
 from tuning.results.gate import store_verdict
 from tuning.results.search import learn_knobs
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.strategy.protocol import Done
 from tuning.studies.continuation import Ahead, continue_study, has_to_think, think_ahead
 from tuning.studies.crash_tests import (
@@ -203,7 +203,7 @@ def _think(study_id: int) -> Ahead | None:
     a failure there ends the study.
     """
     try:
-        learn_knobs(StudyResult(Study.objects.get(pk=study_id)))
+        learn_knobs(StudyRows(Study.objects.get(pk=study_id)))
         bump([study_id])
     except AWAY:
         raise

@@ -11,7 +11,7 @@ from tuning.results.board import Board
 from tuning.results.boards import boards_of, screened_runs
 from tuning.results.gate import gate_seen
 from tuning.results.run_lines import SlotRow
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.results.write_debt import debtors_of
 from tuning.strategy.protocol import FreshPair, Group, History
 from tuning.strategy.racing import conclusion_alpha
@@ -21,7 +21,7 @@ from tuning.studies.budget import Place, StudyBudget, measurable
 
 def history_of(study: Study, place: Place) -> History:
     """What was measured on one device with one workload, and what may still be measured."""
-    result = StudyResult(study)
+    result = StudyRows(study)
     if study.gate is not None:
         return _of_gate(study, place, result)
     all_there = result.candidates
@@ -77,7 +77,7 @@ def history_of(study: Study, place: Place) -> History:
     )
 
 
-def _of_gate(study: Study, place: Place, result: StudyResult) -> History:
+def _of_gate(study: Study, place: Place, result: StudyRows) -> History:
     candidates = measurable(result.candidates.values())
     budget = StudyBudget(study, result.slots).at(place)
     return History(
@@ -94,7 +94,7 @@ def _of_gate(study: Study, place: Place, result: StudyResult) -> History:
 
 
 def _whole(
-    result: StudyResult, board: Board | None, place: Place, slots: Sequence[SlotRow]
+    result: StudyRows, board: Board | None, place: Place, slots: Sequence[SlotRow]
 ) -> Whole | None:
     """The board's confirmed winner, whose rounds will be as long as its pairs."""
     if board is None or not result.study.ablates:

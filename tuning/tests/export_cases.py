@@ -20,7 +20,7 @@ from tuning.models import Study
 from tuning.recommendations import StudyFiles
 from tuning.results.build import build
 from tuning.results.document import Estimate, Figures
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
 MYSQL_8 = ServerTraits(Flavour.MYSQL, (8, 0, 36))
@@ -105,7 +105,7 @@ def patched_cnf(given: ExportFacts, current: bytes) -> bytes:
 
 def exported(study: Study, format: str = "cnf", **asked: Any) -> str:
     """A fresh file of the study's first recommendation as it is now, on one line."""
-    document = build(StudyResult(study))
+    document = build(StudyRows(study))
     [(_, found), *_] = document.recommendations
     files = replace(StudyFiles.of(document), files={})
     text = files.export(found.id, ExportRequest(format, **asked)).text

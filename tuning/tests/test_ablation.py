@@ -26,7 +26,7 @@ from tuning.requests.study import StudyRequest
 from tuning.results.ablation import Ablations
 from tuning.results.boards import boards_of
 from tuning.results.document import Ablation, LinesEffect
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.removal import ReductionState, RemovalState
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
 from tuning.studies import trials
@@ -116,7 +116,7 @@ def with_state(found: Ablation, state: RemovalState) -> list[LinesEffect]:
 
 
 def ablated(study: Study) -> Ablation:
-    result = StudyResult(study)
+    result = StudyRows(study)
     found = Ablations.in_study(study, result.candidates.values()).of(boards_of(result)[0])
     assert found is not None
     return found
@@ -167,7 +167,7 @@ def test_what_contributes_nothing_is_left_out_and_what_is_recommended_was_measur
     }
 
     # Variants are no candidates of the study.
-    result = StudyResult(study)
+    result = StudyRows(study)
     (board,) = boards_of(result)
     assert set(board.candidates) == {"server-default", "fast"}
     assert len(board.judgement.analysis.standings) == 2
@@ -238,7 +238,7 @@ def test_it_goes_on_where_it_was_whatever_happens_in_between() -> None:
 
 def test_progress_names_what_is_left_out_and_the_forecast_counts_it() -> None:
     study = started()
-    first = StudyBudget(study, StudyResult(study).slots).runs
+    first = StudyBudget(study, StudyRows(study).slots).runs
     assert first == 5 * 3 + 20 + MAX_ABLATION_RUNS
     study = before(SlotPurpose.ABLATION)
     slot = study.slots.filter(purpose=SlotPurpose.ABLATION).first()
@@ -287,7 +287,7 @@ def test_a_line_without_which_the_server_does_not_start_is_kept(
 
 def test_files_say_what_each_line_brings_and_can_have_all_of_them() -> None:
     study = ended()
-    result = StudyResult(study)
+    result = StudyRows(study)
     found: Recommendation = result.recommendations[0]
     text = exported(study)
     assert "by removing it with innodb_io_capacity" in text

@@ -20,7 +20,7 @@ from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.search import SearchRequest
 from tuning.results.answer import store_recommendations
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim
 from tuning.statistics.removal import RemovalState
 from tuning.studies import budget
@@ -145,7 +145,7 @@ def test_a_search_tests_the_lines_of_its_winner_with_the_time_that_is_left() -> 
         Study.objects.filter(pk=study.pk).update(minutes=minutes)
         study.refresh_from_db()
         (place,) = places(study)
-        budget = StudyBudget(study, StudyResult(study).slots).at(place).ablation
+        budget = StudyBudget(study, StudyRows(study).slots).at(place).ablation
         if (budget.runs or 0) >= 15:
             break
     assert (budget.runs or 0) < 24, "three blocks of one part, and five rounds"
@@ -260,7 +260,7 @@ def crash_tested(study: Study, slow: str) -> list[str]:
 def test_the_config_that_is_recommended_is_the_one_whose_recovery_was_timed() -> None:
     study = waiting_for_crash_tests()
     assert crash_tested(study, "innodb_io_capacity") == ["server-default", "fast reduced"]
-    result = StudyResult(study)
+    result = StudyRows(study)
     (found,) = result.recommendations
     assert found.candidate.name == "fast reduced"
     assert "Killed under load 3 times, fast reduced served again after 2.0 s" in found.verdict
@@ -273,7 +273,7 @@ def test_a_reduced_config_that_misses_the_limit_on_recovery_leaves_the_winner_as
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     study = waiting_for_crash_tests()
-    monkeypatch.setattr(StudyResult, "aim", Aim(max_recovery_s=5.0))
+    monkeypatch.setattr(StudyRows, "aim", Aim(max_recovery_s=5.0))
     tested = crash_tested(study, "table_open_cache")
     assert tested == ["server-default", "fast reduced", "fast"]
     found = study.recommendations.get()

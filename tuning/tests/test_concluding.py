@@ -13,7 +13,7 @@ from tuning.errors import TuningError
 from tuning.models import Slot, SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.results.boards import boards_of
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import ConfirmationState, most_pairs
 from tuning.strategy.compose import strategy_for
@@ -202,7 +202,7 @@ def test_blocks_end_and_what_leads_is_confirmed() -> None:
     assert (answer.candidate.name, answer.confirmation) == ("fast", "confirmed")
     assert "concluded early" in answer.verdict
     # The rest of the third block is no failure of anybody.
-    (board,) = boards_of(StudyResult(study))
+    (board,) = boards_of(StudyRows(study))
     assert [row.failures for row in board.judgement.ranked] == [0, 0, 0, 0]
 
 

@@ -25,7 +25,7 @@ from tuning.models import Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim
 from tuning.studies.budget import StudyBudget
 from tuning.studies.commands import cancel_study, pause_study, resume_study
@@ -149,7 +149,7 @@ def test_a_limit_without_crash_tests_is_refused() -> None:
 @pytest.fixture
 def limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """The studies of the test have a limit of 5 s, as only a search can ask for it."""
-    monkeypatch.setattr(StudyResult, "aim", Aim(max_recovery_s=5.0))
+    monkeypatch.setattr(StudyRows, "aim", Aim(max_recovery_s=5.0))
 
 
 @pytest.mark.usefixtures("limited")
@@ -240,7 +240,7 @@ def test_the_time_left_counts_the_crash_tests_before_and_while_they_are_made() -
         races=False,
         confirms=False,
     )
-    before = StudyBudget(study, StudyResult(study).slots)
+    before = StudyBudget(study, StudyRows(study).slots)
     load_s = load_seconds(study.workloads.get())
     assert before.crash_tests.left == 2
     assert before.crash_tests.each_s > 3 * load_s
@@ -265,7 +265,7 @@ def test_the_time_left_counts_the_crash_tests_before_and_while_they_are_made() -
     assert second.fraction > progress.fraction
     Study.objects.filter(pk=study.pk).update(concluded_at=timezone.now())
     study.refresh_from_db()
-    assert StudyBudget(study, StudyResult(study).slots).crash_tests.left == 0
+    assert StudyBudget(study, StudyRows(study).slots).crash_tests.left == 0
 
 
 def test_cancelling_ends_queued_tests_and_stops_the_running_one() -> None:

@@ -14,7 +14,7 @@ from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.results.boards import boards_of
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.studies.budget import StudyBudget, places
 from tuning.studies.early_stop import cut_rule_of
 from tuning.tests.fakes import run_to_the_end
@@ -110,7 +110,7 @@ def _keeps_what_was_seen_and_has_a_bound_for_a_figure(study: Study) -> None:
 
 
 def _is_ranked_by_its_bound_and_counts_no_failure(study: Study) -> None:
-    (board,) = boards_of(StudyResult(study))
+    (board,) = boards_of(StudyRows(study))
     line = next(row for row in board.judgement.ranked if row.candidate == "slow")
     assert line.at_most == pytest.approx(0.5, rel=0.05)
     assert (line.ratio_to_baseline, line.failures) == (None, 0)
@@ -192,7 +192,7 @@ def test_what_a_cut_run_saved_is_left_of_a_budget_in_minutes() -> None:
     workload = study.workloads.get()
 
     def left(state: RunState) -> float:
-        slots = [slot for slot in StudyResult(study).slots if slot.block == 1]
+        slots = [slot for slot in StudyRows(study).slots if slot.block == 1]
         at = next(at for at, slot in enumerate(slots) if slot.name != "server-default")
         slots[at] = slots[at]._replace(run=slots[at].run._replace(state=state))
         found = StudyBudget(study, slots).at(places(study)[0]).blocks

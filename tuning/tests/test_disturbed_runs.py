@@ -21,7 +21,7 @@ from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
 from tuning.results.boards import boards_of
 from tuning.results.build import build
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.studies.budget import StudyBudget, places
 from tuning.studies.commands import cancel_study, resume_study
 from tuning.studies.scheduler import EXECUTE, advance_host
@@ -140,9 +140,9 @@ def test_it_waits_for_the_others_of_its_block(study: Study, sent: list[Any]) -> 
 def test_the_count_is_shown_and_named_in_the_verdict(study: Study) -> None:
     run_to_the_end(study, disturb(first(2)))
     assert study.state == StudyState.FINISHED
-    (board,) = boards_of(StudyResult(study))
+    (board,) = boards_of(StudyRows(study))
     assert [row.runs for row in board.judgement.ranked] == [2, 4]
-    quality = build(StudyResult(study)).quality
+    quality = build(StudyRows(study)).quality
     assert (quality.disturbed, quality.without_figure, quality.kinds) == (2, 0, {"foreign_cpu": 2})
     verdict = study.recommendations.get().verdict
     assert "20.0 %" in verdict
@@ -153,11 +153,11 @@ def test_it_is_measured_again_at_most_twice_and_the_study_continues(study: Study
     run_to_the_end(study, disturb(first(3)))
     assert study.state == StudyState.FINISHED
     assert Run.objects.filter(state=RunState.DISTURBED).count() == 3
-    quality = build(StudyResult(study)).quality
+    quality = build(StudyRows(study)).quality
     assert (quality.disturbed, quality.without_figure) == (3, 1)
     verdict = study.recommendations.get().verdict
     assert "2 measured again and 1 left out." in verdict
-    (board,) = boards_of(StudyResult(study))
+    (board,) = boards_of(StudyRows(study))
     assert sorted(row.runs for row in board.judgement.ranked) == [1, 4]
 
 
@@ -235,7 +235,7 @@ def test_runs_that_were_still_warming_count_and_are_named(study: Study) -> None:
         return found
 
     run_to_the_end(study, measure)
-    assert build(StudyResult(study)).quality.still_warming == 2
+    assert build(StudyRows(study)).quality.still_warming == 2
     assert "2 runs were still warming up." in study.recommendations.get().verdict
     assert Run.objects.filter(still_warming=True, trend_pct=31.5).count() == 2
 
@@ -308,7 +308,7 @@ def test_the_ranking_is_of_the_kind_of_runs_that_has_a_baseline(study: Study) ->
         return measurement(7200.0 if plan.options else 6000.0, key=key)
 
     run_to_the_end(study, measure)
-    (board,) = boards_of(StudyResult(study))
+    (board,) = boards_of(StudyRows(study))
     assert sorted(found) == ["x", "x", "x", "y", "y", "y"]
     assert len(board.excluded) == 3
     # Nothing was compared: the runs of a block were never of one kind.
@@ -327,7 +327,7 @@ def test_a_majority_without_a_baseline_does_not_take_the_ranking(
 
     run_to_the_end(study, measure)
     assert study.state == StudyState.FINISHED
-    (board,) = boards_of(StudyResult(study))
+    (board,) = boards_of(StudyRows(study))
     assert len(board.excluded) == 4
     assert {row.candidate: row.runs for row in board.judgement.ranked} == {
         "server-default": 4,
@@ -354,7 +354,7 @@ def test_a_run_ended_from_outside_is_measured_again_and_counts_against_no_config
     lost = Run.objects.get(state=RunState.LOST)
     assert (lost.reason, lost.log_tail) == (KILLED, "ready for connections")
     assert lost.retries.get().state == RunState.OK
-    (board,) = boards_of(StudyResult(study))
+    (board,) = boards_of(StudyRows(study))
     assert [(row.runs, row.outcome) for row in board.judgement.ranked] == [(2, "ok"), (4, "ok")]
 
 
@@ -381,7 +381,7 @@ def test_what_was_measured_again_counts_for_the_minutes(study: Study) -> None:
     (place,) = places(study)
 
     def spent() -> tuple[float, float]:
-        forecast = StudyBudget(study, StudyResult(study).slots)
+        forecast = StudyBudget(study, StudyRows(study).slots)
         apart = forecast.at(place).ablation.seconds_left
         blocks = forecast.at(place).blocks.seconds_left
         assert apart is not None
@@ -389,7 +389,7 @@ def test_what_was_measured_again_counts_for_the_minutes(study: Study) -> None:
         return apart, blocks
 
     before = spent()
-    run_s = StudyBudget(study, StudyResult(study).slots).at(place).blocks.run_s
+    run_s = StudyBudget(study, StudyRows(study).slots).at(place).blocks.run_s
     assert run_s is not None
     for number in (1, 2):
         run = Run.objects.filter(slot__study=study, state=RunState.QUEUED).latest("pk")

@@ -17,7 +17,7 @@ from tuning.results.boards import boards_of
 from tuning.results.build import build
 from tuning.results.document import SCHEMA_VERSION, StudyDocument
 from tuning.results.stored_documents import document_of
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
 from tuning.studies.revision import bump
 from tuning.tests.fakes import measure_by_config, run_to_the_end
@@ -35,7 +35,7 @@ def study(begun: Study) -> Study:
 
 
 def test_it_has_the_figures_of_the_study(study: Study) -> None:
-    result = StudyResult(study)
+    result = StudyRows(study)
     found = build(result)
     (board,), (judged,) = found.boards, boards_of(result)
     assert found.study.state == StudyState.FINISHED

@@ -25,7 +25,7 @@ from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
 from tuning.results.boards import boards_of
 from tuning.results.findings import findings_of
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.study_templates.evaluation import Finding, FindingKind
 from tuning.study_templates.loader import load_template
 from tuning.tests.fakes import BINARY, measurement, run_to_the_end
@@ -40,7 +40,7 @@ MARIADB = replace(BINARY, flavour=Flavour.MARIADB, version=(10, 11, 19), version
 
 
 def found_in(study: Study) -> list[Finding]:
-    rows = StudyResult(study)
+    rows = StudyRows(study)
     return findings_of(rows, boards_of(rows))
 
 

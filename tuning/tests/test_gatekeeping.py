@@ -30,7 +30,7 @@ from tuning.models import Candidate, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
 from tuning.results.boards import boards_of
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.studies import preparation as prepare
 from tuning.studies import trials as gatekeeping
 from tuning.studies.budget import measurable
@@ -150,9 +150,7 @@ def test_a_refused_candidate_costs_no_run_and_the_others_continue(
     assert Run.objects.filter(slot__study=study, state=RunState.QUEUED).count() == 3
     # It has its line on the board all the same, with no outcome of a run.
     row = next(
-        row
-        for row in boards_of(StudyResult(study))[0].judgement.ranked
-        if row.candidate == bad.name
+        row for row in boards_of(StudyRows(study))[0].judgement.ranked if row.candidate == bad.name
     )
     assert (row.outcome, row.runs, row.failures) == ("", 0, 0)
 
@@ -204,7 +202,7 @@ def test_the_class_of_a_candidate_is_that_of_what_the_server_runs(
     study = prepared(new_study(ONE, OWN, durability=Durability.D2), monkeypatch, dedicated)
     assert candidate(study, "own").durability == "D2"
     assert candidate(study, "one").durability == "D0"
-    assert [board.durability for board in boards_of(StudyResult(study))] == ["D0", "D2"]
+    assert [board.durability for board in boards_of(StudyRows(study))] == ["D0", "D2"]
 
 
 @pytest.mark.parametrize(("log_bin", "lost"), [("ON", {"sync_binlog"}), ("OFF", set())])

@@ -33,7 +33,7 @@ from tuning.requests.study import StudyRequest
 from tuning.results.boards import boards_of
 from tuning.results.gate import GateOutcome, gate_document
 from tuning.results.gate_history import gate_history
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.studies import trials
 from tuning.studies.commands import conclude_study, extend_study
 from tuning.studies.preparation import servers_of
@@ -115,7 +115,7 @@ def test_an_equal_candidate_passes_after_few_pairs_in_random_order() -> None:
         {first.block, second.block} == {first.block}
         for first, second in zip(slots[::2], slots[1::2], strict=True)
     )
-    result = StudyResult(study)
+    result = StudyRows(study)
     assert boards_of(result) == []
     document = gate_document(result)
     assert document.pairs == len(slots) / 2
@@ -254,7 +254,7 @@ def test_servers_whose_defaults_differ_are_compared_and_the_verdict_says_in_what
         GateSide(config=ConfigText.of("new", CHANGED.data), server=OTHER.path),
         baseline=GateSide(server=BINARY.path),
     )
-    assert gate_document(StudyResult(study)).durability is None  # nothing has run yet
+    assert gate_document(StudyRows(study)).durability is None  # nothing has run yet
     study = run_to_the_end(study, reading_back(OF_MYSQL))
     verdict = study.gate_verdict
     assert verdict.verdict == "pass"
@@ -401,10 +401,10 @@ def test_runs_on_a_host_that_changed_are_not_compared() -> None:
     study = run_to_the_end(gate(GateSide(server=OTHER.path)), measuring())
     slot = study.slots.filter(candidate__is_baseline=True).order_by("order")[0]
     Run.objects.filter(pk=slot.run_id).update(fingerprint={"cpu_model": "another"})
-    outcome = GateOutcome(StudyResult(study))
+    outcome = GateOutcome(StudyRows(study))
     assert len(outcome.compared) == len(outcome.pairs) - 1
     Run.objects.filter(slot__candidate__is_baseline=True).update(fingerprint={"kernel": "new"})
-    assert GateOutcome(StudyResult(study)).obstacle[0] == "not_comparable"
+    assert GateOutcome(StudyRows(study)).obstacle[0] == "not_comparable"
 
 
 @pytest.mark.parametrize("before", [1, 3])
@@ -417,7 +417,7 @@ def test_a_pair_during_which_the_host_changes_is_left_out(before: int) -> None:
         return replace(measurement(6000.0 * chance, kernel), fingerprint={"kernel": kernel})
 
     study = run_to_the_end(gate(), measure)
-    outcome = GateOutcome(StudyResult(study))
+    outcome = GateOutcome(StudyRows(study))
     assert (study.state, outcome.verdict) == (StudyState.FINISHED, "pass")
     # Of a first pair before it the host is another one.
     assert outcome.compared == outcome.pairs[(before + 1) // 2 :]

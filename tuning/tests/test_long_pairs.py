@@ -15,7 +15,7 @@ from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
 from tuning.comparison.config_results import config_results
 from tuning.comparison.sides import find_sides
 from tuning.models import Recommendation, SlotPurpose, Study
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Observation
 from tuning.strategy.confirmation import MAX_PAIR_S, long_enough
 from tuning.strategy.protocol import Budget, Group, History, PairTime
@@ -66,7 +66,7 @@ def test_pairs_are_so_long_that_the_debt_stops_growing_and_the_lead_may_go() -> 
     assert found.confirmation == "withdrawn"
     # What was longer is no part of the place's own run time.
     (place,) = places(study)
-    budget = StudyBudget(study, StudyResult(study).slots).at(place).blocks
+    budget = StudyBudget(study, StudyRows(study).slots).at(place).blocks
     assert budget.run_s is not None
     assert budget.run_s < SETTLES_S
     study = run_to_the_end(started(budget_minutes=90, measure_s=10), owing(EFFECTS))

@@ -15,7 +15,7 @@ from tuning.hosts.states import drain_host, undrain_host
 from tuning.models import Study, StudyState
 from tuning.requests.study import StudyRequest
 from tuning.results.build import build
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.studies.commands import (
     cancel_study,
     conclude_study,
@@ -47,7 +47,7 @@ def shown(study: Study) -> list[Any]:
         *study.eliminations.order_by("pk").values(),
         *study.recommendations.order_by("pk").values(),
     ]
-    document = build(StudyResult(study)).model_copy(update={"revision": 0})
+    document = build(StudyRows(study)).model_copy(update={"revision": 0})
     return [document] + [
         {key: value for key, value in row.items() if key not in _UNSHOWN} for row in rows
     ]

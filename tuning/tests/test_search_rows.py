@@ -26,7 +26,7 @@ from tuning.models import Candidate, LearnedKnobs, SlotPurpose, Study, StudyStat
 from tuning.requests.configs import ConfigText
 from tuning.results.answer import store_recommendations
 from tuning.results.boards import boards_of
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import ConfirmationState, most_pairs
 from tuning.statistics.data import Metric
@@ -152,7 +152,7 @@ def test_a_search_is_gated_tried_raced_and_confirmed(search: Callable[..., Study
     purposes = list(study.slots.order_by("order").values_list("purpose", flat=True))
     assert purposes[:13] == [SlotPurpose.SEARCH] * 13
     assert set(purposes[13:]) <= {SlotPurpose.BLOCK, SlotPurpose.CONFIRMATION}
-    (board,) = boards_of(StudyResult(study))
+    (board,) = boards_of(StudyRows(study))
     # The baseline and the two that raced.
     assert len(board.candidates) == 3
     raced = set(study.slots.filter(purpose=SlotPurpose.BLOCK).values_list("candidate__name"))
@@ -489,12 +489,12 @@ def test_a_run_that_crashed_while_searching_rules_a_config_out(
     search: Callable[..., Study],
 ) -> None:
     study = ended_search(search)
-    (board,) = boards_of(StudyResult(study))
+    (board,) = boards_of(StudyRows(study))
     name = next(name for name in board.candidates if name != board.baseline.name)
     assert not board.failed
     run = study.slots.get(candidate__name=name, purpose=SlotPurpose.SEARCH).run
     Run.objects.filter(pk=run.pk).update(state=RunState.CRASHED, tpmP=None)
-    (board,) = boards_of(StudyResult(study))
+    (board,) = boards_of(StudyRows(study))
     assert board.failed == [name]
     store_recommendations(study)
     verdict = study.recommendations.get().verdict
@@ -587,7 +587,7 @@ def test_trial_starts_are_paid_from_the_budget(search: Callable[..., Study]) -> 
     (place,) = places(study)
 
     def left() -> float:
-        seconds = StudyBudget(study, StudyResult(study).slots).at(place).blocks.seconds_left
+        seconds = StudyBudget(study, StudyRows(study).slots).at(place).blocks.seconds_left
         assert seconds is not None
         return seconds
 
@@ -697,7 +697,7 @@ def test_what_misses_a_limit_is_neither_confirmed_nor_recommended(
         return replace(found, metrics=figures)
 
     study = to_the_end(study, measure)
-    (board,) = boards_of(StudyResult(study))
+    (board,) = boards_of(StudyRows(study))
     assert board.over_limits == ["given"]
     assert board.judgement.analysis.winner == "given"
     answer = study.recommendations.get()
@@ -742,7 +742,7 @@ def test_a_search_for_response_times_races_and_is_confirmed_by_them(
     assert answer.objective_high is not None
     assert answer.objective_low < truth < answer.objective_high < 1
     Candidate.objects.filter(pk=answer.candidate_id).update(found_by_search=True)
-    result = StudyResult(study)
+    result = StudyRows(study)
     (answer,) = result.recommendations
     assert re.search(
         r"-3[0-9.]+ % p95 response time \(96 % interval -[0-9.]+ to -[0-9.]+ %\) and "

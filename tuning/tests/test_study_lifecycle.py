@@ -42,7 +42,7 @@ from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
 from tuning.results.boards import boards_of
 from tuning.results.stored_documents import document_of
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.studies import continuation
 from tuning.studies import preparation as prepare
 from tuning.studies import scheduler as dispatch
@@ -121,7 +121,7 @@ def test_the_first_block_is_queued_when_the_gate_has_spoken(study: Study) -> Non
 def test_a_study_runs_block_by_block_to_its_recommendation(study: Study) -> None:
     run_to_the_end(study, measure_by_config)
     assert study.state == StudyState.FINISHED
-    (board,) = boards_of(StudyResult(study))
+    (board,) = boards_of(StudyRows(study))
     rows = {row.candidate: row for row in board.judgement.ranked}
     assert rows["mine"].ratio_to_baseline == pytest.approx(1.2)
     assert (rows["mine"].rank, rows["server-default"].rank) == (1, 2)
@@ -284,7 +284,7 @@ def test_a_step_that_cannot_be_stored_does_not_end_the_run(
 def test_runs_that_do_not_compare_are_left_out_and_counted(study: Study) -> None:
     keys = iter(["a", "a", "a", "b"])
     run_to_the_end(study, lambda plan, **_: measurement(key=next(keys)))
-    (board,) = boards_of(StudyResult(study))
+    (board,) = boards_of(StudyRows(study))
     assert len(board.excluded) == 1
     assert sum(row.runs for row in board.judgement.ranked) == 3
 
@@ -569,7 +569,7 @@ def test_a_study_is_not_at_its_end_while_its_last_run_was_interrupted(study: Stu
     assert slots[-1].run.retries.get().state == RunState.QUEUED
     run_to_the_end(study, measure_by_config)
     assert study.state == StudyState.FINISHED
-    assert boards_of(StudyResult(study))[0].judgement.ranked[0].runs == 2
+    assert boards_of(StudyRows(study))[0].judgement.ranked[0].runs == 2
 
 
 @pytest.mark.long

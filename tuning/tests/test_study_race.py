@@ -20,7 +20,7 @@ from tuning.models import DurabilityClass, SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
 from tuning.results.boards import boards_of
-from tuning.results.study_result import StudyResult
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.confirmation import most_pairs
 from tuning.studies.budget import ABLATION_SHARE, StudyBudget, places
 from tuning.studies.commands import extend_study
@@ -159,7 +159,7 @@ def test_six_names_of_one_config_make_no_difference() -> None:
     assert (found.candidate.name, found.kind) == ("server-default", "no_difference")
     assert "No measurable difference: keep server-default" in found.verdict
     assert not study.slots.filter(purpose=SlotPurpose.CONFIRMATION).exists()
-    assert {row.rank for row in boards_of(StudyResult(study))[0].judgement.ranked} == {1}
+    assert {row.rank for row in boards_of(StudyRows(study))[0].judgement.ranked} == {1}
 
 
 def test_without_race_every_block_has_everybody() -> None:
@@ -182,7 +182,7 @@ def test_classes_of_durability_race_apart_and_share_the_baseline() -> None:
     assert found[DurabilityClass.D0].candidate.name == "fast"
     assert found[DurabilityClass.D1].candidate.name == "risky"
     assert not study.eliminations.exists()
-    names = {board.durability: set(board.candidates) for board in boards_of(StudyResult(study))}
+    names = {board.durability: set(board.candidates) for board in boards_of(StudyRows(study))}
     assert names == {"D0": {"server-default", "fast"}, "D1": {"server-default", "risky"}}
 
 
@@ -213,7 +213,7 @@ def test_a_finished_study_is_extended_by_more_blocks() -> None:
 
 
 def _width(study: Study, name: str) -> float:
-    interval = boards_of(StudyResult(study))[0].judgement.analysis.standing(name).interval
+    interval = boards_of(StudyRows(study))[0].judgement.analysis.standing(name).interval
     assert interval is not None
     return interval.high - interval.low
 

@@ -15,11 +15,9 @@ from advisor.shown_studies import studies_to_show
 from advisor.wording.answers import answer_of
 from tuning.models import Study, StudyGroup
 from tuning.results.document import StudyDocument
-from tuning.results.run_lines import SlotRow
 from tuning.results.stored_documents import documents_of
-from tuning.results.study_result import results_of
 from tuning.studies.holds import drain_text
-from tuning.studies.progress import StudyProgress, study_progress
+from tuning.studies.progress import StudyProgress, progress_of
 from tuning.studies.revision import progress_marks
 
 
@@ -57,7 +55,10 @@ def revisions(studies: Sequence[Study]) -> str:
 
 def live_context(group: StudyGroup, studies: Sequence[Study], mark: str) -> dict[str, Any]:
     """The part that changes with each step; `mark`: from before the studies were read."""
-    columns = [_column(one.study, one.slots) for one in results_of(studies)]
+    columns = [
+        _column(study, progress)
+        for study, progress in zip(studies, progress_of(studies), strict=True)
+    ]
     unfinished = [one for one in studies if not one.is_finished]
     return {
         "group": group,
@@ -79,9 +80,8 @@ def results_context(studies: Sequence[Study]) -> dict[str, Any]:
     }
 
 
-def _column(study: Study, slots: Sequence[SlotRow]) -> HostColumn:
+def _column(study: Study, progress: StudyProgress) -> HostColumn:
     drain = "" if study.is_finished else drain_text(study.host)
-    progress = study_progress(study, slots, with_leader=False)
     study.waits = bool(progress.waits_for)
     return HostColumn(study, progress, drain)
 

@@ -1,4 +1,4 @@
-"""The current result of a study, shared by all that shows, concludes or exports it."""
+"""The rows of a study, from which its document is built and by which it continues."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tuning.results import document as doc
 from tuning.results.run_lines import SlotRow, run_facts, slot_columns, slot_rows
 from tuning.statistics.aim import Aim
 
-# What results are made of beside the slots; each row has its study.
+# Rows beside the slots, each with its study.
 _ROWS: Mapping[str, QuerySet[Any]] = {
     "candidates": Candidate.objects.select_related("config"),
     "eliminations": Elimination.objects.all(),
@@ -28,28 +28,26 @@ _ROWS: Mapping[str, QuerySet[Any]] = {
 }
 
 
-def results_of(studies: Sequence[Study]) -> list[StudyResult]:
-    """The results of several studies, read in as many queries as those of one."""
+def read_studies(studies: Sequence[Study]) -> list[StudyRows]:
+    """Return the rows of several studies, read in as many queries as those of one."""
     slots = slot_columns(study.pk for study in studies)
     read = {pk: {kind: list[Any]() for kind in _ROWS} | {"slots": slots[pk]} for pk in slots}
     for kind in _ROWS if read else ():
         for row in _ROWS[kind].filter(study__in=list(read)):
             read[row.study_id][kind].append(row)
-    return [StudyResult(study, read[study.pk]) for study in studies]
+    return [StudyRows(study, read[study.pk]) for study in studies]
 
 
-class StudyResult:
-    """One study at one moment: make one per request and pass it on.
+class StudyRows:
+    """The rows of one study at one moment.
 
-    Each part is read or computed on first use and then cached, so that nothing is read, decoded or
-    judged twice. The number of queries depends on which parts are used and on how often a single
-    run was measured again, never on the number of slots, candidates, devices or recommendations:
-    rows share objects (`slot.candidate` is one of `candidates`). Rows that are written later are
-    not seen.
+    Each part is read on first use and kept; rows that are written later are not seen. The number
+    of queries depends on which parts are used and on how often a single run was measured again,
+    never on the number of rows. Rows share objects: `slot.candidate` is one of `candidates`.
     """
 
     def __init__(self, study: Study, read: Mapping[str, list[Any]] | None = None) -> None:
-        """`read`: rows that were read for several studies at once, as `results_of` does."""
+        """`read`: rows that were read for several studies at once, as `read_studies` does."""
         self.study = study
         self._given = read or {}
 
