@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
-from tuning.catalogue.facts import Dynamic
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, losing_lines
 from tuning.export.texts import durability_of_export
@@ -15,7 +14,7 @@ from tuning.results.document import Estimate, Figures, LinesEffect
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
 
 
 class ExportedNote(_Part):
@@ -24,12 +23,26 @@ class ExportedNote(_Part):
     detail: str
 
 
-class ExportedLine(_Part):
-    """A recommended variable. value: to set. in_model: what `value` was in the scale model.
+class ExportedEffect(_Part):
+    """tpmP: throughput to the baseline's. objective: of `metric`, where another metric decided."""
 
-    written: false for the server's own default. change: whether a running server takes the value:
-    now, restart, file or nothing. evidence: what was measured of it. loses, costs: "" and empty if
-    nothing.
+    workload: str
+    runs: int
+    failures: int
+    blocks: int
+    fresh_pairs: int
+    figures: Figures
+    baseline: Figures
+    tpmP: Estimate | None
+    metric: str
+    objective: Estimate | None
+
+
+class ExportedLine(_Part):
+    """A recommended variable; fields as in `tuning.export.lines.Line`.
+
+    value: to set; of sizes in bytes. how: when a running server takes it: now, restart, file or
+    nothing; null: unknown.
     """
 
     name: str
@@ -37,31 +50,29 @@ class ExportedLine(_Part):
     requested: str
     effective: str | None
     default: str | None
-    in_model: str | None
-    unit: str
+    in_model: str
     written: bool
     does: str
     evidence: str
-    dynamic: bool | None = Field(description="null: partly, or unknown")
-    change: Literal["now", "restart", "file", "nothing"] | None
+    how: str | None
     durability: str
     loses: str
     costs: dict[str, str]
 
 
 class ExportDocument(_Part):
-    """effect: of throughput. objective: of `metric`, where another metric decided."""
+    """warnings: what lines may lose, also of values that no line sets. scale_model: in words."""
 
     format: Literal["mysql-oltp-tuning-advisor/export"] = "mysql-oltp-tuning-advisor/export"
     version: Literal[2] = 2
     study: str
-    url: str
+    study_url: str
     date: str
     device: str
     server: str
     candidate: str
     baseline: str
-    origin: str
+    source: str
     verdict: str
     durability: str
     warnings: list[str]
@@ -69,14 +80,7 @@ class ExportDocument(_Part):
     proportion: str
     scale_model: str
     as_measured: bool
-    workload: str
-    runs: int
-    failures: int
-    figures: Figures
-    baseline_figures: Figures
-    effect: Estimate | None
-    metric: str
-    objective: Estimate | None
+    effect: ExportedEffect
     lines: list[ExportedLine]
     left_out: list[LinesEffect]
     not_tested: list[str]
@@ -85,61 +89,18 @@ class ExportDocument(_Part):
 
 def render_document(facts: ExportFacts, lines: Sequence[Line]) -> str:
     """Return the document as JSON text in ASCII."""
-    effect = facts.effect
-    found = ExportDocument(
-        study=facts.study,
-        url=facts.study_url,
-        date=facts.date,
-        device=facts.device,
-        server=str(facts.server),
-        candidate=facts.candidate,
-        baseline=facts.baseline,
-        origin=facts.source,
-        verdict=facts.verdict,
-        durability=durability_of_export(facts, lines).value,
-        warnings=[one.cost for one in losing_lines(lines, facts)],
-        data_bytes=facts.data_bytes,
-        proportion=facts.proportion,
-        scale_model=facts.model.sentence if facts.model else "",
-        as_measured=facts.as_measured,
-        workload=effect.workload,
-        runs=effect.runs,
-        failures=effect.failures,
-        figures=effect.figures,
-        baseline_figures=effect.baseline,
-        effect=effect.tpmP,
-        metric=effect.metric.value,
-        objective=effect.objective,
-        lines=list(_lines(lines)),
-        left_out=list(facts.left_out),
-        not_tested=list(facts.not_tested()),
-        notes=[
-            ExportedNote(name=one.name, action=one.action.value, detail=one.detail)
-            for one in facts.notes
+    made = {
+        "server": str(facts.server),
+        "durability": durability_of_export(facts, lines),
+        "warnings": [one.cost for one in losing_lines(lines, facts)],
+        "scale_model": facts.model.sentence if facts.model else "",
+        "not_tested": list(facts.not_tested()),
+        "lines": [
+            {name: getattr(line, name) for name in ExportedLine.model_fields}
+            | {"costs": {one.kind: one.loses for one in line.costs}}
+            for line in lines
         ],
-    )
+    }
+    same = ExportDocument.model_fields.keys() - made.keys() - {"format", "version"}
+    found = ExportDocument.model_validate({name: getattr(facts, name) for name in same} | made)
     return found.model_dump_json(indent=2, ensure_ascii=True) + "\n"
-
-
-_DYNAMIC = {Dynamic.GLOBAL: True, Dynamic.SESSION: True, Dynamic.RESTART: False}
-
-
-def _lines(lines: Iterable[Line]) -> Iterable[ExportedLine]:
-    for line in lines:
-        yield ExportedLine(
-            name=line.name,
-            value=line.value,
-            requested=line.requested,
-            effective=line.effective,
-            default=line.default,
-            in_model=line.in_model or None,
-            unit=line.knob.unit if line.knob else "",
-            written=line.written,
-            does=line.knob.does if line.knob else "",
-            evidence=line.evidence,
-            dynamic=_DYNAMIC.get(line.dynamic) if line.dynamic else None,
-            change=line.change.how.value if line.change else None,
-            durability=line.durability.value,
-            loses=line.loses,
-            costs={one.kind.value: one.loses for one in line.costs},
-        )

@@ -51,6 +51,16 @@ class Line:
     change: Change | None = None
 
     @property
+    def does(self) -> str:
+        """What the variable is for."""
+        return self.knob.does if self.knob else ""
+
+    @property
+    def how(self) -> str | None:
+        """When a running server takes the value; None if unknown."""
+        return self.change.how if self.change else None
+
+    @property
     def cost(self) -> str:
         """What it may lose: "sync_binlog = 0 may lose ... (D1)"."""
         unset = "" if self.requested else ", which was measured but is not set here,"

@@ -67,13 +67,13 @@ def test_the_document_has_every_line_and_figure() -> None:
     document = json.loads(rendered(given_, "json"))
     assert document["study"] == "3, what is best here"
     assert document["server"] == "MySQL 9.7.4"
-    assert document["effect"] == estimate.model_dump()
-    assert document["figures"]["throughput"] == 12345.6
+    assert document["effect"]["tpmP"] == estimate.model_dump()
+    assert document["effect"]["figures"]["throughput"] == 12345.6
     capacity, neighbours = document["lines"]
     assert capacity["value"] == capacity["effective"] == "2000"
     assert (capacity["requested"], capacity["default"]) == ("2001", "10000")
     assert capacity["written"] is True
-    assert (capacity["dynamic"], capacity["change"]) == (True, "now")
+    assert capacity["how"] == "now"
     assert capacity["evidence"] == "measured alone"
     assert document["notes"] == [
         {"name": "innodb_io_capacity", "action": "adjusted", "detail": "rounded"}

@@ -137,7 +137,7 @@ def test_the_document_has_both_values_and_the_proportions() -> None:
     [pool] = [line for line in document["lines"] if line["name"] == POOL]
     assert (pool["value"], pool["in_model"]) == (f"{31 * GIB}", f"{IN_MODEL}")
     [redo] = [line for line in document["lines"] if line["name"] == REDO]
-    assert (redo["value"], redo["in_model"]) == (f"{2 * GIB}", None)
+    assert (redo["value"], redo["in_model"]) == (f"{2 * GIB}", "")
     assert document["scale_model"] == MODEL.sentence
     assert document["as_measured"] is False
     plain = json.loads(text_of(facts(), "json"))

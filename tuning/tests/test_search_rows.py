@@ -750,9 +750,9 @@ def test_a_search_for_response_times_races_and_is_confirmed_by_them(
         exported(study),
     )
     document = json.loads(exported(study, "json"))
-    assert document["origin"].startswith("made by the search of this study; why it was tried")
-    assert document["metric"] == "p95_ms"
-    assert document["objective"]["ratio"] == answer.objective_ratio
+    assert document["source"].startswith("made by the search of this study; why it was tried")
+    assert document["effect"]["metric"] == "p95_ms"
+    assert document["effect"]["objective"]["ratio"] == answer.objective_ratio
 
 
 def test_progress_counts_a_searchs_rounds_and_its_race_apart(search: Callable[..., Study]) -> None:
