@@ -153,7 +153,9 @@ class ExportBody(Body):
         Durability.D0, description="The least safe durability class that you accept."
     )
     current: Text | None = Field(
-        None, description="Your current my.cnf: required for `diff`, used by the rollback."
+        None,
+        description="Your current my.cnf, for `cnf`, `diff` and the rollback; by default the file "
+        "that the recommendation came from. Without either `diff` is refused.",
     )
     lines: Literal["reduced", "all"] = Field(
         "reduced", description="all: also the winner's lines that contribute nothing measurable."
@@ -165,7 +167,7 @@ class ExportBody(Body):
 
 @router.post("recommendations/{int:pk}/export/", url_name="export")
 def export_recommendation(request: HttpRequest, pk: int, body: ExportBody) -> HttpResponse:
-    """The recommendation as a file: my.cnf, SQL, rollback, diff or JSON."""
+    """The recommendation as a file: my.cnf, diff, SQL, rollback, Ansible, RDS or JSON."""
     current = body.current
     wanted = ExportRequest(
         format=body.format,

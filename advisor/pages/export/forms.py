@@ -26,8 +26,8 @@ class ExportForm(PlainForm):
         required=False,
         strip=False,
         widget=forms.Textarea,
-        help_text="Required for the diff. The rollback then restores your values instead of the "
-        "defaults. Nothing is stored.",
+        help_text="The file, the diff and the rollback are made for it. Without it they are for "
+        "the file that the recommendation came from, if there is one. Nothing is stored.",
     )
     current_file = forms.FileField(label="Or upload it", required=False, allow_empty_file=True)
     keeps_lines = forms.BooleanField(
