@@ -7,7 +7,6 @@ from advisor import ids  # noqa: F401  # registers <hash:...>
 from advisor.pages.account import views as account
 from advisor.pages.actions import action_urls
 from advisor.pages.compare import views as compare
-from advisor.pages.comparison import views as comparison
 from advisor.pages.configs import check as check
 from advisor.pages.configs import detail as config
 from advisor.pages.devices import views as devices
@@ -54,6 +53,12 @@ urlpatterns = [
     path("gates/<int:pk>/charts.json", gates.gate_charts, name="gate-charts"),
     path("compare/", compare.compare, name="compare"),
     path("compare/charts.json", compare.compare_charts, name="compare-charts"),
+    path("compare/devices/", compare.device_comparison, name="device-comparison"),
+    path(
+        "compare/devices/charts.json",
+        compare.device_comparison_charts,
+        name="device-comparison-charts",
+    ),
     path("configs/<int:pk>/", config.config_detail, name="config-detail"),
     path("configs/<int:pk>/charts.json", config.config_charts, name="config-charts"),
     path("help/", help_pages.help_page, name="help"),
@@ -85,12 +90,6 @@ urlpatterns = [
     path("runs/<int:pk>/", runs.run_detail, name="run-detail"),
     path("runs/<int:pk>/charts.json", runs.run_charts, name="run-charts"),
     path("runs/<int:pk>/seconds.csv", runs.run_seconds, name="run-seconds"),
-    path("devices/compare/", comparison.device_comparison, name="device-comparison"),
-    path(
-        "devices/compare/charts.json",
-        comparison.device_comparison_charts,
-        name="device-comparison-charts",
-    ),
     path("account/token/", account.token, name="account-token"),
     path("account/password/", account.PasswordChangeView.as_view(), name="account-password"),
     path(

@@ -11,7 +11,7 @@ from django.core.management import load_command_class
 from django.test import Client
 from django.urls import reverse
 
-from advisor.pages.comparison.charts import CHARTS
+from advisor.pages.compare.device_charts import CHARTS
 from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
 from benchmarks.models import Run

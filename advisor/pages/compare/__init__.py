@@ -1,1 +1,1 @@
-"""Runs, candidates, configs or studies side by side."""
+"""Compare: runs, candidates, configs and studies side by side, and devices over all studies."""

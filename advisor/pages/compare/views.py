@@ -1,4 +1,4 @@
-"""What a user chose, side by side: knobs, figures with intervals, charts over each other."""
+"""The page Compare: what a user chose side by side, and the user's devices side by side."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from advisor.charts.figure import charts_json
+from advisor.charts.figure import charts_answer
 from advisor.pages.compare.charts import side_figures
 from advisor.pages.compare.choice import (
     asked_sides,
@@ -22,6 +22,11 @@ from advisor.pages.compare.context import (
     figure_lines,
     knob_rows,
 )
+from advisor.pages.compare.device_charts import comparison_figures
+from advisor.pages.compare.device_choice import comparison_choice
+from advisor.pages.compare.device_tables import comparison_context
+from tuning.comparison.devices import compare as compare_devices
+from tuning.comparison.run_sets import chosen_run_set, run_sets
 from tuning.comparison.side_by_side import lay_side_by_side
 from tuning.comparison.sides import MAX_SIDES, find_sides
 
@@ -56,5 +61,22 @@ def compare(request: HttpRequest) -> HttpResponse:
 def compare_charts(request: HttpRequest) -> HttpResponse:
     """The charts of the sides by key; those without data are left out."""
     sides = tuple(asked_sides(request.GET))
-    charts = charts_json(side_figures(find_sides(sides).sides))
-    return HttpResponse(charts, content_type="application/json")
+    return charts_answer(side_figures(find_sides(sides).sides))
+
+
+@require_GET
+def device_comparison(request: HttpRequest) -> HttpResponse:
+    """Show the devices after the whitepaper's tables and figures; `published` adds its own."""
+    context = comparison_context(comparison_choice(request.GET))
+    return render(request, "compare/devices.html", context)
+
+
+@require_GET
+def device_comparison_charts(request: HttpRequest) -> HttpResponse:
+    """The figures by key; none before something was measured."""
+    choice = comparison_choice(request.GET)
+    run_set = chosen_run_set(run_sets(), choice.run_set)
+    if run_set is None:
+        return charts_answer({})
+    found = compare_devices(run_set, choice.config)
+    return charts_answer(comparison_figures(found, choice.connections, choice.published))

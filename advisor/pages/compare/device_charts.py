@@ -44,7 +44,7 @@ class ChartWords:
         return f"{plural(len(self.figures), 'Figure')} {numbers}"
 
 
-CHARTS = read_data_file(Path(__file__).with_name("charts.yaml"), tuple[ChartWords, ...])
+CHARTS = read_data_file(Path(__file__).with_name("device_charts.yaml"), tuple[ChartWords, ...])
 
 
 def comparison_figures(

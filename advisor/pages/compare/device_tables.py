@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from advisor.pages.comparison.charts import CHARTS, ChartWords, connections_of
-from advisor.pages.comparison.choice import ComparisonChoice
+from advisor.pages.compare.device_charts import CHARTS, ChartWords, connections_of
+from advisor.pages.compare.device_choice import ComparisonChoice
 from advisor.wording.formatting import ABSENT, decimals
 from advisor.wording.hosts import compared_memory
 from benchmarks.measurement.fingerprint import fact_name

@@ -1,1 +1,0 @@
-"""The devices side by side."""
