@@ -16,7 +16,10 @@ from advisor.wording.formatting import percent_change
 from benchmarks.counted import counted, percent
 from benchmarks.jobs.versions import code_version
 from tuning.models import Study
+from tuning.results.document import StudyDocument
+from tuning.results.stored_documents import document_of
 from tuning.statistics.aim import FULL_NAMES
+from tuning.statistics.rounds import is_better
 from tuning.studies.absence import absence_text
 from tuning.studies.holds import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
@@ -95,6 +98,7 @@ class _Line:
         self._logged = 0.0
         self._was_paused = False
         self._seen = ""
+        self._standing: list[str] = []
         self._absent_since: float | None = None
 
     def look(self) -> StudyProgress | None:
@@ -104,10 +108,11 @@ class _Line:
         self._seen = now
         self.study.refresh_from_db()
         state = study_progress(self.study)
+        self._standing = standing_texts(document_of(self.study))
         self._bar.update(
             self._task,
             completed=state.fraction,
-            description=_lines(state, self._host),
+            description=_lines(state, self._standing, self._host),
             eta=_eta(self.study, state),
         )
         self._bar.refresh()
@@ -122,7 +127,7 @@ class _Line:
         if self._console.is_terminal or time.monotonic() - self._logged <= LOG_SECONDS:
             return
         where = f", on {state.device}" if state.device else ""
-        parts = [f"{state.text}{where}", *_standing(state), _eta(self.study, state)]
+        parts = [f"{state.text}{where}", *self._standing, _eta(self.study, state)]
         text = "; ".join(part for part in parts if part)
         self._say(f"{self._host}{percent(state.fraction):>5} {text}")
         self._logged = time.monotonic()
@@ -165,46 +170,51 @@ def _pause_text(study: Study) -> str:
     )
 
 
-def _lines(state: StudyProgress, host: str) -> str:
+def _lines(state: StudyProgress, standing: Sequence[str], host: str) -> str:
     """Lines of the present run, its device and the findings so far; `host` stands before them."""
     lines = [f"{host}{state.text}"]
     if state.device:
         lines.append(f"on {state.device}")
-    return escape("\n".join([*lines, *_standing(state)]))
+    return escape("\n".join([*lines, *standing]))
 
 
-def _standing(state: StudyProgress) -> list[str]:
-    """Describe a search: configs tried, the leader, and limits that the baseline itself misses."""
-    missed = state.searched.missed if state.searched else ()
-    texts = [", ".join(filter(None, (searched_text(state), leader_text(state))))]
-    texts += [f"the baseline itself misses {one}" for one in missed]
+def standing_texts(document: StudyDocument) -> list[str]:
+    """Describe the findings so far: configs tried, the leader, and limits that are missed."""
+    misses = document.search.misses if document.search else ()
+    texts = [", ".join(filter(None, (_searched_text(document), _leader_text(document))))]
+    texts += [f"the baseline itself misses {one}" for one in misses]
     return [text for text in texts if text]
 
 
-def searched_text(state: StudyProgress) -> str:
+def _searched_text(document: StudyDocument) -> str:
     """As `12 configs tried, best so far search-4 (+31.0 % tpmP)`; "" for other studies.
 
-    Once some of them race, these runs say no more which is best.
+    A race decides by new runs, so the short runs then no longer say which config is best.
     """
-    found = state.searched
+    found = document.search
     if found is None or not found.tried:
         return ""
-    text = f"{counted(found.tried, 'config')} tried"
+    text = f"{counted(len(found.tried), 'config')} tried"
     if found.raced:
         return f"{text}, {found.raced} in the race"
-    if found.ratio is not None:
-        change = f"{percent_change(found.ratio)} {FULL_NAMES[found.metric]}"
-        text += f", best so far {found.best} ({change})"
+    if found.best:
+        name = document.candidate[found.best[-1].candidate_id].name
+        change = f"{percent_change(found.best[-1].ratio)} {FULL_NAMES[found.metric]}"
+        text += f", best so far {name} ({change})"
     return text
 
 
-def leader_text(state: StudyProgress) -> str:
+def _leader_text(document: StudyDocument) -> str:
     """As `search-30 leads (+61.0 % tpmP in 3 blocks)`; "" while nothing is ahead."""
-    leader = state.leader
-    if leader is None:
+    raced = [board for board in document.boards if board.is_raced and board.advice.standings]
+    if not raced:
         return ""
-    change = f"{percent_change(leader.ratio)} {FULL_NAMES[leader.metric]}"
-    return f"{leader.name} leads ({change} in {counted(leader.blocks, 'block')})"
+    metric, first = raced[-1].advice.metric, raced[-1].advice.standings[0]
+    if first.ratio is None or not is_better(first.ratio, 1.0, metric):
+        return ""
+    name = document.candidate[first.candidate_id].name
+    change = f"{percent_change(first.ratio)} {FULL_NAMES[metric]}"
+    return f"{name} leads ({change} in {counted(first.blocks, 'block')})"
 
 
 def _eta(study: Study, state: StudyProgress) -> str:

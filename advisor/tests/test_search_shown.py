@@ -11,21 +11,18 @@ import pytest
 from django.test import Client
 from rich.console import Console
 
-from advisor.terminal.follow import searched_text
+from advisor.terminal.follow import standing_texts
 from advisor.terminal.report import print_study
-from advisor.tests.drawn import flat
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.build import build
-from tuning.results.document import Search
+from tuning.results.document import BestSoFar, Search
 from tuning.results.stored_documents import document_of
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
 from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.tests.test_contract import RandomSearch
-from tuning.studies.progress import StudyProgress, study_progress
-from tuning.studies.so_far import Searched
 from tuning.tests.kept import kept
 from tuning.tests.test_search_rows import CAPACITY, Script, search, step, to_the_end
 from tuning.tests.test_study_race import noisy
@@ -120,10 +117,6 @@ def test_an_open_page_follows_a_search_and_gets_the_ranking_of_the_race(
     rankings = answer.content.decode().partition('<div id="study-rankings" hx-swap-oob="true">')[2]
     assert 'id="board-' in rankings
     assert "search-charts-title" in rankings
-    while not begun.slots.filter(purpose=SlotPurpose.CONFIRMATION).exists():
-        step(begun, measure)
-    html = flat(admin_client.get(f"/studies/{begun.pk}/live/"))
-    assert re.search(r"in the race, given leads \(\+[^)]+ tpmP in \d blocks\)", html)
 
 
 def test_the_page_names_the_metric_that_a_search_is_for(
@@ -133,7 +126,8 @@ def test_the_page_names_the_metric_that_a_search_is_for(
     Study.objects.filter(pk=begun.pk).update(search=aim)
     while not begun.slots.filter(purpose=SlotPurpose.SEARCH, block=2).exists():
         step(begun)
-    assert re.search(r"best so far \S+ \([^)]+ % p95 response time\)", page(admin_client, begun))
+    html = page(admin_client, begun)
+    assert re.search(r"Best so far: <strong>\S+</strong>, [^.]+.\d.% p95 response time", html)
 
 
 def test_the_page_shows_what_was_tried_and_what_raced(over: Study, admin_client: Client) -> None:
@@ -211,9 +205,7 @@ def test_a_void_run_is_no_look(over: Study) -> None:
         Run.objects.filter(pk=slot.run_id).update(state=state, tpmP=None)
         found, names = searched(study)
         assert "guess-3" not in [names[one.candidate_id] for one in found.tried]
-        progress = study_progress(study).searched
-        assert progress is not None
-        assert progress.tried == len(found.tried) == 4
+        assert len(found.tried) == 4
 
 
 def test_a_lucky_look_is_taken_back_by_the_next(over: Study) -> None:
@@ -232,14 +224,16 @@ def test_a_lucky_look_is_taken_back_by_the_next(over: Study) -> None:
 
 
 def test_the_terminal_says_nothing_of_a_search_before_it_has_begun(begun: Study) -> None:
-    assert searched_text(study_progress(begun)) == ""
+    assert standing_texts(document_of(begun)) == []
 
 
 def test_the_terminal_reports_a_search(over: Study) -> None:
     study = over
     raced = study.slots.filter(purpose=SlotPurpose.BLOCK, candidate__is_baseline=False)
     count = raced.values("candidate").distinct().count()
-    assert searched_text(study_progress(study)) == f"5 configs tried, {count} in the race"
+    [text] = standing_texts(document_of(study))
+    assert text.startswith(f"5 configs tried, {count} in the race, ")
+    assert re.search(r", [a-z0-9-]+ leads \(\+[0-9.]+\s% tpmP in \d+ blocks\)$", text)
     stream = io.StringIO()
     print_study(document_of(study), Console(file=stream, width=100))
     text = stream.getvalue()
@@ -248,10 +242,27 @@ def test_the_terminal_reports_a_search(over: Study) -> None:
     assert "Figures are medians" in text
 
 
-def test_the_terminal_names_the_metric_that_a_search_is_for() -> None:
-    found = Searched(3, 1, Metric.P95, "search-2", 0.7)
-    state = StudyProgress(0.5, "search, round 1", searched=found)
-    assert searched_text(state) == (
-        "3 configs tried, best so far search-2 "
+def test_the_terminal_names_the_metric_that_a_search_is_for(over: Study) -> None:
+    document = document_of(over)
+    assert document.search is not None
+    best = BestSoFar(number=1, candidate_id=document.candidates[1].id, ratio=0.7)
+    changed = {"metric": Metric.P95, "raced": 0, "best": (best,)}
+    found = document.search.model_copy(update=changed)
+    searching = document.model_copy(update={"search": found, "boards": ()})
+    assert standing_texts(searching) == [
+        f"5 configs tried, best so far {document.candidates[1].name} "
         "(\N{MINUS SIGN}30.0\N{NO-BREAK SPACE}% p95 response time)"
-    )
+    ]
+
+
+def test_a_limit_that_the_baseline_misses_is_named_after_its_second_run(
+    over: Study, admin_client: Client
+) -> None:
+    aim = Aim(keep={Metric.P95: 0.001}).as_json()
+    Study.objects.filter(pk=over.pk).update(search=(over.search or {}) | aim)
+    over.refresh_from_db()
+    found, _ = searched(over)
+    [text] = found.misses
+    assert text.startswith("p95 <= 0.001 ms: ")
+    Run.objects.filter(slot__study=over, slot__candidate__is_baseline=True).update(p95_ms=0.0001)
+    assert searched(over)[0].misses == ()

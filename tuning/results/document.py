@@ -561,8 +561,8 @@ class Search(Part):
     """A search so far. space: `tuning.strategy.search.space.Space`.
 
     fronts: by the metric that throughput is weighed against, whom no other beats in both. noise:
-    standard deviation of the ratio of one run. baseline_missed: limits that the baseline missed
-    in an earlier study.
+    standard deviation of the ratio of one run. raced: how many configs were taken into a race.
+    misses: limits that the baseline misses in this study, baseline_missed: in an earlier one.
     """
 
     metric: Metric
@@ -574,6 +574,8 @@ class Search(Part):
     noise: float | None
     refused: int
     duplicates: int
+    raced: int
+    misses: tuple[str, ...]
     importance: Importance | None
     began_with: EarlierStudies | None
     baseline_missed_in: int

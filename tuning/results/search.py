@@ -14,6 +14,7 @@ from tuning.results import document as doc
 from tuning.results.boards import screened_runs
 from tuning.results.run_lines import SlotRow
 from tuning.results.study_rows import StudyRows
+from tuning.statistics.aim import missed_texts
 from tuning.statistics.data import Metric
 from tuning.statistics.rounds import ShortRun, is_better, mean_ratio, round_ratios
 from tuning.strategy.search.importance import VERSION, Importance, importance
@@ -23,6 +24,8 @@ from tuning.strategy.search.space import Space
 COSTS = (Metric.P95, Metric.SERVER_PATH_LENGTH)
 # Differences of successive runs of the baseline that are needed to say anything of the noise.
 _MIN_DIFFERENCES = 2
+# Runs of the baseline before its limits are judged.
+_MIN_BASELINES = 2
 # Says nothing of the config: it is measured again, or was not to be measured any more.
 VOID = (RunState.DISTURBED, RunState.LOST, RunState.CANCELLED)
 
@@ -49,11 +52,21 @@ def search_of(rows: StudyRows) -> doc.Search | None:
         noise=_noise(slots, metric),
         refused=sum(bool(one.refusal) for one in made),
         duplicates=sum(one.merged_into_id is not None for one in made),
+        raced=len(raced - {one.pk for one in rows.candidates.values() if one.is_baseline}),
+        misses=_missed_by_the_baseline(rows),
         importance=_importance(knob_importance(rows)),
         began_with=_began_with(stored),
         baseline_missed_in=missed.get("study", 0),
         baseline_missed=tuple(missed.get("limits", ())),
     )
+
+
+def _missed_by_the_baseline(rows: StudyRows) -> tuple[str, ...]:
+    """Name the limits that the baseline misses: a user can stop if nothing may keep them."""
+    if not rows.aim.keep:
+        return ()
+    ok = [s.observation for s in rows.slots if s.is_baseline and s.state == RunState.OK]
+    return missed_texts(rows.aim, ok) if len(ok) >= _MIN_BASELINES else ()
 
 
 def _short_runs(slots: Sequence[SlotRow], metric: Metric) -> list[doc.ShortRun]:

@@ -12,14 +12,12 @@ from benchmarks.models import CrashTest, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.run_lines import SlotRow
 from tuning.results.study_rows import StudyRows, read_studies
-from tuning.statistics.aim import Aim
 from tuning.studies.absence import absence_text
 from tuning.studies.budget import StudyBudget
 from tuning.studies.crash_tests import running_crash_test
 from tuning.studies.holds import drain_text, pause_text
 from tuning.studies.load_hosts import waiting_text
 from tuning.studies.scheduler import is_under_way
-from tuning.studies.so_far import Leader, Searched, leader_of, searched_so_far
 from tuning.studies.waiting import busy_text
 
 # Loading counts as this share of the bar until the first runs are done.
@@ -32,12 +30,11 @@ class StudyProgress:
 
     `runs_total` and `eta_s` are upper limits: a race that is decided early needs less.
     While a winner is confirmed `pair` of `pairs` is measured; else both are 0. `device` is the
-    current device if the study has several or it is emulated. `searched` is of a search.
+    current device if the study has several or it is emulated.
     `runs_to_confirm` of the runs in `runs_total` are only measured for a winner.
     `ablates`: whether a variant of the winner is measured, or the winner beside it.
     `waits_for`: what keeps a study that has begun from going on, though nobody paused it; or "".
     `absent`: why its host is not heard of or takes no work while a job of the study is under way.
-    `leader`: which config leads the blocks so far, None while none is ahead of the baseline.
     """
 
     fraction: float
@@ -53,9 +50,7 @@ class StudyProgress:
     pair: int = 0
     pairs: int = 0
     device: str = ""
-    searched: Searched | None = None
     ablates: bool = False
-    leader: Leader | None = None
     waits_for: str = ""
     absent: str = ""
 
@@ -63,18 +58,12 @@ class StudyProgress:
 def progress_of(studies: Sequence[Study]) -> list[StudyProgress]:
     """Return the progress of several studies, whose rows are read together."""
     read = read_studies(studies)
-    return [study_progress(rows.study, rows.slots, with_leader=False) for rows in read]
+    return [study_progress(rows.study, rows.slots) for rows in read]
 
 
-def study_progress(
-    study: Study, slots: Sequence[SlotRow] | None = None, *, with_leader: bool = True
-) -> StudyProgress:
-    """The progress, from the study's rows; `slots` if already read.
-
-    `with_leader`: False for who does not show it, which is cheaper with hundreds of runs.
-    """
+def study_progress(study: Study, slots: Sequence[SlotRow] | None = None) -> StudyProgress:
+    """Return the progress, from the study's rows; `slots` if already read."""
     slots = StudyRows(study).slots if slots is None else slots
-    aim = Aim.from_json(study.search or {})
     done = sum(slot.run.is_done for slot in slots)
     counted = StudyProgress(
         fraction=0.0,
@@ -82,8 +71,6 @@ def study_progress(
         blocks=_blocks(study, slots),
         runs_done=done,
         runs_total=len(slots),
-        searched=None if study.search is None else searched_so_far(slots, aim),
-        leader=leader_of(slots, aim) if with_leader else None,
     )
     if study.is_finished:
         is_whole = study.state == StudyState.FINISHED

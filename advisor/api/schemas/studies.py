@@ -78,7 +78,7 @@ class StudyDetail(StudyRow):
 
     @staticmethod
     def resolve_progress(study: Study) -> StudyProgress:
-        return study_progress(study, with_leader=False)
+        return study_progress(study)
 
 
 class Event(Schema):
@@ -131,7 +131,7 @@ class GateDetail(GateRow):
 
     @staticmethod
     def resolve_progress(study: Study) -> StudyProgress:
-        return study_progress(study, with_leader=False)
+        return study_progress(study)
 
 
 class RecommendationRow(NamedDevice, ModelSchema):

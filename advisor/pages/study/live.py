@@ -6,7 +6,6 @@ from typing import Any
 
 from advisor.charts.live import live_curves
 from tuning.models import EventKind, Study
-from tuning.statistics.aim import FULL_NAMES
 from tuning.studies.current_jobs import LiveRun
 from tuning.studies.holds import drain_text, pause_text
 from tuning.studies.progress import StudyProgress, study_progress
@@ -33,9 +32,8 @@ def live_context(study: Study, mark: str) -> dict[str, Any]:
     """
     progress = None
     if not study.is_finished:
-        progress = study_progress(study, with_leader=study.search is not None)
+        progress = study_progress(study)
         study.waits = bool(progress.waits_for)
-    searched = progress.searched if progress else None
     drain = "" if study.is_finished else drain_text(study.host)
     found = list(study.events.all()[: LISTED_EVENTS + 1])
     events = [(one, TONES.get(EventKind(one.kind), "")) for one in found[:LISTED_EVENTS]]
@@ -50,7 +48,6 @@ def live_context(study: Study, mark: str) -> dict[str, Any]:
         # Said of what waits for the current run to end.
         "is_under_way": (study.is_paused or bool(drain)) and is_under_way(study),
         "announcement": _announcement(study, progress),
-        "searched_metric": FULL_NAMES[searched.metric] if searched else "",
         "events": events[:SHOWN_EVENTS],
         "older_events": events[SHOWN_EVENTS:],
         "has_more_events": len(found) > LISTED_EVENTS,
@@ -77,7 +74,7 @@ def _announcement(study: Study, progress: StudyProgress | None) -> str:
     if progress.pairs:
         pair = f"pair {progress.pair} of {progress.pairs}"
         return f"Confirmation, {pair}: {progress.candidate}."
-    if progress.searched is not None or progress.ablates:
+    if study.search is not None or progress.ablates:
         return f"{progress.text.capitalize().rpartition(',')[0]}."
     run = f"Run {progress.runs_done + 1} of {progress.runs_total}"
     return f"{run}: {progress.candidate}, block {progress.block}."
