@@ -95,7 +95,8 @@ def with_profile(
         said.append(why)
     if request.warehouses is None:
         model = ScaleModel(changes["data_size"], changes["memory"], template.warehouses, 0)
-        changes["warehouses"] = min(max(template.warehouses, model.min_warehouses), MAX_WAREHOUSES)
+        most = min(model.max_warehouses(inventory.memory_budget_bytes), MAX_WAREHOUSES)
+        changes["warehouses"] = max(min(max(template.warehouses, model.min_warehouses), most), 1)
     request = request.model_copy(update=changes)
     sized = profile.model_copy(update={"memory_bytes": request.memory})
     real = _real_server(request, sized)

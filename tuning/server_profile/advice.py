@@ -22,7 +22,7 @@ from tuning.configs.effective.variables import (
 from tuning.configs.translation.redo import translate_redo
 from tuning.configs.values import readable
 from tuning.scale_model.sizes import size_text
-from tuning.server_profile.figures import duration_text, figure
+from tuning.server_profile.figures import duration_text, figure, rate_text
 from tuning.server_profile.profile import Profile
 
 _HOUR = 3600
@@ -92,7 +92,7 @@ def _pool(profile: Profile, own: Mapping[str, str]) -> Iterator[Proposal]:
     if size <= pool:
         return
     why = (
-        f"{misses:,.0f} buffer pool misses per second ({percent(share, 1)} of all requests) with "
+        f"buffer pool misses: {rate_text(misses)} ({percent(share, 1)} of all requests) with "
         f"{size_text(pool)} of pool, {size_text(memory)} of memory and {size_text(data)} of data"
     )
     yield Proposal("profile-pool", {POOL: f"{size}"}, why)
@@ -107,9 +107,9 @@ def _io_capacity(profile: Profile, own: Mapping[str, str]) -> Iterator[Proposal]
     if age is not None and size and age / size >= _HURRY:
         reasons.append(f"the checkpoint is {percent(age / size)} of the redo log behind")
     if waits:
-        reasons.append(f"{waits:.3g} waits for a free page per second")
+        reasons.append(f"waits for a free page: {rate_text(waits)}")
     if reasons:
-        why = f"{' and '.join(reasons)} with innodb_io_capacity {capacity:.0f}"
+        why = f"{' and '.join(reasons)}, with innodb_io_capacity {capacity:.0f}"
         yield Proposal("profile-io", {IO_CAPACITY: "2000", IO_CEILING: "4000"}, why)
 
 
@@ -118,14 +118,14 @@ def _tables(profile: Profile, own: Mapping[str, str]) -> Iterator[Proposal]:
     if cache is None or misses is None or misses < 1 or cache >= _MAX_TABLES:
         return
     size = int(min(max(4000, 2 * cache), _MAX_TABLES))
-    why = f"{misses:.3g} table cache misses per second with table_open_cache {cache:.0f}"
+    why = f"table cache misses: {rate_text(misses)}, with table_open_cache {cache:.0f}"
     yield Proposal("profile-tables", {"table_open_cache": f"{size}"}, why)
 
 
 def _log_buffer(profile: Profile, own: Mapping[str, str]) -> Iterator[Proposal]:
     waits, size = figure(profile, "log_waits"), profile.number("innodb_log_buffer_size")
     if size is not None and waits and size < 64 * MIB:
-        why = f"{waits:.3g} waits per second for the log buffer of {human_bytes(size)}"
+        why = f"waits for the log buffer: {rate_text(waits)}, with a buffer of {human_bytes(size)}"
         yield Proposal("profile-log-buffer", {"innodb_log_buffer_size": f"{64 * MIB}"}, why)
 
 

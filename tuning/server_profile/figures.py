@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks.counted import percent
@@ -172,9 +172,8 @@ def _rate(
     is_tested: bool | None = None,
 ) -> Figure:
     value, ever = profile.per_second(*counters), profile.per_second_ever(*counters)
-    show: Callable[[float], str] = lambda rate: f"{float(f'{rate:.3g}'):,.7g} per second"  # noqa: E731
-    text = f"unknown: {_NOT_TOLD}" if value is None else show(value)
-    mean = "" if ever is None else show(ever)
+    text = f"unknown: {_NOT_TOLD}" if value is None else rate_text(value)
+    mean = "" if ever is None else rate_text(ever)
     return Figure(name, title, value, "per second", text, mean, is_tested)
 
 
@@ -192,6 +191,11 @@ def _share(
     value = part / whole if part is not None and whole else None
     text = "unknown" if value is None else f"{value:.2%}" if value < 0.1 else percent(value)
     return Figure(name, title, value, "share", text, is_tested=is_tested)
+
+
+def rate_text(rate: float) -> str:
+    """Return a rate with three figures, such as "3,460 per second"."""
+    return f"{float(f'{rate:.3g}'):,.7g} per second"
 
 
 def duration_text(seconds: float) -> str:

@@ -8,7 +8,14 @@ from tuning.catalogue.knob import Kind
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.effective.by_itself import by_itself
 from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.variables import CHUNK, FILES, SIZE, has_capacity
+from tuning.configs.effective.variables import (
+    CHUNK,
+    FILES,
+    MAX_CONNECTIONS,
+    POOL,
+    SIZE,
+    has_capacity,
+)
 from tuning.configs.values import BadValue, normalise, same
 from tuning.server_profile.profile import Profile
 
@@ -40,9 +47,11 @@ def as_cnf(knobs: Mapping[str, str], why: str = "") -> str:
 
 
 def _is_set(name: str, value: str, read: Mapping[str, str], profile: Profile) -> bool:
+    if name == POOL:
+        return True  # a default too is resized to the scale model
     others = {other: text for other, text in read.items() if other != name}
     default = by_itself(name, Expected(others, profile.target))
     if default is None:
-        # Computed from the host: left to the server that is measured, unless it sizes memory.
-        return name in ("innodb_buffer_pool_size", "max_connections")
+        # Computed from the host: left to the server that is measured.
+        return name == MAX_CONNECTIONS
     return not same(default, value)
