@@ -11,10 +11,15 @@ from ninja import Query, Router
 from advisor.api.paging import Page, PageQuery, page_of
 from advisor.api.schemas import profiles as schemas
 from advisor.api.schemas.base import Id
-from tuning.models import ServerProfile
+from tuning.models import ServerProfile, Study
 from tuning.requests.profile import ProfileRequest
 from tuning.server_profile.compare import Comparison
-from tuning.studies.server_profiles import compare_stored, create_profile
+from tuning.studies.server_profiles import (
+    ServerAnswer,
+    compare_stored,
+    create_profile,
+    server_answers,
+)
 
 router = Router(tags=["profiles"])
 
@@ -48,3 +53,14 @@ def get_profile(request: HttpRequest, pk: int) -> ServerProfile:
 def compare_profiles(request: HttpRequest, before: Query[Id], after: Query[Id]) -> Comparison:
     """What differs between two profiles of one server; it says nothing of causes."""
     return compare_stored(before, after)
+
+
+@router.get(
+    "studies/{int:pk}/server-steps/",
+    response=list[schemas.ServerAnswer],
+    url_name="server-steps",
+)
+def list_server_steps(request: HttpRequest, pk: int) -> list[ServerAnswer]:
+    """What to change on the profiled server by each recommendation, in order."""
+    study = get_object_or_404(Study.objects.select_related("server", "host"), pk=pk)
+    return server_answers(study)

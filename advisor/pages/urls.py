@@ -85,6 +85,7 @@ urlpatterns = [
     path("configs/check/", check.check_config, name="config-check"),
     path("profiles/", profiles.profile_list, name="profile-list"),
     path("profiles/script.sql", profiles.profile_script, name="profile-script"),
+    path("studies/<int:pk>/server/", profiles.study_server, name="study-server"),
     path("profiles/compare/", profiles.profile_comparison, name="profile-comparison"),
     path("profiles/<int:pk>/", profiles.profile_detail, name="profile-detail"),
     path("runs/<int:pk>/", runs.run_detail, name="run-detail"),

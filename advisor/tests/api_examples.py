@@ -133,6 +133,12 @@ def _made(name: str) -> Callable[[World], Any]:
     return lambda world: world.made[name]
 
 
+def _profiled(world: World) -> None:
+    """Give the measured study the profile, as if it had been asked for with it."""
+    request = (world.measured.request or {}) | {"profile": world.made["profile"]}
+    Study.objects.filter(pk=world.measured.pk).update(request=request)
+
+
 def _measured(world: World) -> int:
     return world.measured.pk
 
@@ -170,7 +176,6 @@ CALLS = (
         "check_config",
         body={"text": OLD_CNF, "target": "mysql 8.4", "translate_from": "mysql 5.7"},
     ),
-    Call("translate_config", body={"text": OLD_CNF, "target": "mysql 8.4"}),
     Call("add_profile", body={"text": output(), "memory": "16G"}, keeps="profile"),
     Call("list_profiles"),
     Call("get_profile", _made("profile")),
@@ -179,6 +184,7 @@ CALLS = (
         "compare_profiles",
         query=lambda world: {"before": world.made["profile"], "after": world.made["later"]},
     ),
+    Call("list_server_steps", lambda world: world.measured.pk, before=_profiled),
     Call("diff_configs", body={"left": MY_CNF, "right": OLD_CNF, "target": "mysql 5.7"}),
     Call("propose_configs", body={"template": "first-answer", "devices": [{"path": str(FAST)}]}),
     Call(

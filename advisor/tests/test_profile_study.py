@@ -12,7 +12,7 @@ from advisor.management import looking
 from tuning.creation.create import create_study, request_again
 from tuning.creation.plan import plan_of
 from tuning.creation.preview import preview_of
-from tuning.errors import BadRequest, InvalidConfig
+from tuning.errors import BadRequest
 from tuning.models import ServerProfile, Study
 from tuning.requests.configs import ConfigText
 from tuning.requests.profile import ProfileRequest
@@ -107,7 +107,7 @@ def test_a_study_of_a_profile_can_be_run_again() -> None:
     [
         ({"profile": 999}, "profile"),
         ({"translate_from": "mysql 5.7"}, "translate_from"),
-        ({"translate_from": "older"}, "translate_from"),
+        ({"translate_from": "mariadb 10.11"}, "translate_from"),
         ({"memory": 4 * GB}, "memory"),
     ],
 )
@@ -134,12 +134,11 @@ def test_a_profile_of_another_flavour_than_the_servers_of_the_host_is_refused() 
     assert refused.value.field == "profile"
 
 
-def test_a_server_that_is_less_durable_needs_the_user_to_accept_it() -> None:
+def test_a_server_that_is_less_durable_is_measured_as_it_is() -> None:
     weak = stored(output(VERSION | {"innodb_flush_log_at_trx_commit": "2"}))
-    with pytest.raises(InvalidConfig, match="innodb_flush_log_at_trx_commit"):
-        create_study(asked(weak))
-    study = create_study(asked(weak, durability="D1"))
+    study = create_study(asked(weak))
     assert study.candidates.get(is_baseline=True).durability == "D1"
+    assert study.candidates.get(name="profile-redo").durability == "D1"
 
 
 def test_the_page_asks_for_the_profile_and_shows_at_once_what_it_brings(
@@ -163,3 +162,20 @@ def test_the_page_asks_for_the_profile_and_shows_at_once_what_it_brings(
     newest = Study.objects.latest("pk").pk
     again = admin_client.get(f"{address}?again={newest}").content.decode()
     assert 'id="your-server"' in again
+
+
+def test_a_study_without_a_profile_has_no_steps_and_one_without_an_answer_none_yet(
+    admin_client: Client,
+) -> None:
+    plain = create_study(StudyRequest(template="compare", configs=[MINE]))
+    page = admin_client.get(f"/studies/{plain.pk}/server/").content.decode()
+    assert "no profile of a server" in page
+    found = admin_client.get(f"/api/v1/studies/{plain.pk}/server-steps/")
+    assert (found.status_code, found.json()["error"]["field"]) == (400, "profile")
+    study = create_study(asked(stored()))
+    page = admin_client.get(f"/studies/{study.pk}/server/").content.decode()
+    assert "no recommendation yet" in page
+    assert (
+        f"/studies/{study.pk}/server/"
+        in admin_client.get(f"/studies/{study.pk}/").content.decode()
+    )

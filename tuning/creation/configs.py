@@ -8,7 +8,7 @@ from math import ceil
 
 from benchmarks.counted import counted
 from benchmarks.inventory.device_lookup import shares_disk
-from tuning.configs.candidates import PlannedCandidate, plan_candidates
+from tuning.configs.candidates import PlannedCandidate, plan_candidates, share_applied
 from tuning.configs.effective.redo import too_large_redo
 from tuning.creation.plan import Plan
 from tuning.creation.real_server import baseline_name, real_candidates
@@ -82,7 +82,8 @@ def with_baseline(plan: Plan, found: Sequence[PlannedCandidate]) -> list[Planned
     own = {config.name for config in plan.request.configs}
     if plan.real is not None:
         fit = file_fit(plan.model, plan.situation)
-        rows += real_candidates(plan.real, plan.situation, plan.left_bytes, fit)
+        added = real_candidates(plan.real, plan.situation, plan.left_bytes, fit)
+        rows = share_applied([*rows, *added])
         own.add(plan.real.name)
     if not name:
         return rows

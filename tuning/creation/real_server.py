@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.counted import counted
 from benchmarks.inventory.host import HostInventory
-from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits
+from tuning.catalogue.target import FLAVOUR_NAMES, parse_traits
 from tuning.configs.candidates import FileFit, PlannedCandidate, plan_file
 from tuning.configs.effective.redo import too_large_redo
 from tuning.configs.notes import Action, Note
@@ -159,12 +159,9 @@ def _real_server(request: StudyRequest, profile: Profile) -> RealServer:
 
 def _check(request: StudyRequest, profile: Profile) -> None:
     """Raise InvalidRequest for a request that contradicts its profile."""
-    if request.origin is not None:
-        origin = request.origin
-        if not isinstance(origin, ServerTraits) or (origin.flavour, origin.series) != (
-            profile.target.flavour,
-            profile.target.series,
-        ):
+    if request.translate_from:
+        written = parse_traits(request.translate_from)
+        if (written.flavour, written.series) != (profile.target.flavour, profile.target.series):
             reason = f"the profile is of {profile.target}, and so are your files"
             raise InvalidRequest([("translate_from", reason)])
     pool = profile.number("innodb_buffer_pool_size")

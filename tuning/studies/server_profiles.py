@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from tuning.errors import BadRequest, InvalidRequest
-from tuning.models import ServerProfile
+from tuning.export.lines import lines_of
+from tuning.models import ServerProfile, Study
+from tuning.recommendations import StudyFiles
 from tuning.requests.profile import MAX_OUTPUT_BYTES, ProfileRequest
+from tuning.results.stored_documents import document_of
 from tuning.server_profile.compare import Comparison, compare
 from tuning.server_profile.paste import rows_of
 from tuning.server_profile.profile import Profile
 from tuning.server_profile.reading import read_profile
+from tuning.server_profile.steps import Step, sql_of, steps_of, untested
 
 # A request may name older ones.
 _OFFERED = 200
@@ -58,3 +63,55 @@ def compare_stored(before: int, after: int) -> Comparison:
     """Compare two stored profiles. Raises BadRequest about `before` or `after`."""
     rows = find_profile(before, field="before"), find_profile(after, field="after")
     return compare(*map(profile_of, rows))
+
+
+@dataclass(frozen=True)
+class ServerAnswer:
+    """The steps of one recommendation on the profiled server.
+
+    keeps: the recommendation is to keep the server's config. apply, back: SQL of the steps that
+    need no restart. untested: loads of the server that TPC-C does not have. not_tested: what else
+    the study leaves open.
+    """
+
+    recommendation: int
+    candidate: str
+    verdict: str
+    keeps: bool
+    steps: list[Step]
+    apply: str
+    back: str
+    untested: list[str]
+    not_tested: list[str]
+
+
+def server_answers(study: Study) -> list[ServerAnswer]:
+    """Return the steps of each recommendation. Raises BadRequest for a study without a profile."""
+    number = (study.request or {}).get("profile")
+    if number is None:
+        raise BadRequest("the study has no profile of a server", field="profile")
+    profile = profile_of(find_profile(number))
+    if profile.memory_bytes is None and study.scale_model:
+        memory = study.scale_model["memory_bytes"]
+        profile = profile.model_copy(update={"memory_bytes": memory})
+    document = document_of(study)
+    files = StudyFiles.of(document)
+    found = []
+    for _, recommendation in document.recommendations:
+        facts = files.facts(recommendation.id)
+        steps = [] if facts.keeps_baseline else steps_of(profile, lines_of(facts))
+        scripts = sql_of(steps)
+        found.append(
+            ServerAnswer(
+                recommendation=recommendation.id,
+                candidate=facts.candidate,
+                verdict=facts.verdict,
+                keeps=facts.keeps_baseline,
+                steps=steps,
+                apply=scripts["apply"],
+                back=scripts["back"],
+                untested=untested(profile),
+                not_tested=list(facts.not_tested()),
+            )
+        )
+    return found

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from ninja import Field, Schema
 
+from tuning.export.changes import ChangeMode
 from tuning.models import ServerProfile
 from tuning.server_profile.figures import figures_of
 from tuning.server_profile.profile import Profile
@@ -57,3 +58,28 @@ class ProfileComparison(Schema):
     )
     figures: list[FigurePair]
     limits: list[str] = Field(description="Why no difference shows a cause.")
+
+
+class Step(Schema):
+    name: str
+    before: str | None = Field(description="The value that the profile read; null: not read.")
+    value: str
+    how: ChangeMode
+    why: str = Field(description="Why it cannot be set on the running server; else empty.")
+    sql: list[str] = Field(description="Statements for the running server.")
+    cnf: str = Field(description="The line of a my.cnf.")
+    back: list[str] = Field(description="What undoes it.")
+    watch: str
+    basis: str = Field(description="What was measured of the value, and what was computed.")
+
+
+class ServerAnswer(Schema):
+    recommendation: int
+    candidate: str
+    verdict: str
+    keeps: bool = Field(description="Whether the server's own config is the recommendation.")
+    steps: list[Step] = Field(description="In a safe order; those without a restart first.")
+    apply: str = Field(description="SQL of the steps that need no restart.")
+    back: str = Field(description="SQL that undoes it.")
+    untested: list[str] = Field(description="Loads of the server that TPC-C does not have.")
+    not_tested: list[str]

@@ -15,7 +15,7 @@ from advisor.pages.lists import Listing
 from advisor.pages.request_fields import faults_of, field_of, given, request_fields
 from advisor.responses import download
 from benchmarks.errors import ExpectedError
-from tuning.models import ServerProfile
+from tuning.models import ServerProfile, Study
 from tuning.requests.fields import read_request
 from tuning.requests.profile import MAX_OUTPUT_BYTES, ProfileRequest
 from tuning.server_profile.figures import figures_of
@@ -25,6 +25,7 @@ from tuning.studies.server_profiles import (
     create_profile,
     newest_profiles,
     profile_of,
+    server_answers,
 )
 
 PROFILES = Listing("profile-list", "profile", "profiles", ("name",), "Name")
@@ -126,3 +127,15 @@ def profile_comparison(request: HttpRequest) -> HttpResponse:
             context["faults"] = dict(faults_of(error))
     status = 400 if "faults" in context else 200
     return render(request, "profiles/compare.html", context, status=status)
+
+
+@require_GET
+def study_server(request: HttpRequest, pk: int) -> HttpResponse:
+    """What the answer of a study means on the profiled server, step by step."""
+    study = get_object_or_404(Study.objects.select_related("server", "host"), pk=pk)
+    context: dict[str, Any] = {"study": study}
+    try:
+        context["answers"] = server_answers(study)
+    except ExpectedError as error:
+        context["why_not"] = str(error)
+    return render(request, "profiles/steps.html", context)
