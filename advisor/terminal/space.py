@@ -31,5 +31,5 @@ def print_space(found: PlannedSearch, console: Console) -> None:
             console.print(f"{name} = {value}", markup=False)
     if begins := warm_start_text(found.warm_start):
         console.print(begins, markup=False)
-    if missed := missed_before_text(found.missed_before):
+    if missed := missed_before_text(found.missed_before.study, found.missed_before.limits):
         console.print(missed, markup=False)

@@ -114,7 +114,7 @@ def test_merged_and_unsafe_configs_are_distinguished_on_mysql(
     candidates = {one.name: one for one in document.candidates}
     unsafe = candidates["unsafe"]
     assert unsafe.durability == "D1"
-    assert [line["action"] for line in unsafe.lines] == ["kept", "dropped"]
+    assert [line["fate"] for line in unsafe.lines] == ["measured", "removed"]
     assert [stage["passed"] for stage in unsafe.checks] == [True] * 4
     assert candidates["same"].merged_into_id == unsafe.id
     [board] = document.boards

@@ -28,19 +28,16 @@ from benchmarks.models import (
 from benchmarks.storage.kinds import DeviceKind
 from tuning.configs.knobs import config_hash
 from tuning.creation.create import create_study
-from tuning.creation.earlier_studies import (
-    MissedBefore,
-    WarmStart,
-    stored_missed_before,
-    warm_start,
-)
+from tuning.creation.earlier_studies import MissedBefore
 from tuning.creation.plan import plan_of
 from tuning.creation.search import search_of
 from tuning.models import Candidate, CrashSlot, SlotPurpose, Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
+from tuning.results import search as search_results
 from tuning.results.boards import boards_of
+from tuning.results.document import EarlierStudies
 from tuning.results.search import knob_importance
 from tuning.results.study_rows import StudyRows
 from tuning.strategy.protocol import Proposal
@@ -120,15 +117,15 @@ def ended(run: Run, tpmP: float, state: RunState = RunState.OK) -> None:
     )
 
 
-def began_with(study: Study) -> WarmStart | None:
+def began_with(study: Study) -> EarlierStudies | None:
     assert study.search is not None
-    return warm_start(study.search)
+    return search_results.began_with(study.search)
 
 
 def test_a_search_is_stored_with_what_earlier_studies_measured() -> None:
     before = earlier()
     study = begun()
-    assert began_with(study) == WarmStart((before.pk,), 3, 3)
+    assert began_with(study) == EarlierStudies(studies=(before.pk,), configs=3, runs=3)
     assert study.search is not None
     plan = search_plan(study.search)
     assert {(one.study, one.runs) for one in plan.earlier} == {(before.pk, 1)}
@@ -150,7 +147,7 @@ def test_limits_that_the_baseline_missed_before_are_said_before_the_start(
     missed = MissedBefore(before.pk, ("p95 <= 40 ms: 50 ms in 3 runs",))
     study = begun(wanted)
     assert study.search is not None
-    assert stored_missed_before(study.search) == missed
+    assert study.search["missed_before"] == {"study": before.pk, "limits": list(missed.limits)}
     assert (
         search_of(plan_of(StudyRequest(template="search", search=wanted))).missed_before == missed
     )
@@ -198,7 +195,7 @@ def test_runs_with_other_cpus_say_nothing_of_limits() -> None:
 def test_the_newest_studies_come_first_and_each_counts() -> None:
     first, second = earlier(), earlier((("400", 0.1),))
     found = begun()
-    assert began_with(found) == WarmStart((first.pk, second.pk), 4, 4)
+    assert began_with(found) == EarlierStudies(studies=(first.pk, second.pk), configs=4, runs=4)
     assert found.search is not None
     assert search_plan(found.search).earlier[0].study == second.pk
 
@@ -329,8 +326,8 @@ def test_emulated_devices_count_with_the_same_limits_and_nearly_the_same_memory(
     device = before.devices.get()
     assert device.emulation is not None
     Device.objects.filter(pk=device.pk).update(emulation=device.emulation | {"note": "older"})
-    assert began_with(begun(**on(1000))) == WarmStart((before.pk,), 3, 3)
-    assert began_with(begun(**on(1200))) == WarmStart((before.pk,), 3, 3)
+    assert began_with(begun(**on(1000))) == EarlierStudies(studies=(before.pk,), configs=3, runs=3)
+    assert began_with(begun(**on(1200))) == EarlierStudies(studies=(before.pk,), configs=3, runs=3)
     assert began_with(begun(**on(1300))) is None
     assert began_with(begun(**on(1000, "sata-ssd"))) is None
     assert began_with(begun(**on(1000, ""))) is None
@@ -338,7 +335,7 @@ def test_emulated_devices_count_with_the_same_limits_and_nearly_the_same_memory(
 
 def test_a_study_on_another_device_of_the_same_kind_counts() -> None:
     before = with_rows_of_its_own(earlier())
-    assert began_with(begun()) == WarmStart((before.pk,), 3, 3)
+    assert began_with(begun()) == EarlierStudies(studies=(before.pk,), configs=3, runs=3)
 
 
 @pytest.mark.long
@@ -356,16 +353,16 @@ def test_configs_that_failed_or_were_never_beside_a_baseline_are_left_out() -> N
     slot = before.slots.filter(candidate__found_by_search=True).first()
     assert slot is not None
     ended(queued_slot(before, slot.candidate, 9).run, 1.0, RunState.CRASHED)
-    assert began_with(begun()) == WarmStart((before.pk,), 2, 2)
+    assert began_with(begun()) == EarlierStudies(studies=(before.pk,), configs=2, runs=2)
 
 
 def test_only_configs_of_the_new_space_are_begun_with() -> None:
     before = earlier()
     bounded = search(knobs=(POOL, CAPACITY), bounds={CAPACITY: ("500", "700")})
-    assert began_with(begun(bounded)) == WarmStart((before.pk,), 1, 1)
+    assert began_with(begun(bounded)) == EarlierStudies(studies=(before.pk,), configs=1, runs=1)
     assert began_with(begun(search(knobs=(POOL,)))) is None
     pinned = search(knobs=(POOL,), pinned={CAPACITY: "400"})
-    assert began_with(begun(pinned)) == WarmStart((before.pk,), 1, 1)
+    assert began_with(begun(pinned)) == EarlierStudies(studies=(before.pk,), configs=1, runs=1)
     apart = before.slots.filter(candidate__found_by_search=True)
     Candidate.objects.filter(slots__in=apart).update(logs_with_data=True)
     assert began_with(begun()) is None
@@ -380,7 +377,7 @@ def test_a_limit_that_was_raised_for_the_connections_is_no_other_config() -> Non
     )
     ended(queued_slot(before, before.candidates.get(is_baseline=True), 1).run, 6000.0)
     ended(queued_slot(before, one, 1).run, 7000.0)
-    assert began_with(begun()) == WarmStart((before.pk,), 1, 1)
+    assert began_with(begun()) == EarlierStudies(studies=(before.pk,), configs=1, runs=1)
     Candidate.objects.filter(pk=one.pk).update(notes=[])
     assert began_with(begun()) is None
 
@@ -404,9 +401,11 @@ def test_pages_terminal_and_api_say_what_a_search_begins_with(
 ) -> None:
     monkeypatch.setattr(looking, "inspect_here", lambda *_, **__: None)
     before = earlier()
-    said = warm_start_text(WarmStart((before.pk,), 3, 3))
+    said = warm_start_text(EarlierStudies(studies=(before.pk,), configs=3, runs=3))
     assert f"3 configs (3 runs) of study {before.pk} on" in said
-    assert "the best of 1 config (1 run) of" in warm_start_text(WarmStart((before.pk,), 1, 1))
+    assert "the best of 1 config (1 run) of" in warm_start_text(
+        EarlierStudies(studies=(before.pk,), configs=1, runs=1)
+    )
     call_command("advise", "--show-space", "--knobs", f"{POOL},{CAPACITY}")
     assert said in " ".join(capsys.readouterr().out.split())
     call_command("advise", "--show-space", "--knobs", f"{POOL},{CAPACITY}", "--no-warm-start")
@@ -432,5 +431,5 @@ def test_pages_terminal_and_api_say_what_a_search_begins_with(
 
 def test_several_studies_in_words() -> None:
     assert warm_start_text(None) == ""
-    said = warm_start_text(WarmStart((3, 5, 8), 2, 1))
+    said = warm_start_text(EarlierStudies(studies=(3, 5, 8), configs=2, runs=1))
     assert "2 configs (1 run) of studies 3, 5 and 8 on" in said

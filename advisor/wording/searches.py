@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.counted import counted
-from tuning.creation.earlier_studies import MissedBefore, WarmStart
 from tuning.models import SlotPurpose
 from tuning.results.document import CandidateFacts, EarlierStudies, Search
 
@@ -13,7 +13,7 @@ from tuning.results.document import CandidateFacts, EarlierStudies, Search
 EXPLORE, REPEAT, CONFIRM, ABLATE = "explore", "repeat", "confirm", "test each line"
 
 
-def warm_start_text(found: WarmStart | EarlierStudies | None) -> str:
+def warm_start_text(found: EarlierStudies | None) -> str:
     """Describe the start of a search, in a sentence; "" for nothing."""
     if found is None:
         return ""
@@ -26,12 +26,12 @@ def warm_start_text(found: WarmStart | EarlierStudies | None) -> str:
     )
 
 
-def missed_before_text(found: MissedBefore) -> str:
+def missed_before_text(study: int, limits: Sequence[str]) -> str:
     """Describe the known limits before a search starts, in a sentence; "" for nothing."""
-    if not found.limits:
+    if not limits:
         return ""
     return (
-        f"In study {found.study} the baseline itself missed {' and '.join(found.limits)}. "
+        f"In study {study} the baseline itself missed {' and '.join(limits)}. "
         "Whether any config keeps that, only the search can tell."
     )
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db.models.fields.json import KeyTextTransform
 
@@ -91,15 +91,6 @@ class Earlier:
 
 
 @dataclass(frozen=True)
-class WarmStart:
-    """What a search begins with, in numbers."""
-
-    studies: tuple[int, ...]
-    configs: int
-    runs: int
-
-
-@dataclass(frozen=True)
 class MissedBefore:
     """`limits` that the baseline missed in `study`, as `p95 <= 50 ms: 61.2 ms in 8 runs`; none
     where it is not known to have missed any.
@@ -134,27 +125,12 @@ def missed_before(studies: Iterable[EarlierStudy], aim: Aim) -> MissedBefore:
     return MissedBefore()
 
 
-def stored_missed_before(search: Mapping[str, Any]) -> MissedBefore:
-    """That of a search as it is stored."""
-    found = search.get("missed_before", {})
-    return MissedBefore(found.get("study", 0), tuple(found.get("limits", ())))
-
-
 def earlier_measured(
     studies: Iterable[EarlierStudy], space: Space, metric: Metric
 ) -> list[Earlier]:
     """Return what earlier studies measured of the space; configs of the newest study first."""
     found = [one for earlier in studies for one in _measured(earlier, space, metric)]
     return found[:MAX_CONFIGS]
-
-
-def warm_start(search: Mapping[str, Any]) -> WarmStart | None:
-    """Of a search as it is stored; None where it begins with nothing."""
-    found = search.get("earlier", [])
-    if not found:
-        return None
-    studies = tuple(sorted({one["study"] for one in found}))
-    return WarmStart(studies, len(found), sum(len(one["runs"]) for one in found))
 
 
 def similar_studies(plan: Plan, baseline: Mapping[str, str]) -> list[EarlierStudy]:

@@ -15,16 +15,16 @@ from tuning.configs.situation import Situation
 from tuning.configs.values import readable_value
 from tuning.creation.earlier_studies import (
     MissedBefore,
-    WarmStart,
     earlier_measured,
     missed_before,
     similar_studies,
-    warm_start,
 )
 from tuning.creation.plan import Plan
 from tuning.creation.scale_model import bounds_in_model, fitted, pinned_in_model
 from tuning.errors import BadRequest
 from tuning.requests.search import SearchRequest
+from tuning.results.document import EarlierStudies
+from tuning.results.search import began_with
 from tuning.scale_model.model import ScaleModel
 from tuning.search_space.build import build_space
 from tuning.search_space.space_request import BadSpace, SpaceRequest
@@ -57,9 +57,9 @@ class PlannedSearch:
     missed_before: MissedBefore
 
     @property
-    def warm_start(self) -> WarmStart | None:
+    def warm_start(self) -> EarlierStudies | None:
         """The counts of what it begins with."""
-        return warm_start({"earlier": self.earlier})
+        return began_with({"earlier": self.earlier})
 
     def as_json(self) -> dict[str, Any]:
         """The form in which a study's row keeps it, so that a restart proposes the same."""

@@ -55,7 +55,7 @@ def search_of(rows: StudyRows) -> doc.Search | None:
         raced=len(raced - {one.pk for one in rows.candidates.values() if one.is_baseline}),
         misses=_missed_by_the_baseline(rows),
         importance=_importance(knob_importance(rows)),
-        began_with=_began_with(stored),
+        began_with=began_with(stored),
         baseline_missed_in=missed.get("study", 0),
         baseline_missed=tuple(missed.get("limits", ())),
     )
@@ -246,7 +246,7 @@ def _importance(found: Importance | None) -> doc.Importance | None:
     )
 
 
-def _began_with(stored: Mapping[str, Any]) -> doc.EarlierStudies | None:
+def began_with(stored: Mapping[str, Any]) -> doc.EarlierStudies | None:
     earlier = stored.get("earlier", [])
     if not earlier:
         return None

@@ -9,11 +9,11 @@ from ninja import Field, ModelSchema, Schema
 
 from advisor.api.schemas.common import DeviceReference, NamedDevice, Server, WorkloadOut
 from tuning.catalogue.knob import Durability
-from tuning.creation.earlier_studies import MissedBefore, WarmStart
+from tuning.creation.earlier_studies import MissedBefore
 from tuning.creation.search import PlannedSearch
 from tuning.gate_facts import verdict_of
 from tuning.models import EventKind, Recommendation, Study, StudyState
-from tuning.results.document import Gate
+from tuning.results.document import EarlierStudies, Gate
 from tuning.strategy.search.space import Dimension
 from tuning.studies.progress import StudyProgress, study_progress
 
@@ -161,7 +161,7 @@ class SearchSpace(Schema):
 
     dimensions: list[Dimension] = Field(alias="space.dimensions")
     pinned: dict[str, str] = Field(alias="space.pinned")
-    warm_start: WarmStart | None
+    warm_start: EarlierStudies | None
     missed_before: MissedBefore | None = Field(
         description="Limits that the baseline missed in an earlier study in the same situation."
     )

@@ -26,7 +26,6 @@ from advisor.terminal.space import print_space
 from advisor.wording.searches import missed_before_text, warm_start_text
 from benchmarks.errors import ExpectedError
 from tuning.creation.create import create_study
-from tuning.creation.earlier_studies import stored_missed_before, warm_start
 from tuning.creation.groups import create_group
 from tuning.creation.plan import plan_of
 from tuning.creation.search import search_of
@@ -136,11 +135,13 @@ def _run(request: StudyRequest | GroupRequest, console: Console) -> list[Study]:
         there = create_group(request).studies.select_related("host")
         studies = sorted(there, key=lambda study: hosts.index(study.host.name))
     for study in studies:
-        search = study.search or {}
+        search = document_of(study).search
+        if search is None:
+            continue
         where = f"{study.host}: " if len(hosts) > 1 else ""
         for text in (
-            warm_start_text(warm_start(search)),
-            missed_before_text(stored_missed_before(search)),
+            warm_start_text(search.began_with),
+            missed_before_text(search.baseline_missed_in, search.baseline_missed),
         ):
             if text:
                 console.print(f"{where}{text}", markup=False, soft_wrap=True)

@@ -84,8 +84,9 @@ class Answer:
         """What the search begins with, and which limits the baseline missed before."""
         if self.search is None:
             return []
+        missed = self.search.missed_before
         begins = warm_start_text(self.search.warm_start)
-        return [one for one in (begins, missed_before_text(self.search.missed_before)) if one]
+        return [one for one in (begins, missed_before_text(missed.study, missed.limits)) if one]
 
     def read_files(self, request: HttpRequest) -> None:
         posted = request.POST
