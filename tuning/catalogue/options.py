@@ -37,10 +37,11 @@ _FAMILIES = {
     " clone_",
     "clustering": "wsrep_ pxc_ ndb",
     "a plugin or another storage engine": "validate_password audit_log server_audit keyring_"
-    " connection_control_ rocksdb_ tokudb_ spider_ connect_ sphinx_ mroonga_ oqgraph_ s3_"
+    " connection_control_ rocksdb_ tokudb_ spider_ sphinx_ mroonga_ oqgraph_ s3_"
     " federated thread_pool_ authentication_ simple_password_check_ cracklib_ file_key_ aws_key_"
     " hashicorp_ query_response_time metadata_lock_info rewriter_ mysqlx feedback mysql_firewall_"
-    " archive blackhole sequence partition unix_socket locales sql_error_log_ provider_",
+    " handlersocket_ archive blackhole sequence partition unix_socket locales sql_error_log_"
+    " provider_",
 }
 _MACHINE = "belongs to the real server"
 _WRITES = "would keep the workload from writing"

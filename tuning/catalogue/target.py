@@ -100,7 +100,9 @@ class ServerTraits:
         return self.flavour is Flavour.MARIADB
 
     def __str__(self) -> str:
-        return f"{FLAVOUR_NAMES[self.flavour]} {'.'.join(map(str, self.version))}"
+        is_series = self.version[2] == _NEWEST_PATCH  # of a version without its last number
+        version = self.series if is_series else self.version
+        return f"{FLAVOUR_NAMES[self.flavour]} {'.'.join(map(str, version))}"
 
 
 class ServerRow(Protocol):

@@ -118,6 +118,36 @@ def test_what_the_server_makes_of_a_config_is_kept(
     assert checks[2]["seconds"] == 1.5
 
 
+HARMLESS = "wait_timeout = 60\ndatadir = /srv/mysql\nplugin_load = x.so\n"
+
+
+def test_harmless_options_of_the_users_files_are_set_in_every_run(
+    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = ("own", f"{ONE[1].decode()}{HARMLESS}tmp_table_size = 64M\n".encode("utf-16"))
+    other = ("other", SAME[1] + HARMLESS.encode())
+    tried = []
+
+    def try_config(binary: ServerBinary, options: Mapping[str, str], **_: Any) -> Trial:
+        tried.append(dict(options))
+        return server()(binary, options)
+
+    study = prepared(new_study(own, other), monkeypatch, try_config)
+    assert study.applied == {"wait_timeout": "60"}
+    assert len(tried) == study.candidates.count()
+    assert all(one["wait_timeout"] == "60" for one in tried)
+    assert not any(one.keys() & {"datadir", "plugin_load"} for one in tried)
+    runs = Run.objects.filter(slot__study=study)
+    assert runs
+    assert all(run.options["wait_timeout"] == "60" for run in runs)
+    # What the files do not share is part of what is compared.
+    assert candidate(study, "own").config.knobs["tmp_table_size"] == "64M"
+    assert candidate(study, "other").merged_into is None
+    stored = candidate(study, "own")
+    assert stored.text.encode(stored.encoding) == own[1]
+    assert [line["fate"] for line in stored.lines][:2] == ["measured", "applied"]
+
+
 def test_values_and_rules_are_asked_when_the_study_is_made_and_never_again(
     new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
