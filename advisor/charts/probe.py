@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from advisor.charts.axes import log_ticks
 from advisor.charts.figure import Figure
-from advisor.charts.style import BLUE, GREEN, GREY, ORANGE, PURPLE, faded, lay_out
+from advisor.charts.style import BLUE, GREEN, ORANGE, PURPLE, faded, lay_out
 from benchmarks.probe.jobs import Pattern
-from benchmarks.probe.result import JobResult, Latency, ProbeResult
+from benchmarks.probe.result import JobResult, ProbeResult
 
-HEIGHT = 300
+_HEIGHT = 300
 WORDS = {
     Pattern.RANDOM_READ: "Random read",
     Pattern.RANDOM_WRITE: "Random write",
@@ -19,7 +19,7 @@ WORDS = {
     Pattern.SEQUENTIAL_WRITE: "Sequential write",
 }
 _COLOURS = {Pattern.RANDOM_READ: BLUE, Pattern.RANDOM_WRITE: ORANGE}
-_PERCENTILES = (("p50", GREEN, "circle"), ("p95", BLUE, "square"), ("p99", ORANGE, "diamond"))
+_PERCENTILES = {"p50": (GREEN, "circle"), "p95": (BLUE, "square"), "p99": (ORANGE, "diamond")}
 # Part of a latency, its colour and the field of LatencySplit that holds it.
 _PARTS = (
     ("user (the program)", GREEN, "user_us"),
@@ -31,7 +31,7 @@ _PARTS = (
 
 @dataclass(frozen=True)
 class DepthLine:
-    """Values by queue depth, shallow first; dashed if buffered."""
+    """Values by queue depth, shallow first; a dashed line is of buffered requests."""
 
     name: str
     colour: str
@@ -41,108 +41,70 @@ class DepthLine:
     symbol: str = "circle"
 
 
-@dataclass(frozen=True)
-class SplitBar:
-    """Mean microseconds of one request by part; a part that is not separated is missing."""
+def probe_figures(found: ProbeResult) -> dict[str, Figure]:
+    """Return the charts that have data, by key."""
+    figures = {
+        "iops": _depth_figure(iops_lines(found), "IOPS", "IOPS (log scale)"),
+        "split": _split_figure(found),
+        "commit": _commit_figure(found),
+    }
+    for key, pattern in (
+        ("read-latency", Pattern.RANDOM_READ),
+        ("write-latency", Pattern.RANDOM_WRITE),
+    ):
+        lines = latency_lines(found, pattern)
+        figures[key] = _depth_figure(lines, "µs", "latency, µs (log scale)")
+    return {key: figure for key, figure in figures.items() if figure is not None}
 
-    name: str
-    parts: dict[str, float]
-    source: str
 
-
-def iops_series(found: ProbeResult) -> list[DepthLine]:
-    """Random reads and writes of 16 KB by queue depth, IOPS: direct, and buffered if that was
-    measured too.
-    """
+def iops_lines(found: ProbeResult) -> list[DepthLine]:
+    """Return IOPS of random requests of 16 KB: direct, and buffered if that was measured too."""
     lines = []
-    for direct in (True, False):
+    for way in ("direct", "buffered"):
         for pattern, colour in _COLOURS.items():
-            jobs = found.by_depth(pattern, direct=direct)
-            way = "direct" if direct else "buffered"
-            lines.append(
-                _line(f"{WORDS[pattern]}, {way}", colour, jobs, [job.iops for job in jobs], direct)
-            )
+            jobs = found.by_depth(pattern, direct=way == "direct")
+            values = [job.iops for job in jobs]
+            name = f"{WORDS[pattern]}, {way}"
+            lines.append(DepthLine(name, colour, _depths(jobs), values, way == "buffered"))
     return [line for line in lines if line.values]
 
 
-def latency_series(found: ProbeResult, pattern: Pattern) -> list[DepthLine]:
-    """p50, p95 and p99 of 16 KB requests by queue depth, microseconds; direct if possible."""
+def latency_lines(found: ProbeResult, pattern: Pattern) -> list[DepthLine]:
+    """Return percentiles of 16 KB requests in microseconds; direct ones if possible."""
     jobs = found.by_depth(pattern)
-    if not jobs:
-        return []
-    return [
+    lines = [
         DepthLine(
             name,
             colour,
-            [job.job.queue_depth for job in jobs],
+            _depths(jobs),
             [getattr(job.latency, name) for job in jobs],
             symbol=symbol,
         )
-        for name, colour, symbol in _PERCENTILES
+        for name, (colour, symbol) in _PERCENTILES.items()
     ]
+    return lines if jobs else []
 
 
 def split_jobs(found: ProbeResult) -> list[tuple[str, JobResult]]:
-    """The jobs whose latency is split: single requests at low load, and at queue depth 1."""
+    """Return the jobs whose latency is split: requests at low load, and at queue depth 1."""
     jobs = []
     for pattern in _COLOURS:
         low = found.low_load(pattern)
         if low is not None:
             jobs.append((f"{WORDS[pattern]}, low load", low))
-        jobs += [
-            (f"{WORDS[pattern]}, depth 1", job)
-            for job in found.by_depth(pattern)
-            if job.job.queue_depth == 1
-        ]
+        single = (job for job in found.by_depth(pattern) if job.job.queue_depth == 1)
+        jobs += [(f"{WORDS[pattern]}, depth 1", job) for job in single]
     return jobs
 
 
-def split_series(found: ProbeResult) -> list[SplitBar]:
-    """The bars that have figures; `split_missing` says why others have none."""
-    bars = []
-    for name, job in split_jobs(found):
-        if job.split is not None:
-            values = {part: getattr(job.split, field) for part, _, field in _PARTS}
-            known = {part: value for part, value in values.items() if value is not None}
-            bars.append(SplitBar(name, known, job.split.source))
-    return bars
+def _depths(jobs: Sequence[JobResult]) -> list[int]:
+    return [job.job.queue_depth for job in jobs]
 
 
-def commit_series(found: ProbeResult) -> dict[str, Latency]:
-    """The time of one flush after a write of 4 KB, by the call that flushes; microseconds."""
-    flushes = {}
-    for sync in ("fsync", "fdatasync"):
-        job = found.commit(sync)
-        if job is not None and job.flush is not None:
-            flushes[sync] = job.flush
-    return flushes
-
-
-def probe_figures(found: ProbeResult) -> dict[str, Figure]:
-    """The charts that have data, by key."""
-    figures = {}
-    iops = iops_series(found)
-    if iops:
-        figures["iops"] = depth_figure(iops, "IOPS", "IOPS (log scale)")
-    for key, pattern in (
-        ("read-latency", Pattern.RANDOM_READ),
-        ("write-latency", Pattern.RANDOM_WRITE),
-    ):
-        lines = latency_series(found, pattern)
-        if lines:
-            figures[key] = depth_figure(lines, "µs", "latency, µs (log scale)")
-    bars = split_series(found)
-    if bars:
-        figures["split"] = split_figure(bars)
-    flushes = commit_series(found)
-    if flushes:
-        figures["commit"] = commit_figure(flushes)
-    return figures
-
-
-def depth_figure(lines: Iterable[DepthLine], unit: str, title: str) -> Figure:
-    """Lines over the queue depth, both axes logarithmic: depths quadruple, devices differ."""
-    lines = list(lines)
+def _depth_figure(lines: Sequence[DepthLine], unit: str, title: str) -> Figure | None:
+    """Draw lines on logarithmic axes: depths quadruple, devices differ."""
+    if not lines:
+        return None
     figure = Figure()
     for line in lines:
         figure.add_scatter(
@@ -155,50 +117,51 @@ def depth_figure(lines: Iterable[DepthLine], unit: str, title: str) -> Figure:
             hovertemplate=f"depth %{{x}}: %{{y:,.4~g}} {unit}<extra>{line.name}</extra>",
         )
     depths = sorted({depth for line in lines for depth in line.depths})
-    figure.update_xaxes(
-        title_text="queue depth",
-        type="log",
-        tickvals=depths,
-        ticktext=[str(depth) for depth in depths],
-    )
+    texts = [str(depth) for depth in depths]
+    figure.update_xaxes(title_text="queue depth", type="log", tickvals=depths, ticktext=texts)
     values = [value for line in lines for value in line.values]
-    figure.update_yaxes(title_text=title, title_standoff=10, type="log", **log_ticks(values))
-    return _laid_out(figure, legend=len(lines) > 1)
+    figure.update_yaxes(title_text=title, type="log", **log_ticks(values))
+    return lay_out(figure, _HEIGHT, legend=len(lines) > 1)
 
 
-def split_figure(bars: list[SplitBar]) -> Figure:
-    """One horizontal bar per kind of request, with its parts in the order of processing."""
+def _split_figure(found: ProbeResult) -> Figure | None:
+    """Draw mean microseconds of one request: a bar with its parts in the order of processing."""
+    bars = [(name, job.split) for name, job in split_jobs(found) if job.split is not None]
+    if not bars:
+        return None
     figure = Figure()
-    names = [bar.name for bar in bars]
     # The disk's counters start before the block layer's queue, so the device's part includes it.
-    has_queue_time = any(bar.source == "tracepoints" for bar in bars)
-    for part, colour, _ in _PARTS:
-        if any(part in bar.parts for bar in bars):
-            label = "device, incl. queue" if part == "device" and not has_queue_time else part
-            figure.add_bar(
-                orientation="h",
-                y=names,
-                x=[bar.parts.get(part) for bar in bars],
-                name=label,
-                marker={"color": faded(colour, 0.75), "line": {"color": colour, "width": 1}},
-                customdata=[bar.source for bar in bars],
-                hovertemplate=f"%{{y}}<br>%{{x:,.4~g}} µs (%{{customdata}})<extra>{label}</extra>",
-            )
+    has_queue_time = any(split.source == "tracepoints" for _, split in bars)
+    for part, colour, field in _PARTS:
+        values = [getattr(split, field) for _, split in bars]
+        if all(value is None for value in values):
+            continue
+        label = "device, incl. queue" if part == "device" and not has_queue_time else part
+        figure.add_bar(
+            orientation="h",
+            y=[name for name, _ in bars],
+            x=values,
+            name=label,
+            marker={"color": faded(colour, 0.75), "line": {"color": colour, "width": 1}},
+            customdata=[split.source for _, split in bars],
+            hovertemplate=f"%{{y}}<br>%{{x:,.4~g}} µs (%{{customdata}})<extra>{label}</extra>",
+        )
     figure.update_xaxes(title_text="mean latency of one request, µs")
     figure.update_yaxes(autorange="reversed", showgrid=False)
     figure.update_layout(barmode="stack", bargap=0.35)
-    return _laid_out(figure)
+    return _in_order(figure)
 
 
-def commit_figure(flushes: dict[str, Latency]) -> Figure:
-    """p50, p95 and p99 of a flush, side by side."""
+def _commit_figure(found: ProbeResult) -> Figure | None:
+    """Draw percentiles of one flush after a write of 4 KB, by the call that flushes."""
     figure = Figure()
-    colours = {"fsync": BLUE, "fdatasync": GREEN}
-    for sync, latency in flushes.items():
-        values = [getattr(latency, name) for name, *_ in _PERCENTILES]
-        colour = colours.get(sync, GREY)
+    for sync, colour in (("fsync", BLUE), ("fdatasync", GREEN)):
+        job = found.commit(sync)
+        if job is None or job.flush is None:
+            continue
+        values = [getattr(job.flush, name) for name in _PERCENTILES]
         figure.add_bar(
-            x=[name for name, *_ in _PERCENTILES],
+            x=list(_PERCENTILES),
             y=values,
             name=sync,
             text=[f"{value:,.0f}" for value in values],
@@ -207,20 +170,15 @@ def commit_figure(flushes: dict[str, Latency]) -> Figure:
             marker={"color": faded(colour, 0.6), "line": {"color": colour, "width": 1}},
             hovertemplate=f"%{{x}}: %{{y:,.4~g}} µs<extra>{sync}</extra>",
         )
+    if not figure.data:
+        return None
     figure.update_xaxes(showgrid=False)
     figure.update_yaxes(title_text="time of one flush, µs", rangemode="tozero")
     figure.update_layout(barmode="group", bargap=0.3)
-    return _laid_out(figure)
+    return _in_order(figure)
 
 
-def _line(
-    name: str, colour: str, jobs: list[JobResult], values: list[float], direct: bool
-) -> DepthLine:
-    depths = [job.job.queue_depth for job in jobs]
-    return DepthLine(name, colour, depths, values, dashed=not direct)
-
-
-def _laid_out(figure: Figure, *, legend: bool = True) -> Figure:
-    lay_out(figure, HEIGHT, legend=legend)
+def _in_order(figure: Figure) -> Figure:
+    lay_out(figure, _HEIGHT)
     figure.update_layout(legend={"traceorder": "normal"})
     return figure

@@ -8,13 +8,7 @@ from dataclasses import replace
 import pytest
 
 from advisor.charts.figure import charts_json
-from advisor.charts.probe import (
-    commit_series,
-    iops_series,
-    latency_series,
-    probe_figures,
-    split_series,
-)
+from advisor.charts.probe import iops_lines, latency_lines, probe_figures
 from advisor.tests.drawn import drawn
 from advisor.tests.probes import probe_result
 from benchmarks.probe.jobs import Pattern, Purpose
@@ -29,7 +23,7 @@ def without(found: ProbeResult, *purposes: Purpose) -> ProbeResult:
 
 def test_iops_are_by_depth_direct_and_buffered() -> None:
     found = probe_result(reads=48_000, writes=120_000)
-    lines = {line.name: line for line in iops_series(found)}
+    lines = {line.name: line for line in iops_lines(found)}
     assert list(lines) == [
         "Random read, direct",
         "Random write, direct",
@@ -46,18 +40,17 @@ def test_iops_are_by_depth_direct_and_buffered() -> None:
 
 def test_without_direct_io_there_is_one_buffered_set() -> None:
     found = probe_result(direct_missing=MISSING)
-    assert [line.name for line in iops_series(found)] == [
+    assert [line.name for line in iops_lines(found)] == [
         "Random read, buffered",
         "Random write, buffered",
     ]
-    assert latency_series(found, Pattern.RANDOM_READ)[0].depths == [1, 4, 16, 64]
-    assert split_series(found) == []
+    assert latency_lines(found, Pattern.RANDOM_READ)[0].depths == [1, 4, 16, 64]
     assert "split" not in probe_figures(found)
 
 
 def test_latency_is_three_percentiles_in_microseconds() -> None:
     found = probe_result()
-    lines = latency_series(found, Pattern.RANDOM_READ)
+    lines = latency_lines(found, Pattern.RANDOM_READ)
     assert [line.name for line in lines] == ["p50", "p95", "p99"]
     deepest = found.by_depth(Pattern.RANDOM_READ)[-1].latency
     assert [line.values[-1] for line in lines] == [deepest.p50, deepest.p95, deepest.p99]
@@ -67,45 +60,34 @@ def test_latency_is_three_percentiles_in_microseconds() -> None:
 
 
 def test_the_split_shows_the_queue_only_where_tracepoints_were_read() -> None:
-    counted = split_series(probe_result())
-    assert [bar.name for bar in counted] == [
+    figure = drawn(probe_figures(probe_result())["split"])
+    assert figure.data[0].y == (
         "Random read, low load",
         "Random read, depth 1",
         "Random write, low load",
         "Random write, depth 1",
-    ]
-    assert set(counted[0].parts) == {"user (the program)", "kernel", "device"}
-    names = [trace.name for trace in drawn(probe_figures(probe_result())["split"]).data]
+    )
+    names = [trace.name for trace in figure.data]
     assert names == ["user (the program)", "kernel", "device, incl. queue"]
 
-    traced = probe_result(tracing_missing="")
-    [low, loaded, *_] = split_series(traced)
-    assert low.source == "tracepoints"
-    split = traced.low_load(Pattern.RANDOM_READ)
-    assert split is not None
-    assert split.split is not None
-    assert sum(low.parts.values()) == pytest.approx(
-        sum(
-            part or 0.0
-            for part in (
-                split.split.user_us,
-                split.split.kernel_us,
-                split.split.queue_us,
-                split.split.device_us,
-            )
-        )
-    )
-    assert "queue (block layer)" not in loaded.parts
-    names = [trace.name for trace in drawn(probe_figures(traced)["split"]).data]
-    assert names[2:] == ["queue (block layer)", "device"]
+    found = probe_result(tracing_missing="")
+    traced = drawn(probe_figures(found)["split"])
+    assert [trace.name for trace in traced.data][2:] == ["queue (block layer)", "device"]
+    assert traced.data[0].customdata[0] == "tracepoints"
+    low = found.low_load(Pattern.RANDOM_READ)
+    assert low is not None
+    assert low.split is not None
+    parts = (low.split.user_us, low.split.kernel_us, low.split.queue_us, low.split.device_us)
+    assert [trace.x[0] for trace in traced.data] == [pytest.approx(part) for part in parts]
+    queue = traced.data[2]
+    assert queue.x[1] is None, "under load the queue was not traced"
 
 
 def test_a_flush_counts_not_the_write_before_it() -> None:
-    flushes = commit_series(probe_result(flush_us=10_000))
-    assert list(flushes) == ["fsync", "fdatasync"]
-    assert flushes["fsync"].p50 == pytest.approx(9_700)
     bars = drawn(probe_figures(probe_result(flush_us=10_000))["commit"]).data
+    assert [bar.name for bar in bars] == ["fsync", "fdatasync"]
     assert [list(bar.x) for bar in bars] == [["p50", "p95", "p99"]] * 2
+    assert bars[0].y[0] == pytest.approx(9_700)
     assert bars[0].y[2] == pytest.approx(19_000)
 
 
