@@ -15,8 +15,7 @@ from tuning.results.study_rows import StudyRows
 from tuning.results.write_debt import debt_sentence, debtors_of
 from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.data import Metric
-from tuning.statistics.drift import Drift
-from tuning.statistics.ranking import Judgement, Ranked
+from tuning.statistics.ranking import Judgement
 
 
 def board_part(rows: StudyRows, board: Board, ablation: doc.Ablation | None) -> doc.Board:
@@ -28,7 +27,14 @@ def board_part(rows: StudyRows, board: Board, ablation: doc.Ablation | None) -> 
         for run in rows.runs
         if run.state == RunState.DISTURBED and (run.device_id, run.workload_id) == place
     )
-    stored = next((one for one in rows.recommendations if board.key == _key_of(one)), None)
+    stored = next(
+        (
+            one
+            for one in rows.recommendations
+            if board.key == (one.device, one.workload, one.durability)
+        ),
+        None,
+    )
     debtors = debtors_of(board)
     judged = dict(board.judgements)
     if not (board.failed or board.over_limits):  # then the advice is about the same ranking
@@ -54,12 +60,9 @@ def board_part(rows: StudyRows, board: Board, ablation: doc.Ablation | None) -> 
         debtors=tuple(debtors),
         debt_sentence=debt_sentence(debtors, {pk: name for name, pk in ids.items()}),
         crash_tests=tuple(
-            doc.CrashTest(
+            doc.CrashTest.copied_from(
+                test,
                 candidate_id=ids[name],
-                state=test.state,
-                reason=test.reason,
-                seconds=tuple(test.seconds),
-                kills=tuple(test.kills),
                 too_slow=board.not_recovered.get(name, ""),
                 sentence=recovery_sentence(name, test),
             )
@@ -68,10 +71,6 @@ def board_part(rows: StudyRows, board: Board, ablation: doc.Ablation | None) -> 
         ablation=ablation,
         recommendation=_recommendation(stored) if stored else None,
     )
-
-
-def _key_of(one: Recommendation) -> tuple[object, object, str]:
-    return one.device, one.workload, one.durability
 
 
 def _rows(
@@ -85,19 +84,14 @@ def _rows(
         pk, left = board.candidates[line.candidate].pk, board.eliminations.get(line.candidate)
         price = price_of([slot.run for slot in ok if slot.candidate_id == pk])
         found.append(
-            doc.BoardRow(
+            doc.BoardRow.copied_from(
+                line,
                 candidate_id=pk,
-                outcome=str(line.outcome),
-                figures=_figures(line),
-                runs=line.runs,
-                failures=line.failures,
-                cut_short=line.cut_short,
+                figures=doc.Figures.of_tpcc(line),
                 disturbed=disturbed.get(pk, 0),
                 warming=warming[pk],
                 owing=owing.get(pk, 0),
-                left=doc.Elimination(after_block=left.after_block, reason=left.reason)
-                if left
-                else None,
+                left=doc.Elimination.copied_from(left) if left else None,
                 missed=board.missed_text(line.candidate),
                 user_megacycles=price.user_megacycles,
                 sys_megacycles=price.sys_megacycles,
@@ -107,30 +101,16 @@ def _rows(
     return tuple(found)
 
 
-def _figures(line: Ranked) -> doc.Figures:
-    return doc.Figures(
-        throughput=line.tpmP,
-        p95_ms=line.p95_ms,
-        p99_ms=line.p99_ms,
-        max_ms=line.max_ms,
-        server_path_length=line.server_path_length,
-        host_path_length=line.host_path_length,
-    )
-
-
 def _ranking(found: Judgement, metric: Metric, ids: Mapping[str, int]) -> doc.Ranking:
     analysis = found.analysis
     return doc.Ranking(
         metric=metric,
         standings=tuple(
-            doc.Standing(
+            doc.Standing.copied_from(
+                line,
                 candidate_id=ids[line.candidate],
-                rank=line.rank,
                 estimate=doc.Estimate.of(line.ratio_to_baseline, line.interval),
-                blocks=line.blocks,
                 tied_with=tuple(ids[name] for name in line.tied_with),
-                better=line.better,
-                worse=line.worse,
                 at_most=doc.finite(line.at_most),
             )
             for line in found.ranked
@@ -145,19 +125,7 @@ def _ranking(found: Judgement, metric: Metric, ids: Mapping[str, int]) -> doc.Ra
         run_noise=doc.finite(analysis.run_noise),
         same=doc.finite(analysis.same),
         blocks=analysis.blocks,
-        drift=_drift(found.drift),
-    )
-
-
-def _drift(found: Drift | None) -> doc.Drift | None:
-    if found is None:
-        return None
-    return doc.Drift(
-        change=found.change,
-        minutes=found.minutes,
-        p=found.p,
-        runs=found.runs,
-        is_named=found.is_named,
+        drift=found.drift,
     )
 
 
@@ -186,17 +154,10 @@ def _recommendation(row: Recommendation) -> doc.Recommendation:
     if row.objective_ratio is not None:
         bounds = row.objective_low, row.objective_high, row.confidence
         decided = _stored_estimate(row.objective_ratio, *bounds)
-    return doc.Recommendation(
-        id=row.pk,
-        candidate_id=row.candidate_id,
-        whole_id=row.whole_id,
-        kind=row.kind,
+    return doc.Recommendation.copied_from(
+        row,
         effect=_stored_estimate(row.ratio_to_baseline, row.low, row.high, row.confidence),
-        selected_ratio=row.selected_ratio,
-        objective=Metric(row.objective),
         objective_effect=decided,
-        noise_floor=row.noise_floor,
-        confirmation=row.confirmation,
         sentence=row.verdict,
     )
 

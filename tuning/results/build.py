@@ -55,15 +55,10 @@ def build(rows: StudyRows, *, is_over: bool = False) -> doc.StudyDocument:
         repeats=template.repeats if template else "",
         claims=tuple(_claim(number, one) for one, number in numbers.items()),
         findings=tuple(
-            doc.Finding(
+            doc.Finding.copied_from(
+                one,
                 claim=numbers[one.claim],
-                kind=one.kind.value,
-                said=one.said,
-                sentence=one.sentence,
                 estimate=doc.Estimate.of(one.ratio, one.interval),
-                device_id=one.device_id,
-                device_kind=one.device_kind,
-                connections=one.connections,
             )
             for one in findings
         ),
@@ -87,68 +82,33 @@ def _study(rows: StudyRows) -> doc.StudyFacts:
     study = rows.study
     places = [(d, w) for d in rows.devices.values() for w in rows.workloads.values()]
     texts = (proportion_text(study, device, workload) for device, workload in places)
-    return doc.StudyFacts(
-        id=study.pk,
-        name=study.name,
-        template=study.template,
-        host_id=study.host_id,
+    return doc.StudyFacts.copied_from(
+        study,
         server=str(study.server),
         flavour=study.server.flavour,
         server_version=study.server.version,
-        state=study.state,
-        is_finished=study.is_finished,
-        is_paused=study.is_paused,
         is_concluded=study.concluded_at is not None,
-        reason_code=study.reason_code,
-        reason=study.reason,
-        created_at=study.created_at,
-        started_at=study.started_at,
-        finished_at=study.finished_at,
-        durability=study.durability,
-        blocks=study.blocks,
-        conclusions=study.conclusions,
-        races=study.races,
-        confirms=study.confirms,
-        ablates=study.ablates,
         searches=study.search is not None,
         is_gate=study.gate is not None,
         objective=rows.aim.objective,
-        limits=tuple(rows.aim.limits),
-        scale_model=study.scale_model,
+        limits=rows.aim.limits,
         proportions=tuple(dict.fromkeys(text for text in texts if text)),
     )
 
 
 def _device(device: Device) -> doc.DeviceFacts:
-    return doc.DeviceFacts(
-        id=device.pk,
+    profile = device.profile
+    return doc.DeviceFacts.copied_from(
+        device,
         name=str(device),
-        kind=device.kind,
-        what=device.what,
-        data_dir=device.data_dir,
-        log_dir=device.log_dir,
-        model=device.model,
-        block_device=device.block_device,
-        file_system=device.file_system,
-        emulation_name=device.profile.name if device.profile else NATIVE,
-        emulation_label=device.emulation_label,
-        emulation_text=device.profile.text() if device.profile else "",
-        emulation_limits=device.profile.limits if device.profile else "",
-        is_throttled=device.is_throttled,
-        memory_limit_bytes=device.memory_limit_bytes,
+        emulation_name=profile.name if profile else NATIVE,
+        emulation_text=profile.text() if profile else "",
+        emulation_limits=profile.limits if profile else "",
     )
 
 
 def _workload(workload: Workload) -> doc.WorkloadFacts:
-    return doc.WorkloadFacts(
-        id=workload.pk,
-        name=str(workload),
-        driver=workload.driver,
-        warehouses=workload.warehouses,
-        connections=workload.connections,
-        warmup_s=workload.warmup_s,
-        measure_s=workload.measure_s,
-    )
+    return doc.WorkloadFacts.copied_from(workload, name=str(workload))
 
 
 def _candidates(rows: StudyRows) -> tuple[doc.CandidateFacts, ...]:
@@ -160,27 +120,13 @@ def _candidates(rows: StudyRows) -> tuple[doc.CandidateFacts, ...]:
 def _candidate(one: Candidate, baseline: Mapping[str, str]) -> doc.CandidateFacts:
     knobs = one.config.knobs
     logs = [check["log_tail"] for check in one.checks if check.get("log_tail")]
-    return doc.CandidateFacts(
-        id=one.pk,
-        name=one.name,
-        position=one.position,
-        is_baseline=one.is_baseline,
-        durability=one.durability,
-        config_id=one.config_id,
+    return doc.CandidateFacts.copied_from(
+        one,
         config_hash=one.config.hash,
         knobs=knobs,
-        source=one.source,
-        refusal=one.refusal,
         refusal_log="\n".join(logs) if one.refusal else "",
-        found_by_search=one.found_by_search,
-        taken_from_id=one.taken_from_id,
-        without=tuple(one.without),
-        merged_into_id=one.merged_into_id,
-        logs_with_data=one.logs_with_data,
         changes=sum(knobs.get(name) != baseline.get(name) for name in {*knobs, *baseline}),
-        notes=tuple(one.notes),
-        lines=tuple(one.lines),
-        checks=tuple({**check, "log_tail": ""} for check in one.checks),
+        checks=[{**check, "log_tail": ""} for check in one.checks],
     )
 
 

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from tuning.configs.effective.differences import SettingDifference
 from tuning.statistics.analysis import Interval
 from tuning.statistics.data import Metric
+from tuning.statistics.drift import Drift
 
 #: Rises with every change of the classes below, and of what is computed for them.
 SCHEMA_VERSION = 1
@@ -33,6 +34,12 @@ class Part(BaseModel):
     """A part of the document."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def copied_from(cls, row: object, **others: Any) -> Self:
+        """Return a part with the row's values of the same names, and with the others."""
+        names = cls.model_fields.keys() - others.keys()
+        return cls(**{name: getattr(row, name) for name in names}, **others)
 
 
 class Estimate(Part):
@@ -78,6 +85,11 @@ class Figures(Part):
     max_ms: float | None = None
     server_path_length: float | None = None
     host_path_length: float | None = None
+
+    @classmethod
+    def of_tpcc(cls, row: Any) -> Self:
+        """Return the figures of a run or a line of a ranking, whose throughput is tpmP."""
+        return cls.copied_from(row, throughput=row.tpmP)
 
     def of(self, metric: Metric) -> float | None:
         """The figure of a metric by which candidates are ranked."""
@@ -231,16 +243,6 @@ class Verdict(Part):
     kind: str
     candidate_id: int
     sentence: str
-
-
-class Drift(Part):
-    """The trend of the baseline; change: over the whole study, as a fraction."""
-
-    change: float
-    minutes: float
-    p: float
-    runs: int
-    is_named: bool
 
 
 class Standing(Part):

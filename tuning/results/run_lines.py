@@ -233,42 +233,20 @@ def run_facts(slots: Iterable[SlotRow]) -> tuple[RunFacts, ...]:
 
 
 def _facts(slot: SlotRow) -> Iterator[RunFacts]:
+    of_slot = {name: getattr(slot, name) for name in _SLOT}
     replaced_by: int | None = None
     for run in (slot.run, *slot.earlier):
-        yield RunFacts(
+        yield RunFacts.copied_from(
+            run,
+            **of_slot,
             id=run.pk,
-            order=slot.order,
-            block=slot.block,
-            purpose=slot.purpose,
-            replicate=slot.replicate,
-            candidate_id=slot.candidate_id,
-            device_id=slot.device_id,
-            workload_id=slot.workload_id,
-            state=run.state,
             step=run.step if run.is_finished else "",
-            reason=run.reason,
-            is_finished=run.is_finished,
-            started_at=run.started_at,
-            finished_at=run.finished_at,
             replaced_by=replaced_by,
-            figures=Figures(
-                throughput=run.tpmP,
-                p95_ms=run.p95_ms,
-                p99_ms=run.p99_ms,
-                max_ms=run.max_ms,
-                server_path_length=run.server_path_length,
-                host_path_length=run.host_path_length,
-            ),
+            figures=Figures.of_tpcc(run),
             throughput_at_most=run.tpmP_at_most,
-            cpu_user_pct=run.cpu_user_pct,
-            cpu_sys_pct=run.cpu_sys_pct,
-            cpu_steal_pct=run.cpu_steal_pct,
             bytes_written_per_transaction=run.bytes_written_per_new_order,
             measured_s=run.measured_seconds,
-            trend_pct=run.trend_pct,
-            still_warming=run.still_warming,
-            debt_grew=run.debt_grew,
             write_debt=json.loads(run.write_debt) if run.write_debt else None,
-            disturbances=tuple(json.loads(run.disturbances)) if run.disturbances else (),
+            disturbances=json.loads(run.disturbances) if run.disturbances else (),
         )
         replaced_by = run.pk
