@@ -234,40 +234,29 @@ def _effect(
     document: StudyDocument, board: Board, found: Recommendation, winner: CandidateFacts
 ) -> Effect:
     """The effect of the recommended config; for a confirmed one that of the fresh pairs."""
-    workload = document.workload[board.workload_id].name
-    row, default = board.row(winner.id), board.row(board.baseline_id)
-    baseline = default.figures if default else Figures()
-    reduced = board.ablation.reduced if board.ablation else None
-    if found.whole_id is not None and winner.id == found.candidate_id and reduced is not None:
-        return Effect(
-            workload,
-            reduced.runs,
-            reduced.failures,
-            reduced.blocks,
-            reduced.figures,
-            baseline,
-            found.effect,
-            reduced.blocks,
-            found.objective,
-            found.objective_effect,
-        )
+    default = board.row(board.baseline_id)
     pairs = next((one for one in board.confirmations if one.candidate_id == winner.id), None)
-    is_whole = winner.id == found.whole_id
-    effect, objective = found.effect, found.objective_effect
-    if is_whole and pairs is not None and pairs.throughput is not None:
-        effect = pairs.throughput
-        objective = objective and pairs.estimate
-    is_confirmed = pairs is not None and found.confirmation == ConfirmationState.CONFIRMED
+    reduced = board.ablation.reduced if board.ablation else None
+    is_reduced = found.whole_id is not None and winner.id == found.candidate_id
+    measured = reduced if is_reduced else board.row(winner.id)
     standing = board.rankings[Metric.TPMP].standing(winner.id)
+    blocks, fresh_pairs = standing.blocks if standing else 0, 0
+    effect, objective = found.effect, found.objective_effect
+    if is_reduced and reduced is not None:
+        blocks = fresh_pairs = reduced.blocks
+    elif pairs is not None and found.confirmation == ConfirmationState.CONFIRMED:
+        fresh_pairs = pairs.throughput_pairs
+        if winner.id == found.whole_id and pairs.throughput is not None:
+            effect, objective = pairs.throughput, objective and pairs.estimate
     return Effect(
-        workload,
-        row.runs if row else 0,
-        row.failures if row else 0,
-        standing.blocks if standing else 0,
-        row.figures if row else Figures(),
-        baseline,
-        effect,
-        pairs.throughput_pairs if pairs is not None and is_confirmed else 0,
-        found.objective,
-        objective,
+        workload=document.workload[board.workload_id].name,
+        runs=measured.runs if measured else 0,
+        failures=measured.failures if measured else 0,
+        blocks=blocks,
+        figures=measured.figures if measured else Figures(),
+        baseline=default.figures if default else Figures(),
+        tpmP=effect,
+        fresh_pairs=fresh_pairs,
+        metric=found.objective,
+        objective=objective,
     )

@@ -11,10 +11,9 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.configs.effective.durability import losses, may_lose
 from tuning.configs.knobs import cnf_line, cnf_value
 from tuning.configs.values import fixed_default, readable_value
-from tuning.export.comments import comment
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, default_of
-from tuning.export.texts import about, head, not_in_the_file
+from tuning.export.texts import about, comment, head, not_in_the_file
 from tuning.export.user_file import UserFile
 
 #: Parameters that users of RDS cannot modify, with the reason; its version decides on others.

@@ -16,10 +16,9 @@ from tuning.configs.effective.readback import effective_values
 from tuning.configs.knobs import cnf_line, cnf_value
 from tuning.configs.parse import without_comment
 from tuning.configs.values import readable_value, same
-from tuning.export.comments import comment
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, default_of
-from tuning.export.texts import about, head, not_in_the_file, sentence
+from tuning.export.texts import about, comment, head, not_in_the_file, sentence
 from tuning.export.user_file import FileLine, UserFile, split_lines
 
 FILE_NAME = "my.cnf"

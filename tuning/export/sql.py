@@ -18,10 +18,9 @@ from tuning.export.changes import (
     persists,
     statements,
 )
-from tuning.export.comments import SQL, comment
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, default_of, implied_ceiling
-from tuning.export.texts import about, head, sized_back
+from tuning.export.texts import SQL, about, comment, head, sized_back
 from tuning.export.user_file import UserFile
 
 _LATER = (ChangeMode.RESTART, ChangeMode.FILE)

@@ -15,7 +15,6 @@ from tuning.configs.effective.readback import effective_values
 from tuning.configs.effective.variables import POOL
 from tuning.configs.values import readable_value, same
 from tuning.errors import InvalidConfig, Problem, TuningError
-from tuning.export.comments import CNF, comment
 from tuning.export.facts import Effect, ExportFacts
 from tuning.export.lines import Line, losing_lines, value_text
 from tuning.results.document import Estimate, Figures
@@ -23,6 +22,12 @@ from tuning.scale_model.conversion import is_scaled, on_real_server
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
 from tuning.statistics.aim import FULL_NAMES
+
+CNF = "#"
+SQL = "--"  # followed by a space, without which MySQL reads two minus signs
+# Servers read an option file in pieces of 4 KiB, and the rest of a longer line would be an option.
+# A letter takes up to 4 bytes.
+_MAX_LETTERS = 900
 
 WARNINGS = {
     Durability.D0: "D0: nothing in this file loses committed data.",
@@ -36,6 +41,13 @@ _CHANGES = {
     Dynamic.PARTLY: "some changes require a restart",
     Dynamic.NO_EFFECT: "has no effect on this server",
 }
+
+
+def comment(text: str, mark: str = CNF) -> str:
+    """Return `text` as one comment line, cut where no server would read all of it."""
+    plain = " ".join("".join(one if one.isprintable() else " " for one in text).split())
+    cut = plain if len(plain) <= _MAX_LETTERS else f"{plain[:_MAX_LETTERS]} ..."
+    return f"{mark} {cut}".rstrip()
 
 
 def durability_of_export(facts: ExportFacts, lines: Sequence[Line]) -> Durability:

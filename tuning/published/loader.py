@@ -150,19 +150,19 @@ def path_lengths() -> dict[str, dict[int, float | None]]:
 
 def _rows(path: Path, columns: tuple[Column, ...]) -> tuple[Mapping[str, Value], ...]:
     names = [column.name for column in columns]
-    rows = []
     with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.reader(file)
-        if (header := next(reader, [])) != names:
-            raise InvalidDataFile(f"{path.name}: has the columns {header}, expected {names}")
-        for line in reader:
-            if len(line) != len(columns):
-                raise InvalidDataFile(f"{path.name}: line {reader.line_num} is incomplete")
-            values = (column.read(text) for text, column in zip(line, columns, strict=True))
-            try:
-                rows.append(MappingProxyType(dict(zip(names, values, strict=True))))
-            except ValueError as error:
-                raise InvalidDataFile(f"{path.name}: line {reader.line_num}: {error}") from error
+        header, *lines = csv.reader(file)
+    if header != names:
+        raise InvalidDataFile(f"{path.name}: has the columns {header}, expected {names}")
+    rows = []
+    for number, line in enumerate(lines, start=2):
+        if len(line) != len(columns):
+            raise InvalidDataFile(f"{path.name}: line {number} is incomplete")
+        try:
+            values = {one.name: one.read(text) for one, text in zip(columns, line, strict=True)}
+        except ValueError as error:
+            raise InvalidDataFile(f"{path.name}: line {number}: {error}") from error
+        rows.append(MappingProxyType(values))
     return tuple(rows)
 
 

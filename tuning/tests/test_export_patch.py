@@ -304,7 +304,7 @@ def test_a_long_line_that_is_taken_out_leaves_no_option_behind() -> None:
 
 def test_what_the_users_file_breaks_by_itself_is_the_users() -> None:
     current = b"[mysqld]\ninnodb_redo_log_capacity=1G\ninnodb_log_file_size=48M\n"
-    new = patched_cnf(facts(knobs={"innodb_io_capacity": "8000"}), current)
+    new = patched_cnf(facts(server=MYSQL_8, knobs={"innodb_io_capacity": "8000"}), current)
     assert new.startswith(current)
 
 
