@@ -28,7 +28,7 @@ from tuning.recommendations import StudyFiles
 from tuning.requests.study import StudyRequest
 from tuning.results.document import StudyDocument
 from tuning.results.stored_documents import document_of
-from tuning.studies.load_hosts import fetch_load_hosts
+from tuning.studies.waiting import fetch_load_hosts
 
 router = Router(tags=["studies"])
 

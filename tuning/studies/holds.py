@@ -11,7 +11,7 @@ from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.models import Study
 from tuning.requests.study import MAX_PAUSE_REASON
-from tuning.studies.load_hosts import load_hosts_of
+from tuning.studies.waiting import load_hosts_of
 
 # The length of a column.
 MAX_PAUSED_BY = 150

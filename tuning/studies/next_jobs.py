@@ -21,7 +21,7 @@ from benchmarks.models import (
     RunState,
 )
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
-from tuning.studies.load_hosts import has_load_host_away
+from tuning.studies.waiting import has_load_host_away
 
 # The columns of a study by which it gets its turn; the host's inventory is long.
 _OF_A_TURN = (

@@ -16,9 +16,8 @@ from tuning.studies.absence import absence_text
 from tuning.studies.budget import StudyBudget
 from tuning.studies.crash_tests import running_crash_test
 from tuning.studies.holds import drain_text, pause_text
-from tuning.studies.load_hosts import waiting_text
 from tuning.studies.scheduler import is_under_way
-from tuning.studies.waiting import busy_text
+from tuning.studies.waiting import busy_text, waiting_text
 
 # Loading counts as this share of the bar until the first runs are done.
 LOADING_SHARE = 0.15

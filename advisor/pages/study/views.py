@@ -34,9 +34,8 @@ from tuning.results.document import StudyDocument
 from tuning.results.series import log_tails
 from tuning.results.stored_documents import document_of
 from tuning.studies.current_jobs import live_run
-from tuning.studies.load_hosts import fetch_load_hosts
 from tuning.studies.revision import mark_of, progress_mark
-from tuning.studies.waiting import mark_waiting
+from tuning.studies.waiting import fetch_load_hosts, mark_waiting
 
 STUDIES = Listing(
     "study-list",
