@@ -19,6 +19,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from advisor.pages.devices.probe import ProbeView, probe_view
 from advisor.tests import factories, probes
+from advisor.tests.drawn import flat
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
 from benchmarks.models import Device, Host, JobState, Probe
@@ -42,7 +43,7 @@ def quiet_broker(monkeypatch: pytest.MonkeyPatch) -> None:
 def text_of(client: Client, name: str, *numbers: int, **query: str) -> str:
     answer = client.get(reverse(name, args=numbers), query)
     assert answer.status_code == 200
-    return html.unescape(answer.content.decode()).replace("\N{NO-BREAK SPACE}", " ")
+    return html.unescape(flat(answer)).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def emulated(**values: Any) -> Device:

@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from advisor.tests import factories
+from advisor.tests.drawn import flat
 from benchmarks.inventory.host import FoundDriver, Refused
 from benchmarks.models import Host, JobState, LoadJob, Probe, Run, RunState
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
@@ -41,7 +42,7 @@ def a_host(name: str = "db-host-1", **facts: Any) -> Host:
 def text_of(client: Client, address: str) -> str:
     answer = client.get(address)
     assert answer.status_code == 200
-    return html.unescape(answer.content.decode()).replace("\N{NO-BREAK SPACE}", " ")
+    return html.unescape(flat(answer)).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def measuring(host: Host, name: str = "Which is best?") -> Study:

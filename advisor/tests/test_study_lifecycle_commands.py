@@ -18,6 +18,7 @@ from advisor.management.commands import serve
 from advisor.terminal import follow as terminal
 from advisor.terminal.follow import Leaves
 from advisor.tests import factories
+from advisor.tests.drawn import flat
 from advisor.tests.test_pages_studies import running_study
 from benchmarks.models import Host, Run, RunState
 from tuning.models import Study, StudyState
@@ -50,7 +51,7 @@ def test_the_live_part_brings_the_other_button_with_it(admin_client: Client) -> 
     seen = progress_mark(study.pk)
     pause_study(study, by="ann")
     live = reverse("study-live", args=[study.pk])
-    text = admin_client.get(live, {"mark": seen}).content.decode()
+    text = flat(admin_client.get(live, {"mark": seen}))
     assert "Resume study" in text
     assert "Waiting to be resumed" in text
 
