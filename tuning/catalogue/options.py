@@ -100,12 +100,14 @@ class Option(Spans):
     """An option of a server.
 
     `applied` is the pattern of values that are harmless in a run, "any" for all that name no path.
-    `now` is its present name, `later` what came instead of it.
+    `only` is the pattern of values that servers take, "" if any or unknown. `now` is its present
+    name, `later` what came instead of it.
     """
 
     name: Name = ""
     type: OptionType = OptionType.TEXT
     applied: str = ""
+    only: str = ""
     now: str = ""
     later: str = ""
 
@@ -206,8 +208,8 @@ def unknown_flags(name: str, value: str, target: ServerTraits) -> Iterator[tuple
     With it stands whether any other server knows the word.
     """
     known = {word.lower(): spans for word, spans in load_options().flags[name].items()}
-    for word in filter(None, (part.strip() for part in value.split(","))):
-        plain = word.partition("=")[0].strip().lower()
+    for word in value.split(",") if value else ():  # servers take no blank and no empty word
+        plain = word.partition("=")[0].lower()
         if word.isdigit() or plain == "default":
             continue
         if (

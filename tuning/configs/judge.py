@@ -208,9 +208,12 @@ class Judge:
             value = switch_value(value)
         if option.type is OptionType.NUMBER:
             number = _NUMBER.match(value)
-            if number is None:
+            is_negative = value.startswith("-") and self._target.mariadb
+            if number is None or is_negative:
                 return line_of(setting, Fate.REFUSED, f"{shown(value)} is not a number")
             value = number[0]
+        if option.only and not re.fullmatch(option.only, value, re.IGNORECASE):
+            return line_of(setting, Fate.REFUSED, f"cannot be {shown(value)}")
         if name in load_options().flags:
             return self._flags(option, setting, value)
         if (now := _charset(name, value, self._target)) is not None and now != value:
