@@ -1,4 +1,4 @@
-"""What is known about each device: its newest probes and the best config so far."""
+"""All that is known about each device: its newest probes and the best config so far."""
 
 from __future__ import annotations
 
@@ -106,14 +106,14 @@ def _last(probes: Iterable[Probe], states: Collection[str]) -> Probe | None:
 
 
 def answers_at_d0() -> QuerySet[Recommendation]:
-    """Those of finished studies, for all devices."""
+    """Return the D0 recommendations of finished studies, for all devices."""
     return Recommendation.objects.filter(
         study__state=StudyState.FINISHED, durability=DurabilityClass.D0
     )
 
 
 def newest_answers(newest: Mapping[int, int]) -> dict[int, list[Recommendation]]:
-    """By device the D0 recommendations of its newest finished study, fewest connections first.
+    """Return by device the D0 answers of its newest finished study, fewest connections first.
 
     `newest`: by device the id of that study. Joined in one query, PostgreSQL would take longer to
     plan it than to read the rows.

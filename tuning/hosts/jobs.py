@@ -1,4 +1,4 @@
-"""What a user asks a host for: inspections, the deletion of datasets, probes."""
+"""Jobs that a user asks a host for: inspections, the deletion of datasets, probes."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def ask_to_prune(host: Host, user: Any = None) -> Inspection:
 
 
 def waiting_text(row: Inspection) -> str:
-    """What an inspection that is not finished waits for, without a full stop; "" once it is."""
+    """Return why an inspection is not finished, without a full stop; "" once it is."""
     if row.is_finished:
         return ""
     if row.state == JobState.QUEUED:

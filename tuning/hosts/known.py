@@ -1,4 +1,4 @@
-"""What is known about each host: what it does now, what waits for it, what is wrong with it."""
+"""All that is known about each host: its job, its queue, its problems."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class KnownHost:
 
     @property
     def problems(self) -> list[HostProblem]:
-        """What somebody should look at."""
+        """The problems that somebody should look at."""
         if self.host.is_retired:
             return []
         found = _problems(self.host, self.inventory, is_silent=self.is_silent)
@@ -137,7 +137,7 @@ def _problems(
 
 
 def _lacks(inventory: HostInventory) -> list[HostProblem]:
-    """What keeps the host from measuring, and what it refused."""
+    """Return what keeps the host from measuring, and what it refused."""
     found = [HostProblem("refused_server", one.reason) for one in inventory.refused_servers]
     found += [
         HostProblem("refused_directory", one.reason) for one in inventory.refused_directories

@@ -1,4 +1,4 @@
-"""What a DBA wants to see first: the answers, what runs, what has ended and what went wrong.
+"""All hosts at a glance: the answers, what runs, what has ended and what went wrong.
 
 In as many queries for years of studies as for one.
 """

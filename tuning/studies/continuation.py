@@ -1,4 +1,4 @@
-"""What a running study measures next: its strategy proposes, this writes it down as rows.
+"""Writes as rows what a running study measures next; its strategy proposes it.
 
 One block at a time is queued, because a strategy may decide after each what is in the next one.
 New candidates of a proposal become rows at once; its runs wait in `Study.runs_to_queue` until
@@ -189,7 +189,7 @@ def _queue_tried(study: Study) -> bool:
 
 
 def _queue(study: Study, place: Place, runs: Sequence[PlannedRun]) -> bool:
-    """Those of candidates that the gate let through, if there is something to compare.
+    """Queue the runs of candidates that the gate let through, if there is something to compare.
 
     A round of a reduced config is of no use without that.
     """

@@ -112,7 +112,7 @@ def next_crash_test(study: Study) -> CrashTest | None:
 
 
 def waiting_crash_test(study: Study) -> CrashTest | None:
-    """One that is queued already."""
+    """Return a crash test that is queued already."""
     if not study.crash_tests:
         return None
     queued = CrashTest.objects.filter(slot__study=study, state=JobState.QUEUED)
@@ -120,7 +120,7 @@ def waiting_crash_test(study: Study) -> CrashTest | None:
 
 
 def running_crash_test(study: Study) -> CrashTest | None:
-    """The one under way, with its slot and candidate."""
+    """Return the crash test under way, with its slot and candidate."""
     there = CrashTest.objects.filter(slot__study=study, state=JobState.RUNNING)
     return there.select_related("slot__candidate").first()
 

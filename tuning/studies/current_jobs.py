@@ -1,4 +1,4 @@
-"""What each host does now, one job at a time, and the run that is driven there."""
+"""The current job of each host, and the run that is driven there."""
 
 from __future__ import annotations
 

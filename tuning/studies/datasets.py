@@ -48,7 +48,7 @@ class Kept:
 
 
 def datasets_here(host: Host) -> list[Kept]:
-    """Those on the devices of a host, which this process must run on."""
+    """Return the datasets on the devices of a host, which this process must run on."""
     directories = {
         Path(directory) for directory in host.devices.values_list("data_dir", flat=True)
     }
@@ -70,7 +70,7 @@ def note_datasets(host: Host) -> None:
 
 
 def noted_datasets(host: Host) -> list[Kept]:
-    """Those that the host noted last, and which of them a study needs now."""
+    """Return the datasets that the host noted last, and which of them a study needs now."""
     found = []
     for document in host.datasets:
         values = dict(document)
@@ -90,7 +90,7 @@ def delete_dataset(host: Host, key: str) -> list[Kept]:
 
 
 def deletable(known: list[Kept], key: str) -> list[Kept]:
-    """Those of that name. Raises NoDataset; DatasetInUse for one that a study needs."""
+    """Return the datasets of that name. Raises NoDataset; DatasetInUse if a study needs one."""
     found = [one for one in known if one.dataset.key == key]
     if not found:
         raise NoDataset(f"there is no dataset {key!r} on this host")
@@ -115,7 +115,7 @@ def prune_datasets(host: Host, days: int, *, only_say: bool = False) -> list[tup
 
 
 def prunable(host: Host, days: int) -> list[tuple[Kept, str]]:
-    """What the policy lets go of what is here; each with the reason."""
+    """Return the datasets here that the policy lets go, each with the reason."""
     now = datetime.now(UTC)
     servers: set[str] = set()
     with suppress(NotInspected):  # of no server is known that it is gone

@@ -1,4 +1,4 @@
-"""What happens in a study: a row of `StudyEvent` is written when it happens.
+"""Events of a study: a row of `StudyEvent` is written when something happens.
 
 Each function here is called in the transaction that changes the rows that it is about.
 """

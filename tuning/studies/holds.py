@@ -1,4 +1,4 @@
-"""What a user, or the advisor itself, holds back: paused studies, drained or retired hosts."""
+"""Paused studies, drained and retired hosts: columns, sentences and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a host may do next: its studies in their order, inspections, loads, probes."""
+"""The jobs that a host may do next: studies in their order, inspections, loads, probes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RowT = TypeVar("RowT", bound=JobRow)
 
 
 class Seen(NamedTuple):
-    """What there is on a host that has not ended: inspections, loads, probes, studies.
+    """Whether a host has inspections, loads, probes and studies that have not ended.
 
     measured: a run of a study is measured now. cancelled: a user cancelled one of the studies.
     """

@@ -114,7 +114,7 @@ class PreparationKind(JobKind[Study]):
 
 
 def servers_of(study: Study) -> list[Server]:
-    """Those that it measures: one, or the two of a gate."""
+    """Return the servers that a study measures: one, or the two of a gate."""
     others = Server.objects.filter(candidates__study=study, candidates__refusal="")
     return [study.server, *others.exclude(pk=study.server_id).order_by("pk").distinct()]
 

@@ -87,7 +87,7 @@ def study_progress(study: Study, slots: Sequence[SlotRow] | None = None) -> Stud
 
 
 def _why_it_waits(study: Study, progress: StudyProgress) -> str:
-    """What keeps the host, or its load host, from beginning anything; "" if nothing does."""
+    """Return why the host, or its load host, begins nothing; "" if it does."""
     why = drain_text(study.host) or absence_text(study.host)
     return why or ("" if progress.candidate else waiting_text(study) or busy_text(study))
 

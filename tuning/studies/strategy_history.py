@@ -20,7 +20,7 @@ from tuning.studies.budget import Place, StudyBudget, measurable
 
 
 def history_of(study: Study, place: Place) -> History:
-    """What was measured on one device with one workload, and what may still be measured."""
+    """Return all that was measured at a place, and what may still be measured."""
     result = StudyRows(study)
     if study.gate is not None:
         return _of_gate(study, place, result)

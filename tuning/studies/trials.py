@@ -95,7 +95,7 @@ def try_candidates(
 
 
 def _pins(study: Study, baseline: Candidate) -> dict[str, str]:
-    """What all configs of a search set and its baseline does not."""
+    """Return the options that all configs of a search set and its baseline does not."""
     pinned = (study.search or {}).get("space", {}).get("pinned", {})
     there = baseline.config.knobs
     return {name: text for name, text in pinned.items() if there.get(name) != text}
@@ -126,7 +126,7 @@ def _only_memory(profile: EmulationProfile | None) -> EmulationProfile | None:
 
 
 class _Gate:
-    """What all trials of a study share."""
+    """The server, device and limits that all trials of a study share."""
 
     def __init__(self, study: Study, binary: ServerBinary, device: Device) -> None:
         self.target = ServerTraits.of(binary)
@@ -218,7 +218,7 @@ class _Gate:
 
 
 def _line_of(candidate: Candidate) -> dict[str, int]:
-    """By variable the line of the file that set it."""
+    """Return by variable the line of the file that set it."""
     return {
         name: line["number"]
         for line in candidate.lines

@@ -1,4 +1,4 @@
-"""What a study waits for: its host, which does something else or nothing, or its load hosts."""
+"""Studies that wait: their host does something else or nothing, or a load host is away."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TAKES_NOTHING = (
 
 
 def busy_text(study: Study) -> str:
-    """What its host does instead of a study that has begun; "" if that is not the case."""
+    """Return what the host does instead of a study that has begun; "" if it does the study."""
     job = current_jobs([study.host_id]).get(study.host_id) if study.has_begun else None
     if job is None or job.study == study.pk:
         return ""
@@ -64,7 +64,7 @@ def driven_by(host: Host) -> QuerySet[Study, int]:
 
 
 def waiting_text(study: Study) -> str:
-    """What is wrong with the study's load hosts, in one line; "" if nothing is."""
+    """Return why the study's load hosts do not drive, in one line; "" if they do."""
     hosts = load_hosts_of(study)
     if not hosts:
         return ""
