@@ -18,6 +18,7 @@ from tuning.configs.effective.variables import (
     FLUSH_METHOD,
     IO_CAPACITY,
     IO_CEILING,
+    MAX_CONNECTIONS,
     POOL,
     SIZE,
 )
@@ -39,6 +40,8 @@ _WATCH = {
     "table_open_cache": "Table_open_cache_misses, and the open files of the server",
     FLUSH_METHOD: "reads from the disk after the restart, until the pool is warm",
 }
+#: Limits that a real application may need, however few connections and tables TPC-C has.
+_NEVER_LOWERED = frozenset({MAX_CONNECTIONS, "table_open_cache", "max_prepared_stmt_count"})
 _WATCH_OTHERS = "response times and errors for ten minutes"
 
 
@@ -74,6 +77,8 @@ def steps_of(profile: Profile, lines: Sequence[Line]) -> list[Step]:
     for name, (value, _) in wanted.items():
         knob, old = load_catalogue().knobs[name], _read(profile, name)
         if old is not None and same(old, value):
+            continue
+        if old is not None and name in _NEVER_LOWERED and float(value) < float(old):
             continue
         if old is not None:
             before[name] = old

@@ -80,6 +80,14 @@ def test_a_line_that_only_the_server_sets_goes_back_to_its_default() -> None:
     assert steps["table_open_cache"].sql == ("SET PERSIST table_open_cache = 4000;",)
 
 
+def test_limits_that_an_application_may_need_are_never_lowered() -> None:
+    lowered = [line("max_connections", "151"), line("table_open_cache", "100")]
+    assert not {"max_connections", "table_open_cache"} & {
+        one.name for one in steps_of(profile(), lowered)
+    }
+    assert "max_connections" not in [one.name for one in steps_of(profile(), [])]
+
+
 def test_the_scripts_undo_each_other_in_reverse_order() -> None:
     scripts = sql_of(steps_of(profile(), LINES))
     applied = [text.split()[2] for text in scripts["apply"].splitlines()]
