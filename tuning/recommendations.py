@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmarks.models import Run, RunState
 from tuning.export.facts import ExportFacts, export_facts
 from tuning.export.formats import Exported, ExportRequest, export
-from tuning.models import Candidate
+from tuning.models import Candidate, Study
 from tuning.results.document import StudyDocument
 
 
@@ -75,9 +75,9 @@ def _variables(document: StudyDocument) -> dict[int, Mapping[str, str]]:
 
 
 def _files(document: StudyDocument) -> dict[int, bytes]:
-    """The user's own files, byte for byte."""
-    own = Candidate.objects.filter(study=document.study.id).exclude(text="")
-    return {
-        pk: text.encode(encoding)
-        for pk, text, encoding in own.values_list("pk", "text", "encoding")
-    }
+    """The files that the user gave, byte for byte; not what was made of a server's profile."""
+    request = Study.objects.values_list("request", flat=True).get(pk=document.study.id)
+    names = [one["name"] for one in (request or {}).get("configs", ())]
+    own = Candidate.objects.filter(study=document.study.id, name__in=names).exclude(text="")
+    found = own.values_list("pk", "text", "encoding")
+    return {pk: text.encode(encoding) for pk, text, encoding in found}
