@@ -146,9 +146,9 @@ def _check_budget(plan: Plan, candidates: int) -> None:
     run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
     fits = blocks_within(minutes * share, candidates, run_s)
     if not fits.is_enough:
-        needed = fits.min_blocks * (candidates + 2) * run_s + fits.pairs_s
+        needed = ceil(fits.needed_s / share / 60)
         raise BadRequest(
             f"budget_minutes {minutes} is enough for {counted(fits.blocks, 'block')}, but a study "
-            f"of this size needs {fits.min_blocks}: about {ceil(needed / share / 60)} minutes",
+            f"of this size needs {fits.min_blocks}: about {needed} minutes",
             field="budget_minutes",
         )

@@ -17,10 +17,9 @@ from tuning.results.run_lines import RunRow, SlotRow
 from tuning.results.sentences import all_failed_text, not_recovered
 from tuning.statistics.aim import Aim, figure_text, limit_text
 from tuning.statistics.confirmation import Confirmation, ConfirmationState, confirm_each
-from tuning.statistics.pareto import pareto_front
-from tuning.statistics.ranking import Judgement, Metric, Observation, judge_by
+from tuning.statistics.ranking import Judgement, Metric, Observation, judge_by, pareto_front
 from tuning.statistics.verdict import VerdictKind, conclude_by_pairs
-from tuning.strategy.changes import count_changes
+from tuning.strategy.protocol import count_changes
 from tuning.strategy.racing import FAULTS
 
 #: Device, workload and durability class.

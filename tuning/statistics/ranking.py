@@ -110,12 +110,6 @@ def _judged(
     return Judgement(ranked, analysis, conclude(analysis, drift), drift)
 
 
-def most_tpmP_within(lines: Iterable[Ranked], p95_ms: float) -> list[Ranked]:
-    """The lines whose median p95 is at most `p95_ms` milliseconds, highest throughput first."""
-    fitting = [line for line in lines if line.p95_ms is not None and line.p95_ms <= p95_ms]
-    return sorted(fitting, key=lambda line: -(line.tpmP or 0.0))
-
-
 def _figures(runs: Sequence[Observation]) -> dict[str, Any]:
     """What a candidate's line says of its runs, whatever it is ranked by."""
     good = [run for run in runs if run.counts]
@@ -152,6 +146,34 @@ def _line(standing: Standing, figures: Mapping[str, Any], standings: list[Standi
         at_most=standing.at_most,
         **figures,
     )
+
+
+def pareto_front(analyses: Sequence[Analysis]) -> tuple[str, ...]:
+    """The candidates that no other dominates, in the order of the first ranking.
+
+    One dominates another if its rank is no worse in any of the rankings and better in one. As
+    tied candidates share a rank, noise pushes no candidate off the front. Only candidates with a
+    rank in every ranking take part.
+    """
+    found = {
+        line.name: [analysis.standing(line.name).rank for analysis in analyses]
+        for line in analyses[0].standings
+    }
+    ranks = {
+        name: [rank for rank in row if rank is not None]
+        for name, row in found.items()
+        if None not in row
+    }
+    return tuple(
+        name
+        for name, row in ranks.items()
+        if not any(_dominates(other, row) for other in ranks.values())
+    )
+
+
+def _dominates(ours: Sequence[int], theirs: Sequence[int]) -> bool:
+    pairs = list(zip(ours, theirs, strict=True))
+    return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
 
 def _median(values: Iterable[float | None]) -> float | None:

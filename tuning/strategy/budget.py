@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import floor
 
-from tuning.statistics.confirmation import MIN_PAIRS
+from tuning.statistics.confirmation import MAX_PAIRS, MIN_PAIRS
 from tuning.strategy.racing import FIRST_LOOK
 
+# The share of a study's minutes kept for fresh pairs.
+PAIRS_SHARE = 0.25
 _SECONDS_PER_MINUTE = 60.0
 
 
@@ -15,18 +17,25 @@ _SECONDS_PER_MINUTE = 60.0
 class BudgetPlan:
     """What fits into a budget. If `blocks` is below `min_blocks`, warn before starting.
 
-    pairs_s: seconds reserved for confirming the winner; not used if there is none.
+    pairs_s: seconds kept for fresh pairs. needed_s: the shortest budget that has `min_blocks`.
     """
 
     blocks: int
     runs: int
     seconds: float
     pairs_s: float
+    needed_s: float
     min_blocks: int = FIRST_LOOK
 
     @property
     def is_enough(self) -> bool:
         return self.blocks >= self.min_blocks
+
+
+def pairs_seconds(share_s: float, run_s: float) -> float:
+    """Return the seconds kept for pairs of those of a ranking: `MIN_PAIRS` to `MAX_PAIRS` fit."""
+    fewest_s, most_s = (2 * pairs * run_s for pairs in (MIN_PAIRS, MAX_PAIRS))
+    return max(fewest_s, min(PAIRS_SHARE * share_s, most_s))
 
 
 def plan(minutes: float, candidates: int, run_s: float, setup_s: float = 0.0) -> BudgetPlan:
@@ -38,9 +47,18 @@ def plan(minutes: float, candidates: int, run_s: float, setup_s: float = 0.0) ->
     """
     if run_s <= 0 or candidates < 1:
         raise ValueError("a budget needs the seconds of a run and at least one candidate")
-    pairs_s = 2 * MIN_PAIRS * run_s
+    share_s = minutes * _SECONDS_PER_MINUTE - setup_s
+    pairs_s = pairs_seconds(share_s, run_s)
     runs_per_block = candidates + 2
-    left = minutes * _SECONDS_PER_MINUTE - setup_s - pairs_s
+    left = share_s - pairs_s
     blocks = max(0, floor(left / (runs_per_block * run_s)))
     runs = blocks * runs_per_block
-    return BudgetPlan(blocks, runs, setup_s + runs * run_s + pairs_s, pairs_s)
+    shortest_s = FIRST_LOOK * runs_per_block * run_s
+    kept_s = pairs_seconds(shortest_s / (1 - PAIRS_SHARE), run_s)
+    return BudgetPlan(
+        blocks,
+        runs,
+        seconds=setup_s + runs * run_s + pairs_s,
+        pairs_s=pairs_s,
+        needed_s=setup_s + shortest_s + kept_s,
+    )

@@ -16,7 +16,6 @@ from typing import Protocol
 
 from tuning.statistics.data import Observation
 from tuning.statistics.gate import PairFigures
-from tuning.strategy.changes import count_changes
 from tuning.strategy.whole import Whole
 
 
@@ -230,6 +229,18 @@ class History:
             candidates=tuple(name for name in self.candidates if name in here),
             groups=tuple(group.among(here) for group in self.groups),
         )
+
+
+def count_changes(knobs: Mapping[str, Mapping[str, str]], baseline: str) -> dict[str, int]:
+    """By config the number of variables that it sets otherwise than the baseline, or leaves out.
+
+    `knobs`: by config what it sets, normalised; the baseline must be among them.
+    """
+    usual = knobs[baseline]
+    return {
+        name: sum(mine.get(knob) != usual.get(knob) for knob in {*mine, *usual})
+        for name, mine in knobs.items()
+    }
 
 
 @dataclass(frozen=True, order=True)

@@ -15,8 +15,9 @@ from benchmarks.models import Device, RunState, Workload
 from tuning.configs.config_check.stages import Stage
 from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
 from tuning.results.run_lines import SlotRow
-from tuning.statistics.confirmation import MAX_PAIRS, MIN_PAIRS, most_pairs
+from tuning.statistics.confirmation import most_pairs
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
+from tuning.strategy.budget import PAIRS_SHARE, pairs_seconds
 from tuning.strategy.protocol import Budget, PairTime
 from tuning.strategy.search.search import CONCLUDING_BLOCKS, Effort
 from tuning.studies.crash_tests import CrashTestsLeft, crash_tests_left
@@ -25,9 +26,6 @@ from tuning.studies.crash_tests import CrashTestsLeft, crash_tests_left
 ASSUMED_OVERHEAD_S = 10.0
 # Seconds that a trial start takes at least, with its turn of the worker: MySQL 9.7 on 2 cores.
 TRIAL_S = 3.0
-# The share of a study's minutes kept for fresh pairs: `MIN_PAIRS` to `MAX_PAIRS` of them, or fewer
-# and longer ones where runs of blocks end with growing write debt.
-PAIRS_SHARE = 0.25
 # The share of a budget that an ablation gets; it also gets what blocks and pairs leave.
 ABLATION_SHARE = 0.25
 # Blocks of a study with an end, whatever they take: a single one shows no noise.
@@ -369,10 +367,9 @@ class PlaceBudget:
         """Seconds kept for the pairs: more where runs end with growing write debt."""
         if not self.study.confirms:
             return 0.0
-        fewest_s, most_s = (2 * pairs * self.run_s for pairs in (MIN_PAIRS, MAX_PAIRS))
+        kept_s = pairs_seconds(share_s, self.run_s)
         owes = any(slot.run.debt_grew for slot in self.slots)
-        kept_s = PAIRS_SHARE * share_s
-        return max(fewest_s, kept_s if owes else min(kept_s, most_s))
+        return max(kept_s, PAIRS_SHARE * share_s) if owes else kept_s
 
     def _ablation_s(self, share_s: float) -> float:
         """Seconds of a budget kept for an ablation."""

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.outcomes import Outcome
-from tuning.statistics.ranking import Metric, Observation, Ranked, judge, most_tpmP_within
+from tuning.statistics.ranking import Metric, Observation, Ranked, judge
 
 
 def rank(
@@ -166,13 +166,6 @@ def test_boards_by_response_time_and_path_length_put_the_least_first() -> None:
     by_path = rank(runs, "base", metric=Metric.SERVER_PATH_LENGTH)
     assert [r.candidate for r in by_path] == ["base", "a"]
     assert line(by_path, "a").ratio_to_baseline == pytest.approx(1.8)
-
-
-def test_the_fastest_within_a_response_time() -> None:
-    runs = [ok("base", 1, 100, p95_ms=10), ok("a", 1, 200, p95_ms=50), ok("b", 1, 150, p95_ms=20)]
-    runs += [ok("unknown", 1, 900)]
-    found = most_tpmP_within(rank(runs, "base"), p95_ms=20)
-    assert [entry.candidate for entry in found] == ["b", "base"]
 
 
 @settings(deadline=None)

@@ -16,7 +16,7 @@ from tuning.statistics.compare import Contrasts, noise_floor, same_config
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.drift import find_drift
 from tuning.statistics.fit import fit
-from tuning.statistics.pareto import pareto_front
+from tuning.statistics.ranking import pareto_front
 from tuning.statistics.tests.helpers import BASE, cut, ok, study
 from tuning.statistics.verdict import VerdictKind, conclude, conclude_by_pairs
 

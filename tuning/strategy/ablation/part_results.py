@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from tuning.statistics.analysis import Analysis, Interval, analyse
 from tuning.statistics.data import Metric, Observation
@@ -127,7 +126,8 @@ def part_results(whole: Whole, metric: Metric) -> PartResults:
     analysis, seen = None, whole.runs
     for block in sorted({run.block for run in seen}):
         so_far = tuple(run for run in seen if run.block <= block)
-        analysis = _analysis(so_far, whole.name, metric)
+        names = sorted({run.candidate for run in so_far} - {whole.name})
+        analysis = analyse(so_far, whole.name, names, metric)
         replay.look(so_far, analysis)
     still = [replay.result(part, seen, analysis) for part in replay.open]
     return PartResults(
@@ -135,13 +135,6 @@ def part_results(whole: Whole, metric: Metric) -> PartResults:
         (*replay.decided, *still),
         analysis.run_noise if analysis is not None else whole.run_noise,
     )
-
-
-@lru_cache(maxsize=256)
-def _analysis(runs: tuple[Observation, ...], whole: str, metric: Metric) -> Analysis:
-    """Kept, because every look is taken again after the next block and for every page."""
-    names = sorted({run.candidate for run in runs} - {whole})
-    return analyse(runs, whole, names, metric)
 
 
 def of_each_line(found: PartResults) -> list[PartResult]:

@@ -136,9 +136,13 @@ def test_the_looks_stay_within_what_they_may_err_together() -> None:
 
 def test_minutes_become_blocks_and_keep_time_for_the_pairs() -> None:
     found = plan(minutes=30, candidates=4, run_s=20, setup_s=60)
-    # 1800 s - 60 s - 10 x 20 s, in blocks of 6 x 20 s
-    assert (found.blocks, found.runs, found.pairs_s) == (12, 72, 200)
-    assert found.seconds == 60 + 72 * 20 + 200 <= 1800
+    # 1740 s less a quarter for pairs, in blocks of 6 x 20 s
+    assert (found.blocks, found.runs, found.pairs_s) == (10, 60, 435)
+    assert found.seconds == 60 + 60 * 20 + 435 <= 1800
+    for candidates in (1, 4, 30):
+        needed_s = plan(minutes=1, candidates=candidates, run_s=20).needed_s
+        assert plan(needed_s / 60 + 0.001, candidates, run_s=20).is_enough
+        assert not plan(needed_s / 60 - 0.1, candidates, run_s=20).is_enough
     assert found.is_enough
     assert not plan(minutes=5, candidates=4, run_s=20).is_enough
     assert plan(minutes=1, candidates=4, run_s=20).blocks == 0
