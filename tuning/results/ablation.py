@@ -249,7 +249,7 @@ def confirmed_winner(board: Board) -> tuple[Candidate, Confirmation] | None:
 
 
 def _no_use(whole: Whole, parts: PartResults, baseline: str) -> str:
-    """Why the config without all that contributes nothing is not measured; "" where it can be."""
+    """Return why the fully reduced config cannot be measured; "" if it can."""
     name = whole.variant(parts.dropped)
     if not name:
         return ""

@@ -57,12 +57,12 @@ class Board:
 
     @property
     def has_figures(self) -> bool:
-        """Whether any run succeeded."""
+        """Return whether any run succeeded."""
         return any(run.counts for run in self.observations)
 
     @property
     def judgement(self) -> Judgement:
-        """By tpmP, the metric that decides a study."""
+        """The ranking by tpmP."""
         return self.judgements[Metric.TPMP]
 
     @cached_property
@@ -72,7 +72,7 @@ class Board:
 
     @cached_property
     def for_advice(self) -> Judgement:
-        """By the study's objective among the candidates that can be recommended.
+        """The ranking by the objective, of the candidates that can be recommended.
 
         A candidate whose server or workload failed even once is never recommended, however fast
         its other runs were; nor is one that misses a limit. Where fresh pairs decide, the verdict
@@ -91,12 +91,12 @@ class Board:
 
     @cached_property
     def _chosen(self) -> Judgement:
-        """By the blocks alone, as the choice of what gets fresh pairs."""
+        """The ranking by blocks alone, which chooses the candidates for fresh pairs."""
         return self._among_the_fit(self.aim.objective)
 
     @cached_property
     def confirmations(self) -> dict[str, Confirmation]:
-        """By candidate the result of its fresh pairs, in the order in which they were tried.
+        """The results of fresh pairs by candidate, in the order in which they were tried.
 
         Candidates whose pairs are still being measured have none.
         """
@@ -142,7 +142,7 @@ class Board:
 
     @cached_property
     def missed(self) -> dict[str, dict[Metric, float | None]]:
-        """By candidate the limits that its runs in blocks and pairs miss, as in `Aim.missed`."""
+        """The limits that runs in blocks and pairs miss, by candidate, as in `Aim.missed`."""
         if not self.aim.keep:
             return {}
         runs: dict[str, list[Observation]] = {}
@@ -160,12 +160,12 @@ class Board:
 
     @cached_property
     def not_recovered(self) -> dict[str, str]:
-        """By candidate why its crash recovery rules it out, in words."""
+        """The reasons why crash recovery rules candidates out, by candidate."""
         return not_recovered(self.crash_tests, self.aim.max_recovery_s)
 
     @property
     def key(self) -> BoardKey:
-        """What identifies a board of a study."""
+        """The identity of a board in a study."""
         return self.device, self.workload, str(self.durability)
 
     @cached_property
@@ -175,7 +175,7 @@ class Board:
 
     @cached_property
     def _faults(self) -> dict[str, RunRow]:
-        """By candidate, without the baseline, the last run that its config may have broken."""
+        """The last run that a config may have broken, by candidate without the baseline."""
         return {
             slot.candidate.name: slot.run
             for slot in (*self.slots, *self.pair_slots, *self.screening, *self.ablation_slots)
@@ -184,7 +184,7 @@ class Board:
 
     @cached_property
     def all_failed(self) -> str:
-        """Why all but the baseline failed, in words; "" if one did not."""
+        """The reason why all but the baseline failed; "" if one did not."""
         others = [one for one in self.candidates.values() if not one.is_baseline]
         return all_failed_text(self.baseline.name, others, self._faults)
 
@@ -203,7 +203,7 @@ class Board:
         return {metric: self._explained(one) for metric, one in found.items()}
 
     def _explained(self, found: Judgement) -> Judgement:
-        """With the reason if all failed that it could compare, or there is none."""
+        """Return the ranking; its verdict names the reason if there is nothing to compare."""
         if found.verdict.kind is not VerdictKind.NOTHING_TO_COMPARE:
             return found
         sentence = self.all_failed
@@ -218,7 +218,7 @@ class Board:
 
     @cached_property
     def changes(self) -> dict[str, int]:
-        """How many variables each candidate sets otherwise than the baseline."""
+        """The number of variables that each candidate sets otherwise than the baseline."""
         knobs = {name: candidate.config.knobs for name, candidate in self.candidates.items()}
         return count_changes(knobs, self.baseline.name)
 
@@ -249,7 +249,7 @@ class Board:
 
     @cached_property
     def throughputs(self) -> dict[str, Confirmation]:
-        """As `confirmations`, for tpmP whatever the objective."""
+        """The results of fresh pairs for tpmP, whatever the objective."""
         if self.aim.objective is Metric.TPMP:
             return self.confirmations
         return self._judge_pairs(Metric.TPMP, self._among_the_fit(Metric.TPMP).analysis.run_noise)

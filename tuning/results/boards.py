@@ -35,7 +35,7 @@ def boards_of(rows: StudyRows) -> list[Board]:
 
 
 def _is_given(candidate: Candidate) -> bool:
-    """Whether it was in the study from its start."""
+    """Return whether the candidate was in the study from its start."""
     return not candidate.found_by_search and candidate.taken_from_id is None
 
 

@@ -101,7 +101,7 @@ class Figures(Part):
 
 
 class StudyFacts(Part):
-    """What was asked for, and how far it is. `wanted_metric`: what decides, its objective."""
+    """The request and the state of the study; objective: the metric that decides."""
 
     id: int
     name: str
@@ -194,7 +194,7 @@ class CandidateFacts(Part):
 
     @property
     def is_made(self) -> bool:
-        """Whether the advisor made it while the study went on."""
+        """Return whether the advisor made the config during the study."""
         return self.found_by_search or self.taken_from_id is not None
 
 
@@ -288,7 +288,7 @@ class Ranking(Part):
 
 
 class Elimination(Part):
-    """Why a candidate left the race."""
+    """The reason why a candidate left the race."""
 
     after_block: int
     reason: str
@@ -378,7 +378,7 @@ class CrashTest(Part):
 
 
 class LinesEffect(Part):
-    """What some lines contribute together; most often it is one line.
+    """The effect of some lines together; most often of one line.
 
     estimate: the metric with them divided by without; its interval holds for all lines at once.
     reason: why they stay. is_left_out: whether nothing measurable is lost without them.
@@ -533,7 +533,7 @@ class BestSoFar(Part):
 
 
 class KnobEffect(Part):
-    """As `tuning.strategy.search.importance.KnobEffect`."""
+    """The effect of a knob, as in `tuning.strategy.search.importance.KnobEffect`."""
 
     name: str
     runs: int
@@ -585,12 +585,12 @@ class Search(Part):
 
     @property
     def has_figures(self) -> bool:
-        """Whether any config can be compared with the baseline."""
+        """Return whether any config can be compared with the baseline."""
         return any(one.ratio is not None for one in self.runs)
 
 
 class Finding(Part):
-    """What the study says of a claim of its template's source; estimate: first config to second.
+    """The answer of the study to a claim of its source; estimate: first config to second.
 
     claimed_low, claimed_high: the claimed range of the ratio; None: no bound.
     """

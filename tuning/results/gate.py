@@ -52,7 +52,7 @@ class GatePair:
 
     @property
     def keys(self) -> tuple[str, str]:
-        """What either run may be compared with."""
+        """The comparability keys of both runs."""
         return self.candidate.comparability_key, self.baseline.comparability_key
 
     @property
@@ -79,7 +79,7 @@ class GateOutcome:
 
     @cached_property
     def pairs(self) -> list[GatePair]:
-        """Those that were queued, in their order."""
+        """The pairs that were queued, in their order."""
         by_block: dict[int, dict[bool, RunRow]] = {}
         for slot in self._slots:
             by_block.setdefault(slot.block, {})[slot.candidate.is_baseline] = slot.run
@@ -102,7 +102,7 @@ class GateOutcome:
 
     @cached_property
     def fault(self) -> str:
-        """Why the candidate fails whatever the figures say; "" if nothing does."""
+        """The reason why the candidate fails whatever the figures say; "" for none."""
         if self.candidate.refusal:
             return f"the server refuses the candidate: {self.candidate.refusal}"
         for pair in self.pairs:
@@ -130,7 +130,7 @@ class GateOutcome:
 
     @cached_property
     def judged(self) -> GateResult:
-        """By the figures alone."""
+        """The result by the figures alone."""
         return judge_gate(self.plan, [pair.figures for pair in self.compared])
 
     @property
@@ -226,7 +226,7 @@ class GateOutcome:
 
 
 def gate_seen(rows: StudyRows) -> GateSeen:
-    """What a gate's strategy may know."""
+    """Return what a gate's strategy may know."""
     outcome = GateOutcome(rows)
     return GateSeen(
         pairs=tuple(pair.figures for pair in outcome.compared),
@@ -267,19 +267,19 @@ def _how(run: RunRow) -> str:
 
 
 def _changed_during(pair: GatePair) -> bool:
-    """Whether the host was another one in the pair's second run: another pair may tell more."""
+    """Return whether the host changed between the two runs of a pair."""
     facts = _facts(list(pair.runs))
     return facts[pair.candidate.pk] != facts[pair.baseline.pk]
 
 
 def _usual(pairs: Sequence[GatePair]) -> list[GatePair]:
-    """Those with the most frequent keys; of equals with those that were there first."""
+    """Return the pairs with the most frequent keys; a tie goes to the earlier keys."""
     counted = Counter(pair.keys for pair in pairs).most_common(1)
     return [pair for pair in pairs if pair.keys == counted[0][0]]
 
 
 def _facts(runs: list[RunRow]) -> dict[int, tuple[object, ...]]:
-    """By primary key of the run what two servers must have in common."""
+    """Return what two servers must have in common, by primary key of the run."""
     rows = Run.objects.filter(pk__in=[run.pk for run in runs])
     return {
         pk: (comparable_facts(fingerprint), driver)

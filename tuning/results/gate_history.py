@@ -34,7 +34,7 @@ class GateHistory:
     points: tuple[GatePoint, ...]
 
     def recent(self, index: int) -> Recent | None:
-        """Of the metric at `index` the candidates themselves.
+        """Compare the newest candidates by the metric at `index` with those before.
 
         Where each gate has a new baseline, their ratios stay small while the level goes down.
         """
@@ -42,7 +42,7 @@ class GateHistory:
 
 
 def gate_history(study: Study) -> GateHistory:
-    """Those that may be compared: same name, host, device, workload and binary log."""
+    """Return the gates of the same name, host, device, workload and binary log."""
     found = GateVerdict.objects.filter(
         study__name=study.name,
         study__host=study.host_id,
@@ -77,7 +77,7 @@ def gate_history(study: Study) -> GateHistory:
 
 
 def measured(points: Sequence[GatePoint], index: int) -> list[tuple[GatePoint, float, float]]:
-    """Of the metric at `index` each gate with the candidate's and the baseline's figure."""
+    """Return each gate with both figures of the metric at `index`."""
     return [
         (point, found.candidate, found.baseline)
         for point in points

@@ -166,7 +166,7 @@ _OF = {"measure_s": "workload__measure_s", "unwatched": "conditions__unwatched"}
 
 
 def _columns(run: str = "") -> list[str | Cast]:
-    """Those of a run, which is found under this name."""
+    """Return the columns of a run that is found under this name."""
     names = {one: run + _OF.get(one, one) for one in RunRow._fields}
     return [Cast(at, TextField()) if one in _DOCUMENTS else at for one, at in names.items()]
 
@@ -176,7 +176,7 @@ _OWN = 1 + len(_SLOT)  # the first is the study
 
 
 def slot_columns(studies: Iterable[int]) -> dict[int, list[Columns]]:
-    """What `slot_rows` needs of each study, by its primary key, in one query."""
+    """Read what `slot_rows` needs, by primary key of the study, in one query."""
     found: dict[int, list[Columns]] = {pk: [] for pk in studies}
     slots = Slot.objects.filter(study__in=list(found)).order_by("order")
     for row in slots.values_list("study_id", *_SLOT, *_RUN):
@@ -207,7 +207,7 @@ def slot_rows(
 
 
 def _replaced(newest: Iterable[RunRow]) -> dict[int, RunRow]:
-    """By primary key the runs that these replaced, and those that they had replaced."""
+    """Return the runs that these replaced, directly or not, by primary key."""
     found: dict[int, RunRow] = {}
     wanted = [run.retry_of_id for run in newest if run.retry_of_id is not None]
     while wanted:

@@ -55,7 +55,7 @@ def all_failed_text(
 
 
 def not_recovered(tests: Mapping[str, CrashTest], limit_s: float | None) -> dict[str, str]:
-    """By candidate why its crash recovery rules it out; `tests` have ended.
+    """Return why crash recovery rules candidates out, by candidate; `tests` have ended.
 
     A server that did not come back is never advice. With a limit nor is one that took longer even
     once, or whose recovery could not be timed: nothing shows that it keeps the limit.
@@ -73,7 +73,7 @@ def not_recovered(tests: Mapping[str, CrashTest], limit_s: float | None) -> dict
 
 
 def recovery_sentence(name: str, test: CrashTest) -> str:
-    """As `Killed under load 3 times, X served again after 2.1 to 3.4 s (...).`"""
+    """Return `Killed under load 3 times, X served again after 2.1 to 3.4 s (...).`"""
     if not test.seconds:
         return f"The crash recovery of {name} could not be timed: {test.reason}."
     low, high = min(test.seconds), max(test.seconds)
@@ -86,7 +86,7 @@ def recovery_sentence(name: str, test: CrashTest) -> str:
 
 
 def _redo(test: CrashTest) -> str:
-    """How much redo there was to apply; a full log takes longer."""
+    """Return how much redo there was to apply; a full log takes longer."""
     ages = [age for kill in test.kills if (age := kill["checkpoint_age_bytes"]) is not None]
     sizes = [size for kill in test.kills if (size := kill["redo_capacity_bytes"]) is not None]
     if not ages:

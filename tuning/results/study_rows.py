@@ -53,19 +53,19 @@ class StudyRows:
 
     @cached_property
     def devices(self) -> dict[int, Device]:
-        """By primary key, in the order of measurement."""
+        """The devices by primary key, in the order of measurement."""
         found = sorted(self.study.devices.all(), key=lambda one: one.pk)
         return {device.pk: device for device in found}
 
     @cached_property
     def workloads(self) -> dict[int, Workload]:
-        """By primary key, fewest connections first."""
+        """The workloads by primary key, fewest connections first."""
         found = sorted(self.study.workloads.all(), key=lambda one: (one.connections, one.pk))
         return {workload.pk: workload for workload in found}
 
     @cached_property
     def candidates(self) -> dict[int, Candidate]:
-        """By primary key, in order, each with its config."""
+        """The candidates by primary key, in order, each with its config."""
         found = {one.pk: one for one in self._read("candidates")}
         for one in found.values():
             if one.merged_into_id is not None:
@@ -76,7 +76,7 @@ class StudyRows:
 
     @cached_property
     def slots(self) -> list[SlotRow]:
-        """In order, with their runs."""
+        """The slots in order, with their runs."""
         columns = self._given.get("slots")
         if columns is None:
             columns = slot_columns([self.study.pk])[self.study.pk]
@@ -89,7 +89,7 @@ class StudyRows:
 
     @cached_property
     def eliminations(self) -> list[Elimination]:
-        """Who left a race, where and why."""
+        """The candidates that left a race."""
         return self._read("eliminations")
 
     @cached_property
@@ -103,12 +103,12 @@ class StudyRows:
 
     @cached_property
     def aim(self) -> Aim:
-        """What the study decides by: throughput without limits but for a search."""
+        """The objective and limits; throughput without limits in a study that does not search."""
         return Aim.from_json(self.study.search or {})
 
     @cached_property
     def recommendations(self) -> list[Recommendation]:
-        """By device, then by number of connections, then safest first."""
+        """The recommendations by device, then by number of connections, then safest first."""
         found: list[Recommendation] = self._read("recommendations")
         self._attach(found)
         found.sort(key=lambda one: (one.device_id, one.workload.connections, one.durability))
