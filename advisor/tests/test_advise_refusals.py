@@ -70,7 +70,7 @@ def place(mysql_binary: ServerBinary, server_tmp: Path) -> list[str]:
         (["--device", "/proc"], 1, "device_unusable: /proc"),
         (["--server", "/bin/true"], 1, "not_a_server: /bin/true"),
         (["--server", "/nonexistent"], 1, "not_a_server: /nonexistent"),
-        (["--warehouses", "9999"], 1, "device_unusable"),
+        (["--warehouses", "9999"], 1, "disk_full"),
     ],
 )
 def test_wrong_input_is_one_typed_line_and_starts_nothing(
@@ -126,7 +126,7 @@ def test_a_full_device_is_said_before_anything_is_loaded(
         said = refused(*device, "--warehouses", "1", status=1)
     finally:
         subprocess.run([mount.replace("mount", "umount"), str(small)], check=True)
-    assert "device_unusable" in said
+    assert "disk_full" in said
     assert "MB" in said
 
 
