@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -77,6 +79,7 @@ def key_of(
     driver_version: str = "1ec1c5e",
     dataset_key: str = "mysql-9.7.4-w10-p16384",
     log_bin: bool = True,
+    applied: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     return comparability_key(
         fingerprint,
@@ -85,6 +88,7 @@ def key_of(
         driver_version=driver_version,
         dataset_key=dataset_key,
         log_bin=log_bin,
+        applied=applied,
     )
 
 
@@ -257,6 +261,7 @@ def test_another_server_driver_dataset_or_log_has_another_key(host: Host) -> Non
         key_of(facts, driver_version="2"),
         key_of(facts, dataset_key="mysql-9.7.4-w20-p16384"),
         key_of(facts, log_bin=False),
+        key_of(facts, applied={"wait_timeout": "60"}),
     ]
     assert len(set(keys)) == len(keys)
 
