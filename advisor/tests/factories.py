@@ -35,6 +35,7 @@ from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.tests.made_up_host import made_up_host
 from tuning.catalogue.knob import Durability
 from tuning.configs.knobs import config_hash
+from tuning.configs.line import Fate, LineResult
 from tuning.models import (
     Candidate,
     DurabilityClass,
@@ -329,30 +330,22 @@ def check(stage: str, **values: Any) -> dict[str, Any]:
 
 
 LINES = [
-    {
-        "line": 2,
-        "name": "innodb_log_file_size",
-        "given": "1G",
-        "action": "renamed",
-        "became": [["innodb_redo_log_capacity", "2147483648"]],
-        "detail": "2 files of 1 GB are innodb_redo_log_capacity = 2 GB since MySQL 8.0.30",
-    },
-    {
-        "line": 3,
-        "name": "query_cache_size",
-        "given": "64M",
-        "action": "dropped",
-        "became": [],
-        "detail": "MySQL 9.7.4 does not have it (removed in 8.0.3)",
-    },
-    {
-        "line": 5,
-        "name": "innodb_io_capacity",
-        "given": "2000",
-        "action": "kept",
-        "became": [["innodb_io_capacity", "2000"]],
-        "detail": "",
-    },
+    LineResult(
+        *(2, "innodb_log_file_size", "innodb_log_file_size = 1G", Fate.TRANSLATED),
+        "2 files of 1 GB are innodb_redo_log_capacity = 2 GB since MySQL 8.0.30",
+        (("innodb_redo_log_capacity", "2147483648"),),
+        "1G",
+    ),
+    LineResult(
+        *(3, "query_cache_size", "query_cache_size = 64M", Fate.REMOVED),
+        "MySQL 9.7.4 does not have it (removed in 8.0.3)",
+        value="64M",
+    ),
+    LineResult(
+        *(5, "innodb_io_capacity", "innodb_io_capacity = 2000", Fate.MEASURED),
+        became=(("innodb_io_capacity", "2000"),),
+        value="2000",
+    ),
 ]
 REFUSAL = "the server exited with status 1 before it answered"
 
@@ -374,8 +367,8 @@ def gate(study: Study) -> Study:
             check("read_back", differences=[] if candidate.is_baseline else differing),
         ]
         candidate.save()
-    user.lines = LINES
-    user.notes = [{k: LINES[1][k] for k in ("name", "action", "detail")}]
+    user.lines = [line.document() for line in LINES]
+    user.notes = [{"name": LINES[1].name, "action": "dropped", "detail": LINES[1].reason}]
     user.source = "given by the user"
     user.save()
     duplicate.merged_into = second

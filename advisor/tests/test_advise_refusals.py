@@ -88,10 +88,6 @@ def test_wrong_input_is_one_typed_line_and_starts_nothing(
     [
         ("innodb_bufer_pool_size = 1G", "innodb_bufer_pool_size"),
         ("innodb_buffer_pool_size = 12Q", "12Q"),
-        ("datadir = /var/lib/mysql", "datadir"),
-        ("plugin-load-add = evil.so", "plugin"),
-        ("innodb_flush_log_at_trx_commit = 2", "D1"),
-        ("innodb_buffer_pool_size = 4096G", "memory"),
         # Each value is fine by itself; together they would stop InnoDB.
         (
             "innodb_thread_concurrency = 1000\ninnodb_redo_log_capacity = 8M",
@@ -108,7 +104,7 @@ def test_a_config_with_a_fault_is_refused_by_name_and_line(
     said = refused(*place, *small, "--config", str(config), status=1)
     assert said.startswith("invalid_config: ")
     assert said.splitlines() == [said.strip()]
-    assert "line 2" in said or "memory" in said
+    assert "line 2" in said
     assert reason in said
 
 

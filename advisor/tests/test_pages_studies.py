@@ -457,7 +457,7 @@ def test_a_file_is_explained_line_by_line_and_nothing_twice(admin_client: Client
     study = factories.gate(factories.make_study())
     candidate = study.candidates.get(name="whitepaper-2")
     markup = block(page(admin_client, study), f"candidate-{candidate.pk}")
-    assert "innodb_log_file_size = 1G renamed innodb_redo_log_capacity = 2G" in words(markup)
+    assert "innodb_log_file_size = 1G translated innodb_redo_log_capacity = 2G" in words(markup)
     assert markup.count("removed in 8.0.3") == 1
 
 

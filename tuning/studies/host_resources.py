@@ -58,6 +58,7 @@ def real_host_facts(here: HostFacts, model: ScaleModel) -> HostFacts:
         memory_budget_bytes=model.memory_bytes,
         host_memory_bytes=model.memory_bytes,
         pool_chunk_bytes=None,
+        is_stated=True,
     )
 
 

@@ -117,10 +117,13 @@ def test_what_is_wrong_on_one_host_stores_nothing(
 def test_a_config_that_one_host_refuses_is_refused_with_its_name(
     hosts: None, sent: list[Any]
 ) -> None:
-    huge = ConfigText.of("huge", b"[mysqld]\ninnodb_buffer_pool_size = 12G\n")
+    huge = ConfigText.of("huge", b"[mysqld]\ninnodb_redo_log_capacity = 40G\n")
     there = Host.objects.get(name="b")
-    memory = {"memory_bytes": 8 * 10**9, "memory_budget_bytes": 8 * 10**9}
-    with_inventory(there, inventory_of(there).model_copy(update=memory))
+    full = tuple(
+        one.model_copy(update={"identity": replace(one.identity, free_bytes=20 * 10**9)})
+        for one in inventory_of(there).directories
+    )
+    with_inventory(there, inventory_of(there).model_copy(update={"directories": full}))
     with pytest.raises(InvalidConfig) as caught:
         create_group(asked("a", "b", configs=[huge]))
     assert all(one.reason.startswith("on host b: ") for one in caught.value.problems)

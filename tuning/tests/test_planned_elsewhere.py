@@ -23,6 +23,7 @@ from benchmarks.tests.made_up_host import (
     made_up_host,
     with_inventory,
 )
+from tuning.configs.line import Fate
 from tuning.creation.config_check import check_text
 from tuning.creation.create import create_study
 from tuning.creation.devices import register_device
@@ -108,9 +109,11 @@ def test_a_study_is_planned_from_what_its_host_has(far: Host) -> None:
 def test_a_search_a_check_and_a_probe_too(far: Host) -> None:
     request = StudyRequest(template="search", search=SearchRequest(), host="far")
     assert "innodb_buffer_pool_size" in search_of(plan_of(request)).space.names
-    text = b"[mysqld]\ninnodb_buffer_pool_size = 600G\n"
-    assert check_text(text, name="mine", host="far").report.problems
-    assert not check_text(text.replace(b"600", b"300"), name="mine", host="far").report.problems
+    for asked, fits in ((600, False), (300, True)):
+        text = b"[mysqld]\ninnodb_buffer_pool_size = %dG\n" % asked
+        [line] = check_text(text, name="mine", host="far").report.lines
+        assert (line.fate is Fate.MEASURED) == fits
+        assert ("does not fit into the" in line.reason) != fits
     assert start_probe(register_device(DeviceRequest(path=SLOW), "far")).device.host == far
 
 

@@ -211,9 +211,8 @@ def test_a_templates_class_is_not_that_of_the_users_files() -> None:
         "nothing-safe": "D2",
     }
     files = (("mine", b"[mysqld]\nsync_binlog=0\n"),)
-    with pytest.raises(InvalidConfig, match="class D1, but only D0 is allowed"):
-        plan(template, files=files)
-    assert plan(template, durability=Durability.D1, files=files)[-1].name == "mine"
+    mine = plan(template, files=files)[-1]
+    assert (mine.name, mine.left_out, str(durability_of(mine.knobs))) == ("mine", "", "D1")
 
 
 def test_connections_grow_with_the_processors() -> None:

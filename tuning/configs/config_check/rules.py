@@ -53,7 +53,7 @@ def adjusted(expected: Expected) -> list[tuple[str, str, str]]:
     if GTID_CONSISTENCY in knobs and GTID_MODE not in knobs and expected.breaks_gtid():
         why = f"{GTID_MODE} = ON, the default of {expected.target}, requires it"
         found.append((GTID_CONSISTENCY, "ON", why))
-    pool = fitting_pool(expected)
+    pool = None if expected.host.is_stated else fitting_pool(expected)
     if pool is not None:
         budget = human_bytes(expected.host.memory_budget_bytes or 0)
         why = (

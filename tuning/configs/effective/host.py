@@ -14,7 +14,8 @@ class HostFacts:
     whether the file system supports O_DIRECT, `open_files` the server's limit on open files,
     `binary_log` whether the study enables it. `pool_chunk_bytes` is the chunk of the buffer pool
     that every config of a scale model has instead of the server's default. `server_options` are
-    the options that the server program lists.
+    the options that the server program lists. `is_stated`: the user stated the memory, as that of
+    the server for which their files were written, so a file must fit into it as it is.
     """
 
     memory_budget_bytes: int | None = None
@@ -26,6 +27,7 @@ class HostFacts:
     binary_log: bool | None = None
     pool_chunk_bytes: int | None = None
     server_options: frozenset[str] | None = None
+    is_stated: bool = False
 
 
 UNKNOWN = HostFacts()
