@@ -128,7 +128,7 @@ def commands(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
 
 
 def test_configs_are_refused(dice: random.Random) -> None:
-    hold(config_cases(dice, DRAWN), 30)
+    hold(config_cases(dice, 2 * DRAWN), 30)
 
 
 def test_files_of_templates_are_refused(tmp_path: Path, dice: random.Random) -> None:

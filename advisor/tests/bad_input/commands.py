@@ -20,7 +20,9 @@ from tuning.models import Study
 
 #: Arguments without which a command says first of all that they are missing.
 _NEEDED = {
+    "attach": ["--script"],
     "backup": ["/nowhere/a"],
+    "config": ["check", "/nowhere/my.cnf"],
     "dataset": ["list"],
     "device": ["list"],
     "host": ["drain", "nowhere"],
