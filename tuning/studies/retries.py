@@ -122,6 +122,7 @@ def _retry(slot: Slot) -> None:
             seed=old.seed,
             logs_with_data=old.logs_with_data,
             binary_log=old.binary_log,
+            applied=old.applied,
             retry_of=old,
         )
         slot.save(update_fields=["run"])

@@ -74,6 +74,14 @@ def first(count: int) -> Callable[[Plan], bool]:
     return lambda plan: bool(plan.options) and next(left, None) is not None
 
 
+def test_a_run_that_is_measured_again_sets_the_same_options(study: Study) -> None:
+    Study.objects.filter(pk=study.pk).update(applied={"wait_timeout": "60"})
+    run_to_the_end(study, disturb(first(1)))
+    again = Run.objects.exclude(retry_of=None).get()
+    assert again.retry_of is not None
+    assert again.applied == again.retry_of.applied == {"wait_timeout": "60"}
+
+
 def test_a_disturbed_run_keeps_what_was_seen_and_gets_no_figure(study: Study) -> None:
     begin(study)
     run = study.slots.order_by("order")[0].run
