@@ -23,7 +23,7 @@ from benchmarks.models import (
 
 
 class DurabilityClass(models.TextChoices):
-    """What a crash may lose (`tuning.catalogue.knob.Durability`), as stored and shown."""
+    """Classes of what a crash may lose: `tuning.catalogue.knob.Durability` in rows and forms."""
 
     D0 = "D0", "D0: loses nothing"
     D1 = "D1", "D1: may lose the last commits"
@@ -147,9 +147,6 @@ class Study(JobRow):
     )
     extended_by = models.PositiveIntegerField(
         default=0, help_text="blocks of its last extension, for every device and workload"
-    )
-    added_blocks = models.PositiveIntegerField(
-        default=0, help_text="blocks of all its extensions, part of `blocks`"
     )
     extended_after = models.PositiveIntegerField(
         default=0, help_text="the order of its last slot when it was last concluded and went on"
@@ -288,11 +285,6 @@ class Study(JobRow):
         return is_bounded and not self.extended_by
 
     @property
-    def first_blocks(self) -> int:
-        """The blocks that it was requested with: who asks again pays for no extension."""
-        return self.blocks - self.added_blocks
-
-    @property
     def may_end_early(self) -> bool:
         """Whether it may take less time than is planned: a race or a gate that is decided early
         does, and so does a study without a winner to be confirmed.
@@ -414,11 +406,8 @@ class SlotPurpose(models.TextChoices):
     GATE = "gate", "Gate"
 
 
-#: Of runs of a winner that is tested line by line.
+#: Purposes of the runs of an ablation.
 VARIANT_PURPOSES = frozenset({SlotPurpose.ABLATION, SlotPurpose.REDUCED})
-#: Of runs whose figures say what a candidate is worth: the best of a search's screening runs is
-#: partly luck, and what is left of a config that is tested line by line is another config.
-RANKED_PURPOSES = (SlotPurpose.BLOCK, SlotPurpose.CONFIRMATION)
 
 
 class Slot(models.Model):
@@ -559,10 +548,6 @@ class StudyEvent(models.Model):
 
     def __str__(self) -> str:
         return self.text
-
-    @property
-    def is_trouble(self) -> bool:
-        return self.kind in TROUBLE
 
 
 class LearnedKnobs(models.Model):

@@ -1,1 +1,1 @@
-"""What can be done to a study, a group, a gate, a host, its datasets, a device and a probe."""
+"""Actions on studies, groups, gates, hosts, datasets, devices and probes."""

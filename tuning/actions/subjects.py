@@ -16,4 +16,3 @@ DEVICE = Subject("device", "devices/<int:pk>", Device.objects.select_related("ho
 PROBE = Subject(
     "probe", "probes/<int:pk>", Probe.objects.select_related("device__host").all, "Probe"
 )
-SUBJECTS = (STUDY, GROUP, GATE, HOST, DATASET, DEVICE, PROBE)

@@ -1,1 +1,1 @@
-"""The way of a request: its plan, checked against what its host has, and the rows of it."""
+"""Creation of studies and gates: from a request to a plan, and from a plan to rows."""

@@ -46,7 +46,7 @@ class CheckedText:
 
     @property
     def costs(self) -> list[KnobCost]:
-        """What its effective values cost, other than durability."""
+        """The costs of the effective values, other than durability."""
         return costs_of(self.report.knobs, self.target)
 
 
@@ -99,7 +99,7 @@ def _checked(
 
 
 def warned_cnf(knobs: Mapping[str, str], target: ServerTraits) -> str:
-    """A my.cnf of normalised knobs; it begins with warnings, and below D0 with the class."""
+    """Return a my.cnf of normalised knobs, with warnings first and below D0 the class."""
     given = durability_of(knobs, target)
     lines = [WARNINGS[given]] if given > Durability.D0 else []
     for name, lost in losses(knobs, target).items():

@@ -23,7 +23,7 @@ from tuning.creation.search import (
 from tuning.errors import BadRequest, InvalidConfig, Problem
 from tuning.proposals.plan import plan_proposals
 from tuning.strategy.budget import plan as blocks_within
-from tuning.studies.budget import ABLATION_SHARE, ASSUMED_OVERHEAD_S
+from tuning.studies.budget import ABLATION_SHARE, expected_run_s
 
 
 @dataclass(frozen=True)
@@ -139,12 +139,11 @@ def _check_budget(plan: Plan, candidates: int) -> None:
 
     Each ranking gets an equal share of the time that ablation leaves.
     """
-    minutes, sizes = plan.budget_minutes, plan.sizes
+    minutes = plan.budget_minutes
     if minutes is None:
         return
     share = (1 - ABLATION_SHARE if plan.design.ablates else 1.0) / plan.rankings
-    run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
-    fits = blocks_within(minutes * share, candidates, run_s)
+    fits = blocks_within(minutes * share, candidates, expected_run_s(plan.sizes))
     if not fits.is_enough:
         needed = ceil(fits.needed_s / share / 60)
         raise BadRequest(

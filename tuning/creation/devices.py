@@ -24,9 +24,9 @@ from benchmarks.storage.kinds import DeviceKind
 from tuning.creation.hosts import host_for
 from tuning.errors import BadRequest
 from tuning.models import Study
-from tuning.requests.device import MB, DeviceRequest
+from tuning.requests.device import DeviceRequest
 from tuning.scale_model.model import ScaleModel
-from tuning.scale_model.sizes import size_text
+from tuning.scale_model.sizes import MB, size_text
 from tuning.studies.revision import bump
 from tuning.study_templates.loader import USUAL_TEMPLATE, load_template
 
@@ -43,7 +43,9 @@ def find_devices(
     flavour: Flavour,
     model: ScaleModel | None = None,
 ) -> list[FoundDevice]:
-    """Every device as its host found it, for a study of that size; by default the usual one.
+    """Return every device as its host found it, for a study of that size.
+
+    Without `requests` it is the host's usual device.
 
     With `model` each has the memory of that scale model. Raises BadRequest for a device that is
     named twice or whose memory contradicts the model, NotListed, DeviceUnusable,
@@ -143,12 +145,12 @@ def room_for_pool(limit: int | None, flavour: Flavour) -> int | None:
 
 
 def own_bytes(flavour: Flavour) -> int:
-    """What an idle server of that flavour needs beside its buffer pool."""
+    """Return the bytes that an idle server of that flavour needs beside its buffer pool."""
     return _OWN_BYTES.get(flavour, _OWN_BYTES_OF_MYSQL)
 
 
 def device_specs(requests: Iterable[DeviceRequest]) -> list[DeviceSpec]:
-    """What to look up for each requested device. Raises like `device_spec`."""
+    """Return the spec of each requested device. Raises like `device_spec`."""
     specs = []
     for index, request in enumerate(requests):
         with about(f"devices[{index}]"):
@@ -157,7 +159,7 @@ def device_specs(requests: Iterable[DeviceRequest]) -> list[DeviceSpec]:
 
 
 def device_spec(request: DeviceRequest) -> DeviceSpec:
-    """What to look up for a requested device; a registered one has the limits of its row.
+    """Return the spec of a requested device; a registered one has the limits of its row.
 
     Raises DeviceUnusable, with the field, for a registered device that is not there any more.
     """
@@ -178,7 +180,7 @@ def device_spec(request: DeviceRequest) -> DeviceSpec:
 
 
 def spec_of(device: Device) -> DeviceSpec:
-    """What to look up for a registered device, for a study on it.
+    """Return the spec of a registered device, for a study on it.
 
     Raises DeviceUnusable if another device is in its place now.
     """

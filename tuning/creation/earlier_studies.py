@@ -39,7 +39,7 @@ MAX_CONFIGS = 60
 # How many times larger one of two data sizes, memories or numbers of connections may be.
 _SIZE = 1.25
 _CONNECTIONS = 1.5
-# Beside a winner without some of its lines there is no baseline, and so no ratio.
+# A block of an ablation has no baseline, and so no ratio.
 _PURPOSES = (
     SlotPurpose.BLOCK,
     SlotPurpose.CONFIRMATION,
@@ -239,9 +239,7 @@ def _measured(earlier: EarlierStudy, space: Space, metric: Metric) -> list[Earli
     usable = _knobs(earlier.study, space) - faulty
     logs: dict[int, list[float]] = defaultdict(list)
     runs: dict[int, list[int]] = defaultdict(list)
-    for run, ratio in _ratios(
-        [one for one in earlier.runs if one.run__state == RunState.OK], metric
-    ):
+    for run, ratio in _ratios(earlier.runs, metric):
         if run.candidate_id in usable:
             logs[run.candidate__config_id].append(log_value(metric, ratio))
             runs[run.candidate__config_id].append(run.run_id)

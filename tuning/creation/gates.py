@@ -23,10 +23,10 @@ from tuning.requests.device import DeviceRequest
 from tuning.requests.gate import GateRequest, GateSide
 from tuning.statistics.looks import FIRST_LOOK
 from tuning.strategy.gate import PAIR
-from tuning.studies.budget import ASSUMED_OVERHEAD_S
+from tuning.studies.budget import expected_run_s
 from tuning.studies.rows import candidate_row
 
-#: What stands in place of a template's name in a gate's row.
+#: The word in place of a template's name in a gate's row.
 GATE = "gate"
 
 
@@ -55,7 +55,7 @@ def _plans_of(request: GateRequest) -> tuple[Plan, Plan]:
         ours = plan_of(request.study_request())
     ours = replace(ours, binary_log=BinaryLog(request.binary_log).is_on)
     sizes, inventory, server = ours.sizes, ours.inventory, ours.server
-    _check_minutes(request, sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S)
+    _check_minutes(request, expected_run_s(sizes))
     if request.candidate.server is not None:
         with about("candidate.server"):
             server = inventory.server(request.candidate.server)

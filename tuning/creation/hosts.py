@@ -49,7 +49,7 @@ def host_for(named: str = "", devices: Iterable[DeviceSpec] = ()) -> Host:
 
 
 def hosts_named(names: Iterable[str]) -> QuerySet[Host]:
-    """Those that there are of these names, which may be any text."""
+    """Return the hosts that have one of these names; the names may be any text."""
     # PostgreSQL takes no NUL, not even to look for it.
     return Host.objects.filter(name__in=[name for name in names if "\0" not in name])
 

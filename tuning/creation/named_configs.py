@@ -36,8 +36,10 @@ class NamedConfig:
 
 
 def named_config(stored: str, host: str, device: Path | None, *, about: str) -> NamedConfig:
-    """What `stored` names: `default` or "", the hash of a config (8 characters or more),
-    `study:ID` or the name of a study for what that recommends; of several the newest that has.
+    """Return the config that `stored` names.
+
+    `default` or "": the server's defaults. 8 characters or more of a hash: that config.
+    `study:ID` or a study's name: its recommended config; of studies with one name the newest.
 
     `host` and `device` choose among the recommendations of a study of several devices.
     Raises BadRequest about that field for what is not there or not clear.

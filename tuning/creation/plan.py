@@ -52,7 +52,7 @@ class Design:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a request comes to on its host.
+    """A request with all that its host decides.
 
     search: None for a study that does not search.
     load_hosts: the hosts that drive the server; none where the driver runs beside it.

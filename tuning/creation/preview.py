@@ -14,7 +14,7 @@ from tuning.creation.plan import Plan
 from tuning.requests.sizes import Sizes
 from tuning.statistics.confirmation import MIN_PAIRS, most_pairs
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
-from tuning.studies.budget import ASSUMED_OVERHEAD_S
+from tuning.studies.budget import expected_run_s
 from tuning.studies.crash_tests import crash_test_s
 from tuning.study_templates.loader import StudyTemplate
 
@@ -61,7 +61,7 @@ def preview_of(plan: Plan) -> Preview:
     template, sizes, design = plan.template, plan.sizes, plan.design
     files = len(plan.request.configs) + (plan.real.candidates if plan.real else 0)
     candidates = len(template.candidates) + template.copies_of_baseline + files
-    run_s = _run_s(sizes)
+    run_s = expected_run_s(sizes)
     runs: int | None = None
     pair_runs = ablation_runs = 0
     if plan.budget_minutes is None:
@@ -103,7 +103,7 @@ def template_seconds(template: StudyTemplate, cpus: int) -> float:
     # The baseline runs twice in each block.
     candidates = len(template.candidates) + template.copies_of_baseline + 1
     runs = len(template.connections_on(cpus)) * template.blocks * candidates
-    return runs * _run_s(template)
+    return runs * expected_run_s(template)
 
 
 def end_minutes(plan: Plan, configs: int) -> int | None:
@@ -124,8 +124,4 @@ def end_minutes(plan: Plan, configs: int) -> int | None:
 
 def _planned_s(sizes: Sizes | StudyTemplate, configs: int, rankings: int) -> float:
     """Return the seconds of all blocks and pairs; the baseline runs twice in each block."""
-    return rankings * (sizes.blocks * (configs + 1) + 2 * MIN_PAIRS) * _run_s(sizes)
-
-
-def _run_s(sizes: Sizes | StudyTemplate) -> float:
-    return sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
+    return rankings * (sizes.blocks * (configs + 1) + 2 * MIN_PAIRS) * expected_run_s(sizes)

@@ -35,7 +35,7 @@ _CONNECTIONS_PER_CPU = 16
 
 @dataclass(frozen=True)
 class RealServer:
-    """What a profile adds to a study.
+    """The part of a study that its profile adds.
 
     cnf: the server's config; given: whether the user gave it, instead of the profile.
     said: what was taken from the profile, in sentences.

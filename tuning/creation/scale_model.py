@@ -25,7 +25,7 @@ from tuning.scale_model.model import WAREHOUSE_BYTES, ScaleModel
 from tuning.scale_model.sizes import MB, size_text
 from tuning.studies.host_resources import real_host_facts
 
-# Of a connection, beside the buffers that a server has anyway.
+# A connection needs this much beside the buffers that a server has anyway.
 _CONNECTION_BYTES = 1 * MB
 
 

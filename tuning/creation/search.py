@@ -33,7 +33,7 @@ from tuning.statistics.data import Metric
 from tuning.strategy.search.grid import Grid
 from tuning.strategy.search.plan import PREFIX
 from tuning.strategy.search.space import Space
-from tuning.studies.budget import ABLATION_SHARE, ASSUMED_OVERHEAD_S
+from tuning.studies.budget import ABLATION_SHARE, expected_run_s
 
 # The least that is a search: one round of new configs, and three blocks of a race
 # between the baseline, which runs twice, and one config.
@@ -143,9 +143,8 @@ def check_search_minutes(plan: Plan, candidates: int) -> None:
 
     `candidates` are given, the baseline included. A share of the minutes is kept for ablation.
     """
-    sizes, minutes = plan.sizes, plan.budget_minutes or 0
-    run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
-    needed = (candidates + _NEW_RUNS + _RACE_RUNS + 2 * MIN_PAIRS) * run_s
+    minutes, runs = plan.budget_minutes or 0, candidates + _NEW_RUNS + _RACE_RUNS + 2 * MIN_PAIRS
+    needed = runs * expected_run_s(plan.sizes)
     needed /= 1 - (ABLATION_SHARE if plan.design.ablates else 0.0)
     if minutes * 60 < needed:
         raise BadRequest(

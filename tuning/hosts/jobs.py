@@ -18,13 +18,13 @@ from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
 from tuning.creation.devices import device_spec
 from tuning.errors import BadRequest, TuningError
 from tuning.requests.device import DeviceRequest
+from tuning.requests.fields import MAX_PATH
 from tuning.studies.absence import close_what_was_cancelled
 from tuning.studies.datasets import deletable, noted_datasets
 from tuning.studies.holds import check_not_retired, hold_in_use
 from tuning.studies.scheduler import advance_host, is_measuring
 
 MAX_WAITING = 20
-_MAX_PATH = 1024
 #: Answers are of use for as long as a form is being filled in.
 _KEPT = timedelta(days=1)
 #: An idle host looks within two seconds; another home on its machine may be measuring.
@@ -45,7 +45,7 @@ def inspect_server(host: Host, path: str, *, lists: bool, user: Any = None) -> I
     "server"; TuningError: host_retired, host_busy.
     """
     with about("server"):
-        named = _path(path, "server")
+        named = _path(path)
         if not lists:
             inventory_of(host).server(named)
     return _queue(host, user, subject=Inspection.Subject.SERVER, path=str(named), lists=lists)
@@ -59,12 +59,9 @@ def inspect_device(
     lists: as for a server. Raises like `inspect_server`, with the fields "path" and "log_dir".
     """
     for field, given in (("path", request.path), ("log_dir", request.log_dir)):
-        if given is None:
-            continue
-        named = _path(str(given), field)
-        with about(field):
-            if not lists:
-                inventory_of(host).directory(named)
+        if given is not None and not lists:
+            with about(field):
+                inventory_of(host).directory(given)
     return _queue(
         host,
         user,
@@ -147,10 +144,10 @@ def check_can_cancel_probe(probe: Probe) -> None:
         raise TuningError("already_ended", "the probe has ended")
 
 
-def _path(text: str, field: str) -> Path:
+def _path(text: str) -> Path:
     path = Path(text)
-    if not path.is_absolute() or "\0" in text or len(text) > _MAX_PATH:
-        raise BadRequest(f"{text[:80]!r} is not an absolute path", field=field)
+    if not path.is_absolute() or "\0" in text or len(text) > MAX_PATH:
+        raise BadRequest(f"{text[:80]!r} is not an absolute path", field="server")
     return path
 
 

@@ -92,10 +92,10 @@ class KnownHost:
 
 
 def host_problems(most: int) -> tuple[list[tuple[Host, HostProblem]], int]:
-    """What is wrong with hosts in use, by name, but for their studies; and how many hosts have
-    problems beside the `most` that are named.
+    """Return the problems of hosts in use, by name, and how many hosts with problems are left out.
 
-    Reads the inventories of these only, however many hosts there are.
+    At most `most` hosts are named, and only their inventories are read. Failed studies do not
+    count.
     """
     troubled = list(_troubled())
     shown = list(hosts().filter(pk__in=troubled[:most]))

@@ -29,18 +29,18 @@ from tuning.models import (
 )
 from tuning.studies.current_jobs import CurrentJob, HostState, current_jobs, measured_runs
 
-# Of more the page of the hosts has the rest.
+# The home page names this many; the page of hosts has the rest.
 _MAX_ANSWERS = 9
 _MAX_JOBS = 12
 _MAX_TROUBLED_HOSTS = 12
 _MAX_ENDED = 6
 _MAX_FAILED = 4
-# Of so many that ended last the failed ones are named.
+# Failed studies are looked for among this many that ended last.
 _MAX_SEEN = 40
 _MAX_TROUBLED = 6
 _FAILED_WITHIN = timedelta(days=7)
 _TROUBLE_WITHIN = timedelta(days=1)
-# What is said of a study that has ended.
+# The columns shown of a study that has ended.
 _SHOWN = (
     *("name", "state", "finished_at", "paused_at", "concluded_at", "reason", "reason_code"),
     *("gate", "gate_verdict__verdict", "host__name"),
@@ -86,8 +86,9 @@ class TroubledStudy:
 
 @dataclass(frozen=True)
 class StudyCounts:
-    """`all` studies, those that have not ended, those of them that have not begun, and those that
-    are paused.
+    """Counts of studies.
+
+    active: not ended. queued: not begun and not paused. paused: not ended and paused.
     """
 
     all: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.db.models import Q
@@ -26,8 +27,7 @@ def drain_host(host: Host, *, by: str = "", reason: str = "") -> None:
     """
     drained_by, why = by_and_reason(by, reason)
     check_can_drain(host)
-    if not _set(host, drained_at=Now(), drained_by=drained_by, drain_reason=why):
-        check_can_drain(host)
+    _set(host, check_can_drain, drained_at=Now(), drained_by=drained_by, drain_reason=why)
     bump_host(host.pk)
 
 
@@ -40,8 +40,7 @@ def check_can_drain(host: Host) -> None:
 
 def undrain_host(host: Host) -> None:
     """Let the host take work again, at once. Raises TuningError, not_drained."""
-    if not _set(host, drained_at=None, drained_by="", drain_reason=""):
-        check_can_undrain(host)
+    _set(host, check_can_undrain, drained_at=None, drained_by="", drain_reason="")
     bump_host(host.pk)
     advance_host(host.pk)
 
@@ -58,8 +57,7 @@ def retire_host(host: Host, *, by: str = "", reason: str = "") -> None:
     The host's history stays. `by` is the user. Raises TuningError: already_retired.
     """
     retired_by, why = by_and_reason(by, reason)
-    if not _set(host, retired_at=Now(), retired_by=retired_by, retire_reason=why):
-        check_can_retire(host)
+    _set(host, check_can_retire, retired_at=Now(), retired_by=retired_by, retire_reason=why)
     why = retire_text(host)
     active = Study.objects.filter(state__in=ACTIVE_STUDY_STATES)
     studies = list(active.filter(Q(host=host) | Q(pk__in=driven_by(host))))
@@ -80,8 +78,7 @@ def check_can_retire(host: Host) -> None:
 
 def unretire_host(host: Host) -> None:
     """Let the host take work again. Raises TuningError, not_retired."""
-    if not _set(host, retired_at=None, retired_by="", retire_reason=""):
-        check_can_unretire(host)
+    _set(host, check_can_unretire, retired_at=None, retired_by="", retire_reason="")
     advance_host(host.pk)
 
 
@@ -91,10 +88,11 @@ def check_can_unretire(host: Host) -> None:
         raise TuningError("not_retired", f"host {host} is not retired")
 
 
-def _set(host: Host, **columns: Any) -> bool:
-    """Set or empty a state of the host; False where another user has done so before."""
+def _set(host: Host, check: Callable[[Host], None], **columns: Any) -> None:
+    """Set or empty a state of the host. `check` raises where another user did so before."""
     at = next(name for name in columns if name.endswith("_at"))
     unchanged = {f"{at}__isnull": columns[at] is not None}
     is_new = Host.objects.filter(pk=host.pk, **unchanged).update(**columns)
     host.refresh_from_db()
-    return bool(is_new)
+    if not is_new:
+        check(host)

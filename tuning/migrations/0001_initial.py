@@ -148,12 +148,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "added_blocks",
-                    models.PositiveIntegerField(
-                        default=0, help_text="blocks of all its extensions, part of `blocks`"
-                    ),
-                ),
-                (
                     "extended_after",
                     models.PositiveIntegerField(
                         default=0,

@@ -1,1 +1,1 @@
-"""Requests: what may be asked for, and the way from a request to rows."""
+"""Requests: their fields, bounds and checks."""

@@ -16,7 +16,7 @@ from tuning.requests.fields import Cli
 
 
 class Kind(StrEnum):
-    """What a user gives for a field."""
+    """The kind of value that a user gives for a field."""
 
     FLAG = "flag"
     NUMBER = "number"
@@ -32,7 +32,7 @@ _KINDS = {bool: Kind.FLAG, int: Kind.NUMBER, float: Kind.NUMBER, Path: Kind.PATH
 
 @dataclass(frozen=True)
 class Shape:
-    """What a user gives for a field, and within which bounds.
+    """The value that a user gives for a field, and its bounds.
 
     choices: the words of a choice. is_optional: it may be left to the template or the host.
     option: its name on the command line, "" if it has none. metavar: the name of its value there.

@@ -17,8 +17,8 @@ from benchmarks.emulation.profile import MAX_MEMORY_BYTES, MIN_MEMORY_BYTES
 from benchmarks.emulation.shipped import NATIVE, shipped_profiles, throttles
 from benchmarks.storage.kinds import DeviceKind
 from tuning.requests.fields import Cli, HostName, HostPath, Request
+from tuning.scale_model.sizes import MB
 
-MB = 1_000_000
 # Range of a memory limit in a request.
 MIN_MEMORY_MB = -(-MIN_MEMORY_BYTES // MB)
 MAX_MEMORY_MB = MAX_MEMORY_BYTES // MB

@@ -18,7 +18,7 @@ from tuning.search_space.priority import MAX_COUNT
 from tuning.statistics.aim import Aim, limit_scale
 from tuning.statistics.data import Metric
 
-# What metrics are called where a user names them.
+# The names of metrics where a user types them.
 OBJECTIVES = {
     "tpmP": Metric.TPMP,
     "p95": Metric.P95,
@@ -123,7 +123,7 @@ def _knob_name(text: str) -> str:
 
 
 class SearchRequest(Request):
-    """What a search may change and its objective; the catalogue chooses the defaults."""
+    """The variables of a search and its objective; the catalogue chooses the defaults."""
 
     knobs: Annotated[
         int | tuple[KnobName, ...] | None,

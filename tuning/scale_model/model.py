@@ -15,7 +15,7 @@ from tuning.configs.effective.memory import MAX_SHARE
 from tuning.configs.effective.variables import CHUNK, FLUSH_METHOD
 from tuning.scale_model.sizes import GB, size_text
 
-#: What a warehouse counts as: 10 take 991 MB with MySQL 9.7 and 931 MB with MariaDB 10.11.
+#: Assumed bytes of a warehouse: 10 take 991 MB with MySQL 9.7 and 931 MB with MariaDB 10.11.
 WAREHOUSE_BYTES = GB // 10
 #: Every server begins with a buffer pool of 128 MiB, which the baseline has to find room for.
 MIN_MEMORY_BYTES = int(DEFAULT_CHUNK / MAX_SHARE)
@@ -45,7 +45,7 @@ class ScaleModel:
 
     @property
     def model_memory_bytes(self) -> int:
-        """What the model has of memory for its buffer pool and its page cache."""
+        """The memory of the model for its buffer pool and its page cache."""
         return self.model_data_bytes * self.memory_bytes // self.data_bytes
 
     @property
@@ -76,7 +76,7 @@ class ScaleModel:
 
     @property
     def sentence(self) -> str:
-        """What was modelled, and how well."""
+        """A sentence that says what was modelled and how memory was limited."""
         held = (
             f"mysqld is held to {size_text(self.limit_bytes)}: that and "
             f"{size_text(self.own_bytes)} for what does not shrink"
@@ -94,11 +94,11 @@ class ScaleModel:
 
     @property
     def note_on_sizes(self) -> str:
-        """Beside sizes that are shown as the model has them."""
+        """The note beside sizes that are shown as the model has them."""
         return f"Sizes that scale with memory are those of the {self.title}."
 
     def fitted(self, target: ServerTraits) -> dict[str, str]:
-        """What every config of the model sets only for being in a model."""
+        """The options that every config sets only because it is in a model."""
         found: dict[str, str] = {}
         chunk = self.chunk_bytes(target)
         if chunk is not None:

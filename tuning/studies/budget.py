@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from benchmarks.models import Device, RunState, Workload
 from tuning.configs.config_check.stages import Stage
 from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
+from tuning.requests.sizes import Sizes
 from tuning.results.run_lines import SlotRow
 from tuning.statistics.confirmation import most_pairs
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
@@ -21,9 +22,10 @@ from tuning.strategy.budget import PAIRS_SHARE, pairs_seconds
 from tuning.strategy.protocol import Budget, PairTime
 from tuning.strategy.search.search import CONCLUDING_BLOCKS, Effort
 from tuning.studies.crash_tests import CrashTestsLeft, crash_tests_left
+from tuning.study_templates.loader import StudyTemplate
 
 # Seconds of a run besides warm-up and measured time, until a run has shown it.
-ASSUMED_OVERHEAD_S = 10.0
+_OVERHEAD_S = 10.0
 # Seconds that a trial start takes at least, with its turn of the worker: MySQL 9.7 on 2 cores.
 TRIAL_S = 3.0
 # The share of a budget that an ablation gets; it also gets what blocks and pairs leave.
@@ -55,7 +57,12 @@ class Place:
     @property
     def expected_s(self) -> float:
         """Seconds of a run, before a similar one has been measured."""
-        return self.planned_s + ASSUMED_OVERHEAD_S
+        return expected_run_s(self.workload)
+
+
+def expected_run_s(sizes: Workload | Sizes | StudyTemplate) -> float:
+    """Return the seconds of a run, before a similar one has been measured."""
+    return sizes.warmup_s + sizes.measure_s + _OVERHEAD_S
 
 
 def places(study: Study) -> list[Place]:

@@ -1,4 +1,4 @@
-"""What a user may do to a study that exists: pause, resume, conclude, cancel, extend, ablate.
+"""A user's commands for a study that exists: pause, resume, conclude, cancel, extend, ablate.
 
 Each command locks the study's row, checks and changes it, so that two users cannot both succeed.
 Each has a `check_can_...` that raises the same TuningError and changes nothing.
@@ -177,7 +177,6 @@ def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
         _reopen(
             row,
             blocks=row.blocks + blocks,
-            added_blocks=row.added_blocks + blocks,
             concluded_at=None,
             extended_by=blocks,
             conclusions=row.conclusions + 1,

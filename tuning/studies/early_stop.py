@@ -11,7 +11,7 @@ from tuning.models import Slot, SlotPurpose
 from tuning.strategy.early_stop import Reference, cut_rule
 from tuning.studies.continuation import strategy_of
 
-# What these say is a figure, so none of their runs is cut short.
+# Runs of these purposes must yield a figure, so none of them is cut short.
 _MEASURED_WHOLE = (
     SlotPurpose.CONFIRMATION,
     SlotPurpose.ABLATION,

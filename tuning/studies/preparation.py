@@ -80,7 +80,7 @@ class PreparationKind(JobKind[Study]):
             "state": StudyState.RUNNING.value,
             "claimed_by": "",
             "preparing_fraction": 1,
-            # A search is prepared many times: each time is begun anew as often as the first.
+            # Reset: every preparation of a search gets all its attempts.
             "prepare_attempts": 0,
         }
         return Ending(done, is_final=False)

@@ -17,7 +17,7 @@ from tuning.studies.revision import bump
 
 
 def _lasting(workload: Workload, measure_s: int) -> Workload:
-    """The same workload measured for so long; as it is for 0."""
+    """Return the workload with `measure_s` seconds of measuring; 0 changes nothing."""
     if measure_s in (0, workload.measure_s):
         return workload
     return Workload.objects.row_of(

@@ -283,14 +283,12 @@ def _ended(study: Study, state: StudyState, code: str = "", reason: str = "") ->
     return _PASSES if end_study(study, state, code, reason) else _WAITS
 
 
-def end_study(
-    study: Study, state: StudyState, code: str = "", reason: str = "", log_tail: str = ""
-) -> bool:
+def end_study(study: Study, state: StudyState, code: str = "", reason: str = "") -> bool:
     """Close the study and its queued runs; True if this call did it."""
     with transaction.atomic():
         bump([study.pk])
         ended = Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES).update(
-            state=state, reason_code=code, reason=reason, log_tail=log_tail, finished_at=Now()
+            state=state, reason_code=code, reason=reason, finished_at=Now()
         )
         runs = Run.objects.filter(slot__study=study)
         cancel_waiting(runs, reason)

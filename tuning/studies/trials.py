@@ -70,7 +70,7 @@ def try_candidates(
     first_with = {_identity(one): one for one in reversed(tried)}
     untried = (candidate for candidate in waiting if not candidate.signature)
     candidates = sorted(untried, key=lambda candidate: not candidate.is_baseline)
-    # The same config against itself is a question for a gate.
+    # A gate may compare a config with itself.
     keeps_duplicates = study.gate is not None or study.request.get("keeps_duplicates", False)
     bad_pins: NothingToCompare | None = None
     if candidates and candidates[0].is_baseline and (pins := _pins(study, candidates[0])):

@@ -51,7 +51,8 @@ from tuning.creation.devices import (
 )
 from tuning.creation.hosts import host_for
 from tuning.errors import BadRequest
-from tuning.requests.device import MB, DeviceRequest
+from tuning.requests.device import DeviceRequest
+from tuning.scale_model.sizes import MB
 from tuning.tests.fakes import BINARY
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from benchmarks.measurement.result import Measurement
 from benchmarks.models import RunState
 from tuning.creation.create import create_study
 from tuning.hosts.overview import overview
-from tuning.models import EventKind, Study, StudyState
+from tuning.models import TROUBLE, EventKind, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
 from tuning.studies.commands import extend_study
@@ -38,7 +38,7 @@ def test_a_study_from_its_request_to_its_end_and_on(study: Study) -> None:
     assert kinds.count(EventKind.CLAIMED) == 7
     assert kinds.count(EventKind.MEASURED) == 6
     [void] = study.events.filter(kind=EventKind.DISTURBED)
-    assert void.is_trouble
+    assert void.kind in TROUBLE
     assert (void.candidate, void.run and void.run.state) == ("mine", RunState.DISTURBED)
     assert void.text.startswith(f"Run {void.run_id} of mine: disturbed: other programs used")
     again = study.events.get(kind=EventKind.MEASURED_AGAIN)
