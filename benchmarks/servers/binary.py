@@ -132,10 +132,12 @@ def known_options(binary: ServerBinary) -> frozenset[str]:
     return frozenset(name.replace("-", "_").lower() for name in _OPTION.findall(said))
 
 
-def _ask(path: Path, arguments: tuple[str, ...] = ("--version",), most: int = 0) -> str:
+def _ask(
+    path: Path, arguments: tuple[str, ...] = ("--version",), most: int = MAX_SAID_BYTES
+) -> str:
     """Return its output; a program that is killed from outside before is started again."""
     said, _ = unless_killed(
-        lambda: _ask_once(path, arguments, most or MAX_SAID_BYTES),
+        lambda: _ask_once(path, arguments, most),
         lambda found: not found[0] and found[1] in KILLED,
     )
     return said
@@ -192,9 +194,7 @@ def _said(process: subprocess.Popen[bytes], path: Path, most: int) -> bytes:
         if not part:
             return said
         if len(said) > most:
-            raise NotAServer(
-                f"{path} is not a mysqld: with --version it printed more than {most // 1024} KiB"
-            )
+            raise NotAServer(f"{path} is not a mysqld: it printed more than {most // 1024} KiB")
 
 
 def _basedir(path: Path, program: Path) -> Path | None:

@@ -67,8 +67,8 @@ class ServerInstance:
     def __repr__(self) -> str:
         return f"<ServerInstance {self.binary.version_text} pid {self.pid} port {self.port}>"
 
-    def is_ready(self) -> None:
-        """Note that it answers: `start_s` is from now on how long mysqld took to start."""
+    def note_ready(self) -> None:
+        """Note that it answers: `start_s` is how long mysqld took to start."""
         self.start_s = time.monotonic() - self._spawned
 
     @property

@@ -184,7 +184,7 @@ def _wait_until_ready(
             local = [] if instance.reach else [instance.driver_account]
             for account in (instance.admin, *local):
                 instance.connect(account, connect_timeout=2, read_timeout=5).close()
-            instance.is_ready()
+            instance.note_ready()
             return
         except pymysql.err.OperationalError as error:
             refused = errorlog.redact(str(error), instance.admin.password)
