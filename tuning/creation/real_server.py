@@ -149,7 +149,7 @@ def _real_server(request: StudyRequest, profile: Profile) -> RealServer:
     given = next((one for one in request.configs if one.name == name), None)
     return RealServer(
         profile=profile,
-        proposals=tuple(proposals_for(profile, own)),
+        proposals=tuple(proposals_for(profile)),
         name=name,
         cnf=as_cnf(own) if given is None else f"{given.text}\n",
         given=given is not None,

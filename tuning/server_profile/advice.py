@@ -20,7 +20,6 @@ from tuning.configs.effective.variables import (
     POOL,
 )
 from tuning.configs.translation.redo import translate_redo
-from tuning.configs.values import readable
 from tuning.scale_model.sizes import size_text
 from tuning.server_profile.figures import duration_text, figure, rate_text
 from tuning.server_profile.profile import Profile
@@ -43,20 +42,17 @@ class Proposal:
     why: str
 
 
-def proposals_for(profile: Profile, own: Mapping[str, str]) -> list[Proposal]:
-    """Return the proposals whose conditions the profile meets, and all of them together.
-
-    own: the knobs that the server's config sets.
-    """
+def proposals_for(profile: Profile) -> list[Proposal]:
+    """Return the proposals whose conditions the profile meets, and all of them together."""
     rules = (_redo, _pool, _io_capacity, _tables, _log_buffer, _direct_io)
-    found = [one for rule in rules for one in rule(profile, own)]
+    found = [one for rule in rules for one in rule(profile)]
     if len(found) < 2:
         return found
     changes = {name: value for one in found for name, value in one.changes.items()}
     return [*found, Proposal(ALL, changes, f"all {len(found)} changes together")]
 
 
-def _redo(profile: Profile, own: Mapping[str, str]) -> Iterator[Proposal]:
+def _redo(profile: Profile) -> Iterator[Proposal]:
     hourly, turn, size = (
         figure(profile, name) for name in ("redo_per_hour", "redo_turn", "redo_size")
     )
@@ -75,11 +71,11 @@ def _redo(profile: Profile, own: Mapping[str, str]) -> Iterator[Proposal]:
         f"{duration_text(turn)}"
     )
     if hourly > most:
-        why += f"; {readable(most)} is the most before a crash recovers measurably longer"
+        why += f"; {human_bytes(most)} is the most before a crash recovers measurably longer"
     yield Proposal("profile-redo", changes, why)
 
 
-def _pool(profile: Profile, own: Mapping[str, str]) -> Iterator[Proposal]:
+def _pool(profile: Profile) -> Iterator[Proposal]:
     pool, memory, data = profile.number(POOL), profile.memory_bytes, profile.data_bytes
     misses, share = figure(profile, "pool_misses"), figure(profile, "pool_miss_share")
     if pool is None or memory is None or data is None or not misses or share is None:
@@ -98,7 +94,7 @@ def _pool(profile: Profile, own: Mapping[str, str]) -> Iterator[Proposal]:
     yield Proposal("profile-pool", {POOL: f"{size}"}, why)
 
 
-def _io_capacity(profile: Profile, own: Mapping[str, str]) -> Iterator[Proposal]:
+def _io_capacity(profile: Profile) -> Iterator[Proposal]:
     age, size = figure(profile, "checkpoint_age"), figure(profile, "redo_size")
     waits, capacity = figure(profile, "free_waits"), profile.number(IO_CAPACITY)
     if capacity is None or capacity >= 2000:
@@ -113,7 +109,7 @@ def _io_capacity(profile: Profile, own: Mapping[str, str]) -> Iterator[Proposal]
         yield Proposal("profile-io", {IO_CAPACITY: "2000", IO_CEILING: "4000"}, why)
 
 
-def _tables(profile: Profile, own: Mapping[str, str]) -> Iterator[Proposal]:
+def _tables(profile: Profile) -> Iterator[Proposal]:
     misses, cache = figure(profile, "table_misses"), profile.number("table_open_cache")
     if cache is None or misses is None or misses < 1 or cache >= _MAX_TABLES:
         return
@@ -122,14 +118,14 @@ def _tables(profile: Profile, own: Mapping[str, str]) -> Iterator[Proposal]:
     yield Proposal("profile-tables", {"table_open_cache": f"{size}"}, why)
 
 
-def _log_buffer(profile: Profile, own: Mapping[str, str]) -> Iterator[Proposal]:
+def _log_buffer(profile: Profile) -> Iterator[Proposal]:
     waits, size = figure(profile, "log_waits"), profile.number("innodb_log_buffer_size")
     if size is not None and waits and size < 64 * MIB:
         why = f"waits for the log buffer: {rate_text(waits)}, with a buffer of {human_bytes(size)}"
         yield Proposal("profile-log-buffer", {"innodb_log_buffer_size": f"{64 * MIB}"}, why)
 
 
-def _direct_io(profile: Profile, own: Mapping[str, str]) -> Iterator[Proposal]:
+def _direct_io(profile: Profile) -> Iterator[Proposal]:
     pool, memory = profile.number(POOL), profile.memory_bytes
     method = profile.variables.get(FLUSH_METHOD)
     if method == "fsync" and pool is not None and memory is not None and pool > memory / 2:

@@ -12,7 +12,7 @@ from tuning.server_profile.profile import Profile
 #: Loads that differ by less than this are called alike.
 _ALIKE = 1.2
 _NO_CAUSE = (
-    "Before and after are two minutes of one server. Hour, load and data changed too, so no "
+    "Before and after are two moments of one server. Hour, load and data changed too, so no "
     "difference here shows what caused it. A study measures causes."
 )
 
@@ -22,7 +22,7 @@ class FigurePair:
     """A figure in both profiles.
 
     change: after divided by before; None if one is unknown or zero.
-    per_statement: for a rate the same for each statement, which leaves out that there were more.
+    per_statement: change of a rate divided by the change of the number of statements.
     """
 
     before: Figure
@@ -33,7 +33,7 @@ class FigurePair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What differs. `settings`: by variable its values before and after. `limits`: sentences."""
+    """The differences. `settings`: values before and after, by variable. `limits`: sentences."""
 
     settings: dict[str, tuple[str | None, str | None]]
     figures: list[FigurePair]
@@ -99,7 +99,7 @@ def _limits(before: Profile, after: Profile, load: float | None) -> list[str]:
     uptime = after.second.get("Uptime")
     if uptime is not None and uptime < after.read_at - before.read_at:
         limits.append(
-            "The server was restarted in between: means since the start are of the time after."
+            "The server was restarted in between: means since the start are of the time after it."
         )
     if uptime is not None and uptime < 3600:
         limits.append("The server was up for less than an hour: its buffer pool may still fill.")

@@ -23,8 +23,8 @@ _NOT_TOLD = "the server does not tell"
 class Figure:
     """A figure of a server. `value` None is unknown, and `text` says why.
 
-    unit: "bytes", "per second", "bytes per hour", "share", "count" or "ms".
-    ever: the same as a mean since the server started, where that is known.
+    unit: "bytes", "per second", "bytes per hour", "share", "count", "seconds" or "ms".
+    ever: the mean since the server started, where that is known.
     is_tested: whether TPC-C has a load of this kind; None where the question makes no sense.
     """
 

@@ -9,6 +9,7 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.configs.effective.by_itself import by_itself
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.variables import (
+    CAPACITY,
     CHUNK,
     FILES,
     MAX_CONNECTIONS,
@@ -34,15 +35,18 @@ def own_knobs(profile: Profile) -> dict[str, str]:
             read[name] = normalise(knob, shown, target)
         except BadValue:
             continue
-    for name in (CHUNK, *((SIZE, FILES) if has_capacity(target) else ())):
-        read.pop(name, None)
+    read.pop(CHUNK, None)
+    if has_capacity(target):
+        read.pop(SIZE, None)
+        read.pop(FILES, None)
+        if (redo := profile.redo_bytes) is not None:
+            read[CAPACITY] = f"{redo}"
     return {name: value for name, value in read.items() if _is_set(name, value, read, profile)}
 
 
-def as_cnf(knobs: Mapping[str, str], why: str = "") -> str:
-    """Return the knobs as lines of a my.cnf, below a comment with the reason."""
-    lines = [f"# {why}"] if why else []
-    lines += [name if not value else f"{name} = {value}" for name, value in knobs.items()]
+def as_cnf(knobs: Mapping[str, str]) -> str:
+    """Return the knobs as a my.cnf."""
+    lines = [name if not value else f"{name} = {value}" for name, value in knobs.items()]
     return "\n".join(["[mysqld]", *lines]) + "\n"
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.target import ServerTraits, parse_traits
+from tuning.configs.effective.readback import redo_bytes
 
 
 class SchemaSize(BaseModel):
@@ -23,7 +25,7 @@ class SchemaSize(BaseModel):
 
 
 class Profile(BaseModel):
-    """What is known of a server. None and absent names are unknown, never zero."""
+    """The facts of a server. None and absent names are unknown, never zero."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -72,19 +74,18 @@ class Profile(BaseModel):
     def number(self, name: str) -> float | None:
         """A variable that is a number."""
         try:
-            return float(self.variables[name])
+            value = float(self.variables[name])
         except (KeyError, ValueError):
             return None
+        return value if math.isfinite(value) else None
 
     @property
-    def redo_bytes(self) -> float | None:
-        """The size of the redo log, all files together."""
-        capacity = self.number("innodb_redo_log_capacity")
-        size = self.number("innodb_log_file_size")
-        if capacity is not None or size is None:
-            return capacity
-        files = self.number("innodb_log_files_in_group")
-        return size if self.target.mariadb else size * files if files is not None else None
+    def redo_bytes(self) -> int | None:
+        """The size of the redo log, all files together.
+
+        A server that was given the two old variables still shows the default capacity.
+        """
+        return redo_bytes(self.variables, self.target, {})
 
     @property
     def checkpoint_age(self) -> float | None:

@@ -22,6 +22,7 @@ _NEEDED = {"version", "innodb_buffer_pool_size", "max_connections"}
 _CLOCK_SLACK_S = 5
 _ANOTHER = "paste the output of one run of the script on one server"
 _WHO = ("version", "hostname", "port")
+_CLOCK = re.compile(r"([0-9]{1,11})(?:\.[0-9]{1,9})?", re.ASCII)
 
 
 @dataclass
@@ -51,7 +52,7 @@ def read_profile(
     parts = _parts(rows)
     begin = _check_whole(parts)
     variables, (first, second) = parts.variables[0], parts.statuses
-    flavour, version = _server(variables, begin)
+    flavour, version = _server(variables)
     seconds = _check_one_server(parts, first, second)
     target = parse_traits(f"{flavour} {version}")
     kept, kept_first, kept_second = (
@@ -63,7 +64,7 @@ def read_profile(
         flavour=flavour,
         version=version,
         read_by=read_by,
-        read_at=int(begin[4]),
+        read_at=_clock(begin),
         seconds=seconds,
         variables=kept,
         first=kept_first,
@@ -134,13 +135,17 @@ def _check_whole(parts: _Parts) -> Row:
     lost = [name for name, found in missing.items() if not found]
     if lost:
         raise _bad(f"is not complete: without {', '.join(lost)}. Paste all of the output")
-    begin = parts.begins[0]
-    if len(begin) != 5 or len(parts.ends[0]) != 5 or not begin[4].split(".")[0].isdecimal():
-        raise _bad("the line profile_begin or profile_end is cut")
-    return begin
+    for row in (parts.begins[0], parts.ends[0]):
+        if len(row) != 5 or _CLOCK.fullmatch(row[4]) is None:
+            raise _bad("the line profile_begin or profile_end is cut")
+    return parts.begins[0]
 
 
-def _server(variables: dict[str, str], begin: Row) -> tuple[Flavour, str]:
+def _clock(row: Row) -> int:
+    return int(row[4].partition(".")[0])
+
+
+def _server(variables: dict[str, str]) -> tuple[Flavour, str]:
     text = variables["version"]
     found = _VERSION.match(text)
     if found is None:
@@ -165,9 +170,9 @@ def _server(variables: dict[str, str], begin: Row) -> tuple[Flavour, str]:
 def _check_one_server(parts: _Parts, first: dict[str, str], second: dict[str, str]) -> int:
     """Return the seconds between the readings. Raises InvalidRequest if two servers answered."""
     begin, end, variables = parts.begins[0], parts.ends[0], parts.variables[0]
-    named = {(one[1], one[2], one[3]) for one in (begin, end)}
+    named = {one[1:4] for one in (begin, end)}
     # VERSION() and @@hostname are also variables, unless an older script dropped them.
-    named.add(tuple(variables.get(name, begin[at]) for at, name in enumerate(_WHO, 1)))  # type: ignore[arg-type]
+    named.add(tuple(variables.get(name, begin[at]) for at, name in enumerate(_WHO, 1)))
     if len(named) > 1:
         raise _bad(f"comes from two servers, or two versions: {_ANOTHER}")
     earlier, later = kept_status(first), kept_status(second)
@@ -180,7 +185,7 @@ def _check_one_server(parts: _Parts, first: dict[str, str], second: dict[str, st
             f"its status flushed, or these are two servers; {_ANOTHER}"
         )
     seconds = int(later.get("Uptime", 0) - earlier.get("Uptime", 0))
-    by_clock = int(float(end[4])) - int(float(begin[4]))
+    by_clock = _clock(end) - _clock(begin)
     if not 0 < seconds <= by_clock + _CLOCK_SLACK_S:
         raise _bad(
             f"the uptime grew by {seconds} s and the clock by {by_clock} s: these are two "

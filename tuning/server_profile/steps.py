@@ -1,4 +1,4 @@
-"""What to change on a profiled server, in order: statement, what to watch, the way back.
+"""Steps to change a profiled server, in order: statement, what to watch, the way back.
 
 Values are compared with those that the profile read, so that only real changes are steps.
 """
@@ -160,6 +160,8 @@ def _back(one: Change, before: str | None, profile: Profile) -> Iterator[str]:
 
 def _read(profile: Profile, name: str) -> str | None:
     """Return the normalised value that the profile read."""
+    if name == CAPACITY and profile.redo_bytes is not None:
+        return f"{profile.redo_bytes}"  # the variable may be unused
     knob: Knob = load_catalogue().knobs[name]
     shown = profile.variables.get(knob.variable(profile.target))
     try:

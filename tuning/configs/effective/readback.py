@@ -134,7 +134,7 @@ def _put_redo(
     for name in (SIZE, FILES):
         effective.pop(name, None)
         shown, default = variables.get(name), fixed_default(catalogue.knobs[name], target)
-        if shown is None or default is None:
+        if shown is None or not shown.isdigit() or default is None:
             continue
         pair.append(int(shown))
         asked = asked or (CAPACITY not in knobs and shown != default)

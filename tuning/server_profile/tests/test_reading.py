@@ -105,6 +105,8 @@ def test_half_an_output_is_refused() -> None:
         (output({"version": "TiDB"}), "cannot be read"),
         (output({"aurora_version": "3.04"}), "Aurora"),
         (output().replace("profile_size\tshop\t", "profile_size\t"), "cut"),
+        (output().replace("\t1790000061", "\tnow"), "cut"),
+        (output().replace("\t1790000000", "\t1790000000.x"), "cut"),
     ],
 )
 def test_what_is_no_output_of_one_server_is_refused(text: str, word: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tuning.catalogue.loader import load_catalogue
 from tuning.export.changes import ChangeMode
 from tuning.export.lines import Line
+from tuning.server_profile.own_config import own_knobs
 from tuning.server_profile.paste import rows_of
 from tuning.server_profile.profile import Profile
 from tuning.server_profile.reading import read_profile
@@ -73,6 +74,20 @@ def test_a_step_names_its_old_value_its_way_back_and_what_to_watch() -> None:
     assert "Innodb_redo_log_resize_status" in redo.watch
     assert redo.basis == "measured alone"
     assert "16 % of the data, 75 % of the memory" in steps[POOL].basis
+
+
+def test_a_redo_log_of_the_two_old_variables_has_their_size() -> None:
+    old = {"innodb_log_file_size": str(2 * GIB), "innodb_log_files_in_group": "2"}
+    found = profile(**old)
+    assert found.redo_bytes == 4 * GIB
+    assert own_knobs(found)["innodb_redo_log_capacity"] == str(4 * GIB)
+    assert "innodb_redo_log_capacity" not in [one.name for one in steps_of(found, LINES)]
+    larger = [line("innodb_redo_log_capacity", str(8 * GIB))]
+    [step] = [one for one in steps_of(found, larger) if one.name == larger[0].name]
+    assert (step.before, step.back[-1]) == (
+        "4G",
+        f"SET GLOBAL innodb_redo_log_capacity = {4 * GIB};",
+    )
 
 
 def test_a_line_that_only_the_server_sets_goes_back_to_its_default() -> None:
