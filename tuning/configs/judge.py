@@ -56,13 +56,14 @@ class Named:
     """A setting under the full name of its option, "" if no server knows it.
 
     `value` is the text after prefixes such as `skip_` are resolved; `spelled` is how the line
-    would be written today, "" if it is written so.
+    would be written today, "" if it is written so. `limits` is the option whose largest value
+    the setting is; such a setting has no `name`, because it sets nothing.
     """
 
     setting: Setting
     name: str
     value: str | None
-    limits: bool = False
+    limits: str = ""
     spelled: str = ""
 
 
@@ -96,7 +97,7 @@ class Judge:
             return Named(setting, "", setting.value)
         word = prefix[1].lower()
         if word == "maximum":
-            return Named(setting, switched, setting.value, limits=True)
+            return Named(setting, "", setting.value, limits=switched)
         is_on = (word == "enable") == ((setting.value or "1").lower() in ("1", "on", "true"))
         return Named(setting, switched, "ON" if is_on else "OFF")
 
@@ -118,10 +119,10 @@ class Judge:
 
     def _judged(self, named: Named, redo: Mapping[str, SettingOutcome]) -> LineResult:
         setting = named.setting
+        if named.limits:
+            return line_of(setting, Fate.KEPT, f"limits {named.limits}, and sets no value")
         if not named.name:
             return self._unknown(setting)
-        if named.limits:
-            return line_of(setting, Fate.KEPT, f"limits {named.name}, and sets no value")
         knob = load_catalogue().get(named.name)
         if knob is not None:
             return self._knob(knob, named, redo)

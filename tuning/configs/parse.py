@@ -151,13 +151,13 @@ class _Parser:
 
     def _read(self, number: int, raw: str) -> None:
         line = raw.strip(_BLANKS)
-        if not line or line[0] in "#;":
-            return
         if "\x00" in line:
             self._other(number, raw, "", "contains a NUL byte")
-        elif len(raw.encode()) > MAX_LINE_BYTES:
+        elif len(raw.encode()) > MAX_LINE_BYTES:  # the end of a comment would be an option
             reason = f"longer than {MAX_LINE_BYTES} bytes, so the server would cut it"
             self._other(number, raw, "", reason)
+        elif not line or line[0] in "#;":
+            return
         elif line[0] == "!":
             reason = "names other files, which are not read here; paste their lines instead"
             self._other(number, raw, line.split()[0], reason, Fate.KEPT)

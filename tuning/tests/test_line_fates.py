@@ -31,6 +31,18 @@ def report(
     return import_cnf(data, "my.cnf", target, host=host or HostFacts())
 
 
+def test_a_limit_of_an_option_leaves_the_option_as_it_is() -> None:
+    found = report("max_connections = 500\nmaximum-max_connections = 1000")
+    assert found.knobs == {"max_connections": "500"}
+    assert [line.fate for line in found.lines] == [Fate.MEASURED, Fate.KEPT]
+
+
+def test_a_limit_that_the_workload_needs_is_noted_once() -> None:
+    found = report("max_connections = 10", host=HostFacts(connections=64))
+    raised = [note for note in found.notes if "too low" in note.detail]
+    assert len([note for note in raised if note.name == "max_connections"]) == 1
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [

@@ -149,6 +149,8 @@ def test_version_groups_count_for_their_version() -> None:
         ("[mysqld]\na = 'x", 2, "not closed"),
         ("[mysqld]\na = it's # comment", 2, "not closed"),
         ("[mysqld]\na=" + "x" * 4100, 2, "longer than 4095 bytes"),
+        ("[mysqld]\n#" + "x" * 4100, 2, "longer than 4095 bytes"),
+        ("[mysqld]\n# \x00", 2, "contains a NUL byte"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(text: str, line: int, reason: str) -> None:

@@ -149,7 +149,7 @@ def _report(
         lines=tuple(lines),
         knobs=dict(expected.knobs),
         applied=applied,
-        notes=(*_notes(lines, target), *fitted.notes, *remarks(expected)),
+        notes=tuple(dict.fromkeys([*_notes(lines, target), *fitted.notes, *remarks(expected)])),
         rule_problems=in_order(
             Problem(source, lines[sets[name]].number or None if name in sets else None, name, why)
             for name, why in broken

@@ -202,25 +202,27 @@ def _memory(expected: Expected) -> Broken | None:
 
 
 def _connections(expected: Expected) -> Broken | None:
-    needed, allowed = connections_needed(expected.host), expected.whole(MAX_CONNECTIONS)
-    if needed is None or allowed is None or allowed >= needed:
-        return None
-    return (
+    needed, connections = connections_needed(expected.host), expected.host.connections or 0
+    return _too_low(
+        expected,
         MAX_CONNECTIONS,
-        f"{allowed} is too low: the workload opens {expected.host.connections} "
-        f"connections and the advisor {needed - (expected.host.connections or 0)} more",
+        needed,
+        f"the workload opens {connections} connections and the advisor "
+        f"{(needed or 0) - connections} more",
     )
 
 
 def _statements(expected: Expected) -> Broken | None:
-    needed, allowed = statements_needed(expected.host), expected.whole(MAX_STATEMENTS)
+    needed = statements_needed(expected.host)
+    why = f"{expected.host.connections} connections prepare up to {needed} statements"
+    return _too_low(expected, MAX_STATEMENTS, needed, why)
+
+
+def _too_low(expected: Expected, name: str, needed: int | None, why: str) -> Broken | None:
+    allowed = expected.whole(name)
     if needed is None or allowed is None or allowed >= needed:
         return None
-    return (
-        MAX_STATEMENTS,
-        f"{allowed} is too low: {expected.host.connections} connections prepare "
-        f"up to {needed} statements",
-    )
+    return name, f"{allowed} is too low: {why}"
 
 
 def _direct_io(expected: Expected) -> Broken | None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuning.catalogue.loader import load_catalogue
 from tuning.configs.notes import Action
-from tuning.configs.values import readable_value
 
 
 @dataclass(frozen=True)
@@ -33,18 +31,5 @@ class SettingOutcome:
         return cls(Action.HELD, (), detail)
 
     def renamed(self, detail: str) -> SettingOutcome:
-        """The same result, reported as renamed; a dropped setting stays dropped."""
+        """Return this result, reported as renamed; a dropped setting stays dropped."""
         return SettingOutcome(Action.RENAMED, self.became, detail) if self.became else self
-
-    def in_future(self) -> str:
-        """ "would ..." for a message: what translation would do."""
-        knobs = load_catalogue()
-        became = [(name, readable_value(knobs.get(name), value)) for name, value in self.became]
-        values = ", ".join(f"{name} = {value}" for name, value in became)
-        if self.action is Action.RENAMED and values:
-            return f"would change it to {values}"
-        if self.action is Action.RENAMED:
-            return "would include it in its replacement"
-        if self.action is Action.ADJUSTED and values:
-            return f"would change it to {became[-1][1]}"
-        return "would drop it"
