@@ -14,7 +14,7 @@ from tuning.results.document import StudyDocument
 
 @dataclass(frozen=True)
 class StudyFiles:
-    """What the files of a study's recommendations are made of.
+    """The data from which the files of a study's recommendations are made.
 
     variables, files: what a successful run read back, and the user's own file, by candidate.
     """
@@ -59,7 +59,7 @@ class StudyFiles:
 
 
 def _variables(document: StudyDocument) -> dict[int, Mapping[str, str]]:
-    """What a successful run of each baseline and winner read back."""
+    """Return the variables of a successful run, by id of each baseline and winner."""
     named = set()
     for board, found in document.recommendations:
         named |= {board.baseline_id, found.candidate_id, found.whole_id or found.candidate_id}

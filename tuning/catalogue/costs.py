@@ -24,7 +24,7 @@ class CostKind(StrEnum):
     QUERY_LIMITS = "query-limits"
 
 
-#: What each kind means, for people.
+#: The meaning of each kind, for people.
 MEANING = {
     CostKind.OBSERVABILITY: "less insight into what the server does",
     CostKind.RECOVERY_TIME: "a longer recovery after a crash",

@@ -1,4 +1,4 @@
-"""What is known about a server variable in one flavour, by version."""
+"""The facts of a server variable in one flavour, by version."""
 
 from __future__ import annotations
 

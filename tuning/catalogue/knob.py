@@ -42,7 +42,7 @@ class Kind(StrEnum):
 
 
 class SetBy(StrEnum):
-    """What sets a catalogued variable that is not a knob."""
+    """Who sets a catalogued variable that is not a knob."""
 
     ADVISOR = "advisor"
     STUDY = "study"
@@ -148,7 +148,7 @@ _NO_FACTS = Facts()
 def _as_mysql(own: object, mysql: object) -> object:
     match own, mysql:
         case {"as": "mysql", **said}, {**facts} if own is not mysql:
-            # What was verified on MySQL's binary counts only as source for Percona Server.
+            # A fact verified on MySQL's binary counts only as source for Percona Server.
             known, more = facts.get("evidence"), said.get("evidence", {})
             if isinstance(known, dict) and isinstance(more, dict):
                 known = {group: "S" if found == "B" else found for group, found in known.items()}

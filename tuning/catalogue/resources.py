@@ -15,7 +15,7 @@ class Resource(StrEnum):
 
 
 class Scales(StrEnum):
-    """What a knob's value is proportional to, from one server to another with the same load.
+    """The resource that a knob's value is proportional to, between servers with the same load.
 
     Values of `none` depend on the device or on nothing. Those of `write-rate` and `cores` change
     with the load and the CPUs, which are the same in a scale model.

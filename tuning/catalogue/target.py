@@ -79,7 +79,7 @@ def _range(first: tuple[int, int], last: tuple[int, int]) -> str:
 
 @dataclass(frozen=True)
 class ServerTraits:
-    """What determines the knobs of a server and their meaning."""
+    """The flavour and version, which determine a server's knobs and their meaning."""
 
     flavour: Flavour
     version: Version

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 
 class Fate(StrEnum):
-    """What becomes of a line."""
+    """The possible fates of a line."""
 
     MEASURED = "measured"  # a knob: part of the config that is compared
     APPLIED = "applied"  # harmless: set in every run, so that the baseline is the user's
@@ -41,7 +41,7 @@ class LineResult:
 
     @property
     def replacement(self) -> str:
-        """What an exported file has in its place: "" where the line stays or goes."""
+        """Its text in an exported file: "" where the line stays or goes."""
         if self.fate is not Fate.TRANSLATED:
             return ""
         return "\n".join(f"{name} = {value}" for name, value in self.became)
@@ -52,6 +52,6 @@ class LineResult:
 
     @classmethod
     def from_document(cls, stored: dict[str, Any]) -> Self:
-        """What `document` stored."""
+        """Read the line that `document` stored."""
         became = tuple((name, value) for name, value in stored["became"])
         return cls(**{**stored, "fate": Fate(stored["fate"]), "became": became})

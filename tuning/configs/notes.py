@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Action(StrEnum):
-    """What was done with a knob."""
+    """The kinds of change to a knob."""
 
     PROPOSED = "proposed"
     KEPT = "kept"

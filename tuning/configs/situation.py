@@ -16,7 +16,7 @@ _SSD = frozenset({DeviceKind.SATA_SSD, DeviceKind.SAS_SSD, DeviceKind.NVME, Devi
 
 @dataclass(frozen=True)
 class DeviceFacts:
-    """What is known of the device, or holds for all of several; None is not known.
+    """The facts of the device, or those that hold for all of several; None is not known.
 
     write_iops, read_iops: random 16 KiB requests per second that it keeps up, of a probe or the
     limits of an emulated device. commit_us: microseconds of a small write with its fsync.

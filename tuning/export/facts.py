@@ -1,4 +1,4 @@
-"""What an export is made of: a recommendation, the evidence for it and the server it is for."""
+"""The parts of an export: a recommendation, the evidence for it and the server it is for."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class ExportFacts:
         ]
 
     def own_effect(self, name: str) -> LinesEffect | None:
-        """What ablation found of a line that is kept; None if nothing."""
+        """The finding of ablation on a line that is kept; None if nothing."""
         left_out = self.left_out
         kept = (one for one in self.ablation if one not in left_out)
         return next((one for one in kept if name in one.names), None)
@@ -113,7 +113,7 @@ class ExportFacts:
         return None if self.as_measured else self.model
 
     def not_tested(self) -> Iterator[str]:
-        """What the study did not test."""
+        """Yield what the study did not test."""
         yield "other devices, versions, hosts, workloads, connections and more data"
         if self.model is not None:
             yield f"the real server (every figure is from the {self.model.title})"
@@ -216,7 +216,7 @@ def _device_text(device: DeviceFacts) -> str:
 
 
 def _device_untested(device: DeviceFacts, winner: CandidateFacts) -> str:
-    """What the study's device leaves open; the file itself cannot place a redo log."""
+    """Return what the study's device leaves open; the file itself cannot place a redo log."""
     left = []
     if device.is_throttled:
         left.append("a real device of that kind: this one was emulated, without seek times")

@@ -12,7 +12,7 @@ from tuning.configs.effective.differences import SettingDifference
 from tuning.results.document import Gate, GateDurability, GateLimit
 from tuning.results.gate_sentences import percent_text
 
-#: What a gate has come to beside its three verdicts: still measured, or ended without one.
+#: States of a gate without a verdict: still measured, or ended without one.
 RUNNING = "running"
 ERROR = "error"
 # Characters that XML 1.0 cannot have, not even escaped.
@@ -21,7 +21,7 @@ _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 @dataclass(frozen=True)
 class GateFacts:
-    """What the files say of a gate.
+    """The facts of a gate that its files show.
 
     verdict: "pass", "fail", "undecided", RUNNING or ERROR. candidate, baseline: config and server.
     place: host, device and workload. binary_log: "default", or for both sides "on" or "off".

@@ -52,7 +52,7 @@ class Line:
 
     @property
     def does(self) -> str:
-        """What the variable is for."""
+        """The purpose of the variable."""
         return self.knob.does if self.knob else ""
 
     @property
@@ -62,7 +62,7 @@ class Line:
 
     @property
     def cost(self) -> str:
-        """What it may lose: "sync_binlog = 0 may lose ... (D1)"."""
+        """Its possible loss: "sync_binlog = 0 may lose ... (D1)"."""
         unset = "" if self.requested else ", which was measured but is not set here,"
         return may_lose(self.name, self.value, (self.durability, self.loses), unset)
 
@@ -278,7 +278,7 @@ def _follows_others(knob: Knob | None, facts: ExportFacts) -> bool:
 
 
 def _evidence(line: Line, facts: ExportFacts, differing: int) -> str:
-    """What was measured of a line, which is one of `differing` that were changed together."""
+    """Describe the evidence for a line, which is one of `differing` that were changed together."""
     if facts.keeps_baseline:
         return ""
     own = facts.own_effect(line.name)

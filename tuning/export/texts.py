@@ -207,7 +207,7 @@ def _left_out(name: str, facts: ExportFacts) -> str:
 
 
 def _baseline_in_model(facts: ExportFacts) -> str:
-    """What the baseline of a scale model is on the real server; "" where that is unknown.
+    """Size the baseline of a scale model back to the real server; "" where that is unknown.
 
     A server with its defaults there has a far smaller pool than what the figures compare with.
     """

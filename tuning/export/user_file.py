@@ -57,7 +57,7 @@ class UserFile:
 
     @property
     def values(self) -> dict[str, str | None]:
-        """What it sets, normalised; None for a value that the server refuses."""
+        """The values that it sets, normalised; None for one that the server refuses."""
         return {name: one.sets[name] for name, one in self.last.items()}
 
 

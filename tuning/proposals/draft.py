@@ -39,7 +39,7 @@ class Setting:
 
     @property
     def note(self) -> Note:
-        """The same as it is kept with a candidate and shown."""
+        """The note that is kept with a candidate and shown."""
         return Note(self.name, Action.PROPOSED, f"{self.reason} ({self.source})")
 
 
@@ -58,7 +58,7 @@ class Draft:
 
     @property
     def expected(self) -> Expected:
-        """What the server will have with the settings so far."""
+        """The server's expected values with the settings so far."""
         return Expected(self.knobs, self.situation.target, self.situation.host)
 
     @property

@@ -14,7 +14,7 @@ from tuning.proposals.rules import rule_set
 
 
 def plan_proposal(name: str, situation: Situation) -> PlannedCandidate:
-    """What that set of rules advises there, each line with its reason as a note.
+    """Plan the config that a set of rules advises there, with a reason as a note on each line.
 
     Raises UnknownProposal. What the gate does not let through is a candidate with `left_out`.
     """
@@ -46,5 +46,5 @@ def plan_proposal(name: str, situation: Situation) -> PlannedCandidate:
 
 
 def plan_proposals(names: Iterable[str], situation: Situation) -> Mapping[str, PlannedCandidate]:
-    """The same for several, by name."""
+    """Plan several proposals; return them by name."""
     return {name: plan_proposal(name, situation) for name in names}

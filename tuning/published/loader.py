@@ -88,7 +88,7 @@ class PublishedTable:
 
 @dataclass(frozen=True, config=STRICT)
 class Statement:
-    """What the whitepaper's text says about a figure that is only a picture."""
+    """A statement of the whitepaper's text about a figure that is only a picture."""
 
     figure: Count
     says: Sentence

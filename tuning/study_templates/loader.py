@@ -57,7 +57,7 @@ class TemplateVariant:
 
 @dataclass(frozen=True, config=STRICT)
 class StudyTemplate:
-    """What a study of this kind measures; times in seconds, `baseline` is one of its candidates.
+    """The measurements of a kind of study; times in seconds, `baseline` is one of its candidates.
 
     Either `connections` or `connections_per_core` is empty. `races` and `confirms` as in
     `tuning.models.Study`. `copies_of_baseline` is a number of copies of the same config, measured

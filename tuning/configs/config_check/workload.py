@@ -1,4 +1,4 @@
-"""What a workload requires of a config: enough connections and prepared statements."""
+"""Requirements of a workload on a config: enough connections and prepared statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a config gives up for speed other than durability: the catalogue's costs of its values."""
+"""Costs of a config other than durability: what the catalogue says of its values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class KnobCost:
 
     @property
     def loses(self) -> str:
-        """What is lost, in words."""
+        """The loss, in words."""
         return self.cost.loses
 
     @property
@@ -67,7 +67,7 @@ def forbidden_costs(
     allowed: Collection[CostKind],
     host: HostFacts = UNKNOWN,
 ) -> list[KnobCost]:
-    """Those of them that are not of an allowed kind."""
+    """The costs that are not of an allowed kind."""
     return [one for one in costs_of(knobs, target, host) if one.kind not in allowed]
 
 

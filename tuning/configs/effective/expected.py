@@ -59,7 +59,7 @@ class Expected:
         return fixed_default(knob, self.target) if knob else None
 
     def number(self, name: str) -> float | None:
-        """The same as a number."""
+        """The value as a number."""
         text = self.text(name)
         try:
             return None if text is None else float(text)
@@ -67,7 +67,7 @@ class Expected:
             return None
 
     def whole(self, name: str) -> int | None:
-        """The same as a whole number, exact however large."""
+        """The value as a whole number, exact however large."""
         text = self.text(name)
         return int(text) if text is not None and text.isascii() and text.isdigit() else None
 

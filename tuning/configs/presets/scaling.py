@@ -112,5 +112,5 @@ def _of_each_knob(rules: Mapping[str, Scaling], info: ValidationInfo) -> Mapping
     return {name: rules[name] for name in knobs}
 
 
-#: Of each knob of a class that has them as `knobs`, in their order.
+#: Rules for each of the `knobs` of the class that has them, in their order.
 Rules = Annotated[Frozen[Name, Scaling], BeforeValidator(_by_knob), AfterValidator(_of_each_knob)]

@@ -24,7 +24,7 @@ from tuning.configs.values import (
     usable,
 )
 
-# The same thing under another name; a successor in the catalogue may mean something else.
+# Pairs of names with one meaning; a successor in the catalogue may mean something else.
 _RENAMED = {
     "innodb_kill_idle_transaction": "kill_idle_transaction",
     "binlog_group_commit_sync_no_delay_count": "binlog_commit_wait_count",

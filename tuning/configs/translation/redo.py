@@ -74,7 +74,7 @@ def _translate(
 
 
 def _within_limits(outcome: SettingOutcome, target: ServerTraits) -> SettingOutcome:
-    """The same result with sizes that the target accepts."""
+    """Return the result with sizes that the target accepts."""
     became, detail = [], outcome.detail
     for name, value in outcome.became:
         limits = load_catalogue().knobs[name].limits(target)
