@@ -27,9 +27,8 @@ from benchmarks.inventory.stored import store_inventory
 from benchmarks.models import Device, Host, Inspection, JobState, Probe
 from benchmarks.tests.made_up_host import made_up_host
 from tuning.actions import table
-from tuning.actions.action import Action, Actor, perform, read_fields
+from tuning.actions.action import DEVICE, HOST, STUDY, Action, Actor, perform, read_fields
 from tuning.actions.of_hosts import OF_HOSTS
-from tuning.actions.subjects import DEVICE, HOST, STUDY
 from tuning.errors import BadRequest, TuningError
 from tuning.models import Study, StudyGroup, StudyState
 from tuning.statistics.gate import GatePlan

@@ -1,4 +1,4 @@
-"""The types of the table of actions, and `perform`, which every surface calls."""
+"""The types of the table of actions, its subjects, and `perform`, which every surface calls."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any, Literal
 from django.db.models import Model, QuerySet
 
 from benchmarks.errors import ExpectedError
+from benchmarks.models import Device, Host, Probe
+from tuning.models import Study, StudyGroup
 from tuning.requests.fields import Request, read_request
 
 
@@ -44,6 +46,18 @@ class Subject:
 
     def title(self, row: Any) -> str:
         return f"{self.noun} {getattr(row, self.key)}"
+
+
+STUDY = Subject("study", "studies/<int:pk>", Study.objects.select_related("host").all, "Study")
+GROUP = Subject("group", "groups/<int:pk>", StudyGroup.objects.all, "Study group")
+GATE = Subject("gate", "gates/<int:pk>", Study.objects.exclude(gate=None).all, "Gate")
+HOST = Subject("host", "hosts/<int:pk>", Host.objects.all, "Host", key="name")
+#: Its row is the host that has the datasets: a dataset is a directory, not a row.
+DATASET = Subject("dataset", "hosts/<int:pk>/datasets", Host.objects.all, "Host", key="name")
+DEVICE = Subject("device", "devices/<int:pk>", Device.objects.select_related("host").all, "Device")
+PROBE = Subject(
+    "probe", "probes/<int:pk>", Probe.objects.select_related("device__host").all, "Probe"
+)
 
 
 @dataclass(frozen=True)

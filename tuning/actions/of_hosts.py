@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from benchmarks.storage.kinds import DeviceKind
-from tuning.actions.action import Action
+from tuning.actions.action import DATASET, DEVICE, HOST, PROBE, Action
 from tuning.actions.fields import DatasetFields, KindFields, ProbeFields, ReasonFields
-from tuning.actions.subjects import DATASET, DEVICE, HOST, PROBE
 from tuning.creation.devices import check_can_set_kind, set_kind
 from tuning.hosts.jobs import (
     ask_to_delete,

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tuning.actions.action import Action
+from tuning.actions.action import GATE, GROUP, STUDY, Action
 from tuning.actions.fields import BlocksFields, ReasonFields
-from tuning.actions.subjects import GATE, GROUP, STUDY
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyGroup, StudyState
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS

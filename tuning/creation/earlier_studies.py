@@ -180,7 +180,7 @@ def _is_like(device: Device, found: FoundDevice) -> bool:
 
 
 def _limits(profile: EmulationProfile | None) -> EmulationProfile | None:
-    """Without those on memory, which are compared with the data."""
+    """Return the limits without those on memory, which are compared with the data."""
     if profile is None or not profile.throttles:
         return None
     return replace(profile, memory_bytes=None, scale=None, note="")

@@ -26,8 +26,8 @@ from tuning.creation.plan import Plan
 from tuning.errors import InvalidConfig, Problem
 from tuning.requests.gate import GateRequest, GateSide
 
-#: Of servers that are to write alike binary logs, where their defaults differ and no config says
-#: otherwise: MariaDB neither syncs its log nor writes rows to it by default.
+#: Values for both sides of a gate with binary logs, unless a config says otherwise. By default
+#: MariaDB neither syncs its log nor writes rows to it.
 _ALIKE = {"sync_binlog": "1", "binlog_format": "ROW"}
 
 

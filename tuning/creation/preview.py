@@ -21,7 +21,7 @@ from tuning.study_templates.loader import StudyTemplate
 
 @dataclass(frozen=True)
 class Preview:
-    """What a study would take.
+    """The runs, time and disk space of a study that is not created yet.
 
     candidates: those of the template and the given files, the baseline included.
     runs: the most that its blocks can take; None where the time is fixed and not the number.

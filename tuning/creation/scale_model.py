@@ -102,7 +102,7 @@ def _check_size(model: ScaleModel, memory_bytes: int) -> None:
 def _limited_as_possible(
     model: ScaleModel, devices: Sequence[DeviceSpec], inventory: HostInventory
 ) -> ScaleModel:
-    """Without control groups only the buffer pool is scaled; emulated devices need them anyway."""
+    """Scale only the buffer pool where control groups are missing and no device is emulated."""
     if any(throttles(one.emulate) for one in devices):
         return model
     return replace(model, limits_memory=not inventory.memory_limit_problem)

@@ -143,7 +143,7 @@ def _lacks(inventory: HostInventory) -> list[HostProblem]:
         HostProblem("refused_directory", one.reason) for one in inventory.refused_directories
     ]
     if not inventory.drivers:
-        # Without a server alone it is a load host.
+        # A host with a driver and no server is a load host.
         if not inventory.servers:
             found.append(HostProblem("no_server", "it has no server program that can be started"))
         found.append(HostProblem("no_driver", "it has no workload driver"))

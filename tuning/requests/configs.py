@@ -61,7 +61,7 @@ class ConfigText(Request):
     )
 
     encoding: Literal["utf-8", "utf-16-le", "utf-16-be", "latin-1"] = Field(
-        "utf-8", description="Of the file that the text is from; an exported file has it again."
+        "utf-8", description="Encoding of the original file; an exported file has it again."
     )
 
     @model_validator(mode="after")

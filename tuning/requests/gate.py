@@ -136,7 +136,7 @@ class GateRequest(Request):
         DEFAULT_CONFIDENCE * 100,
         ge=CONFIDENCES[0] * 100,
         le=CONFIDENCES[1] * 100,
-        description="Of each decision, in percent.",
+        description="Confidence of each decision, in percent.",
     )
     max_pairs: Annotated[StrictInt, Cli("pairs", "N")] = Field(
         DEFAULT_PAIRS, ge=FIRST_LOOK, le=MAX_LOOKS, description="The most pairs to measure."
@@ -161,8 +161,8 @@ class GateRequest(Request):
     )
     binary_log: Annotated[Literal["default", "on", "off"], Cli("binlog")] = Field(
         "default",
-        description="Of both sides. on: also synced at every commit and with rows, unless a "
-        "config says otherwise. default: each server does what it does by default.",
+        description="Binary log of both sides. on: also synced at every commit and with rows, "
+        "unless a config says otherwise. default: each server does what it does by default.",
     )
     seed: Seed = None
 

@@ -74,7 +74,7 @@ Minutes = Annotated[
 ]
 Seed = Annotated[
     Annotated[StrictInt, Field(ge=0, le=2**62)] | None,
-    Field(title="Seed", description="Of the random order. Default: drawn."),
+    Field(title="Seed", description="Seed of the random order. Default: drawn."),
     Cli(""),
 ]
 

@@ -132,7 +132,7 @@ class StudyBudget:
 
     @cached_property
     def runs_per_block(self) -> list[int]:
-        """By place: runs per block of the candidates still racing; 0 if none."""
+        """Runs per block of the candidates still racing, by place; 0 if none."""
         if self.study.search is None:
             gone = Counter(self.study.eliminations.values_list("device_id", "workload_id"))
             left = [len(self._compared) - gone[one.place.key] for one in self.places]
@@ -156,7 +156,7 @@ class StudyBudget:
 
     @cached_property
     def class_sizes(self) -> Counter[str]:
-        """By durability class how many candidates may race; of a search its finalists."""
+        """The number of candidates that may race, by durability class; in a search finalists."""
         sizes = Counter(
             durability for durability, is_baseline in self._compared if not is_baseline
         )

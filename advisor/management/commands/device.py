@@ -10,7 +10,7 @@ from benchmarks.inventory.host import FoundDirectory, HostInventory
 from benchmarks.models import Host, ListedPath
 from benchmarks.storage.human import human_bytes
 from benchmarks.storage.kinds import kind_words
-from tuning.actions.subjects import DEVICE
+from tuning.actions.action import DEVICE
 from tuning.hosts.jobs import inspect_device
 from tuning.requests.device import DeviceRequest
 

@@ -14,7 +14,7 @@ from advisor.management.refusals import check_may_change, ends_when_refused
 from advisor.processes.database import prepare_database
 from advisor.terminal.tables import print_hosts
 from benchmarks.jobs.presence import rename_host
-from tuning.actions.subjects import HOST
+from tuning.actions.action import HOST
 from tuning.hosts.known import hosts, known_hosts
 from tuning.models import Study
 from tuning.studies.revision import bump

@@ -13,7 +13,7 @@ from advisor.management.actions import add_actions, perform_action
 from advisor.management.refusals import ends_when_refused
 from advisor.processes.database import prepare_database
 from advisor.terminal.tables import print_studies
-from tuning.actions.subjects import STUDY
+from tuning.actions.action import STUDY
 from tuning.creation.hosts import host_for
 from tuning.errors import BadRequest
 from tuning.models import Study
