@@ -50,7 +50,7 @@ NOT_COMPARABLE = "not_comparable"
 
 
 def kept_by(search: Mapping[str, Any]) -> dict[str, str]:
-    """The lines that stay in whatever a search recommends, as it is stored, and why."""
+    """Return the lines that a search never removes, by its stored request, with the reason."""
     space = search.get("space", {})
     bounded = {
         one["name"]: BOUNDED
@@ -89,7 +89,7 @@ class Ablations:
         )
 
     def whole_of(self, board: Board) -> Whole | None:
-        """The board's winner as the strategy tests its lines; None if none is confirmed."""
+        """Return the board's winner as the strategy tests its lines; None if none is confirmed."""
         winner = confirmed_winner(board)
         if winner is None:
             return None
@@ -127,12 +127,15 @@ class Ablations:
         return kept
 
     def of(self, board: Board) -> doc.Ablation | None:
-        """Return the ablation so far; None without a confirmed winner."""
+        """Return the ablation so far; None without a confirmed winner or with a single line."""
         whole = self.whole_of(board)
         if whole is None:
             return None
         winner, metric = board.candidates[whole.name], board.aim.objective
         parts = part_results(whole, metric)
+        effects = tuple(sorted(_effects(whole, parts), key=_order))
+        if not effects:
+            return None
         budget = Budget(runs_left=whole.runs_left)
         baseline = board.baseline.name
         open_lines = is_left(whole, metric, budget, baseline)
@@ -142,7 +145,7 @@ class Ablations:
             whole_id=winner.pk,
             metric=metric,
             margin=parts.margin,
-            effects=tuple(sorted(_effects(whole, parts), key=_order)),
+            effects=effects,
             reduced=reduced,
             is_over=self.is_over,
             is_concluded=self.is_concluded,
@@ -194,7 +197,7 @@ class Ablations:
             if one.taken_from_id == board.candidates[whole.name].pk
             and measured in (one, one.merged_into)
         ]
-        # Of those with the same effective values the shortest.
+        # The shortest of the variants with the same effective values.
         candidate = max(variants, key=lambda one: len(one.without), default=measured)
         blocks = sorted({slot.block for slot in slots if slot.candidate == measured})
         slots = [slot for slot in slots if slot.block in blocks]
@@ -243,7 +246,7 @@ class Ablations:
 
 
 def confirmed_winner(board: Board) -> tuple[Candidate, Confirmation] | None:
-    """The config that its fresh pairs confirm, and what they say."""
+    """Return the config that its fresh pairs confirm, and their result."""
     name = board.confirmed
     return None if name is None else (board.candidates[name], board.confirmations[name])
 
@@ -264,13 +267,13 @@ def _other_class(variant: Candidate, whole: Candidate) -> str:
 
 
 def _slots_of(board: Board, whole: Candidate) -> list[SlotRow]:
-    """The slots of the ablation of this winner, the newest runs in them."""
+    """Return the slots of this winner's ablation."""
     blocks = {slot.block for slot in board.ablation_slots if slot.candidate == whole}
     return [slot for slot in board.ablation_slots if slot.block in blocks]
 
 
 def _comparable(slots: Iterable[SlotRow], purpose: SlotPurpose) -> tuple[Observation, ...]:
-    """The ended runs of that purpose; those of another fingerprint than most have no figure."""
+    """Return the ended runs of a purpose; runs of an unusual fingerprint have no figure."""
     ended = [slot for slot in slots if slot.purpose == purpose and slot.run.is_finished]
     keys = Counter(s.run.comparability_key for s in ended if s.run.state == RunState.OK)
     usual = max(keys, key=lambda key: (keys[key], key), default="")

@@ -27,6 +27,7 @@ from tuning.results.ablation import Ablations
 from tuning.results.boards import boards_of
 from tuning.results.document import Ablation, LinesEffect
 from tuning.results.study_rows import StudyRows
+from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.removal import ReductionState, RemovalState
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
 from tuning.studies import trials
@@ -115,9 +116,13 @@ def with_state(found: Ablation, state: RemovalState) -> list[LinesEffect]:
     return [one for one in found.effects if one.state == state]
 
 
+def ablation_of(study: Study) -> Ablation | None:
+    rows = StudyRows(study)
+    return Ablations.in_study(study, rows.candidates.values()).of(boards_of(rows)[0])
+
+
 def ablated(study: Study) -> Ablation:
-    result = StudyRows(study)
-    found = Ablations.in_study(study, result.candidates.values()).of(boards_of(result)[0])
+    found = ablation_of(study)
     assert found is not None
     return found
 
@@ -203,6 +208,15 @@ def test_a_winner_that_was_not_confirmed_has_no_ablation() -> None:
     assert refused.value.field == "ablates"
 
 
+def test_a_winner_with_a_single_line_has_no_ablation() -> None:
+    config = b"[mysqld]\ninnodb_io_capacity = 5000\n"
+    study = to_the_end(started(configs=[ConfigText.of("fast", config)]), measuring())
+    found = study.recommendations.get()
+    assert (found.candidate.name, found.confirmation) == ("fast", ConfirmationState.CONFIRMED)
+    assert SlotPurpose.ABLATION not in purposes(study)
+    assert ablation_of(study) is None
+
+
 def test_minutes_that_do_not_suffice_are_said_with_the_lines_that_were_not_tested() -> None:
     study = before(SlotPurpose.CONFIRMATION)
     Study.objects.filter(pk=study.pk).update(minutes=1)
@@ -236,10 +250,13 @@ def test_it_goes_on_where_it_was_whatever_happens_in_between() -> None:
     assert parts.recommendations.get().candidate.name == "fast reduced"
 
 
-def test_progress_names_what_is_left_out_and_the_forecast_counts_it() -> None:
+def test_the_budget_counts_the_runs_of_an_ablation() -> None:
     study = started()
     first = StudyBudget(study, StudyRows(study).slots).runs
     assert first == 5 * 3 + 20 + MAX_ABLATION_RUNS
+
+
+def test_progress_names_what_is_left_out() -> None:
     study = before(SlotPurpose.ABLATION)
     slot = study.slots.filter(purpose=SlotPurpose.ABLATION).first()
     assert slot is not None
@@ -255,7 +272,7 @@ def test_progress_names_what_is_left_out_and_the_forecast_counts_it() -> None:
     assert not study.slots.filter(run__state=RunState.QUEUED).exists()
 
 
-def test_an_extension_does_not_take_the_same_winner_apart_again() -> None:
+def test_an_extension_does_not_test_the_lines_of_the_same_winner_again() -> None:
     study = ended()
     there = purposes(study)
     extend_study(study, 1)
