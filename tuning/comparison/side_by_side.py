@@ -153,14 +153,10 @@ def _figure(
     if compared is None:
         return Figure(middle, len(known), interval)
     ratio, bounds = compared
-    if bounds is None:
-        return Figure(middle, len(known), interval, Estimate(ratio=ratio))
     better = None
-    if more_is_better is not None and not bounds.low <= 1 <= bounds.high:
+    if bounds and more_is_better is not None and not bounds.low <= 1 <= bounds.high:
         better = (bounds.low > 1) == more_is_better
-    low, high, confidence = bounds.low, bounds.high, bounds.confidence
-    change = Estimate(ratio=ratio, low=low, high=high, confidence=confidence)
-    return Figure(middle, len(known), interval, change, better)
+    return Figure(middle, len(known), interval, Estimate.of(ratio, bounds), better)
 
 
 def _values(side: Side, name: str) -> dict[int, float]:

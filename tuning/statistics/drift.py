@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from math import erfc, expm1, log, sqrt
 
 import numpy as np
@@ -43,27 +42,15 @@ class Drift:
 
 
 def find_drift(observations: Iterable[Observation], baseline: str) -> Drift | None:
-    """The baseline's trend; None with fewer than 4 runs that have a start time.
+    """Return the baseline's trend; None with fewer than 4 runs that have a start time.
 
     Theil-Sen slope: the median over all pairs of runs, robust against stalled runs.
     """
-    return _trend(
-        tuple(
-            sorted(
-                (run.started_at, log(run.tpmP))
-                for run in observations
-                if run.candidate == baseline
-                and run.counts
-                and run.started_at is not None
-                and run.tpmP
-            )
-        )
+    points = sorted(
+        (run.started_at, log(run.tpmP))
+        for run in observations
+        if run.candidate == baseline and run.counts and run.started_at is not None and run.tpmP
     )
-
-
-# A board has one drift, and is judged by three metrics.
-@lru_cache(maxsize=64)
-def _trend(points: tuple[tuple[float, float], ...]) -> Drift | None:
     length = points[-1][0] - points[0][0] if points else 0.0
     if len(points) < 4 or length <= 0:
         return None

@@ -7,7 +7,6 @@ For figures that a reader lays beside each other after the fact. What a study co
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import lru_cache
 from math import exp, fsum, log, sqrt
 from statistics import fmean
 from typing import TypeVar
@@ -74,10 +73,5 @@ def _variance_of_mean(logs: Sequence[float]) -> float:
 
 def _around(centre: float, error: float, df: float, alpha: float) -> Interval:
     # No run of ours is a millionfold of another: with one degree of freedom the reach may be.
-    reach = min(_critical(alpha, df) * error, 50.0)
+    reach = min(float(critical.single(alpha, np.array(df))) * error, 50.0)
     return Interval(exp(centre - reach), exp(centre + reach), 1 - alpha)
-
-
-@lru_cache(maxsize=512)
-def _critical(alpha: float, df: float) -> float:
-    return float(critical.single(alpha, np.array([df]))[0])
