@@ -48,7 +48,7 @@ def io_capacity_sweep(
             rest = {(k, str(v)) for k, v in knobs[key.config_id].items() if k not in _SWEPT}
             line = found[number, (frozenset(rest), key.logs_with_data)][device]
             known = line.get(int(value))
-            # Of two that differ only in the maximum, the one that was measured more often.
+            # If two differ only in the maximum, the one measured more often stays.
             if known is None or count_of(groups) > count_of(there[known]):
                 line[int(value)] = key
     sweeps = {

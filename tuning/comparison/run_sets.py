@@ -37,7 +37,7 @@ Place = tuple[int, int]  # id of a device, connections
 
 
 class ConfigKey(NamedTuple):
-    """What was measured: a config, and whether its redo log was on the data device."""
+    """A config that was measured, and whether its redo log was on the data device."""
 
     config_id: int
     logs_with_data: bool
@@ -140,7 +140,7 @@ def run_sets() -> list[RunSet]:
         last = max(there, key=lambda group: group.newest)
         known = facts[last.comparability_key]
         found.append(RunSet(key, (hosts[last.host_id],), known, {}, there))
-    # Of two with the same newest run that of one host goes first.
+    # A run set of one host comes before one of several hosts with the same newest run.
     found += _over_several_hosts(found)
     return sorted(found, key=lambda one: (-one.newest.newest, len(one.hosts)))
 

@@ -1,4 +1,4 @@
-"""What a New-Order costs with a config: CPU cycles of the host and bytes written."""
+"""The price of a New-Order with a config: CPU cycles of the host and bytes written."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A study's slots and runs as its results need them: plain columns, read at once.
 
-There may be hundreds. To make objects of Django's of them takes longer than to judge them, and so
-does to decode the documents of all of them, of which few are looked at.
+There may be hundreds, so they are tuples instead of Django objects, and their JSON columns stay
+text until one is read.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tuning.statistics.data import Metric, Observation
 class RunRow(NamedTuple):
     """Columns of a run, in their units; `measure_s` is how long its workload is measured.
 
-    Of `write_debt` and `disturbances` the text, "" without any; `owes` reads it.
-    `unwatched`: as JSON, what was not watched; None where that is not known.
+    write_debt, disturbances: JSON text, "" without any; `owes` reads the first.
+    unwatched: JSON text, the checks that were off; None where that is not known.
     """
 
     pk: int
@@ -190,9 +190,9 @@ def slot_rows(
     devices: Mapping[int, Device],
     workloads: Mapping[int, Workload],
 ) -> list[SlotRow]:
-    """The slots in order; asks once more for each time that runs were measured again.
+    """Return the slots in order, with one more query per time that runs were measured again.
 
-    Without those of candidates that a search has found since the candidates were read.
+    Slots of candidates that a search has found since the candidates were read are left out.
     """
     slots = ((one[1:_OWN], RunRow._make(one[_OWN:])) for one in columns)
     newest = [(slot, run) for slot, run in slots if slot[-3] in candidates]

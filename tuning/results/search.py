@@ -20,7 +20,7 @@ from tuning.statistics.rounds import ShortRun, is_better, mean_ratio, round_rati
 from tuning.strategy.search.importance import VERSION, Importance, importance
 from tuning.strategy.search.space import Space
 
-#: What throughput is weighed against.
+#: The metrics that throughput is weighed against.
 COSTS = (Metric.P95, Metric.SERVER_PATH_LENGTH)
 # Differences of successive runs of the baseline that are needed to say anything of the noise.
 _MIN_DIFFERENCES = 2

@@ -16,7 +16,7 @@ from tuning.scale_model.sizes import size_text
 from tuning.statistics.aim import recovery_limit_text
 
 MAX_REASONS = 3
-# What the config may have caused; a driver that failed or a device that was gone is not its fault.
+# Outcomes that a config may cause; a failed driver or a missing device is not its fault.
 _FAULTS = (
     Outcome.NO_START,
     Outcome.CRASHED,
@@ -31,8 +31,8 @@ def all_failed_text(
 ) -> str:
     """All other candidates failed, with the first few reasons; "" if that is not the case.
 
-    `failed`: by name of a candidate a run that its config may have broken. What the gate refused
-    has no run.
+    `failed`: by name of a candidate a run that its config may have broken. A refused
+    candidate has no run.
     """
     reasons: dict[str, list[str]] = {}
     for one in others:

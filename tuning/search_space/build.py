@@ -26,7 +26,7 @@ from tuning.strategy.search.space import Space
 
 
 def build_space(request: SpaceRequest, situation: Situation) -> Space:
-    """What the search may change.
+    """Return the space of values that the search may try.
 
     Raises BadSpace, with `field` below "search", where the request names what the server does not
     have, contradicts itself, pins what the gate refuses or leaves nothing to search.
@@ -87,7 +87,7 @@ def _asked_in(name: str, request: SpaceRequest) -> str:
 def _fixed(
     request: SpaceRequest, pinned: Mapping[str, str], searched: Collection[str]
 ) -> dict[str, str]:
-    """What every candidate sets: the baseline's values that are not searched, and the pins."""
+    """Return what every candidate sets: the baseline's values outside the search, and pins."""
     base = {name: value for name, value in request.base.items() if name not in searched}
     return base | dict(pinned)
 
@@ -127,8 +127,9 @@ def _pinned(request: SpaceRequest, situation: Situation) -> dict[str, str]:
 
 
 def _searched_partners(request: SpaceRequest) -> dict[str, str]:
-    """Of two that go together, the one that is searched: it keeps to the pin (`within_rules`),
-    with which its default may conflict.
+    """Return the searched partners of pinned knobs, each with the pin that it keeps to.
+
+    The default of a partner may conflict with the pin (`within_rules`).
     """
     searched = {*request.bounds, *request.names, *request.free}
     pairs = [pair for rule in RULES for pair in permutations((rule.lower, rule.upper))]

@@ -66,7 +66,7 @@ def dimension_of(
 
 
 def default_of(knob: Knob, situation: Situation) -> str:
-    """What the server has where the knob is not set; "" where that is not known."""
+    """Return the server's value if the knob is not set; "" if it is unknown."""
     fixed = fixed_default(knob, situation.target)
     return "" if fixed is None else fixed
 
@@ -86,7 +86,7 @@ def _requested(
 
 
 def why_not(knob: Knob, situation: Situation) -> str:
-    """What the study does not allow of a knob's values, in words; "" where it allows all."""
+    """Say which of a knob's values the study does not allow; "" if it allows all."""
     if kinds := sorted({one.kind for one in knob.costs} - situation.allowed):
         named = ",".join(kinds)
         return f"other values cost {named}, which is not allowed (--allow {named})"

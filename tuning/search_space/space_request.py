@@ -14,7 +14,7 @@ class BadSpace(TuningError):
 
 @dataclass(frozen=True)
 class SpaceRequest:
-    """What a search may change, as requested.
+    """The request of a search: which knobs it may change.
 
     count: how many knobs, by their priority; None leaves it to the advisor. names: exactly these
     instead. free: these in any case, beside those that are chosen. pinned: values that every

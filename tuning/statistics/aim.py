@@ -1,4 +1,4 @@
-"""What an answer is to be best in, and what it must keep."""
+"""The aim of a study: the metric to be best in, and the limits to keep."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Aim:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """What `from_json` takes."""
+        """Return the aim as `from_json` takes it."""
         keep = {metric.value: bound for metric, bound in self.keep.items()}
         if self.max_recovery_s is not None:
             keep[_RECOVERY] = self.max_recovery_s
@@ -117,7 +117,7 @@ _SHOWN = {
     Metric.SERVER_PATH_LENGTH: ("path length", " Mcycles per New-Order", 1e6),
 }
 
-#: What a metric is called beside a change of it.
+#: Names of metrics in sentences about their change.
 FULL_NAMES = {
     Metric.TPMP: "tpmP",
     Metric.P95: "p95 response time",

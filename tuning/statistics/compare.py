@@ -38,7 +38,7 @@ class Contrasts:
     floor: Floats
 
     def of(self, study: int) -> Contrasts:
-        """Those of one study."""
+        """Return the contrasts of one study."""
         one = slice(study, study + 1)
         return Contrasts(self.effects[one], self.half[one], self.pair_half[one], self.floor[one])
 

@@ -31,7 +31,7 @@ MAX_PAIRS = 20
 MIN_WHOLE_PAIRS = 4
 #: Configs of a ranking that get fresh pairs at most, until the study is extended.
 MAX_TRIED = 2
-# Of the error rate, the share of the first config that gets pairs; each further one gets the same
+# The first config that gets pairs has this share of the error rate; each further one has the same
 # share of the rest.
 FIRST_SHARE = 0.8
 # Weight, in degrees of freedom, of the study's noise beside the noise of the pairs.
@@ -39,7 +39,7 @@ NOISE_PRIOR = 4.0
 # Standard errors for 95 % confidence with few pairs, plus those for a power of 90 %.
 _REACH = 2.3 + 1.28
 
-# What a change is one of, where it is not throughput.
+# The metric after a change, where it is not throughput.
 _OF = {
     Metric.TPMP: "",
     Metric.P95: " in 95th-percentile response time",

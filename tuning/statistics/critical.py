@@ -34,7 +34,7 @@ _STEP = 0.025
 _LIMITS = np.arange(-_STEP, 10, _STEP)
 # With more degrees of freedom than this the variance counts as known.
 _NEARLY_NORMAL = 500.0
-# Of the logarithm of the error rate. Rates of 0.2 to 1e-8 take ten steps at most.
+# Tolerance in the logarithm of the error rate. Rates of 0.2 to 1e-8 take ten steps at most.
 _TOLERANCE = 1e-7
 _MAX_STEPS = 30
 
@@ -154,7 +154,7 @@ def _solve(normal: Floats, alpha: float, looks: int) -> Floats:
 
 
 def _at(values: Floats, limit: Floats) -> Floats:
-    """What is known at the limits, between them: the cubic through the nearest four."""
+    """Interpolate between the limits: the cubic through the nearest four values."""
     position = np.clip(limit / _STEP + 1, 1, len(values) - 3)
     left = position.astype(int)
     x = position - left

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 class Metric(StrEnum):
-    """What candidates can be ranked by; the values are fields of `Observation`."""
+    """A metric by which candidates are ranked; the values are fields of `Observation`."""
 
     TPMP = "tpmP"
     P95 = "p95_ms"

@@ -25,7 +25,7 @@ CLIP = 1.75
 # Weight, in degrees of freedom, of the common noise beside a candidate's own when outliers are
 # detected.
 CLIP_PRIOR = 16.0
-# The same weight when a candidate's variance is estimated: this share of the square of one row's
+# That weight when a candidate's variance is estimated: this share of the square of one row's
 # degrees of freedom, within the bounds; proportionally less with fewer configs than the last
 # figure, and never below 1. With 3 blocks a noisy candidate must still stand out; with 20 its own
 # runs outweigh the others'.
@@ -63,7 +63,7 @@ class Fit:
     baseline_rows: NDArray[np.int64]
 
     def of(self, study: int) -> Fit:
-        """That of one study."""
+        """Return the fit of one study."""
         one = slice(study, study + 1)
         return replace(
             self,

@@ -107,7 +107,7 @@ DEFAULT_LIMITS = (
 
 @dataclass(frozen=True)
 class GatePlan:
-    """What a gate decides and after how many pairs it gives up."""
+    """The limits that a gate decides, and after how many pairs it gives up."""
 
     limits: tuple[Limit, ...] = DEFAULT_LIMITS
     confidence: float = DEFAULT_CONFIDENCE
@@ -129,7 +129,7 @@ class GatePlan:
         return alpha, alpha / len(self.limits)
 
     def as_json(self) -> dict[str, Any]:
-        """What `from_json` takes."""
+        """Return the plan as `from_json` takes it."""
         return {
             "limits": {limit.metric.value: limit.loss for limit in self.limits},
             "confidence": self.confidence,
@@ -158,7 +158,7 @@ class PairFigures:
 
 @dataclass(frozen=True)
 class LimitResult:
-    """What the pairs say of one limit.
+    """The result of the pairs for one limit.
 
     ratio: candidate divided by baseline. low, high: its interval over all looks, each end with
         the plan's error rates; None before the first look, and of pairs that contradict each
@@ -196,7 +196,7 @@ def judge_gate(plan: GatePlan, pairs: Sequence[PairFigures]) -> GateResult:
 
 
 def overall(verdicts: Iterable[Verdict]) -> Verdict:
-    """Of a gate, from those of its limits."""
+    """Return the verdict of a gate from the verdicts of its limits."""
     there = set(verdicts)
     if Verdict.FAIL in there:
         return Verdict.FAIL

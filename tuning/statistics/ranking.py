@@ -87,7 +87,7 @@ def judge_by(
     alpha: float = ALPHA,
     changes: Mapping[str, int] = NO_CHANGES,
 ) -> dict[Metric, Judgement]:
-    """The same by each of several metrics, in less time than one after the other."""
+    """Like `judge`, by several metrics at once."""
     seen = list(observations)
     runs: dict[str, list[Observation]] = {name: [] for name in candidates or ()}
     for run in seen:
@@ -111,7 +111,7 @@ def _judged(
 
 
 def _figures(runs: Sequence[Observation]) -> dict[str, Any]:
-    """What a candidate's line says of its runs, whatever it is ranked by."""
+    """Return the figures of a candidate that do not depend on the metric of the ranking."""
     good = [run for run in runs if run.counts]
     cut = sum(run.is_cut_short for run in runs)
     endings = Counter(run.outcome for run in runs)

@@ -1,4 +1,4 @@
-"""What a config loses without some of its lines, and whether that is nothing measurable.
+"""The loss of a config without some of its lines: is it nothing measurable?
 
 A line is left out only if the config without it loses at most a margin: not finding a loss is no
 evidence that there is none.
@@ -21,14 +21,14 @@ from tuning.statistics.confirmation import (
 )
 from tuning.statistics.data import Metric
 
-# What may be lost at most without lines that are left out, as a share of the whole's figure...
+# The most that may be lost without lines that are left out, as a share of the whole's figure...
 MARGIN = 0.05
 # ... and as a share of the whole's lead over the baseline.
 MARGIN_OF_LEAD = 0.5
 
 
 class RemovalState(StrEnum):
-    """What the runs without some lines say of these lines; only the first two are left out."""
+    """The result of the runs without some lines; lines of the first two states are left out."""
 
     NO_EFFECT = "no_effect"  # without them at most the margin is lost
     SAME = "same"  # the server has the same effective values without them
@@ -39,7 +39,7 @@ class RemovalState(StrEnum):
 
 
 class ReductionState(StrEnum):
-    """What the fresh runs say of the config without the lines that contribute nothing."""
+    """The result of the fresh runs of the reduced config."""
 
     UNFINISHED = "unfinished"
     VERIFIED = "verified"  # better than the baseline, and loses at most the margin
@@ -57,12 +57,12 @@ class Reduction:
 
 
 def margin_of(lead: float) -> float:
-    """What may be lost, as a log; `lead`: log of the whole's confirmed ratio to the baseline."""
+    """Return the most that may be lost, a log; `lead`: log of the whole's confirmed ratio."""
     return min(-log(1 - MARGIN), MARGIN_OF_LEAD * max(lead, 0.0))
 
 
 def removal_state(found: Standing, metric: Metric, margin: float) -> RemovalState | None:
-    """What a standing against the whole says; None where it settles nothing."""
+    """Return the state by a standing against the whole; None if it settles nothing."""
     if found.interval is None:
         return None
     low, high = _gains(found.interval, metric)
@@ -72,7 +72,7 @@ def removal_state(found: Standing, metric: Metric, margin: float) -> RemovalStat
 
 
 def own_effect(ratio: float, interval: Interval | None) -> tuple[float, Interval | None]:
-    """From "without the lines, against the whole" to what the lines contribute."""
+    """Turn the ratio of "without the lines" to the whole into what the lines contribute."""
     if interval is None:
         return 1 / ratio, None
     low = 1 / interval.high if interval.high < inf else 0.0
@@ -81,7 +81,7 @@ def own_effect(ratio: float, interval: Interval | None) -> tuple[float, Interval
 
 
 def rounds_needed(run_noise: float | None, margin: float) -> int:
-    """Fresh rounds that are likely to show that a config as good as the whole is."""
+    """Return how many fresh rounds are likely to show that a config is as good as the whole."""
     if run_noise is None or margin <= 0:
         return MAX_PAIRS
     return pairs_to_show(margin, run_noise)

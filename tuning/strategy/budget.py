@@ -15,7 +15,9 @@ _SECONDS_PER_MINUTE = 60.0
 
 @dataclass(frozen=True)
 class BudgetPlan:
-    """What fits into a budget. If `blocks` is below `min_blocks`, warn before starting.
+    """The blocks and runs that fit into a budget.
+
+    Warn before starting if `blocks` is below `min_blocks`.
 
     pairs_s: seconds kept for fresh pairs. needed_s: the shortest budget that has `min_blocks`.
     """
@@ -33,7 +35,7 @@ class BudgetPlan:
 
 
 def pairs_seconds(share_s: float, run_s: float) -> float:
-    """Return the seconds kept for pairs of those of a ranking: `MIN_PAIRS` to `MAX_PAIRS` fit."""
+    """Return the seconds of a ranking kept for pairs: `MIN_PAIRS` to `MAX_PAIRS` fit."""
     fewest_s, most_s = (2 * pairs * run_s for pairs in (MIN_PAIRS, MAX_PAIRS))
     return max(fewest_s, min(PAIRS_SHARE * share_s, most_s))
 

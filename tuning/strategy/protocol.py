@@ -28,7 +28,7 @@ class StopReason(StrEnum):
 
 
 class Purpose(StrEnum):
-    """What a run is for; the values are those of `tuning.models.SlotPurpose`."""
+    """The purpose of a run; the values are those of `tuning.models.SlotPurpose`."""
 
     BLOCK = "block"
     CONFIRMATION = "confirmation"
@@ -42,13 +42,13 @@ class Purpose(StrEnum):
     GATE = "gate"
 
 
-#: What a study that is being concluded does not measure any more.
+#: The purposes that a study does not measure any more once it is being concluded.
 NOT_FOR_AN_ANSWER = frozenset({Purpose.SEARCH, Purpose.ABLATION, Purpose.REDUCED})
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What blocks and screening may still spend; None is "no limit".
+    """The budget left for blocks and screening; None is "no limit".
 
     `run_s`: seconds of a run. `runs_spent`: runs of both so far.
     """
@@ -94,7 +94,7 @@ class FreshPair:
 
 @dataclass(frozen=True)
 class PairTime:
-    """What fresh pairs may take: `seconds` in all.
+    """The time that fresh pairs may take: `seconds` in all.
 
     A run of `measure_s` measured seconds takes `overhead_s` beside them.
     """
@@ -111,7 +111,7 @@ class PairTime:
 
 @dataclass(frozen=True)
 class GateSeen:
-    """What a gate has measured: its whole `pairs` in order, and how many were `begun`.
+    """The pairs that a gate has measured: its whole `pairs` in order, and how many were `begun`.
 
     stopped: why more pairs would be of no use, whatever the figures say; "" if they are.
     """
@@ -148,7 +148,7 @@ class Group:
         return found
 
     def among(self, names: Collection[str]) -> Group:
-        """The same group as if it had no candidates but these."""
+        """Return the group as if it had no candidates but these."""
         return replace(
             self,
             candidates=tuple(name for name in self.candidates if name in names),
@@ -218,7 +218,7 @@ class History:
         return tuple(name for name in self.candidates if name not in self.dropped)
 
     def among(self, names: Collection[str]) -> History:
-        """The same as if there were no candidates but these and the baseline.
+        """Return the history as if there were no candidates but these and the baseline.
 
         For the race and the confirmation of a search: those that were only screened are not
         corrected for, because the race decides on fresh runs.
@@ -273,7 +273,7 @@ class NewCandidate:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What to measure next: `runs` in their order.
+    """The next measurement: `runs` in their order.
 
     dropped: candidates that leave now, and why in words. new: candidates that `runs` may name,
     under names that the study does not have yet. Those that the gate or the server refuses and
@@ -308,5 +308,5 @@ class Strategy(Protocol):
         ...
 
     def propose(self, history: History) -> Proposal | Done:
-        """What to measure next. All that was proposed before has ended."""
+        """Return what to measure next. All that was proposed before has ended."""
         ...

@@ -55,6 +55,6 @@ class Whole:
         return self.variants[variant].same_as or variant
 
     def knobs_without(self, lines: frozenset[str]) -> dict[str, str]:
-        """What is left without these lines: they have the baseline's values again."""
+        """Return the knobs without these lines, which have the baseline's values again."""
         left = {name: value for name, value in self.knobs.items() if name not in lines}
         return left | {name: value for name, value in self.baseline_knobs.items() if name in lines}

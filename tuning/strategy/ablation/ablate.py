@@ -57,13 +57,13 @@ class Ablation:
             return _block(history, whole, parts)
         if rounds := _rounds(history, whole, results, budget):
             return rounds
-        # What no round fits into still tells which lines matter.
+        # Time that is too short for a round still tells which lines matter.
         parts = _affordable(results.open, budget, whole, keeps_rounds=False)
         return _block(history, whole, parts) if parts else None
 
 
 def _budget_of(history: History, whole: Whole) -> Budget:
-    """What is left for all winners, as far as this one may spend it."""
+    """Return the budget of all winners, as far as this one may spend it."""
     budget = history.ablation_budget
     limits = [runs for runs in (budget.runs_left, whole.runs_left) if runs is not None]
     return replace(budget, runs_left=min(limits, default=None))
@@ -78,14 +78,14 @@ def is_left(whole: Whole, metric: Metric, budget: Budget, baseline: str) -> bool
 
 
 def _runs_of_round(budget: Budget, whole: Whole) -> int:
-    """What a round costs, in runs as long as those of the blocks."""
+    """Return the cost of a round, in runs as long as those of the blocks."""
     return ROUND if not budget.run_s else ceil(ROUND * (1 + whole.longer_s / budget.run_s))
 
 
 def _affordable(
     there: Sequence[PartResult], budget: Budget, whole: Whole, *, keeps_rounds: bool = True
 ) -> list[Part]:
-    """The parts of the next block: so many that they can be decided.
+    """Return the parts of the next block: so many that they can be decided.
 
     keeps_rounds: so many that the winner without them can be measured afresh as well.
     """
@@ -118,7 +118,7 @@ def _block(history: History, whole: Whole, parts: Sequence[Part]) -> Proposal:
 
 
 def _rounds_left(whole: Whole, results: PartResults, budget: Budget, baseline: str) -> int:
-    """How many fresh rounds the reduced config gets.
+    """Return how many fresh rounds the reduced config gets.
 
     0 if there is none, if it cannot be measured or was, or if the time does not suffice.
     """
@@ -138,7 +138,7 @@ def _rounds_left(whole: Whole, results: PartResults, budget: Budget, baseline: s
 def _rounds(
     history: History, whole: Whole, results: PartResults, budget: Budget
 ) -> Proposal | None:
-    """The fresh rounds of the reduced config; None if it gets none."""
+    """Propose the fresh rounds of the reduced config; None if it gets none."""
     count = _rounds_left(whole, results, budget, history.baseline)
     if not count:
         return None

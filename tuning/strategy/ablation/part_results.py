@@ -1,4 +1,4 @@
-"""What the runs so far say of each part of a winner.
+"""The results so far of each part of a winner.
 
 Replays the looks after every block, because a part that was decided is not measured any more: its
 verdict and its figures stay those of that look. A part may be decided too early by that; what is
@@ -27,7 +27,7 @@ _SPLIT = frozenset({RemovalState.MATTERS, RemovalState.NEEDED, RemovalState.UNSE
 
 @dataclass(frozen=True)
 class PartResult:
-    """What is known of a part; `state` None is "still being measured".
+    """The result of a part; `state` None is "still being measured".
 
     ratio: the metric without the part divided by that of the whole; interval holds for all parts
     at once. blocks: how many it was measured in. reason: why the config without it cannot be used.
@@ -119,7 +119,7 @@ class _Replay:
 
 
 def part_results(whole: Whole, metric: Metric) -> PartResults:
-    """What is known by now; every run of a block must have ended."""
+    """Return the results so far; every run of a block must have ended."""
     margin = margin_of(whole.lead)
     replay = _Replay(whole, metric, margin, first_parts(whole))
     replay.look((), None)
@@ -138,9 +138,9 @@ def part_results(whole: Whole, metric: Metric) -> PartResults:
 
 
 def of_each_line(found: PartResults) -> list[PartResult]:
-    """The last word on every line: of a group that was split, that of its parts.
+    """Return the last result on every line; a group that was split has those of its parts.
 
-    What is still open has not been measured often enough to say anything.
+    Open parts have not been measured often enough to decide anything.
     """
     split = [one.part for one in found.results]
     return [

@@ -55,7 +55,7 @@ class Part:
         return f"{self.area} ({len(self.lines)} lines)"
 
     def split(self) -> list[Part]:
-        """Its units one by one, or its halves where they are many."""
+        """Return its single units, or its halves above `MAX_SINGLE`."""
         if len(self.units) <= MAX_SINGLE:
             return [Part((unit,)) for unit in self.units]
         middle = (len(self.units) + 1) // 2

@@ -1,4 +1,4 @@
-"""What the runs so far say of the space: how good, whether limits hold, what cannot run."""
+"""Predictions for the space by the runs so far: how good, within limits, able to run."""
 
 from __future__ import annotations
 

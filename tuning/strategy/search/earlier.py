@@ -1,4 +1,4 @@
-"""What earlier studies say of a space: which of their configs a search measures first.
+"""The configs of earlier studies that a search measures first.
 
 That is all that they are used for: the model of a search learns from its own runs alone.
 """

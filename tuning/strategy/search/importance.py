@@ -45,7 +45,7 @@ _REACH = 1.96 * 1.5
 
 @dataclass(frozen=True)
 class KnobEffect:
-    """What a knob does on its own: from its worst-looking to its best-looking value.
+    """The effect of a knob on its own: from its worst-looking to its best-looking value.
 
     share: of all variation (0 to 1). ratio, low, high: the metric at `best` divided by that at
     `worst`, with an interval that holds 95 % of what the model deems possible. runs: how many runs
@@ -99,7 +99,7 @@ def importance(
     knobs: Mapping[str, Mapping[str, str]],
     metric: Metric,
 ) -> Importance:
-    """What `screened` runs of the configs `knobs` say of each knob of the space."""
+    """Return how much each knob matters, by the `screened` runs of the configs `knobs`."""
     rows = _fewer([row for row in figure_rows(screened, metric) if row[0].candidate in knobs])
     names = list(dict.fromkeys(run.candidate for run, _, _ in rows))
     if len(names) < MIN_CONFIGS:
@@ -139,7 +139,7 @@ def importance(
 
 @dataclass(frozen=True)
 class _Effect:
-    """Of one knob: logs, larger is better; worst and best are indexes of its levels."""
+    """The effect of one knob: logs, larger is better; worst and best index its levels."""
 
     variance: float
     worst: int

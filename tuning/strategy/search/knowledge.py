@@ -1,4 +1,4 @@
-"""What a history says of the space: a model of its screening runs, and how each config stands."""
+"""A model of the screening runs of a history, and how each config stands by it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Standing:
     chance: float
 
     def lower(self, doubts: float) -> float:
-        """What may be expected of it at least, by so many standard deviations."""
+        """Return the least to expect of it, so many standard deviations below the mean."""
         return self.mean - doubts * self.sd
 
 
@@ -69,7 +69,7 @@ class Knowledge:
 
 
 def learn(plan: SearchPlan, history: History) -> Knowledge | None:
-    """What is known by now; None as long as the baseline has no figure."""
+    """Return what the runs so far say; None as long as the baseline has no figure."""
     grid = Grid(plan.space)
     objective = figure_rows(history.screened, plan.aim.objective)
     names = list(dict.fromkeys(run.candidate for run, _, _ in objective))
@@ -173,7 +173,7 @@ def fit_rows(rows: Sequence[Row], x: Mapping[str, Floats]) -> Surrogate:
 
 
 def _running(features: Floats, failed: int) -> Surrogate | None:
-    """Of whether a config runs, the last ones failed; what nothing is known of is presumed to."""
+    """Model whether a config runs: the last `failed` did not; unknown ones are presumed to."""
     if not failed:
         return None
     count = len(features)
@@ -196,7 +196,7 @@ def _newest(history: History, failed: set[str]) -> list[str]:
 
 
 def _failed(history: History) -> set[str]:
-    """Refused before they ran, or failed while they did."""
+    """Return the configs that were refused before they ran, or failed while they did."""
     faulty = {
         run.candidate for run in history.screened if run.outcome in FAULTS and not run.is_cut_short
     }

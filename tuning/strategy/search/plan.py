@@ -10,7 +10,7 @@ from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric, Observation
 from tuning.strategy.search.space import Space
 
-#: Of the names of configs that a search makes.
+#: Prefix of the names of configs that a search makes.
 PREFIX = "search-"
 
 

@@ -95,7 +95,7 @@ class Search:
         )[: self._finalists(history)]
 
     def learn(self, history: History) -> Knowledge | None:
-        """What the screening runs say; None as long as the baseline has no figure."""
+        """Return what the screening runs say; None as long as the baseline has no figure."""
         return learn(self.plan, history)
 
     def _screen(self, history: History) -> Proposal | None:

@@ -1,4 +1,4 @@
-"""What a search may change: one dimension per knob, with the values that are tried.
+"""The space of a search: one dimension per knob, with the values that are tried.
 
 Plain data, so that it can be stored with a study and shown before the start. Built from the
 catalogue by `tuning.search_space`.
@@ -65,7 +65,7 @@ class Dimension:
         return (*self.special, *sorted(scale - set(self.special), key=float))
 
     def features(self, value: str) -> tuple[float, ...]:
-        """What a model sees of a value: its place on the scale, or 0 or 1 per word.
+        """Return a value as a model sees it: its place on the scale, or 0 or 1 per word.
 
         A default outside the range lies below 0 or above 1: it is where it is.
         """
@@ -144,7 +144,7 @@ class Space:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """What `from_json` takes."""
+        """Return the space as `from_json` takes it."""
         return asdict(self)
 
     @classmethod
