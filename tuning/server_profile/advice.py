@@ -128,7 +128,8 @@ def _log_buffer(profile: Profile) -> Iterator[Proposal]:
 def _direct_io(profile: Profile) -> Iterator[Proposal]:
     pool, memory = profile.number(POOL), profile.memory_bytes
     method = profile.variables.get(FLUSH_METHOD)
-    if method == "fsync" and pool is not None and memory is not None and pool > memory / 2:
+    # MySQL 5.7 shows nothing for its default, which is fsync.
+    if method in ("fsync", "") and pool is not None and memory is not None and pool > memory / 2:
         why = (
             f"innodb_flush_method is fsync: the page cache holds a second copy of the pool of "
             f"{size_text(pool)} in {size_text(memory)} of memory"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tuning.catalogue.loader import load_catalogue
 from tuning.export.changes import ChangeMode
 from tuning.export.lines import Line
+from tuning.server_profile.advice import proposals_for
 from tuning.server_profile.own_config import own_knobs
 from tuning.server_profile.paste import rows_of
 from tuning.server_profile.profile import Profile
@@ -114,6 +115,11 @@ def test_mariadb_has_no_persistence() -> None:
     steps = steps_of(profile(version="10.11.19-MariaDB"), [line("innodb_io_capacity", "2000")])
     [capacity] = [one for one in steps if one.name == "innodb_io_capacity"]
     assert capacity.sql == ("SET GLOBAL innodb_io_capacity = 2000;",)
+
+
+def test_the_default_of_mysql_57_is_the_page_cache_too() -> None:
+    found = profile(version="5.7.44", innodb_flush_method="", innodb_buffer_pool_size=f"{9 * GIB}")
+    assert "profile-direct-io" in [one.name for one in proposals_for(found)]
 
 
 def test_loads_that_tpc_c_does_not_have_are_listed() -> None:
