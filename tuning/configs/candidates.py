@@ -209,7 +209,7 @@ def _fitted(
         durability=durability,
         host=host,
         raises_set=True,  # a preset was chosen for another workload
-    )
+    ).accepted()
     return PlannedCandidate(
         name=preset.name,
         knobs=report.knobs,
@@ -265,7 +265,7 @@ def plan_file(
         resized, changes = fit.resize(knobs)
         fitted = check_knobs(
             resized, target, source=name, durability=Durability.D2, host=host, raises_set=True
-        )
+        ).accepted()
         knobs, notes = fitted.knobs, (*notes, *changes, *fitted.notes)
     return PlannedCandidate(
         name=name,
@@ -328,7 +328,7 @@ def plan_knobs(
     if translate_from is not None:
         translation = translate_knobs(knobs, translate_from, target, durability=durability)
         knobs, notes = translation.knobs, tuple(translation.notes)
-    report = check_knobs(knobs, target, source=name, durability=durability, host=host)
+    report = check_knobs(knobs, target, source=name, durability=durability, host=host).accepted()
     return PlannedCandidate(
         name=name,
         knobs=report.knobs,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate
-from tuning.configs.config_check.check import report_on
+from tuning.configs.config_check.check import check_knobs
 from tuning.configs.config_check.stages import static_stages
 from tuning.configs.effective.host import UNKNOWN, HostFacts
 
@@ -26,7 +26,7 @@ def plan_proposed(
     Limits that are too low for the workload are raised, as with presets. Never raises: a search
     learns from what is refused; such a candidate keeps the requested knobs.
     """
-    report = report_on(
+    report = check_knobs(
         knobs,
         target,
         source=name,

@@ -75,7 +75,7 @@ def _with_knobs(
     durability = max(durability, durability_of(planned.knobs, target))
     report = check_knobs(
         {**planned.knobs, **changed}, target, source=name, durability=durability, host=host
-    )
+    ).accepted()
     notes = (
         Note(one, Action.ADJUSTED, f"{report.knobs[one]}: changed for the gate")
         for one in changed
@@ -98,7 +98,7 @@ def _logs_alike(planned: PlannedCandidate, side: Plan) -> PlannedCandidate:
     given = durability_of(knobs, target)
     report = check_knobs(
         knobs, target, source=planned.name, durability=given, host=side.situation.host
-    )
+    ).accepted()
     notes = (
         Note(name, Action.ADJUSTED, f"{value}: both sides are to write their binary log alike")
         for name, value in added.items()

@@ -32,7 +32,7 @@ def plan_proposal(name: str, situation: Situation) -> PlannedCandidate:
             source=name,
             host=situation.host,
             raises_set=True,
-        )
+        ).accepted()
     except InvalidConfig as refused:
         why = "; ".join(map(str, refused.problems))
         return PlannedCandidate(name, {}, source, notes=reasons, left_out=why)

@@ -111,7 +111,7 @@ def _pinned(request: SpaceRequest, situation: Situation) -> dict[str, str]:
             source="pinned",
             durability=situation.durability,
             host=situation.host,
-        )
+        ).accepted()
     except InvalidConfig as error:
         first = error.problems[0]
         field = f"search.pinned.{first.name}" if first.name in request.pinned else "search.pinned"

@@ -66,7 +66,7 @@ def knobs_in(text: str | bytes, target: ServerTraits = MYSQL) -> Mapping[str, st
     """What a my.cnf sets, through the gate."""
     data = text if isinstance(text, bytes) else text.encode()
     knobs = settings_in(data, target)
-    return check_knobs(knobs, target, source="export").knobs
+    return check_knobs(knobs, target, source="export").accepted().knobs
 
 
 def settings_in(data: bytes, target: ServerTraits) -> dict[str, str | None]:

@@ -34,7 +34,7 @@ def gate(
 ) -> ConfigReport:
     settings = scan_cnf(f"[mysqld]\n{lines}\n", lambda _: True).settings
     knobs = {setting.name: setting.value for setting in settings}
-    return check_knobs(knobs, target, source="my.cnf", durability=durability)
+    return check_knobs(knobs, target, source="my.cnf", durability=durability).accepted()
 
 
 def refused(
@@ -224,7 +224,7 @@ def test_a_suffix_is_refused_where_the_server_does_not_know_it() -> None:
 
 def test_knobs_from_no_file_have_problems_without_lines() -> None:
     with pytest.raises(InvalidConfig) as caught:
-        check_knobs({"port": "1"}, MYSQL97, source="the API")
+        check_knobs({"port": "1"}, MYSQL97, source="the API").accepted()
     assert caught.value.problems[0].line is None
     assert str(caught.value).startswith("the API: port: ")
 
@@ -274,7 +274,7 @@ def test_what_passed_the_gate_passes_again_unchanged(
 ) -> None:
     target, knobs = case
     try:
-        passed = check_knobs(knobs, target, source="x", durability=Durability.D2).knobs
+        passed = check_knobs(knobs, target, source="x", durability=Durability.D2).accepted().knobs
     except InvalidConfig as caught:  # only the rules across knobs may object
         assert {p.name for p in caught.problems} <= {  # noqa: PT017
             "binlog_format",

@@ -311,7 +311,7 @@ def test_files_share_the_options_on_which_they_agree() -> None:
     assert one.applied == two.applied == {"wait_timeout": "60"}
     assert one.knobs == {"back_log": "9", "sql_mode": "ANSI"}
     assert [line.fate for line in one.lines] == [Fate.MEASURED, Fate.APPLIED, Fate.MEASURED]
-    assert check_knobs(one.knobs, MYSQL97, source="x").knobs == one.knobs
+    assert check_knobs(one.knobs, MYSQL97, source="x").accepted().knobs == one.knobs
     variables = {"back_log": "9", "wait_timeout": "60", "sql_mode": "ANSI"}
     signatures = [signature(variables, MYSQL97, each.knobs) for each in (one, two)]
     assert signatures[0] != signatures[1]
@@ -366,7 +366,10 @@ def test_every_file_gets_an_answer_for_each_line_and_the_answer_holds(
         return
     # What got through gets through again unchanged.
     durability = Durability.D2
-    assert check_knobs(found.knobs, target, source="x", durability=durability).knobs == found.knobs
+    assert (
+        check_knobs(found.knobs, target, source="x", durability=durability).accepted().knobs
+        == found.knobs
+    )
 
 
 @given(st.binary(max_size=400), TARGETS)
@@ -389,7 +392,9 @@ def test_translated_knobs_pass_the_gate_but_for_rules_across_knobs(
     noted = {note.name for note in translated.notes}
     assert all(name in noted or name in translated.knobs for name in knobs)
     try:
-        passed = check_knobs(translated.knobs, target, source="x", durability=Durability.D2)
+        passed = check_knobs(
+            translated.knobs, target, source="x", durability=Durability.D2
+        ).accepted()
     except InvalidConfig as refused:
         across = [
             *("data directory is made", "has no effect together", "needs", "is above", "is below"),

@@ -80,23 +80,7 @@ def check_knobs(
     """The report on knobs that do not come from a file (presets, translations).
 
     With `raises_set`, limits that are too low for the workload are raised even if they are set.
-    Raises InvalidConfig with every problem found.
     """
-    return report_on(
-        knobs, target, source=source, durability=durability, host=host, raises_set=raises_set
-    ).accepted()
-
-
-def report_on(
-    knobs: Mapping[str, str | None],
-    target: ServerTraits,
-    *,
-    source: str,
-    durability: Durability = Durability.D0,
-    host: HostFacts = UNKNOWN,
-    raises_set: bool = False,
-) -> ConfigReport:
-    """As `check_knobs`, with the problems in the report."""
     settings = [Setting(name, value) for name, value in knobs.items()]
     return _report(settings, target, source, host, durability, None, raises_set=raises_set)
 

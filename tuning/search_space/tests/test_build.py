@@ -75,7 +75,7 @@ def test_the_gate_takes_every_config_of_the_space(server: str, cpus: int, data: 
     grid = Grid(space)
     for point in grid.spread(25, np.random.default_rng(1)):
         knobs = grid.knobs(point)
-        check_knobs(knobs, here.target, source="search", host=here.host)
+        check_knobs(knobs, here.target, source="search", host=here.host).accepted()
         assert not forbidden_costs(knobs, here.target, (), here.host)
 
 
@@ -118,7 +118,7 @@ def test_in_a_small_memory_the_log_buffer_leaves_the_pool_its_room(server: str) 
     assert int(dimension(space, POOL)[-1]) > 0.6 * budget
     grid = Grid(space)
     for point in grid.spread(25, np.random.default_rng(1)):
-        check_knobs(grid.knobs(point), here.target, source="search", host=here.host)
+        check_knobs(grid.knobs(point), here.target, source="search", host=here.host).accepted()
     asked = SpaceRequest(names=("innodb_log_buffer_size",))
     asked = replace(asked, bounds={"innodb_log_buffer_size": ("16M", "64M")})
     assert int(dimension(build_space(asked, here), "innodb_log_buffer_size")[-1]) == 64 * MIB
@@ -389,7 +389,7 @@ def test_ranges_give_way_to_the_request(server: str, requested: SpaceRequest) ->
     assert all(one.low < one.high for one in space.dimensions if one.is_number)
     points = grid.spread(400, np.random.default_rng(1))
     for point in points[:50]:
-        check_knobs(grid.knobs(point), here.target, source="search", host=here.host)
+        check_knobs(grid.knobs(point), here.target, source="search", host=here.host).accepted()
     for name in requested.bounds:
         place = space.names.index(name)
         assert len(np.unique(points[:, place])) > 0.8 * len(grid.levels[place])
@@ -449,7 +449,7 @@ def test_decimal_numbers_are_searched_as_such(server: str) -> None:
     assert "90" in found
     assert 8 < len(found) <= MAX_LEVELS
     for value in found:
-        check_knobs({"innodb_max_dirty_pages_pct": value}, here.target, source="test")
+        check_knobs({"innodb_max_dirty_pages_pct": value}, here.target, source="test").accepted()
 
 
 def test_a_pinned_redo_log_that_does_not_fit_is_refused() -> None:
