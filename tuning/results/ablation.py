@@ -229,9 +229,9 @@ class Ablations:
             rounds=len(blocks),
             rounds_done=len(done),
             state=found.state if found else "measuring",
-            to_baseline=_estimate(found.to_baseline if found else None),
-            to_whole=_estimate(found.to_whole if found else None),
-            throughput=_estimate(throughput),
+            to_baseline=doc.Estimate.of_pairs(found.to_baseline if found else None),
+            to_whole=doc.Estimate.of_pairs(found.to_whole if found else None),
+            throughput=doc.Estimate.of_pairs(throughput),
             runs=len(ok),
             failures=sum(not (run.counts or run.is_cut_short) for run in mine),
             blocks=len({run.block for run in ok}),
@@ -291,10 +291,6 @@ def _figures(
     there = {run.candidate: run.figure(metric) for run in runs if run.block == block}
     first, second, third = (there.get(name) for name in names)
     return first, second, third
-
-
-def _estimate(found: Confirmation | None) -> doc.Estimate | None:
-    return doc.Estimate.of(found.ratio, found.interval) if found else None
 
 
 def _medians(runs: Sequence[Observation]) -> doc.Figures:

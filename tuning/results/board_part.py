@@ -13,7 +13,6 @@ from tuning.results.prices import price_of
 from tuning.results.sentences import proportion_text, recovery_sentence
 from tuning.results.study_rows import StudyRows
 from tuning.results.write_debt import debt_sentence, debtors_of
-from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.data import Metric
 from tuning.statistics.ranking import Judgement
 
@@ -138,15 +137,11 @@ def _confirmation(board: Board, candidate: Candidate) -> doc.Confirmation:
         pairs_done=sum(pair.is_finished for pair in pairs),
         state=found.state.value if found else "measuring",
         whole_pairs=found.pairs if found else 0,
-        estimate=_confirmed(found),
+        estimate=doc.Estimate.of_pairs(found),
         throughput_pairs=throughput.pairs if throughput else 0,
-        throughput=_confirmed(throughput),
+        throughput=doc.Estimate.of_pairs(throughput),
         sentence=found.sentence if found else "",
     )
-
-
-def _confirmed(found: Confirmation | None) -> doc.Estimate | None:
-    return doc.Estimate.of(found.ratio, found.interval) if found else None
 
 
 def _recommendation(row: Recommendation) -> doc.Recommendation:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tuning.configs.effective.differences import SettingDifference
 from tuning.statistics.analysis import Interval
+from tuning.statistics.confirmation import Confirmation as PairsResult
 from tuning.statistics.data import Metric
 from tuning.statistics.drift import Drift
 
@@ -63,6 +64,11 @@ class Estimate(Part):
             return cls(ratio=ratio)
         low, high = interval.low, finite(interval.high)
         return cls(ratio=ratio, low=low, high=high, confidence=interval.confidence)
+
+    @classmethod
+    def of_pairs(cls, found: PairsResult | None) -> Self | None:
+        """Return the estimate of fresh pairs; None without a result or a ratio."""
+        return cls.of(found.ratio, found.interval) if found else None
 
     @property
     def has_interval(self) -> bool:
