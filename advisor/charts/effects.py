@@ -21,6 +21,7 @@ from advisor.charts.style import (
     plain,
     wrapped,
 )
+from advisor.wording.formatting import confidence_text
 from tuning.results.document import Ablation, Board, Estimate, Standing, StudyDocument
 from tuning.statistics.data import Metric
 from tuning.statistics.removal import RemovalState
@@ -190,7 +191,10 @@ def _bounds(found: Estimate, blocks: int) -> str:
     if found.low is None:
         return f"{change}, noise not known yet"
     high = "more" if found.high is None else f"{percent_of(found.high):+.1f} %"
-    return f"{change}, 95 % interval {percent_of(found.low):+.1f} to {high}, n = {blocks}"
+    interval = (
+        f"{confidence_text(found.confidence)} interval {percent_of(found.low):+.1f} to {high}"
+    )
+    return f"{change}, {interval}, n = {blocks}"
 
 
 def _range(rows: Sequence[Row], more: Sequence[float] = ()) -> tuple[float, float]:

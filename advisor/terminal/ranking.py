@@ -8,7 +8,14 @@ from math import inf
 from rich import box
 from rich.table import Table
 
-from advisor.wording.formatting import change_range, decimals, names_text, percent_change, share
+from advisor.wording.formatting import (
+    change_range,
+    confidence_text,
+    decimals,
+    names_text,
+    percent_change,
+    share,
+)
 from advisor.wording.formatting import megacycles as in_megacycles
 from benchmarks.models import RunState
 from tuning.results.document import Board, BoardRow, Standing, StudyDocument
@@ -17,7 +24,7 @@ from tuning.statistics.data import Metric
 NOTE = (
     "* baseline. tpmP: New-Orders completed per minute (not tpmC, which is reserved for audited "
     "TPC results). Figures are medians of the runs. change: tpmP relative to the baseline of the "
-    "same block, with a 95 % interval that holds for all candidates at once. Tied candidates "
+    "same block, with an interval that holds for all candidates at once. Tied candidates "
     "share a rank. Mcycles: CPU path length of the server, in millions of cycles per New-Order. "
     "runs: successful runs out of all, and their outcome."
 )
@@ -32,7 +39,9 @@ def ranking_table(document: StudyDocument, board: Board) -> Table:
     )
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("config", no_wrap=True)
-    for title in ("tpmP", "change", "95 %", "p95 ms", "Mcycles"):
+    confidence = board.rankings[Metric.TPMP].confidence
+    sure = "interval" if confidence is None else confidence_text(confidence)
+    for title in ("tpmP", "change", sure, "p95 ms", "Mcycles"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("runs")
     standings = {one.candidate_id: one for one in board.rankings[Metric.TPMP].standings}

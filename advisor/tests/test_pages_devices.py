@@ -655,7 +655,7 @@ def test_an_answer_says_how_sure_it_is(admin_client: Client) -> None:
     device = factories.found_device()
     study = factories.measured_study(device=device, blocks=1)
     answer = study.recommendations.get()
-    answer.low, answer.high = 1.031, 1.092
+    answer.low, answer.high, answer.confidence = 1.031, 1.092, 0.96
     answer.save()
 
     def shown(**values: Any) -> str:
@@ -669,7 +669,7 @@ def test_an_answer_says_how_sure_it_is(admin_client: Client) -> None:
     assert ">none is confirmed as better<" in shown(confirmation="withdrawn")
     assert ">too few fresh pairs to confirm one<" in shown(confirmation="unfinished")
     listed = text_of(admin_client, "device-list")
-    assert "95 %: +3.1 to +9.2 %" in listed
+    assert "96 %: +3.1 to +9.2 %" in listed
 
 
 def test_older_studies_are_folded_away(admin_client: Client) -> None:

@@ -86,6 +86,14 @@ def test_change_range(low: float, high: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("confidence", "text"),
+    [(0.95, f"95{NB}%"), (0.96, f"96{NB}%"), (0.9875, f"98.8{NB}%"), (None, formatting.ABSENT)],
+)
+def test_confidence_text(confidence: float | None, text: str) -> None:
+    assert formatting.confidence_text(confidence) == text
+
+
+@pytest.mark.parametrize(
     ("value", "text"),
     [(0.042, f"4.2{NB}%"), (None, formatting.ABSENT), (1e300, f">1,000{NB}%")],
 )

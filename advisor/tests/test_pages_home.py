@@ -73,6 +73,7 @@ def test_each_device_has_its_newest_answer_with_effect_interval_and_age(
         ratio_to_baseline=1.234,
         low=1.111,
         high=1.345,
+        confidence=0.96,
         created_at=timezone.now() - timedelta(days=3),
     )
     found = study.recommendations.get()
@@ -80,7 +81,7 @@ def test_each_device_has_its_newest_answer_with_effect_interval_and_age(
     factories.measured_study(blocks=1, device=other, name="Elsewhere")
     text = text_of(admin_client, HOME)
     answers = text[: text.index("Running now")]
-    assert "+23.4 % tpmP 95 %: +11.1 to +34.5 %" in answers
+    assert "+23.4 % tpmP 96 %: +11.1 to +34.5 %" in answers
     assert "3 days ago" in answers
     assert found.candidate.name in answers
     assert "The newer one" in answers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from advisor.wording.formatting import NARROW, change_range, percent_change
+from advisor.wording.formatting import change_range, confidence_text, percent_change
 from advisor.wording.words import certainty, certainty_text, names_beside_figures
 from benchmarks.counted import counted
 from tuning.models import DurabilityClass, Recommendation, Study
@@ -18,7 +18,7 @@ def named_answers(study: Study) -> list[tuple[Recommendation, str]]:
 
 
 def answer_sentence(found: Recommendation, where: str = "") -> str:
-    """As "Use big-pool on nvme: +23.4 % tpmP (95 %: +11.1 to +34.5 %), measurably best,
+    """As "Use big-pool on nvme: +23.4 % tpmP (96 %: +11.1 to +34.5 %), measurably best,
     confirmed."; reads its candidate and study.
     """
     metric, ratio = Metric.TPMP, found.ratio_to_baseline
@@ -26,7 +26,7 @@ def answer_sentence(found: Recommendation, where: str = "") -> str:
     if found.objective_ratio is not None:
         metric, ratio = Metric(found.objective), found.objective_ratio
         low, high = found.objective_low, found.objective_high
-    effect = _effect_text(metric, ratio, low, high)
+    effect = _effect_text(metric, ratio, low, high, found.confidence)
     on = f" on {where}" if where else ""
     candidate = found.candidate
     return _sentence(candidate.name, on, effect, certainty(found), keeps=candidate.is_baseline)
@@ -40,7 +40,7 @@ def answer_of(document: StudyDocument, board: Board) -> str:
     metric, effect = Metric.TPMP, found.effect
     if found.objective_effect is not None:
         metric, effect = found.objective, found.objective_effect
-    says = _effect_text(metric, effect.ratio, effect.low, effect.high)
+    says = _effect_text(metric, effect.ratio, effect.low, effect.high, effect.confidence)
     where = document.short_names[board.device_id]
     on = f" on {where}" if board.device_id in document.named_devices else ""
     conditions = []
@@ -61,8 +61,14 @@ def _sentence(name: str, on: str, effect: str, certain: str, *, keeps: bool) -> 
     return f"Use {name}{on}: {effect}, {certain}."
 
 
-def _effect_text(metric: Metric, ratio: float, low: float | None, high: float | None) -> str:
+def _effect_text(
+    metric: Metric,
+    ratio: float,
+    low: float | None,
+    high: float | None,
+    confidence: float | None,
+) -> str:
     effect = f"{percent_change(ratio)} {FULL_NAMES[metric]}"
     if low is None or high is None:
         return effect
-    return f"{effect} (95{NARROW}%: {change_range(low, high)})"
+    return f"{effect} ({confidence_text(confidence)}: {change_range(low, high)})"

@@ -65,10 +65,10 @@ DEFINITIONS: tuple[Definition, ...] = (
     ),
     Definition(
         "interval",
-        "95 % interval",
-        "The range in which the ratio to the baseline lies with 95 % confidence, for all "
-        "candidates at once. If it includes zero change, no difference was measured. More "
-        "blocks make it narrower.",
+        "Interval",
+        "The range in which the ratio to the baseline lies with the confidence beside it: for "
+        "all candidates at once, or of a config in fresh pairs. If it includes zero change, no "
+        "difference was measured. More blocks make it narrower.",
         "statistics.md",
     ),
     Definition(

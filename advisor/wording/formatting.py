@@ -43,6 +43,11 @@ def percent_change(ratio: float | None) -> str:
     return f"{sign}{abs(change):,.1f}{NARROW}%"
 
 
+def confidence_text(confidence: float | None) -> str:
+    """The confidence of an interval: 0.96 -> 96 %."""
+    return ABSENT if confidence is None else f"{confidence * 100:.3g}{NARROW}%"
+
+
 def change_range(low: float, high: float) -> str:
     """Bounds of a ratio as signed changes: 1.121, 1.354 -> +12.1 to +35.4 %."""
     if low > MAX_RATIO:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from advisor.wording.formatting import change_range, percent_change
+from advisor.wording.formatting import change_range, confidence_text, percent_change
 from advisor.wording.spaces import knob_text
 from benchmarks.counted import counted
 from tuning.results.document import Importance, KnobEffect
@@ -56,7 +56,8 @@ def _line(one: KnobEffect, of: int) -> KnobLine:
     low, high = one.estimate.low or 0.0, one.estimate.high or inf
     is_known = low > 1.0 or high < 1.0
     spread = change_range(low, high)
-    change = f"{percent_change(one.estimate.ratio)} from {worst} to {best} (95 %: {spread})"
+    sure = confidence_text(one.estimate.confidence)
+    change = f"{percent_change(one.estimate.ratio)} from {worst} to {best} ({sure}: {spread})"
     if not is_known:
         change += "; may be nothing"
     return KnobLine(one.name, share, best if is_known else "–", change, seen, is_known)

@@ -14,6 +14,7 @@ from tuning.models import DurabilityClass, Recommendation, StudyState
 # Only the columns shown: loading all takes twice as long.
 _SAID = (
     *("device", "durability", "kind", "confirmation", "ratio_to_baseline", "low", "high"),
+    "confidence",
     *("objective", "objective_ratio", "objective_low", "objective_high", "created_at"),
     *("candidate__name", "candidate__is_baseline", "study__name", "study__confirms"),
     "study__host__name",

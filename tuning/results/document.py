@@ -288,6 +288,12 @@ class Ranking(Part):
     blocks: int
     drift: Drift | None
 
+    @property
+    def confidence(self) -> float | None:
+        """Of the intervals, which hold for all candidates at once; None without an interval."""
+        estimates = (one.estimate for one in self.standings if one.estimate)
+        return next((one.confidence for one in estimates if one.confidence is not None), None)
+
     def standing(self, candidate_id: int) -> Standing | None:
         """The place of a candidate; None if it is not in this ranking."""
         return next((one for one in self.standings if one.candidate_id == candidate_id), None)

@@ -49,8 +49,9 @@ class DeviceAnswer(Schema):
     durability: Durability
     kind: str = Field(description="Kind of the verdict; empty: unknown.")
     ratio_to_baseline: float
-    low: float | None = Field(description="95 % interval of the ratio.")
+    low: float | None = Field(description="Lower end of the interval of the ratio.")
     high: float | None
+    confidence: float | None = Field(description="Of the interval, 0 to 1.")
     confirmation: str = Field(description="confirmed, withdrawn or unfinished; empty: none.")
     verdict: str
 

@@ -151,6 +151,7 @@ class RecommendationRow(NamedDevice, ModelSchema):
         model = Recommendation
         fields: ClassVar = [
             *("kind", "verdict", "ratio_to_baseline", "low", "high", "objective"),
+            "confidence",
             *("objective_ratio", "objective_low", "objective_high", "noise_floor"),
             *("confirmation", "created_at"),
         ]
