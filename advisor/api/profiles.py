@@ -51,7 +51,7 @@ def get_profile(request: HttpRequest, pk: int) -> ServerProfile:
     "profile-comparison/", response=schemas.ProfileComparison, url_name="profile-comparison"
 )
 def compare_profiles(request: HttpRequest, before: Query[Id], after: Query[Id]) -> Comparison:
-    """What differs between two profiles of one server; it says nothing of causes."""
+    """Return the differences between two profiles of one server; causes stay unknown."""
     return compare_stored(before, after)
 
 
@@ -61,6 +61,6 @@ def compare_profiles(request: HttpRequest, before: Query[Id], after: Query[Id]) 
     url_name="server-steps",
 )
 def list_server_steps(request: HttpRequest, pk: int) -> list[ServerAnswer]:
-    """What to change on the profiled server by each recommendation, in order."""
+    """Return the steps on the profiled server for each recommendation, in order."""
     study = get_object_or_404(Study.objects.select_related("server", "host"), pk=pk)
     return server_answers(study)

@@ -1,4 +1,4 @@
-"""What is compared, as it stands in an address, and what can be added to it."""
+"""The compared sides, as an address states them, and the sides that can be added."""
 
 from __future__ import annotations
 

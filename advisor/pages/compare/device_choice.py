@@ -36,7 +36,7 @@ class ComparisonChoice:
 
     @property
     def switched(self) -> ComparisonChoice:
-        """The same with the published layer toggled."""
+        """This choice with the published layer toggled."""
         return replace(self, published=not self.published)
 
 

@@ -101,7 +101,7 @@ def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
 
 
 def _differing(run_set: RunSet) -> list[tuple[str, list[str]]]:
-    """What the hosts differ in beside their devices, with the text of each host."""
+    """Return the differences of the hosts apart from their devices, with the text of each host."""
     return [
         (fact_name(name), [_fact(name, text) for text in there.values()])
         for name, there in run_set.differing.items()

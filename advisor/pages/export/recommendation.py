@@ -69,7 +69,7 @@ class RecommendationCard:
 
     @property
     def costs(self) -> list[KnobCost]:
-        """What the lines give up other than durability."""
+        """The costs of the lines other than durability."""
         return [cost for line in self.lines for cost in line.costs]
 
     @property

@@ -81,7 +81,7 @@ class Answer:
 
     @property
     def search_notes(self) -> list[str]:
-        """What the search begins with, and which limits the baseline missed before."""
+        """The data that the search begins with, and the limits that the baseline missed before."""
         if self.search is None:
             return []
         missed = self.search.missed_before

@@ -131,7 +131,7 @@ def profile_comparison(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def study_server(request: HttpRequest, pk: int) -> HttpResponse:
-    """What the answer of a study means on the profiled server, step by step."""
+    """Show the steps on the profiled server that follow from a study's answer."""
     study = get_object_or_404(Study.objects.select_related("server", "host"), pk=pk)
     context: dict[str, Any] = {"study": study}
     try:

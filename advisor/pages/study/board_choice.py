@@ -63,7 +63,7 @@ class BoardChoice:
 
     @property
     def of_charts(self) -> dict[str, str]:
-        """What charts depend on too, by the names in a query string."""
+        """The parameters of the query string that charts depend on too."""
         chosen = {} if self.metric is Metric.TPMP else {"by": self.metric.value}
         if self.p95_ms is not None:
             chosen["p95"] = f"{self.p95_ms:g}"

@@ -175,7 +175,7 @@ class BoardView:
         )
 
     def _notes(self, row: BoardRow, standing: Standing) -> list[str]:
-        """What is said below a name."""
+        """The notes below a name."""
         found = []
         if standing.tied_with:
             found.append(f"tied with {self._names(standing.tied_with, MAX_NAMES, 'others')}")
@@ -252,13 +252,13 @@ class BoardView:
 
     @property
     def line_rows(self) -> list[LineRow]:
-        """What each line of the winner contributes."""
+        """The contribution of each line of the winner."""
         found = self.board.ablation
         return line_rows(found, self.document.candidate[found.whole_id]) if found else []
 
     @property
     def margin(self) -> str:
-        """What may be lost without lines that are left out."""
+        """The most that may be lost without the lines that are left out."""
         return loss_text(self.board.ablation.margin) if self.board.ablation else ""
 
     @property
@@ -271,7 +271,7 @@ class BoardView:
 
     @property
     def compare_query(self) -> str:
-        """What the page *Compare* is asked for: the baseline and the best others with a result."""
+        """The query of the page *Compare*: the baseline and the best others with a result."""
         board = self.board
         shown = compared_candidates(board)
         first = sorted(shown, key=lambda pk: pk != board.baseline_id)

@@ -1,4 +1,4 @@
-"""What the study page shows of a result document: its typed context."""
+"""The typed context of the study page, made from a result document."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class StudyPage:
 
     @property
     def refused(self) -> list[CandidateFacts]:
-        """What a search tried in vain is no news: its table counts them. Nor is a variant."""
+        """The refused candidates, except those that a search or an ablation made."""
         there = self.document.candidates
         return [one for one in there if one.refusal and not one.is_made]
 
@@ -232,7 +232,7 @@ class StudyPage:
 
     @property
     def design(self) -> str:
-        """What is compared, and in which order."""
+        """The compared configs, and their order."""
         twice = "the baseline twice in each (A/A)"
         if self.search is not None:
             return (
@@ -245,7 +245,7 @@ class StudyPage:
 
     @property
     def course(self) -> str:
-        """What happens after the first blocks."""
+        """The events after the first blocks."""
         study = self.document.study
         race = "a race, in which the runs of those that leave go to further blocks"
         parts = [
@@ -260,7 +260,7 @@ class StudyPage:
 
     @property
     def first_figures(self) -> str:
-        """What is measured first and when its figures are there; "" once a run has ended."""
+        """Name the first run and the time of its figures; "" once a run has ended."""
         study = self.document.study
         if study.is_finished or self.has_begun:
             return ""

@@ -96,7 +96,7 @@ class SearchView:
 
     @property
     def more_lines(self) -> list[TriedLine]:
-        """Those that come with the page as well; `left` follow when asked for."""
+        """The rows that come with the page; `left` more follow on request."""
         return self.lines[OPEN_TRIED : self.next]
 
     @property
@@ -145,7 +145,7 @@ def tried_lines(document: StudyDocument, found: Search) -> list[TriedLine]:
 
 
 def _value_lines(document: StudyDocument, found: Search, space: Space) -> Iterator[ValueLine]:
-    """What the chart of one knob at a time shows, as a table."""
+    """The figures of the chart of one knob at a time, as a table."""
     for one in space.dimensions:
         seen: dict[str, list[float]] = {}
         for run in found.runs:

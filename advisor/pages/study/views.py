@@ -71,7 +71,7 @@ def study_list(request: HttpRequest) -> HttpResponse:
 
 
 def _count(slots: QuerySet[Slot]) -> Coalesce:
-    """Of each study; of those on the page only, which a join of all slots would not be."""
+    """Count per study of the page only: a join would count the slots of all studies."""
     there = slots.filter(study=OuterRef("pk")).order_by().values("study")
     return Coalesce(Subquery(there.annotate(found=Count("pk")).values("found")), 0)
 
