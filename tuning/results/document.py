@@ -290,7 +290,7 @@ class Ranking(Part):
 
     @property
     def confidence(self) -> float | None:
-        """Of the intervals, which hold for all candidates at once; None without an interval."""
+        """The confidence of all intervals at once; None without an interval."""
         estimates = (one.estimate for one in self.standings if one.estimate)
         return next((one.confidence for one in estimates if one.confidence is not None), None)
 
