@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tuning.catalogue.loader import load_catalogue
+from tuning.catalogue.options import Names
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.config_check.check import import_cnf
 from tuning.configs.line import Fate, LineResult
@@ -94,8 +95,10 @@ def split_lines(text: str) -> tuple[str, ...]:
 
 
 def _options(results: Sequence[LineResult], server: ServerTraits) -> Iterator[FileLine]:
+    names = Names(server)
     for one in results:
-        knob = load_catalogue().get(one.name)
+        # Servers read an unambiguous beginning of a name as the name itself.
+        knob = load_catalogue().get(names.full(one.name) or one.name)
         if knob is not None and knob.exists_in(server):
             # As the server reads it: a study may have measured a successor instead.
             sets = {} if knob.set_by else {knob.name: usable(knob, one.value, server)}

@@ -110,6 +110,14 @@ def test_patch_applies_it(current: bytes, tmp_path: Path) -> None:
             assert any(line.rstrip(b"\r") == one.rstrip(b"\r") for one in rest), line
 
 
+def test_the_beginning_of_a_name_counts_as_the_name() -> None:
+    """Servers read it so: the later of two lines counts, however its name is written."""
+    current = b"[mysqld]\ninnodb_flush_method = fsync\ninnodb_flush_met = fsync\n"
+    new = patched_cnf(FACTS, current).decode().splitlines()
+    assert new.index("innodb_flush_method = O_DIRECT") > new.index("innodb_flush_method = fsync")
+    assert "innodb_flush_met = fsync" not in new
+
+
 def test_all_else_stays_as_it_is() -> None:
     old = PRODUCTION.decode().splitlines()
     new = patched_cnf(FACTS, PRODUCTION).decode().splitlines()
