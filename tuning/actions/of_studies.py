@@ -108,7 +108,7 @@ ABLATION = Action(
     f"{MAX_ABLATION_RUNS} runs. Lines that contribute nothing measurable are then left out.",
     done="tests each line of its winner and is then concluded again",
     check=check_can_start_ablation,
-    offered=_may_go_on,
+    offered=lambda study: _may_go_on(study) and study.confirms and study.concluded_at is None,
     run=lambda study, actor, _: start_ablation(study, by=actor.name),
     is_own=True,
     asks=True,
