@@ -132,15 +132,15 @@ def test_of_texts_that_look_alike_one_is_judged(browser: Browser) -> None:
 def test_charts_follow_the_theme_of_the_system(visitor: Visitor) -> None:
     study = factories.measured_study(blocks=2)
     page = visitor.page
-    text = "getComputedStyle(document.querySelector('.chart .xtitle')).fill"
 
     def look() -> None:
         page.emulate_media(color_scheme="light")
         visitor.open(reverse("study-detail", args=[study.pk]))
-        expect(page.locator(".chart .xtitle").first).to_be_visible()
-        light = page.evaluate(text)
+        title = page.locator(".chart .xtitle").first
+        expect(title).to_be_visible()
+        light = title.evaluate("title => getComputedStyle(title).fill")
         page.emulate_media(color_scheme="dark")
-        page.wait_for_function(f"{text} !== {light!r}")
+        expect(title).not_to_have_css("fill", light)
 
     in_browser(look)
 

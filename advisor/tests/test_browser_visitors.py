@@ -135,7 +135,10 @@ def test_from_the_guided_start_to_an_answer_and_on(
     def go_on() -> None:
         show(page, "visible")
         expect(page.get_by_role("link", name="Download my.cnf")).to_be_visible()
-        expect(page.locator("#study-live")).to_contain_text("6 of 6 runs finished")
+        # More than 6 if a config looked better than the baseline: it was measured in pairs.
+        expect(page.locator("#study-live")).to_contain_text(
+            f"{measured} of {measured} runs finished"
+        )
         names = page.locator("table.ranking .name > a")
         page.get_by_role("link", name="Candidate", exact=True).click()
         expect(page.locator("th[aria-sort=ascending]")).to_contain_text("Candidate")

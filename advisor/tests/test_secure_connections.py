@@ -6,9 +6,11 @@ Set up with the commands, rules and files of docs/connections.md, on this machin
 from __future__ import annotations
 
 import os
+import random
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import textwrap
@@ -26,7 +28,6 @@ from kombu.exceptions import OperationalError
 from advisor.env import broker
 from advisor.tests import postgres
 from advisor.tests.harness import ROOT, SET_UP, wait_for
-from benchmarks.servers.startup import free_port
 
 PROGRAMS = ("openssl", "redis-server", "redis-cli", "setpriv")
 MISSING = [name for name in PROGRAMS if shutil.which(name) is None]
@@ -139,6 +140,15 @@ Sample.objects.get_or_create(run=run, second=0)
 """
 
 
+def _port() -> int:
+    """A free port that the system gives to nobody by itself, before our server has it."""
+    for port in random.sample(range(20_000, 30_000), 50):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return port
+    raise AssertionError("every port is in use")
+
+
 @pytest.fixture(scope="module")
 def centre(
     server_session_tmp: Path, migrated_postgres: Callable[[Path], None]
@@ -150,7 +160,7 @@ def centre(
     # As Python verifies from 3.13 on.
     commands += "\nopenssl verify -x509_strict -CAfile ca.pem centre.pem"
     subprocess.run(["sh", "-ec", commands], cwd=folder, check=True, capture_output=True)
-    made = Centre(folder, free_port(), free_port())
+    made = Centre(folder, _port(), _port())
     redis = _start_redis(made)
     try:
         with _postgres(made, migrated_postgres):
