@@ -29,6 +29,7 @@ from tuning.errors import BadRequest
 from tuning.proposals.plan import plan_proposals
 from tuning.proposals.rules import rule_sets
 from tuning.requests.device import DeviceRequest
+from tuning.requests.fields import given
 from tuning.requests.search import SearchRequest
 from tuning.requests.sizes import Sizes
 from tuning.requests.study import StudyRequest
@@ -229,17 +230,13 @@ def design_of(
     if searches and request.keeps_duplicates:
         reason = "a search learns nothing from duplicates"
         raise BadRequest(reason, field="keeps_duplicates")
-    confirms = searches or _or(request.confirms, template.confirms)
+    confirms = searches or given(request.confirms, template.confirms)
     if request.ablates and not confirms:
         reason = "only a winner that was confirmed can be tested line by line: confirm the winner"
         raise BadRequest(reason, field="ablates")
     return Design(
-        races=searches or _or(request.races, template.races),
+        races=searches or given(request.races, template.races),
         confirms=confirms,
-        ablates=confirms and _or(request.ablates, searches or template.ablates),
-        crash_tests=_or(request.recovery, searches),
+        ablates=confirms and given(request.ablates, searches or template.ablates),
+        crash_tests=given(request.recovery, searches),
     )
-
-
-def _or(asked: bool | None, otherwise: bool) -> bool:
-    return otherwise if asked is None else asked

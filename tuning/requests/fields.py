@@ -73,6 +73,14 @@ class Request(BaseModel):
 R = TypeVar("R", bound=Request)
 
 
+T = TypeVar("T")
+
+
+def given(requested: T | None, otherwise: T) -> T:
+    """Return what was requested, else the default of the template or the host."""
+    return otherwise if requested is None else requested
+
+
 def read_request(kind: type[R], content: object) -> R:
     """Check a request. Raises InvalidRequest with the path of every field that is at fault."""
     try:

@@ -88,8 +88,3 @@ class Sizes:
     warmup_s: int
     measure_s: int
     blocks: int
-
-
-def or_template(requested: int | None, template: int) -> int:
-    """Return the requested size, else the template's."""
-    return template if requested is None else requested

@@ -19,7 +19,7 @@ from tuning.requests.configs import (
     origin_of,
 )
 from tuning.requests.device import DeviceRequest
-from tuning.requests.fields import Cli, HostName, HostPath, Request, Size
+from tuning.requests.fields import Cli, HostName, HostPath, Request, Size, given
 from tuning.requests.search import SearchRequest
 from tuning.requests.sizes import (
     Driver,
@@ -30,7 +30,6 @@ from tuning.requests.sizes import (
     Sizes,
     Warehouses,
     WarmupS,
-    or_template,
 )
 from tuning.study_templates.loader import USUAL_TEMPLATE, StudyTemplate
 
@@ -211,11 +210,11 @@ class _StudyFields(Request):
     def sizes(self, template: StudyTemplate, logical_cpus: int) -> Sizes:
         """Return the requested sizes, else the template's, which may scale with the CPUs."""
         return Sizes(
-            warehouses=or_template(self.warehouses, template.warehouses),
+            warehouses=given(self.warehouses, template.warehouses),
             connections=tuple(self.connections or template.connections_on(logical_cpus)),
-            warmup_s=or_template(self.warmup_s, template.warmup_s),
-            measure_s=or_template(self.measure_s, template.measure_s),
-            blocks=or_template(self.blocks, template.blocks),
+            warmup_s=given(self.warmup_s, template.warmup_s),
+            measure_s=given(self.measure_s, template.measure_s),
+            blocks=given(self.blocks, template.blocks),
         )
 
     @property

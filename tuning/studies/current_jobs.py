@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
 
 from benchmarks.models import CrashTest, Host, JobState, LoadJob, Probe, Run, RunState
 from benchmarks.telemetry.live import LiveSecond
@@ -128,11 +129,14 @@ def current_jobs(of: Collection[int] | None = None, *, newest: int | None = None
     ):
         what, step = f"probe of {directory}", f"{100 * share:.0f} %"
         found[host] = CurrentJob(HostState.PROBING, what, step, since, device=device)
-    for *seen, of_run, of_test in loads.values_list(
-        *("host", "step", "started_at", "run__slot__study", "run__slot__study__name"),
-        *("run__host__name", "crash_test__host__name"),
+    for *seen, measured in loads.values_list(
+        *("host", "step", "started_at"),
+        # A load is for a run or for a crash test.
+        Coalesce("run__slot__study", "crash_test__slot__study"),
+        Coalesce("run__slot__study__name", "crash_test__slot__study__name"),
+        Coalesce("run__host__name", "crash_test__host__name"),
     ):
-        found |= _of_study(HostState.DRIVING, f"drives {of_run or of_test}", [*seen, None])
+        found |= _of_study(HostState.DRIVING, f"drives {measured}", [*seen, None])
     for host, text, share, since, study, name in preparing.exclude(claimed_by="").values_list(
         *("host", "preparing_text", "preparing_fraction", "started_at", "pk", "name")
     ):

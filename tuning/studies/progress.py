@@ -19,8 +19,8 @@ from tuning.studies.holds import drain_text, pause_text
 from tuning.studies.scheduler import is_under_way
 from tuning.studies.waiting import busy_text, waiting_text
 
-# Loading counts as this share of the bar until the first runs are done.
-LOADING_SHARE = 0.15
+# The preparation is this share of the bar; the runs are the rest.
+PREPARATION_SHARE = 0.15
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,9 @@ def _unfinished(study: Study, slots: Sequence[SlotRow], counted: StudyProgress) 
             spent_s = _seconds_since(study, study.started_at)
             eta_s = spent_s / share - spent_s + left_s
         text = study.preparing_text or "loading the dataset"
-        fraction = LOADING_SHARE * share
+        fraction = PREPARATION_SHARE * share
         return replace(counted, fraction=fraction, text=text, step="loading", eta_s=eta_s)
-    fraction = LOADING_SHARE + (1.0 - LOADING_SHARE) * budget.done_share
+    fraction = PREPARATION_SHARE + (1.0 - PREPARATION_SHARE) * budget.done_share
     counted = replace(counted, fraction=fraction, eta_s=left_s)
     if study.state == StudyState.PREPARING:
         text = study.preparing_text or "trying new configs on the server"

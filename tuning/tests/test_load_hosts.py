@@ -41,9 +41,10 @@ from benchmarks.tests.test_remote_load import FakeLink
 from tuning.creation.create import request_again
 from tuning.errors import BadRequest, TuningError
 from tuning.hosts.states import drain_host, retire_host
-from tuning.models import Study, StudyState
+from tuning.models import CrashSlot, Study, StudyState
 from tuning.results.quality import NAMES
 from tuning.studies.commands import cancel_study, extend_study, resume_study
+from tuning.studies.current_jobs import current_jobs
 from tuning.studies.jobs import StudyRunKind
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import EXECUTE, LOAD, advance_host
@@ -377,6 +378,13 @@ def test_a_crash_test_is_lost_that_finds_the_disk_of_its_load_host_full(
     failure = load_desk._failure("driver-1", row)
     assert failure is not None
     assert (failure.outcome, str(failure)) == (Outcome.LOST, "load host driver-1: /: full")
+    CrashSlot.objects.create(
+        **{name: getattr(run.slot, name) for name in ("study", "candidate", "device", "workload")},
+        test=test,
+    )
+    LoadJob.objects.filter(pk=load.pk).update(state=JobState.RUNNING)
+    job = current_jobs()[load_host.pk]
+    assert (job.study, job.study_name, job.what) == (study.pk, study.name, f"drives {study.host}")
 
 
 @pytest.fixture

@@ -1,0 +1,51 @@
+"""The rows of the floor `tuning`: studies, what they run, and their answers."""
+
+from __future__ import annotations
+
+from tuning.models.answers import (
+    GateVerdict,
+    LearnedKnobs,
+    Recommendation,
+    StoredDocument,
+)
+from tuning.models.runs import (
+    TROUBLE,
+    VARIANT_PURPOSES,
+    Candidate,
+    CrashSlot,
+    Elimination,
+    EventKind,
+    Slot,
+    SlotPurpose,
+    StudyEvent,
+)
+from tuning.models.studies import (
+    ACTIVE_STUDY_STATES,
+    DurabilityClass,
+    ServerProfile,
+    Study,
+    StudyGroup,
+    StudyState,
+)
+
+__all__ = [
+    "ACTIVE_STUDY_STATES",
+    "TROUBLE",
+    "VARIANT_PURPOSES",
+    "Candidate",
+    "CrashSlot",
+    "DurabilityClass",
+    "Elimination",
+    "EventKind",
+    "GateVerdict",
+    "LearnedKnobs",
+    "Recommendation",
+    "ServerProfile",
+    "Slot",
+    "SlotPurpose",
+    "StoredDocument",
+    "Study",
+    "StudyEvent",
+    "StudyGroup",
+    "StudyState",
+]

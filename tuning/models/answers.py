@@ -1,0 +1,129 @@
+"""The answers of a study: recommendations, a verdict, and the stored result document."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+from benchmarks.models import Device, Workload
+from tuning.models.runs import Candidate
+from tuning.models.studies import DurabilityClass, Study
+
+
+class LearnedKnobs(models.Model):
+    """How much each knob of a search matters, worked out by its host between two rounds.
+
+    To fit the model takes seconds of a processor, which no page has while a run is measured.
+    """
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="learned_knobs")
+    key = models.CharField(
+        max_length=64,
+        help_text="digest of the runs that it was computed from: tuning.results.search",
+    )
+    found = models.JSONField(help_text="tuning.strategy.search.importance.Importance")
+
+    class Meta:
+        verbose_name_plural = "learned knobs"
+
+    def __str__(self) -> str:
+        return f"learned by study {self.study_id}"
+
+
+class Recommendation(models.Model):
+    """The answer on one device with one workload among the configs of one durability class.
+
+    `candidate` is the config that fresh pairs confirmed, else the baseline. Ratios are of tpmP to
+    the baseline's, bounds those of the interval with that `confidence`; with a confirmation all
+    come from its fresh pairs alone, and `selected_ratio` is what the blocks found. What another
+    `objective` than tpmP gained is beside them, in the same way.
+    With `whole` the candidate is that winner without the lines that contribute nothing, by fresh
+    rounds of its own.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="recommendations")
+    device = models.ForeignKey(Device, on_delete=models.PROTECT)
+    workload = models.ForeignKey(Workload, on_delete=models.PROTECT)
+    durability = models.CharField(
+        max_length=2, choices=DurabilityClass, default=DurabilityClass.D0
+    )
+    candidate = models.ForeignKey(Candidate, on_delete=models.PROTECT)
+    whole = models.ForeignKey(
+        Candidate,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="reduced_recommendations",
+        help_text="the winner with all its lines, if the candidate is that without some",
+    )
+    kind = models.CharField(
+        max_length=32, default="", help_text="tuning.statistics.verdict.VerdictKind"
+    )
+    ratio_to_baseline = models.FloatField()
+    low = models.FloatField(null=True, blank=True)
+    high = models.FloatField(null=True, blank=True)
+    confidence = models.FloatField(
+        null=True, blank=True, help_text="confidence of the intervals, 0 to 1"
+    )
+    selected_ratio = models.FloatField(null=True, blank=True)
+    objective = models.CharField(
+        max_length=24,
+        default="tpmP",
+        help_text="the metric that decided: tuning.statistics.data.Metric",
+    )
+    objective_ratio = models.FloatField(
+        null=True, blank=True, help_text="null where the objective is tpmP or the baseline is kept"
+    )
+    objective_low = models.FloatField(null=True, blank=True)
+    objective_high = models.FloatField(null=True, blank=True)
+    noise_floor = models.FloatField(null=True, blank=True, help_text="as a share of the baseline")
+    confirmation = models.CharField(
+        max_length=16,
+        blank=True,
+        help_text="tuning.statistics.confirmation.ConfirmationState; empty: there was none",
+    )
+    verdict = models.TextField(help_text="in plain sentences")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["study", "device", "workload", "durability"],
+                name="one_recommendation_per_board",
+            )
+        ]
+        ordering: ClassVar = ["device_id", "workload_id", "durability"]
+
+    def __str__(self) -> str:
+        return f"{self.candidate.name} for {self.device}"
+
+
+class StoredDocument(models.Model):
+    """The result document of a study at one revision; made again from the rows at any time."""
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="stored_document")
+    revision = models.PositiveIntegerField()
+    schema_version = models.PositiveSmallIntegerField()
+    content = models.TextField(help_text="JSON: tuning.results.document.StudyDocument")
+
+    def __str__(self) -> str:
+        return f"document of {self.study} at revision {self.revision}"
+
+
+class GateVerdict(models.Model):
+    """How a gate ended: `result` has its limits, intervals and pairs as they were then."""
+
+    class Verdict(models.TextChoices):
+        PASS = "pass", "Pass"
+        FAIL = "fail", "Fail"
+        UNDECIDED = "undecided", "Undecided"
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="gate_verdict")
+    verdict = models.CharField(max_length=16, choices=Verdict)
+    reason = models.TextField(help_text="in plain sentences")
+    result = models.JSONField(default=dict, help_text="tuning.results.document.Gate")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.study.name}: {self.verdict}"
