@@ -27,7 +27,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True)
 class Setting:
-    """An environment variable, and its line in docs/settings.md.
+    """An environment variable, and its line in docs/reference/settings.md.
 
     `shown`: what the document says of the default, where that is not the text itself.
     `is_secret`: no error repeats the text, which may have a password.

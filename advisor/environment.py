@@ -1,6 +1,6 @@
 """The environment variables that make installations differ.
 
-`.venv/bin/python -m advisor.environment` writes the table of docs/settings.md.
+`.venv/bin/python -m advisor.environment` writes the table of docs/reference/settings.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from advisor.home import machine_wide_file
 from benchmarks.storage.reserve import parse_reserve
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-PAGE = BASE_DIR / "docs" / "settings.md"
+PAGE = BASE_DIR / "docs" / "reference" / "settings.md"
 BEGIN, END = "<!-- settings: begin -->\n", "<!-- settings: end -->\n"
 
 SETTINGS = (
@@ -150,13 +150,14 @@ SETTINGS = (
         "oltp-advisor",
         str,
         "when we run as root: the user that servers, drivers and fio run as; see "
-        "[security](security.md)",
+        "[security](../explanation/security.md)",
     ),
     Setting(
         "ADVISOR_CGROUP",
         "",
         str,
-        "control group below which emulated devices get theirs; see [emulation](emulation.md)",
+        "control group below which emulated devices get theirs; "
+        "see [emulation](../how-to/emulation.md)",
         shown="the worker's own, or one above it",
     ),
     Setting(
@@ -165,7 +166,7 @@ SETTINGS = (
         env.number,
         "maximum steal time while a run is measured beyond what is usual on the host, "
         "in % of CPU time; see below and "
-        "[why](disturbances.md#steal-time-that-is-usual)",
+        "[why](../explanation/disturbances.md#steal-time-that-is-usual)",
     ),
     Setting(
         "ADVISOR_FOREIGN_CPU_LIMIT_PCT",
@@ -190,7 +191,8 @@ SETTINGS = (
         "ADVISOR_LOAD_ADDRESS",
         "",
         env.address,
-        "address of this host on which a [load host](load-host.md) reaches a measured server",
+        "address of this host on which a [load host](../how-to/load-host.md) reaches a "
+        "measured server",
     ),
     Setting(
         "ADVISOR_LOAD_PORT",
@@ -224,7 +226,7 @@ SETTINGS = (
         "90",
         env.whole_number,
         "days without use after which a golden dataset is deleted, `0` for never; see "
-        "[disks](disks.md)",
+        "[disks](../explanation/disks.md)",
     ),
     Setting(
         "ADVISOR_SERIES_DAYS",
@@ -238,7 +240,7 @@ SETTINGS = (
         "",
         parse_reserve,
         "free space on each file system that stays free: a size such as `20G` (of 2^30 "
-        "bytes), a share such as `8%`, `0` for none; see [disks](disks.md)",
+        "bytes), a share such as `8%`, `0` for none; see [disks](../explanation/disks.md)",
         shown="the larger of 2 GiB and 5 %",
     ),
     Setting(
@@ -257,7 +259,7 @@ def read(name: str) -> Any:
 
 
 def table() -> str:
-    """The table of docs/settings.md."""
+    """The table of docs/reference/settings.md."""
     lines = ["| Variable | Default | Meaning |", "| --- | --- | --- |"]
     for setting in SETTINGS:
         default = setting.shown or (f"`{setting.default}`" if setting.default else "none")

@@ -63,7 +63,7 @@ def tell_ends(sleep: Callable[[float], None] = time.sleep) -> None:
 
 
 def message(study_id: int) -> dict[str, Any]:
-    """Return what is said of a study that has ended. docs/api.md describes it."""
+    """Return what is said of a study that has ended. docs/reference/api.md describes it."""
     study = Study.objects.select_related("host").get(pk=study_id)
     is_gate = study.gate is not None
     verdict, sentence = _of_gate(study_id) if is_gate else _of_study(study)

@@ -275,7 +275,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "priority_steps": [0],
 }
 # Nobody controls a worker through Redis: it only hears of rows. All its keys begin with the name
-# of its queue: its Redis user needs no others (docs/connections.md).
+# of its queue: its Redis user needs no others (docs/how-to/connections.md).
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 # The row is the truth and lost messages are sent again: a publisher never waits for Redis.
 CELERY_TASK_PUBLISH_RETRY = False

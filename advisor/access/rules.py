@@ -1,7 +1,7 @@
 """Who may do what: one rule for every address and method, of pages and API alike.
 
-An address or a method that is not here is refused to everybody. `docs/security.md` shows the
-table that a test makes of this.
+An address or a method that is not here is refused to everybody.
+`docs/explanation/security.md` shows the table that a test makes of this.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def caller() -> str:
 @contextmanager
 def ends_without_database(command: BaseCommand, *, status: int = 1) -> Iterator[None]:
     """A database that cannot be used for the moment, or not with the rights of a host's login
-    (docs/host-role.sql), ends the command with a line that says so.
+    (docs/reference/host-role.sql), ends the command with a line that says so.
     """
     try:
         yield

@@ -1,7 +1,7 @@
 """The web server: gunicorn with these settings, `gunicorn -c python:advisor.processes.web`.
 
 One process with several threads: what is counted or kept in memory exists once per installation.
-A proxy in front of it keeps slow clients away from the threads (docs/security.md).
+A proxy in front of it keeps slow clients away from the threads (docs/explanation/security.md).
 """
 
 from __future__ import annotations

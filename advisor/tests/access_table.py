@@ -1,4 +1,4 @@
-"""The table of docs/security.md: every address and method, and what each role gets there.
+"""Make the table of docs/explanation/security.md: addresses, methods, and who may use each.
 
 Rewrite it: .venv/bin/python -m advisor.tests.access_table
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 import django
 from django.urls import URLPattern, URLResolver, get_resolver
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "security.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "security.md"
 BEGIN, END = "<!-- access table: begin -->\n", "<!-- access table: end -->\n"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 CALLERS = ("nobody", "viewer", "operator", "administrator", "expired token")

@@ -1,4 +1,4 @@
-"""Writes docs/numbers.md: .venv/bin/python -m advisor.tests.numbers_page"""
+"""Writes docs/reference/numbers.md: .venv/bin/python -m advisor.tests.numbers_page"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from advisor.wording.definitions import markdown
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "numbers.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "numbers.md"
 
 if __name__ == "__main__":
     PAGE.write_text(markdown())

@@ -12,7 +12,7 @@ import pytest
 from django.core.management import call_command
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMITTED = ROOT / "docs" / "openapi.json"
+COMMITTED = ROOT / "docs" / "reference" / "openapi.json"
 V1 = "/api/v1/"
 STUDIES = f"{V1}studies/"
 
@@ -41,5 +41,5 @@ def test_the_committed_document_has_not_drifted(tmp_path: Path) -> None:
     call_command("export_openapi_schema", api="advisor.api.api.api", output=fresh, indent=1)
     assert json.loads(fresh.read_text()) == json.loads(COMMITTED.read_text()), (
         "run: .venv/bin/python manage.py export_openapi_schema --api advisor.api.api.api "
-        "--indent 1 --output docs/openapi.json"
+        "--indent 1 --output docs/reference/openapi.json"
     )

@@ -21,7 +21,8 @@ __all__ = ["document"]
 JSON = "application/json"
 HOW = (
     "where an operation is new, add a line to advisor/tests/api_examples.py; then, with "
-    "ADVISOR_WRITE_EXAMPLES=1, run this test; then write docs/openapi.json (docs/testing.md)"
+    "ADVISOR_WRITE_EXAMPLES=1, run this test; then write docs/reference/openapi.json "
+    "(docs/testing.md)"
 )
 
 

@@ -1,4 +1,4 @@
-"""The client of a pipeline and the examples of docs/ci.md, against an advisor that is played."""
+"""The client of a pipeline and the examples of docs/how-to/ci.md, against a played advisor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-GUIDE = (ROOT / "docs" / "ci.md").read_text()
+GUIDE = (ROOT / "docs" / "how-to" / "ci.md").read_text()
 FILES = {
     "junit.xml": "<testsuites/>",
     "summary.md": "### Gate",

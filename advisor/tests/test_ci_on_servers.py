@@ -1,4 +1,4 @@
-"""The script of docs/ci.md, on a new installation with a real server: shortest possible runs."""
+"""The script of docs/how-to/ci.md, on a new installation with a real server: shortest runs."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ KEY = "a key"
 
 
 def is_genuine(key: str, headers: dict[str, str], body: bytes) -> bool:
-    """Whether the message was signed with the key, as docs/api.md says it."""
+    """Whether the message was signed with the key, as docs/reference/api.md says it."""
     ours = hmac.new(key.encode(), body, hashlib.sha256).hexdigest()
     return hmac.compare_digest(f"sha256={ours}", headers["x-advisor-signature"])
 

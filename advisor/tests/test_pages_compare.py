@@ -228,7 +228,7 @@ def test_each_word_is_explained_in_one_place(admin_client: Client) -> None:
     for one in DEFINITIONS:
         assert f'id="{one.key}"' in page
         assert not one.doc or (Path(settings.BASE_DIR) / "docs" / one.doc).is_file()
-    written = (Path(settings.BASE_DIR) / "docs" / "numbers.md").read_text()
+    written = (Path(settings.BASE_DIR) / "docs" / "reference" / "numbers.md").read_text()
     assert written == markdown(), "run: python -m advisor.tests.numbers_page"
     study = factories.measured_study(blocks=2)
     board = flat(admin_client.get(reverse("study-detail", args=[study.pk])))

@@ -1,6 +1,6 @@
 """Redis and PostgreSQL over TLS, and a host whose users may do what its work needs and no more.
 
-Set up with the commands, rules and files of docs/connections.md, on this machine's loopback.
+The commands, rules and files of docs/how-to/connections.md set it up, on this machine's loopback.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ pytestmark = [
     pytest.mark.skipif(postgres.postgres_programs() is None, reason="PostgreSQL is not installed"),
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
-GUIDE = (ROOT / "docs" / "connections.md").read_text()
-RIGHTS = (ROOT / "docs" / "host-role.sql").read_text()
+GUIDE = (ROOT / "docs" / "how-to" / "connections.md").read_text()
+RIGHTS = (ROOT / "docs" / "reference" / "host-role.sql").read_text()
 
 
 def of_guide(begins: str) -> str:
-    """The code block of docs/connections.md that begins with these words."""
+    """The code block of docs/how-to/connections.md that begins with these words."""
     blocks = re.findall(r"^```[a-z]*\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     (block,) = [block for block in blocks if block.startswith(begins)]
     return str(block)
@@ -164,7 +164,7 @@ def centre(
     redis = _start_redis(made)
     try:
         with _postgres(made, migrated_postgres):
-            # As after docs/fleet.md, where the owner makes no roles; `postgres` does.
+            # As after docs/how-to/fleet.md, where the owner makes no roles; `postgres` does.
             _psql(made, "postgres", "ALTER ROLE advisor NOSUPERUSER")
             for command in of_guide("psql -c").splitlines():
                 _psql(made, "postgres", shlex.split(command)[-1])
@@ -433,7 +433,7 @@ def test_a_host_reads_no_accounts_and_changes_no_rows_of_others(centre: Centre) 
 
 
 def test_every_table_is_known_to_the_rights_of_a_host(centre: Centre) -> None:
-    """A new one needs a decision: what may a worker do there? See docs/host-role.sql."""
+    """A new one needs a decision: what may a worker do there? See docs/reference/host-role.sql."""
     may = (
         "select relname from pg_class where relnamespace = 'public'::regnamespace "
         "and relkind = 'r' and has_table_privilege('advisor_db1', oid, %s)"

@@ -1,7 +1,7 @@
 """Copy everything that cannot be made again into a new folder, while the advisor works.
 
 The databases copy themselves, as they are at one moment: SQLite with VACUUM INTO, PostgreSQL with
-pg_dump. docs/backup.md says how to restore a copy.
+pg_dump. docs/how-to/backup.md says how to restore a copy.
 """
 
 from __future__ import annotations

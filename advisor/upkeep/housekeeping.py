@@ -37,7 +37,7 @@ OVERDUE_S: Final = 7 * DUE_S
 def keep_house(host: Host | None) -> Iterator[str]:
     """Do all of it; a line for each thing that was done. `host`: whose datasets lie here.
 
-    Where the database lets a host change its own rows only (docs/connections.md), those.
+    Where the database lets a host change its own rows only (docs/how-to/connections.md), those.
     """
     for_all = _may_delete_sessions()
     if runs := prune_series(settings.SERIES_DAYS, None if for_all else host):

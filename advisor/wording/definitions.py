@@ -1,11 +1,12 @@
-"""Definitions of numbers and words, for the help page, short hints and docs/numbers.md.
+"""Definitions of numbers and words, for the help page, short hints and docs/reference/numbers.md.
 
-Rewrite docs/numbers.md: .venv/bin/python -m advisor.tests.numbers_page
+Rewrite docs/reference/numbers.md: .venv/bin/python -m advisor.tests.numbers_page
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ DEFINITIONS: tuple[Definition, ...] = (
         "Percentiles of the response times of all New-Orders in the measured interval, exact to "
         "within 0.01 %: 95 (99) % of them took no longer. Max is the slowest one. They are never "
         "a mean of percentiles of shorter intervals. Less is better.",
-        "statistics.md",
+        "explanation/statistics.md",
     ),
     Definition(
         "path-length",
@@ -46,14 +47,14 @@ DEFINITIONS: tuple[Definition, ...] = (
         "Baseline",
         "The config that all others are compared with, usually the server's defaults or your "
         "own my.cnf. It runs twice in every block.",
-        "statistics.md",
+        "explanation/statistics.md",
     ),
     Definition(
         "block",
         "Block",
         "One pass through all candidates in random order, the baseline twice. What changes on "
         "the host over hours affects all runs of a block alike and falls out of the comparison.",
-        "statistics.md",
+        "explanation/statistics.md",
     ),
     Definition(
         "change",
@@ -61,7 +62,7 @@ DEFINITIONS: tuple[Definition, ...] = (
         "A candidate's figure divided by the baseline's of the same block, averaged over the "
         "blocks. It is estimated from the pairs, so it can differ a little from the ratio of "
         "the medians in the table.",
-        "statistics.md",
+        "explanation/statistics.md",
     ),
     Definition(
         "interval",
@@ -69,21 +70,21 @@ DEFINITIONS: tuple[Definition, ...] = (
         "The range in which the ratio to the baseline lies with the confidence beside it: for "
         "all candidates at once, or of a config in fresh pairs. If it includes zero change, no "
         "difference was measured. More blocks make it narrower.",
-        "statistics.md",
+        "explanation/statistics.md",
     ),
     Definition(
         "noise-floor",
         "Noise floor",
         "How much the same config, entered twice, can differ in this study: 95 % of such "
         "differences are smaller. It shows how noisy the host is, and decides nothing.",
-        "statistics.md",
+        "explanation/statistics.md",
     ),
     Definition(
         "tied",
         "Tied, rank",
         "Candidates that cannot be told apart share a rank: each is tied with the best of its "
         "group. A smaller difference may exist; more blocks would show it.",
-        "statistics.md",
+        "explanation/statistics.md",
     ),
     Definition(
         "confirmation",
@@ -92,14 +93,14 @@ DEFINITIONS: tuple[Definition, ...] = (
         "high on average. The best-looking one and the baseline are therefore measured again in "
         "fresh pairs, which alone decide whether it is recommended and state its effect. If they "
         "do not confirm it, the runner-up may get pairs.",
-        "statistics.md",
+        "explanation/statistics.md",
     ),
     Definition(
         "race",
         "Race",
         "Candidates that are measurably behind the leader are dropped after a few blocks, and "
         "the time is spent on those that are close.",
-        "statistics.md",
+        "explanation/statistics.md",
     ),
     Definition(
         "pareto",
@@ -113,7 +114,7 @@ DEFINITIONS: tuple[Definition, ...] = (
         "A confirmed winner is measured without some of its lines. Lines without which nothing "
         "measurable is lost are left out, if the config without them passes fresh rounds "
         "against the winner and the baseline.",
-        "statistics.md",
+        "explanation/statistics.md",
     ),
     Definition(
         "disturbed",
@@ -121,7 +122,7 @@ DEFINITIONS: tuple[Definition, ...] = (
         "Something else used the host while a run was measured: other programs, a neighbour on "
         "the same machine (more steal time than usual), swapping, a slower clock. Such a run is "
         "void: it has no result and is measured again.",
-        "disturbances.md",
+        "explanation/disturbances.md",
     ),
     Definition(
         "no-result",
@@ -135,7 +136,7 @@ DEFINITIONS: tuple[Definition, ...] = (
         "Still warming up",
         "Throughput had a trend during the measurement. The run counts, but a longer warm-up "
         "would give a steadier figure.",
-        "disturbances.md",
+        "explanation/disturbances.md",
     ),
     Definition(
         "write-debt",
@@ -143,21 +144,21 @@ DEFINITIONS: tuple[Definition, ...] = (
         "What the server still has to write when the measurement ends: dirty pages, redo that is "
         "not checkpointed, rows to purge. A config that only puts this off looks faster in a "
         "short run than it is in a long one.",
-        "write-debt.md",
+        "explanation/write-debt.md",
     ),
     Definition(
         "comparable",
         "Comparable",
         "Two runs are ranked together only if host, device, server, driver, dataset and binary "
         "log were the same. What differs is named; nothing is computed across it.",
-        "statistics.md",
+        "explanation/statistics.md",
     ),
     Definition(
         "durability",
         "Durability class",
         "D0 loses nothing that was committed. D1 may lose about the last second after a crash. "
         "D2 may corrupt the database. Classes never share a ranking.",
-        "configs.md",
+        "explanation/configs.md",
     ),
     Definition(
         "gate",
@@ -165,7 +166,7 @@ DEFINITIONS: tuple[Definition, ...] = (
         "A candidate and a baseline are measured in pairs until every limit is kept or one is "
         "broken. The intervals hold after every pair, so a gate may end after any of them. It is "
         "undecided when the pairs or the minutes are used up before.",
-        "ci.md",
+        "how-to/ci.md",
     ),
     Definition(
         "bytes-written",
@@ -185,14 +186,14 @@ DEFINITIONS: tuple[Definition, ...] = (
         "IOPS",
         "Requests per second that the device completed. Reads and writes are counted apart, "
         "data and log device as well.",
-        "devices.md",
+        "explanation/devices.md",
     ),
     Definition(
         "data-quality",
         "Data quality",
         "How many of a study's runs were disturbed, had a trend or were not watched in full. "
         "It says how far the figures can be trusted; it changes none of them.",
-        "disturbances.md",
+        "explanation/disturbances.md",
     ),
 )
 BY_KEY = {one.key: one for one in DEFINITIONS}
@@ -208,6 +209,6 @@ def markdown() -> str:
         "same texts under *Help*.\n",
     ]
     for one in DEFINITIONS:
-        more = f" More: [{one.doc}]({one.doc})." if one.doc else ""
+        more = f" More: [{PurePosixPath(one.doc).stem}](../{one.doc})." if one.doc else ""
         parts.append(f"## {one.title}\n\n{one.text}{more}\n")
     return "\n".join(parts)

@@ -35,7 +35,7 @@ group by 1, 2, 3 order by 1, 3
 
 
 def play(folder: Path) -> None:
-    """Raises AssertionError where something is not as docs/fleet.md says; prints the figures."""
+    """Play docs/how-to/fleet.md and print the figures. Raises AssertionError if one differs."""
     mysql, mariadb = (identify(_SERVERS / name) for name in ("mysql/mysqld", "mariadb/mariadbd"))
     with fleet(["db1", "db2", "load1", "desk"], folder) as place:
         delayed = [machine.delay(0.5) for machine in place.hosts.values()]

@@ -1,4 +1,4 @@
-"""The pictures of docs/first-study.md: a first study from the empty home page to its my.cnf.
+"""The pictures of docs/tutorial/first-study.md, from the empty home page to the my.cnf.
 
 `make pictures` takes them, each from the rows that are there then.
 """

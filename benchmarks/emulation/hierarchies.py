@@ -71,7 +71,7 @@ def parent_for(hierarchy: Hierarchy, controllers: list[str]) -> Path:
         reasons.append(reason)
     raise EmulationUnavailable(
         f"no cgroup delegates {' and '.join(controllers)}: {'; '.join(reasons)}. Run the worker "
-        "as root, or in a delegated cgroup (docs/emulation.md)"
+        "as root, or in a delegated cgroup (docs/how-to/emulation.md)"
     )
 
 
@@ -124,7 +124,7 @@ def _check_writable(parent: Path) -> None:
     if not _may_make(parent):
         raise EmulationUnavailable(
             f"{_not_writable(parent)}. Run the worker as root, or name a cgroup that it may "
-            f"write to in {CGROUP_VARIABLE} (docs/emulation.md)"
+            f"write to in {CGROUP_VARIABLE} (docs/how-to/emulation.md)"
         )
 
 

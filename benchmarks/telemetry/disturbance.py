@@ -3,7 +3,7 @@
 The limits are set so that runs on a quiet host pass: there the foreign CPU share was at most
 1.1 % and the foreign I/O share at most 0.7 %; with one looping process on 2 CPUs the first was
 34 %, with one `dd` the second 27 to 82 %. What a hypervisor takes from each run is usual, and no
-disturbance. See docs/disturbances.md.
+disturbance. See docs/explanation/disturbances.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Write debt: what a server has accepted and put off when a measurement begins and ends.
 
 A large redo log lets a server postpone its page writes for longer than a short run lasts: the run
-looks fast because the flushing comes after it. docs/write-debt.md states the rule.
+looks fast because the flushing comes after it. docs/explanation/write-debt.md states the rule.
 """
 
 from __future__ import annotations

@@ -112,8 +112,8 @@ def check_direct_io(model: ScaleModel | None, situation: Situation) -> None:
     """Raise BadRequest where memory cannot be limited and the page cache not be bypassed."""
     if model is not None and not model.limits_memory and situation.host.direct_io is False:
         raise BadRequest(
-            "a scale model needs control groups that limit memory (docs/emulation.md) or a file "
-            "system with direct I/O, and this host has neither for these devices",
+            "a scale model needs control groups that limit memory (docs/how-to/emulation.md) or "
+            "a file system with direct I/O, and this host has neither for these devices",
             field="memory",
         )
 

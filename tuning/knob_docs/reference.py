@@ -1,4 +1,4 @@
-"""The catalogue as a document: docs/knobs.md."""
+"""The catalogue as a document: docs/reference/knobs.md."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ commits, D2 may corrupt data. The letter after a default is its source: {evidenc
 Costs: what a value gives up for speed, other than durability. The advisor proposes such a value
 only if its kind is allowed (`--allow`): {costs}.
 
-Scales: how a value differs between a [scale model](scale.md) and the real server.
+Scales: how a value differs between a [scale model](../how-to/scale.md) and the real server.
 """
 
 

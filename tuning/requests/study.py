@@ -176,7 +176,7 @@ class _StudyFields(Request):
         None,
         title="Data of the real server",
         description="Data of your real server, such as 200G (10^9 bytes) or 200GiB. With the "
-        "memory, the study is a scale model of that server (docs/scale.md), and the "
+        "memory, the study is a scale model of that server (docs/how-to/scale.md), and the "
         "recommendation is sized back to it.",
     )
     memory: Annotated[Size | None, Cli("memory", "SIZE")] = Field(

@@ -138,7 +138,7 @@ def _nothing_to_recommend(document: StudyDocument) -> NothingToRecommend:
             "disturbed",
             f"every run of the baseline on {device} was disturbed, so nothing can be compared "
             f"(the last one: {last.reason}). Measure when the host is quiet or raise the limits "
-            "(docs/settings.md)",
+            "(docs/reference/settings.md)",
         )
     reasons = [run.reason for run in runs if run.is_finished and run.reason]
     return NothingToRecommend(

@@ -1,7 +1,8 @@
 """In which order knobs get into a space: what moved throughput most, as recorded and in papers.
 
-The first ones carry most of what a search wins on the recorded surface (`docs/search.md`); the
-others follow the whitepaper and the advice of Percona and of MySQL's manual.
+The first ones carry most of what a search wins on the recorded surface
+(`docs/explanation/search.md`); the others follow the whitepaper and the advice of Percona and
+of MySQL's manual.
 """
 
 from __future__ import annotations

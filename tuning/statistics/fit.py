@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# Chosen by simulation: see docs/statistics.md and `make bench-statistics`.
+# Chosen by simulation: see docs/explanation/statistics.md and `make bench-statistics`.
 # A run further from the fit than this many standard deviations counts as if it lay there.
 CLIP = 1.75
 # Weight, in degrees of freedom, of the common noise beside a candidate's own when outliers are

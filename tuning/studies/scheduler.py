@@ -169,7 +169,7 @@ def _take_turn(study: Study) -> _Turn:
             ahead = _think(study.pk) if has_to_think(study) else None
             with transaction.atomic():
                 locked = Study.objects.select_for_update().filter(pk=study.pk).first()
-                if locked is None:  # not ours to decide: docs/host-role.sql
+                if locked is None:  # not ours to decide: docs/reference/host-role.sql
                     return _WAITS
                 locked.host = study.host
                 return _decide(locked, ahead)
@@ -305,5 +305,5 @@ def _send(task: str, pk: int, host: Host) -> None:
         current_app.send_task(task, args=[pk], queue=host.queue)
     except (OperationalError, OSError) as error:
         # The row says what to do; the host's own sweep sends the message again, when Redis is back
-        # or because this host may not send to that one (docs/connections.md).
+        # or because this host may not send to that one (docs/how-to/connections.md).
         logger.warning("no message for %s, which will find %s(%s): %s", host, task, pk, error)

@@ -216,7 +216,7 @@ def test_a_study_whose_baseline_was_always_disturbed_says_by_what(study: Study) 
     run_to_the_end(study, disturb(lambda plan: not plan.options))
     assert (study.state, study.reason_code) == (StudyState.FAILED, "disturbed")
     assert TEXT in study.reason
-    assert "docs/settings.md" in study.reason
+    assert "docs/reference/settings.md" in study.reason
 
 
 def test_a_host_that_is_never_quiet_does_not_take_three_times_as_long(study: Study) -> None:

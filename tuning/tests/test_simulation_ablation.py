@@ -1,4 +1,4 @@
-"""What docs/statistics.md promises of an ablation, on few simulated studies."""
+"""What docs/explanation/statistics.md promises of an ablation, on few simulated studies."""
 
 from __future__ import annotations
 

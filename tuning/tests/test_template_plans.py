@@ -297,7 +297,7 @@ def test_what_is_no_amount_is_refused(value: object) -> None:
         read_amount(value)
 
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "templates.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "templates.md").read_text()
 
 
 def test_the_page_lists_every_template_with_the_minutes_it_takes() -> None:

@@ -11,9 +11,11 @@ from tuning.knob_docs.reference import reference_page
 
 
 class Command(BaseCommand):
-    help = "Write docs/knobs.md from the catalogue of variables."
+    help = "Write docs/reference/knobs.md from the catalogue of variables."
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        (settings.BASE_DIR / "docs" / "knobs.md").write_text(reference_page(), encoding="utf-8")
-        self.stdout.write("docs/knobs.md")
+        (settings.BASE_DIR / "docs" / "reference" / "knobs.md").write_text(
+            reference_page(), encoding="utf-8"
+        )
+        self.stdout.write("docs/reference/knobs.md")

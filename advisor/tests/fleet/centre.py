@@ -107,7 +107,7 @@ class Fleet:
         )
 
     def placeholders(self, name: str) -> dict[str, str]:
-        """What stands in docs/fleet.md, and what that is in the machine of that name."""
+        """What stands in docs/how-to/fleet.md, and what that is in the machine of that name."""
         return {
             "10.0.0.0/24": machines.NETWORK,
             "10.0.0.1": self.centre.address,
@@ -278,7 +278,7 @@ def fleet(
 def _start_postgres(
     place: Fleet, more: Mapping[str, str], migrated: Callable[[Path], None] | None
 ) -> None:
-    """As its own user, which is not root; set up by what docs/fleet.md says."""
+    """As its own user, which is not root; set up by what docs/how-to/fleet.md says."""
     programs = postgres_programs()
     assert programs is not None
     folder, centre = place.folder / "centre", place.centre

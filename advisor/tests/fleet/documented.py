@@ -1,4 +1,4 @@
-"""What docs/fleet.md tells people to write and run, for tests that do so."""
+"""What docs/how-to/fleet.md tells people to write and run, for tests that do so."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from advisor.tests.harness import ROOT
 
-DOCUMENT = ROOT / "docs" / "fleet.md"
+DOCUMENT = ROOT / "docs" / "how-to" / "fleet.md"
 
 
 def block(title: str, given: Mapping[str, str]) -> list[str]:

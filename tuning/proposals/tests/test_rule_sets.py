@@ -52,7 +52,7 @@ def host(
     return Situation(target, HostResources(memory, cpus, data), facts)
 
 
-#: The two hosts of which it is known what each set of rules advises: docs/proposals.md.
+#: Two hosts with known advice of each set of rules: docs/explanation/proposals.md.
 A = host(24 * GIB, 2, GIB)
 B = replace(host(64 * GIB, 16, 200 * GIB, connections=64), device=NVME)
 EVERYTHING = frozenset(CostKind)

@@ -1,4 +1,4 @@
--- What the worker of a host may do in the advisor's database: docs/connections.md.
+-- What the worker of a host may do in the advisor's database: docs/how-to/connections.md.
 --
 -- Run by the owner of the tables, and again after each `manage.py migrate`; it may be repeated. The login
 -- of a host is `advisor_<name of the host>` and a member of `advisor_host`. Roles are made by who may, such as
