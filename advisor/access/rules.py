@@ -1,7 +1,7 @@
 """Who may do what: one rule for every address and method, of pages and API alike.
 
 An address or a method that is not here is refused to everybody.
-`docs/explanation/security.md` shows the table that a test makes of this.
+`docs/reference/access.md` shows the table of these rules, which a test makes.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ PAGES: dict[str, Rules] = {
         ("study-list", "study-detail", "study-live", "study-more", "study-charts", "study-my-cnf")
     ),
     **_shown(("board-charts", "run-seconds", "compare", "compare-charts")),
-    **_shown(("config-detail", "config-charts", "help")),
+    **_shown(("config-detail", "config-charts", "help", "document")),
     **_shown(("run-detail", "run-charts", "device-comparison", "device-comparison-charts")),
     **_shown(("device-detail", "device-live", "probe-detail", "probe-charts")),
     **_shown(("device-history-charts",)),

@@ -62,6 +62,7 @@ urlpatterns = [
     path("configs/<int:pk>/", config.config_detail, name="config-detail"),
     path("configs/<int:pk>/charts.json", config.config_charts, name="config-charts"),
     path("help/", help_pages.help_page, name="help"),
+    path("help/<path:path>", help_pages.document, name="document"),
     path("hosts/", hosts.host_list, name="host-list"),
     path("hosts/<int:pk>/", hosts.host_detail, name="host-detail"),
     path("hosts/<int:pk>/live/", hosts.host_live, name="host-live"),

@@ -1,4 +1,4 @@
-"""Make the table of docs/explanation/security.md: addresses, methods, and who may use each.
+"""Make the table of docs/reference/access.md: addresses, methods, and who may use each.
 
 Rewrite it: .venv/bin/python -m advisor.tests.access_table
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 import django
 from django.urls import URLPattern, URLResolver, get_resolver
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "security.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "access.md"
 BEGIN, END = "<!-- access table: begin -->\n", "<!-- access table: end -->\n"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 CALLERS = ("nobody", "viewer", "operator", "administrator", "expired token")
