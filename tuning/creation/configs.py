@@ -15,7 +15,6 @@ from tuning.creation.real_server import baseline_name, real_candidates
 from tuning.creation.scale_model import file_fit, fitted
 from tuning.creation.search import (
     PlannedSearch,
-    check_search,
     check_search_minutes,
     held_to,
     plan_search,
@@ -45,8 +44,6 @@ def configs_of(plan: Plan) -> PlannedConfigs:
     A search takes seconds, so that no transaction may be open. Raises InvalidConfig, BadRequest.
     """
     _check_log_device(plan)
-    if plan.search is not None:
-        check_search(plan, plan.search)
     template, request, situation = plan.template, plan.request, plan.situation
     found = plan_candidates(
         template,
@@ -61,9 +58,9 @@ def configs_of(plan: Plan) -> PlannedConfigs:
     )
     candidates = [fitted(one, plan.model, situation) for one in with_baseline(plan, found)]
     search = None
-    if plan.search is not None:
+    if request.search is not None:
         check_search_minutes(plan, sum(not one.left_out for one in candidates))
-        search = plan_search(plan, plan.search, candidates[0])
+        search = plan_search(plan, request.search, candidates[0])
         candidates = [held_to(search, one, situation) for one in candidates]
     configs = PlannedConfigs(candidates, search)
     if search is None:
@@ -139,10 +136,10 @@ def _check_budget(plan: Plan, candidates: int) -> None:
 
     Each ranking gets an equal share of the time that ablation leaves.
     """
-    minutes = plan.budget_minutes
+    minutes = plan.request.budget_minutes
     if minutes is None:
         return
-    share = (1 - ABLATION_SHARE if plan.design.ablates else 1.0) / plan.rankings
+    share = (1 - ABLATION_SHARE if plan.request.ablates else 1.0) / plan.rankings
     fits = blocks_within(minutes * share, candidates, expected_run_s(plan.sizes))
     if not fits.is_enough:
         needed = ceil(fits.needed_s / share / 60)

@@ -14,9 +14,10 @@ from benchmarks.servers.binary import ServerBinary
 from tuning.configs.candidates import PlannedCandidate, applied_of
 from tuning.creation.configs import PlannedConfigs, configs_of
 from tuning.creation.devices import device_specs
-from tuning.creation.plan import Plan, completed, plan_of
+from tuning.creation.plan import Plan, plan_of
 from tuning.creation.preview import end_minutes
 from tuning.models import Study
+from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
 from tuning.studies.events import note_request
 from tuning.studies.holds import hold_in_use
@@ -58,25 +59,25 @@ def store_study(plan: Plan, configs: PlannedConfigs, user: Any) -> Study:
 
     Raises TuningError, host_retired, if the host was retired since the plan was made.
     """
-    search, design = configs.search, plan.design
-    minutes = plan.budget_minutes or end_minutes(plan, configs.measured)
+    search, request = configs.search, plan.request
     study = store_plan(
         plan,
         configs.candidates,
         user,
-        name=plan.request.name or plan.template.title,
+        name=request.name or plan.template.title,
         template=plan.template.name,
-        races=design.races,
-        confirms=design.confirms,
-        ablates=design.ablates,
-        crash_tests=design.crash_tests,
-        minutes=minutes,
+        races=request.races,
+        confirms=request.confirms,
+        ablates=request.ablates,
+        crash_tests=request.recovery,
+        minutes=request.budget_minutes or end_minutes(plan, configs.measured),
         search=search.as_json() if search else None,
         scale_model=plan.model.as_json() if plan.model else None,
         applied=applied_of(configs.candidates),
     )
     devices = study.devices.order_by("pk").values_list("pk", flat=True)
-    study.request = completed(plan, devices).as_json()
+    stored = request.model_copy(update={"devices": [DeviceRequest(id=pk) for pk in devices]})
+    study.request = stored.as_json()
     study.save(update_fields=["request"])
     return study
 
@@ -93,7 +94,7 @@ def store_plan(
         blocks=sizes.blocks,
         seed=secrets.randbelow(2**31) if seed is None else seed,
         durability=plan.situation.durability,
-        budget_minutes=plan.budget_minutes,
+        budget_minutes=plan.request.budget_minutes,
         memory_bytes=plan.inventory.memory_budget_bytes,
         created_by=user,
         **columns,

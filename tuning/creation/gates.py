@@ -14,13 +14,12 @@ from tuning.configs.knobs import config_hash
 from tuning.creation.configs import check_redo
 from tuning.creation.create import server_row, store, store_plan
 from tuning.creation.free_space import check_second_dataset
-from tuning.creation.gate_configs import both_sides
-from tuning.creation.named_configs import DEFAULTS
-from tuning.creation.plan import Plan, common_fields, plan_of
+from tuning.creation.gate_configs import DEFAULTS, both_sides
+from tuning.creation.plan import Plan, plan_of
 from tuning.errors import BadRequest
 from tuning.models import Study
 from tuning.requests.device import DeviceRequest
-from tuning.requests.gate import GateRequest, GateSide
+from tuning.requests.gate import IN_COMMON, GateRequest, GateSide
 from tuning.statistics.looks import FIRST_LOOK
 from tuning.strategy.gate import PAIR
 from tuning.studies.budget import expected_run_s
@@ -94,7 +93,7 @@ def _store_gate(
     )
     # The request that asks for the same gate, with its configs as they are measured.
     completed = request.model_copy(
-        update=common_fields(ours)
+        update={name: getattr(ours.request, name) for name in IN_COMMON}
         | {
             "baseline": baseline,
             "candidate": candidate,

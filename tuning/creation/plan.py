@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from benchmarks.errors import about
 from benchmarks.inventory.device_lookup import FoundDevice
@@ -28,12 +26,12 @@ from tuning.creation.scale_model import check_direct_io, model_of
 from tuning.errors import BadRequest
 from tuning.proposals.plan import plan_proposals
 from tuning.proposals.rules import rule_sets
-from tuning.requests.device import DeviceRequest
 from tuning.requests.fields import given
 from tuning.requests.search import SearchRequest
 from tuning.requests.sizes import Sizes
 from tuning.requests.study import StudyRequest
 from tuning.scale_model.model import ScaleModel
+from tuning.strategy.search.plan import PREFIX
 from tuning.studies.holds import check_not_retired
 from tuning.studies.host_resources import facts_of_host, resources_of
 from tuning.study_templates.loader import StudyTemplate, load_template
@@ -42,20 +40,11 @@ _USUAL_SEARCH_MINUTES = 45
 
 
 @dataclass(frozen=True)
-class Design:
-    """How a study compares configs. The fields are columns of `Study`."""
-
-    races: bool = False
-    confirms: bool = False
-    ablates: bool = False
-    crash_tests: bool = False
-
-
-@dataclass(frozen=True)
 class Plan:
     """A request with all that its host decides.
 
-    search: None for a study that does not search.
+    request: every field is filled in, so that it asks for the same study whatever the template and
+    the host say by then; its devices are as they were asked for.
     load_hosts: the hosts that drive the server; none where the driver runs beside it.
     left_bytes: the free space beside all data on the fullest file system.
     real: what the profile of the real server adds to the request.
@@ -64,8 +53,6 @@ class Plan:
 
     request: StudyRequest
     template: StudyTemplate
-    search: SearchRequest | None
-    design: Design
     host: Host
     inventory: HostInventory
     sizes: Sizes
@@ -78,14 +65,6 @@ class Plan:
     left_bytes: int
     real: RealServer | None = None
     binary_log: bool | None = None
-
-    @property
-    def budget_minutes(self) -> int | None:
-        """The time that limits the blocks; None where their number does."""
-        asked = self.request.budget_minutes
-        if self.search is None:
-            return asked
-        return asked or self.template.budget_minutes or _USUAL_SEARCH_MINUTES
 
     @property
     def rankings(self) -> int:
@@ -117,7 +96,7 @@ class Plan:
             ),
             DeviceFacts(free_bytes=self.left_bytes),
             allowed=self.request.allow,
-            durability=max(self.request.durability, self.template.durability),
+            durability=self.request.durability,
         )
 
     @cached_property
@@ -140,8 +119,7 @@ def plan_of(request: StudyRequest) -> Plan:
     TuningError, host_retired.
     """
     template = load_template(request.template)
-    search = request.search or (SearchRequest() if template.searches else None)
-    design = design_of(request, template, search)
+    request = _with_design(request, template)
     specs = device_specs(request.devices)
     host = host_for(request.host, specs)
     check_not_retired(host)
@@ -155,11 +133,20 @@ def plan_of(request: StudyRequest) -> Plan:
     model = model_of(inventory, request, specs, sizes, server.flavour)
     devices = find_devices(specs, inventory, sizes.warehouses, server.flavour, model)
     disks = disks_of(inventory, server, devices, sizes.warehouses)
+    filled_in = {
+        "host": host.name,
+        "server": server.path,
+        "driver": driver.name,
+        "load_hosts": tuple(one.name for one in load_hosts),
+        "warehouses": sizes.warehouses,
+        "connections": list(sizes.connections),
+        "warmup_s": sizes.warmup_s,
+        "measure_s": sizes.measure_s,
+        "blocks": None if request.search else sizes.blocks,
+    }
     plan = Plan(
-        request=request,
+        request=request.model_copy(update=filled_in),
         template=template,
-        search=search,
-        design=design,
         host=host,
         inventory=inventory,
         sizes=sizes,
@@ -176,67 +163,65 @@ def plan_of(request: StudyRequest) -> Plan:
     return plan
 
 
-def common_fields(plan: Plan) -> dict[str, Any]:
-    """Return the fields of a completed request that studies and gates have in common."""
-    return {
-        "host": plan.host.name,
-        "driver": plan.driver.name,
-        "load_hosts": tuple(host.name for host in plan.load_hosts),
-        "warehouses": plan.sizes.warehouses,
-        "warmup_s": plan.sizes.warmup_s,
-        "measure_s": plan.sizes.measure_s,
-    }
+def _with_design(request: StudyRequest, template: StudyTemplate) -> StudyRequest:
+    """Return the request with how it compares configs; a search races and confirms its finds.
 
-
-def completed(plan: Plan, devices: Iterable[int]) -> StudyRequest:
-    """Return the request that asks for the same study, whatever template and host say by then."""
-    request, sizes = plan.request, plan.sizes
-    keeps_duplicates = request.keeps_duplicates or plan.template.copies_of_baseline > 0
+    Raises BadRequest for requests that contradict themselves or the template.
+    """
+    search = request.search or (SearchRequest() if template.searches else None)
+    searches = search is not None
+    if search is not None:
+        _check_search(request, search, template)
+    confirms = searches or given(request.confirms, template.confirms)
+    if request.ablates and not confirms:
+        reason = "only a winner that was confirmed can be tested line by line: confirm the winner"
+        raise BadRequest(reason, field="ablates")
+    minutes = request.budget_minutes
+    if searches:
+        minutes = minutes or template.budget_minutes or _USUAL_SEARCH_MINUTES
     return request.model_copy(
-        update=common_fields(plan)
-        | {
-            "devices": [DeviceRequest(id=pk) for pk in devices],
-            "server": plan.server.path,
-            "connections": list(sizes.connections),
-            "blocks": None if plan.search else sizes.blocks,
-            "budget_minutes": plan.budget_minutes,
-            "durability": plan.situation.durability,
-            "races": plan.design.races,
-            "confirms": plan.design.confirms,
-            "ablates": plan.design.ablates,
-            "keeps_duplicates": keeps_duplicates,
-            "recovery": plan.design.crash_tests,
-            "search": plan.search,
+        update={
+            "search": search,
+            "races": searches or given(request.races, template.races),
+            "confirms": confirms,
+            "ablates": confirms and given(request.ablates, searches or template.ablates),
+            "recovery": given(request.recovery, searches),
+            "keeps_duplicates": request.keeps_duplicates or template.copies_of_baseline > 0,
+            "budget_minutes": minutes,
+            "durability": max(request.durability, template.durability),
         }
     )
+
+
+def _check_search(request: StudyRequest, search: SearchRequest, template: StudyTemplate) -> None:
+    """Raise BadRequest for a request that does not go with its search."""
+
+    def refuse(field: str, reason: str) -> None:
+        raise BadRequest(reason, field=field)
+
+    if search.aim.max_recovery_s is not None and request.recovery is False:
+        refuse("recovery", "a limit of crash recovery cannot be kept without crash tests")
+    if request.keeps_duplicates:
+        refuse("keeps_duplicates", "a search learns nothing from duplicates")
+    if template.durability > request.durability:
+        refuse(
+            "template",
+            f"template {template.name!r} has candidates of durability {template.durability}: a "
+            f"search that begins with them needs durability {template.durability}, not "
+            f"{request.durability}",
+        )
+    if len(request.devices) > 1:
+        refuse("devices", "a search is for one device")
+    if request.blocks is not None:
+        refuse("blocks", "a search ends by its minutes, not by blocks")
+    for name in ("races", "confirms"):
+        if getattr(request, name) is False:
+            reason = "a search must race and confirm its finds, because their figures are too high"
+            refuse(name, reason)
+    if taken := [one.name for one in request.configs if one.name.startswith(PREFIX)]:
+        refuse("configs", f"{taken[0]}: names with {PREFIX!r} are those of the search itself")
 
 
 def proposals_of(plan: Plan) -> list[PlannedCandidate]:
     """Return the config that each set of published rules proposes for the plan."""
     return list(plan_proposals(rule_sets(), plan.measured_situation).values())
-
-
-def design_of(
-    request: StudyRequest, template: StudyTemplate, search: SearchRequest | None
-) -> Design:
-    """Return the design. A search always races and confirms its finds.
-
-    Raises BadRequest for requests that contradict themselves.
-    """
-    searches = search is not None
-    if search is not None and search.aim.max_recovery_s is not None and request.recovery is False:
-        reason = "a limit of crash recovery cannot be kept without crash tests"
-        raise BadRequest(reason, field="recovery")
-    if searches and request.keeps_duplicates:
-        reason = "a search learns nothing from duplicates"
-        raise BadRequest(reason, field="keeps_duplicates")
-    confirms = searches or given(request.confirms, template.confirms)
-    if request.ablates and not confirms:
-        reason = "only a winner that was confirmed can be tested line by line: confirm the winner"
-        raise BadRequest(reason, field="ablates")
-    return Design(
-        races=searches or given(request.races, template.races),
-        confirms=confirms,
-        ablates=confirms and given(request.ablates, searches or template.ablates),
-        crash_tests=given(request.recovery, searches),
-    )

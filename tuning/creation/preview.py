@@ -58,18 +58,18 @@ class Preview:
 
 def preview_of(plan: Plan) -> Preview:
     """Return what the study of the plan would take."""
-    template, sizes, design = plan.template, plan.sizes, plan.design
-    files = len(plan.request.configs) + (plan.real.candidates if plan.real else 0)
+    template, sizes, request = plan.template, plan.sizes, plan.request
+    files = len(request.configs) + (plan.real.candidates if plan.real else 0)
     candidates = len(template.candidates) + template.copies_of_baseline + files
     run_s = expected_run_s(sizes)
     runs: int | None = None
     pair_runs = ablation_runs = 0
-    if plan.budget_minutes is None:
+    if request.budget_minutes is None:
         # The baseline runs twice in each block; each durability class may have a winner.
         runs = plan.rankings * sizes.blocks * (candidates + 1)
         winners = plan.rankings * (list(Durability).index(plan.situation.durability) + 1)
-        pair_runs = design.confirms * winners * 2 * most_pairs(sizes.blocks, candidates - 1)
-        ablation_runs = design.ablates * winners * MAX_ABLATION_RUNS
+        pair_runs = bool(request.confirms) * winners * 2 * most_pairs(sizes.blocks, candidates - 1)
+        ablation_runs = bool(request.ablates) * winners * MAX_ABLATION_RUNS
         end = end_minutes(plan, candidates)
         if end is not None:  # only what follows the pairs is kept short
             ablation_runs = min(ablation_runs, max(floor(end * 60 / run_s) - runs - pair_runs, 0))
@@ -77,16 +77,16 @@ def preview_of(plan: Plan) -> Preview:
     return Preview(
         host=plan.host.name,
         candidates=candidates,
-        searches=plan.search is not None,
+        searches=request.search is not None,
         devices=len(plan.devices),
         connections=sizes.connections,
         runs=runs,
         pair_runs=pair_runs,
         ablation_runs=ablation_runs,
         block_s=(runs or 0) * run_s,
-        seconds=seconds if plan.budget_minutes is None else plan.budget_minutes * 60.0,
+        seconds=seconds if request.budget_minutes is None else request.budget_minutes * 60.0,
         # The baseline and a winner of each ranking.
-        crash_tests_s=design.crash_tests * 2 * plan.rankings * crash_test_s(sizes),
+        crash_tests_s=bool(request.recovery) * 2 * plan.rankings * crash_test_s(sizes),
         disks=plan.disks,
         from_profile=plan.real.said if plan.real else (),
     )

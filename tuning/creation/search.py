@@ -31,7 +31,6 @@ from tuning.search_space.space_request import BadSpace, SpaceRequest
 from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.statistics.data import Metric
 from tuning.strategy.search.grid import Grid
-from tuning.strategy.search.plan import PREFIX
 from tuning.strategy.search.space import Space
 from tuning.studies.budget import ABLATION_SHARE, expected_run_s
 
@@ -77,8 +76,7 @@ def search_of(plan: Plan) -> PlannedSearch:
 
     Nothing is stored or measured. Raises TuningError as creating the study would.
     """
-    situation, request = plan.situation, plan.search or SearchRequest()
-    check_search(plan, request)
+    situation, request = plan.situation, plan.request.search or SearchRequest()
     baseline = plan_preset(
         plan.template.baseline,
         situation.target,
@@ -90,52 +88,26 @@ def search_of(plan: Plan) -> PlannedSearch:
 
 
 def plan_search(plan: Plan, search: SearchRequest, baseline: PlannedCandidate) -> PlannedSearch:
-    """Return the search that begins at this baseline. Raises BadSpace."""
+    """Return the search that begins at this baseline. Raises BadSpace, BadRequest."""
+    if len(plan.sizes.connections) > 1:
+        raise BadRequest("a search is for one number of connections", field="connections")
+    path, aim = Metric.SERVER_PATH_LENGTH, search.aim
+    at_fault = "objective" if aim.objective is path else "keep" if path in aim.keep else ""
+    if at_fault and plan.inventory.cpu_hz is None:  # path length is CPU cycles per transaction
+        raise BadRequest(
+            "path-length cannot be measured here: this host does not report its CPU frequency",
+            field=f"search.{at_fault}",
+        )
     space = _space_for(search, plan.situation, baseline, plan.model)
     studies = similar_studies(plan, baseline.knobs)
-    metric = search.aim.objective
-    earlier = earlier_measured(studies, space, metric) if search.warm_start else []
+    earlier = earlier_measured(studies, space, aim.objective) if search.warm_start else []
     return PlannedSearch(
         search,
         space,
         plan.model,
         [asdict(one) for one in earlier],
-        missed_before(studies, search.aim),
+        missed_before(studies, aim),
     )
-
-
-def check_search(plan: Plan, search: SearchRequest) -> None:
-    """Raise BadRequest for a request, a template or a host that does not go with a search."""
-    request, template, sizes = plan.request, plan.template, plan.sizes
-    if template.durability > request.durability:
-        raise BadRequest(
-            f"template {template.name!r} has candidates of durability {template.durability}: a "
-            f"search that begins with them needs durability {template.durability}, not "
-            f"{request.durability}",
-            field="template",
-        )
-    if len(request.devices) > 1:
-        raise BadRequest("a search is for one device", field="devices")
-    if len(sizes.connections) > 1:
-        raise BadRequest("a search is for one number of connections", field="connections")
-    if request.blocks is not None:
-        raise BadRequest("a search ends by its minutes, not by blocks", field="blocks")
-    for name in ("races", "confirms"):
-        if getattr(request, name) is False:
-            reason = "a search must race and confirm its finds, because their figures are too high"
-            raise BadRequest(reason, field=name)
-    if taken := [one.name for one in request.configs if one.name.startswith(PREFIX)]:
-        raise BadRequest(
-            f"{taken[0]}: names with {PREFIX!r} are those of the search itself", field="configs"
-        )
-    # Path length is CPU cycles per transaction.
-    path, aim = Metric.SERVER_PATH_LENGTH, search.aim
-    at_fault = "objective" if aim.objective is path else "keep" if path in aim.keep else ""
-    if at_fault and plan.inventory.cpu_hz is None:
-        raise BadRequest(
-            "path-length cannot be measured here: this host does not report its CPU frequency",
-            field=f"search.{at_fault}",
-        )
 
 
 def check_search_minutes(plan: Plan, candidates: int) -> None:
@@ -143,9 +115,12 @@ def check_search_minutes(plan: Plan, candidates: int) -> None:
 
     `candidates` are given, the baseline included. A share of the minutes is kept for ablation.
     """
-    minutes, runs = plan.budget_minutes or 0, candidates + _NEW_RUNS + _RACE_RUNS + 2 * MIN_PAIRS
+    minutes, runs = (
+        plan.request.budget_minutes or 0,
+        candidates + _NEW_RUNS + _RACE_RUNS + 2 * MIN_PAIRS,
+    )
     needed = runs * expected_run_s(plan.sizes)
-    needed /= 1 - (ABLATION_SHARE if plan.design.ablates else 0.0)
+    needed /= 1 - (ABLATION_SHARE if plan.request.ablates else 0.0)
     if minutes * 60 < needed:
         raise BadRequest(
             f"budget_minutes {minutes} is too little for a search with runs of this length: it "

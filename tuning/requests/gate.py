@@ -43,6 +43,8 @@ from tuning.statistics.looks import FIRST_LOOK, MAX_LOOKS
 
 MAX_GATE_NAME = 100
 MAX_STORED = 200
+#: Fields of a study's request as well, which are filled in when a gate is planned.
+IN_COMMON = ("host", "driver", "load_hosts", "warehouses", "warmup_s", "measure_s")
 
 
 def _limits(value: object) -> object:
@@ -174,12 +176,9 @@ class GateRequest(Request):
 
     def study_request(self) -> StudyRequest:
         """The fields that it has in common with any study."""
-        names = "name", "host", "driver", "load_hosts", "warehouses", "warmup_s", "measure_s"
-        common = {
-            one: getattr(self, one) for one in (*names, "budget_minutes", "durability", "seed")
-        }
+        names = *IN_COMMON, "name", "budget_minutes", "durability", "seed"
         return StudyRequest(
-            **common,
+            **{name: getattr(self, name) for name in names},
             devices=[self.device],
             server=self.baseline.server,
             connections=None if self.connections is None else [self.connections],

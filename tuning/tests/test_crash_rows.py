@@ -19,7 +19,7 @@ from benchmarks.measurement.plan import Plan
 from benchmarks.models import CrashTest, Host, JobState
 from benchmarks.outcomes import Outcome
 from tuning.creation import create
-from tuning.creation.plan import design_of, plan_of
+from tuning.creation.plan import plan_of
 from tuning.errors import BadRequest
 from tuning.models import Study, StudyState
 from tuning.requests.configs import ConfigText
@@ -33,7 +33,6 @@ from tuning.studies.crash_tests import load_seconds
 from tuning.studies.jobs import StudyCrashTestKind
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import CRASH_TEST, advance_host, is_under_way
-from tuning.study_templates.loader import load_template
 from tuning.tests.export_cases import exported
 from tuning.tests.fakes import run_to_the_end
 from tuning.tests.kept import kept
@@ -130,13 +129,12 @@ def test_without_crash_tests_the_file_says_that_recovery_was_not_tested() -> Non
     assert "crash recovery times" in exported(study)
 
 
-@pytest.mark.parametrize(("searches", "asked", "does"), [(True, None, True), (False, None, False)])
-def test_only_a_search_has_crash_tests_unless_it_is_told(
-    searches: bool, asked: bool | None, does: bool
-) -> None:
-    search, template = SearchRequest() if searches else None, load_template("compare")
-    assert design_of(StudyRequest(recovery=asked), template, search).crash_tests is does
-    assert design_of(StudyRequest(recovery=not does), template, search).crash_tests is not does
+@pytest.mark.parametrize("search", [SearchRequest(), None])
+def test_only_a_search_has_crash_tests_unless_it_is_told(search: SearchRequest | None) -> None:
+    usual = search is not None
+    for asked, does in ((None, usual), (not usual, not usual)):
+        request = StudyRequest(template="compare", search=search, recovery=asked)
+        assert plan_of(request).request.recovery is does
 
 
 def test_a_limit_without_crash_tests_is_refused() -> None:
