@@ -71,7 +71,7 @@ def server_tmp() -> Iterator[Path]:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_home(server_session_tmp: Path) -> Iterator[None]:
-    """Locks, registry and logs of this process of the run, not those of the checkout."""
+    """Locks and logs of this process of the run, not those of the checkout."""
     home = server_session_tmp / "home"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "HOME", home)
@@ -79,7 +79,7 @@ def own_home(server_session_tmp: Path) -> Iterator[None]:
         for name in ("RUN", "LOG"):
             patch.setattr(settings, f"{name}_DIR", home / name.lower())
             (home / name.lower()).mkdir(parents=True)
-        patch.setattr(settings, "INSTANCE_REGISTRY", home / "run" / "instances")
+
         patch.setattr(settings, "MEASURING_LOCK", home / "run" / "measuring.lock")
         yield
 
@@ -118,14 +118,6 @@ def any_server(request: pytest.FixtureRequest) -> ServerBinary:
     return cast(ServerBinary, request.getfixturevalue(f"{request.param}_binary"))
 
 
-@pytest.fixture
-def registry(server_tmp: Path) -> Path:
-    """An empty registry of running servers."""
-    path = server_tmp / "registry"
-    path.mkdir()
-    return path
-
-
 @pytest.fixture(scope="session")
 def shared_folder(shared_tmp: Path) -> Path:
     """Our folder of a device: `datasets` holds the empty data directories and golden copies."""
@@ -135,7 +127,7 @@ def shared_folder(shared_tmp: Path) -> Path:
 @pytest.fixture(scope="session")
 def pristine_data_dir(shared_tmp: Path, shared_folder: Path) -> Callable[[ServerBinary], Path]:
     """Makes an empty data directory, once per server. Copy it: never start a server on it."""
-    return lambda binary: ensure_pristine(binary, shared_folder, shared_tmp / "registry")
+    return lambda binary: ensure_pristine(binary, shared_folder)
 
 
 @pytest.fixture

@@ -51,7 +51,6 @@ DEFAULT_DEVICE = read("ADVISOR_DEVICE") or HOME / "device"
 LISTED_SERVERS = read("ADVISOR_SERVERS")
 LISTED_DEVICES = read("ADVISOR_DEVICES")
 CODE_VERSION = version()
-INSTANCE_REGISTRY = RUN_DIR / "instances"
 # Whoever measures holds a lock on this file. By default it is one of the kernel's own, which all
 # containers of a machine see, so that two of them never measure at once.
 MEASURING_LOCK = read("ADVISOR_MEASURING_LOCK")

@@ -6,12 +6,13 @@ when its process ends. One that is killed would leave a folder there each time.
 
 from __future__ import annotations
 
+import secrets
 import tempfile
 from multiprocessing.util import get_temp_dir
 from pathlib import Path
 
 from benchmarks.ownership.deleting import delete
-from benchmarks.storage.held import hold, is_free_for_long
+from benchmarks.ownership.held import free_folders, make_held
 
 
 def share_in(directory: Path) -> None:
@@ -20,11 +21,12 @@ def share_in(directory: Path) -> None:
     Folders there of processes that have died are deleted. To be called before it shares any.
     """
     directory.mkdir(mode=0o700, exist_ok=True)
-    for left in directory.iterdir():
-        if is_free_for_long(left):
-            delete(left)
-    usual, tempfile.tempdir = tempfile.tempdir, str(directory)
+    for left in free_folders(directory):
+        delete(left)
+    ours = directory / secrets.token_hex(4)
+    make_held(ours)  # until this process ends
+    usual, tempfile.tempdir = tempfile.tempdir, str(ours)
     try:
-        hold(Path(get_temp_dir()))  # which is asked for once
+        get_temp_dir()  # which is made once
     finally:
         tempfile.tempdir = usual

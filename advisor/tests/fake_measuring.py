@@ -19,10 +19,9 @@ from benchmarks.measurement.metrics import BytesSource, Metrics
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Ended, Measurement
 from benchmarks.outcomes import Outcome
-from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.held import held_folder
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.trial import Trial
-from benchmarks.storage.held import new_folder
 from benchmarks.storage.identify import check_in_place
 from benchmarks.storage.reserve_watch import ReserveWatch
 
@@ -45,8 +44,7 @@ def measure(
     folder = plan.layout.run_dir(plan.name)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with ReserveWatch(plan.layout.directories, should_stop) as watch, ExitStack() as stack:
-        stack.enter_context(new_folder(folder))
-        stack.callback(delete, folder)
+        stack.enter_context(held_folder(folder))
         started = [
             stack.enter_context(_process(folder / name)) for name in ("mariadbd", "sysbench")
         ]

@@ -131,9 +131,7 @@ class Home:
     def _left(self) -> list[str]:
         runs = self.device / "oltp-advisor" / "runs"
         folders = [str(path) for path in runs.iterdir()] if runs.exists() else []
-        registry = self.path / "run" / "instances"
-        entries = [str(path) for path in registry.glob("*.json")]
-        return [" ".join(_command(p)) for p in self.processes()] + folders + entries
+        return [" ".join(_command(p)) for p in self.processes()] + folders
 
 
 def find_browser() -> str | None:

@@ -168,9 +168,7 @@ import sys
 from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from advisor.processes.scratch import share_in
-from benchmarks.storage import held
 
-held._LOCKED_AFTER_S = -1.0
 share_in(Path(sys.argv[1]))
 print(get_temp_dir(), flush=True)
 sys.stdin.read()

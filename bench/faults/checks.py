@@ -13,8 +13,9 @@ from bench.faults.scene import SCRATCH, Scene
 from bench.faults.storm import Storm
 from bench.faults.watch import Watch
 from benchmarks.datasets import golden, pristine
-from benchmarks.emulation import names
+from benchmarks.emulation.device import PREFIX
 from benchmarks.outcomes import Outcome
+from benchmarks.ownership.held import is_free
 
 #: Ways for a run to end that say nothing of its config; a run that ended so is measured again.
 NOT_THE_CONFIGS = {Outcome.LOST, Outcome.CANCELLED, Outcome.DISK_FULL, Outcome.DISTURBED}
@@ -164,9 +165,8 @@ def left_now(scene: Scene) -> list[str]:
 
 
 def _control_groups(scene: Scene, host: str) -> list[Path]:
-    """Those that a process of this host has made: the machine's are seen by all of them."""
-    space = os.stat(f"/proc/{scene.place.hosts[host].init}/ns/pid").st_ino
-    return [*Path("/sys/fs/cgroup").glob(f"**/{names.PREFIX}*.{space}.*")]
+    """Return the control groups that no process holds any more."""
+    return [path for path in Path("/sys/fs/cgroup").glob(f"**/{PREFIX}*") if is_free(path)]
 
 
 def _is_free(path: Path) -> bool:

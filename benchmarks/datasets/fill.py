@@ -53,7 +53,6 @@ def fill(
     run_dir: Path,
     warehouses: int,
     page_size: int,
-    registry: Path,
     jobs: int | None,
     progress: ProgressCallback,
     should_stop: Callable[[], bool],
@@ -75,7 +74,7 @@ def fill(
         if should_stop():
             raise cancelled()
         pristine = ensure_pristine(
-            binary, device_dir, registry, page_size=page_size, should_stop=should_stop
+            binary, device_dir, page_size=page_size, should_stop=should_stop
         )
         copy_data_dir(pristine, data_dir, should_stop)
         with (
@@ -83,7 +82,6 @@ def fill(
                 binary,
                 data_dir=data_dir,
                 run_dir=run_dir,
-                registry=registry,
                 options=options,
                 should_stop=should_stop,
                 fast_shutdown=False,

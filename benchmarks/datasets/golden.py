@@ -37,7 +37,6 @@ from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.ours import check_ours, make_ours
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.registry import reap
 from benchmarks.storage.identify import check_usable
 from benchmarks.storage.reserve_watch import ReserveWatch
 
@@ -88,7 +87,6 @@ def ensure_dataset(
     device_dir: Path,
     warehouses: int,
     page_size: int = DEFAULT_PAGE_SIZE,
-    registry: Path,
     jobs: int | None = None,
     progress: ProgressCallback = ignore,
     should_stop: Callable[[], bool] = never,
@@ -106,7 +104,6 @@ def ensure_dataset(
     datasets = make_folders(device_dir.absolute())
     key = dataset_key(binary, warehouses, page_size)
     with locked(datasets, key, progress, should_stop):
-        reap(registry)
         sweep(datasets, key)
         folder = datasets / key
         dataset = read_dataset(folder, binary, warehouses, page_size)
@@ -121,7 +118,6 @@ def ensure_dataset(
                     folder,
                     warehouses,
                     page_size,
-                    registry,
                     jobs,
                     progress,
                     watch.should_stop,
@@ -180,7 +176,6 @@ def _load(
     folder: Path,
     warehouses: int,
     page_size: int,
-    registry: Path,
     jobs: int | None,
     progress: ProgressCallback,
     should_stop: Callable[[], bool],
@@ -196,7 +191,6 @@ def _load(
             run_dir=loading / "run",
             warehouses=warehouses,
             page_size=page_size,
-            registry=registry,
             jobs=jobs,
             progress=progress,
             should_stop=should_stop,

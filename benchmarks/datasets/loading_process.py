@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 from typing import IO, Any
 
 import pymysql
@@ -19,6 +20,7 @@ from pymysql.connections import Connection
 
 from benchmarks.datasets import rows
 from benchmarks.datasets.text import Bytes
+from benchmarks.servers.instance import pinned_socket
 from benchmarks.servers.privileges import ServerUser, become
 
 
@@ -60,7 +62,10 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
         if user is not None:
             # Before the first word with the server, which may ask for any file that we can read.
             become(ServerUser(**user))
-        connection = pymysql.connect(local_infile=True, autocommit=False, **target)
+        with pinned_socket(Path(target.pop("socket"))) as name:
+            connection = pymysql.connect(
+                unix_socket=name, local_infile=True, autocommit=False, **target
+            )
         with connection, connection.cursor() as cursor:
             # unique_checks stays on: there is no secondary unique key to save work on, and
             # off it makes MariaDB load through temporary files, which took half as long again.

@@ -111,7 +111,7 @@ class LoadingProcess:
         self.stdout = cast(IO[str], self.process.stdout)
         self._tell(
             {
-                "unix_socket": str(instance.socket),
+                "socket": str(instance.socket),
                 "user": instance.admin.user,
                 "password": instance.admin.password,
                 "database": rules.DATABASE,

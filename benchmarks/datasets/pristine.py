@@ -32,7 +32,6 @@ from benchmarks.outcomes import Outcome
 from benchmarks.ownership.ours import make_ours
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import create_data_dir
-from benchmarks.servers.registry import reap
 from benchmarks.storage.identify import check_usable
 
 READY = "pristine.json"
@@ -51,7 +50,6 @@ def pristine_key(binary: ServerBinary, page_size: int = DEFAULT_PAGE_SIZE) -> st
 def ensure_pristine(
     binary: ServerBinary,
     device_dir: Path,
-    registry: Path,
     *,
     page_size: int = DEFAULT_PAGE_SIZE,
     should_stop: Callable[[], bool] = never,
@@ -72,7 +70,6 @@ def ensure_pristine(
         touch_lock(datasets, key)
         return folder / "data"
     with locked(datasets, key, ignore, should_stop):
-        reap(registry)
         sweep(datasets, key)
         if not _is_whole(folder):
             if folder.exists():

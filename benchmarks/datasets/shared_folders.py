@@ -21,6 +21,7 @@ from benchmarks.errors import DeviceUnusable
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.handover import take_back
 from benchmarks.ownership.ours import make_ours
+from benchmarks.servers.leftovers import end_servers
 from benchmarks.servers.privileges import server_user, uid_of
 from benchmarks.storage.identify import check_usable
 
@@ -113,7 +114,11 @@ def sweep(datasets: Path, held: str | None = None) -> None:
 
 
 def remove(path: Path) -> None:
-    """Delete a directory so that no moment shows a part of it under a name that means whole."""
+    """Delete a directory so that no moment shows a part of it under a name that means whole.
+
+    Servers that outlived the loader they worked for are ended before.
+    """
+    end_servers(path)
     doomed = path
     if REMOVING not in path.name:
         key = path.name.split(LOADING)[0]

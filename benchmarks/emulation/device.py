@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
+import secrets
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,12 +13,14 @@ from pathlib import Path
 
 from benchmarks.emulation.groups import Group
 from benchmarks.emulation.hierarchies import IO, MEMORY, Hierarchy, find_hierarchy, parent_for
-from benchmarks.emulation.names import new_name
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.targets import Disk, disks_behind
 from benchmarks.errors import EmulationUnavailable
+from benchmarks.ownership.held import hold, is_free
 from benchmarks.servers.resource_limits import NOT_ENTERED, not_entered
 
+#: Every cgroup of ours begins with this. Its maker holds a lock on it for as long as it lives.
+PREFIX = "oltp-advisor-"
 _SHELL = "/bin/sh"
 # `0` is the writer itself, and the shell writes before it becomes the command: so the command is
 # inside from its first instruction, with all its threads, and nothing else ever is.
@@ -86,7 +91,7 @@ def emulated_device(
     if profile.throttles and not disks:
         raise ValueError("a throttle needs the path of what it is to hold back")
     with contextlib.ExitStack() as stack:
-        groups = tuple(_make(where, new_name(run), stack) for where in _branches(profile))
+        groups = tuple(_make(where, run, stack) for where in _branches(profile))
         for group in groups:
             group.limit(profile, disks)
         yield CgroupLimits(profile, disks, groups)
@@ -133,14 +138,49 @@ def _branches(profile: EmulationProfile) -> list[_Branch]:
     return [_Branch(tree, controllers) for tree, controllers in by_tree.items()]
 
 
-def _make(branch: _Branch, name: str, stack: contextlib.ExitStack) -> Group:
+def _make(branch: _Branch, run: str, stack: contextlib.ExitStack) -> Group:
     parent = parent_for(branch.hierarchy, list(branch.controllers))
+    readable = re.sub(r"[^A-Za-z0-9_-]", "-", run)[:60]
+    name = f"{PREFIX}{readable}.{secrets.token_hex(4)}"
     group = Group(parent / name, branch.hierarchy.version, branch.controllers)
     stack.callback(group.remove)  # before it exists: an interrupt may come in between
-    try:
-        group.directory.mkdir()
-    except OSError as error:
-        raise EmulationUnavailable(
-            f"cannot make a cgroup in {parent}: {error.strerror}"
-        ) from error
-    return group
+    while True:
+        try:
+            group.directory.mkdir()
+        except OSError as error:
+            raise EmulationUnavailable(
+                f"cannot make a cgroup in {parent}: {error.strerror}"
+            ) from error
+        # A sweep in between takes it for a leftover; then it is made again.
+        if (held := hold(group.directory)) is not None:
+            stack.callback(os.close, held)
+            if group.directory.exists():
+                return group
+
+
+def sweep_cgroups() -> list[Path]:
+    """Remove every cgroup of ours that no process holds, and end what is still in it.
+
+    Returns the groups that are gone.
+    """
+    trees: dict[Hierarchy, tuple[str, ...]] = {}
+    for controller in (IO, MEMORY):
+        with contextlib.suppress(EmulationUnavailable):
+            tree = find_hierarchy(controller)
+            trees[tree] = (*trees.get(tree, ()), controller)
+    return [
+        path
+        for tree, controllers in trees.items()
+        for path in _ours(tree.mount_point)
+        if is_free(path) and Group(path, tree.version, controllers).remove()
+    ]
+
+
+def _ours(mount_point: Path) -> list[Path]:
+    """Our cgroups in the whole tree: the worker that comes after may sit in another cgroup."""
+    found = []
+    for folder, names, _ in os.walk(mount_point):
+        ours = [name for name in names if name.startswith(PREFIX)]
+        found += [Path(folder, name) for name in ours]
+        names[:] = [name for name in names if name not in ours]
+    return found

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
-from django.db.models import QuerySet
 
 from benchmarks.datasets.golden import sweep_loads
-from benchmarks.emulation.sweep import sweep_cgroups
+from benchmarks.emulation.device import sweep_cgroups
 from benchmarks.errors import DeviceUnusable
-from benchmarks.jobs.claimant import is_dead
-from benchmarks.models import CrashTest, Device, Run
+from benchmarks.models import Device
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.ours import check_ours
-from benchmarks.probe.workspace import sweep_probes
-from benchmarks.servers.registry import reap
-from benchmarks.servers.trial import sweep_trials
-from benchmarks.storage.held import is_free
+from benchmarks.probe.workspace import PROBES
+from benchmarks.servers.leftovers import sweep_folders
 from benchmarks.storage.layout import DeviceLayout
 
 logger = logging.getLogger(__name__)
@@ -30,13 +25,13 @@ LOAD_PREFIX = "load-"
 
 
 def clear_leftovers(host_id: int) -> list[str]:
-    """End orphaned servers; delete their cgroups, half-loaded datasets and folders of dead runs.
+    """End orphaned servers; delete their cgroups, half-loaded datasets and folders of dead jobs.
 
-    Returns a line for each action. A run whose process is alive (of another worker that is about
-    to end) is left alone.
+    Returns a line for each action. A folder that a living process holds is left alone, whatever
+    the rows say: a job that was cut off from the database is lost there, and another container may
+    count its jobs in a database of its own.
     """
-    done = reap(settings.INSTANCE_REGISTRY)
-    done += sweep_cgroups()
+    done = [f"removed the cgroup {path}" for path in sweep_cgroups()]
     for folder in settings.RUN_DIR.glob(f"{LOAD_PREFIX}*"):  # no job of this home is running
         delete(folder)
         done.append(f"deleted {folder}")
@@ -50,30 +45,11 @@ def clear_leftovers(host_id: int) -> list[str]:
             if layout.root.exists():  # what is deleted must be what stands there under its name
                 check_ours(layout.root)
             found = sweep_loads(layout.root)
-            found += _clear_runs(layout, RUN_PREFIX, Run.objects.all())
-            found += _clear_runs(layout, CRASH_TEST_PREFIX, CrashTest.objects.all())
-            found += sweep_trials(layout.trials_dir)
-            found += sweep_probes(layout.root)
+            found += sweep_folders(layout.runs_dir)
+            found += sweep_folders(layout.trials_dir)
+            found += sweep_folders(layout.root, PROBES)
         except (OSError, DeviceUnusable) as error:  # a missing device must not stop the worker
             logger.warning("%s could not be searched: %s", directory, error)
         else:
             done += [f"deleted {path}" for path in found]
     return done
-
-
-def _clear_runs(layout: DeviceLayout, prefix: str, rows: QuerySet[Any]) -> list[Path]:
-    """Delete the folders of dead jobs of this database; others may share the device.
-
-    None that a living process holds, whatever the rows say: a job that was cut off from the
-    database is lost there, and another container may count its jobs in a database of its own.
-    """
-    folder = layout.run_dir("")
-    numbers = {path.name.removeprefix(prefix): path for path in folder.glob(f"{prefix}*")}
-    there = {int(number): path for number, path in numbers.items() if number.isdecimal()}
-    known = rows.filter(pk__in=there)
-    alive = {row.pk for row in known.filter(state="running") if not is_dead(row.claimed_by)}
-    known = known.exclude(pk__in=alive)
-    dead = [path for pk in known.values_list("pk", flat=True) if is_free(path := there[pk])]
-    for path in dead:
-        delete(path)
-    return [path for path in dead if not path.exists()]

@@ -205,7 +205,6 @@ def plan_for(run: Run | CrashTest, name: str, driver: Driver | None = None) -> P
         emulation=device.profile,
         logs_with_data=run.logs_with_data,
         expected=(device.found, device.found_for_logs),
-        registry=settings.INSTANCE_REGISTRY,
         limits=Limits(
             steal_pct=steal_limit(settings.STEAL_LIMIT_PCT, _earlier_steal_pct(run)),
             foreign_cpu_pct=settings.FOREIGN_CPU_LIMIT_PCT,

@@ -124,7 +124,6 @@ def _started(
             plan.binary,
             data_dir=run_dir / "data",
             run_dir=run_dir,
-            registry=plan.registry,
             log_dir=log_dir,
             options=plan.options,
             deadline_s=deadline_s,

@@ -11,9 +11,8 @@ from benchmarks.datasets.options import DEFAULT_PAGE_SIZE
 from benchmarks.errors import DeviceUnusable
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
-from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.held import held_folder
 from benchmarks.ownership.ours import make_ours
-from benchmarks.storage.held import new_folder
 
 
 def find_dataset(plan: Plan, steps: Steps, should_stop: Callable[[], bool]) -> Dataset:
@@ -24,7 +23,6 @@ def find_dataset(plan: Plan, steps: Steps, should_stop: Callable[[], bool]) -> D
         device_dir=plan.layout.root,
         warehouses=plan.load.warehouses,
         page_size=int(plan.options.get("innodb_page_size") or DEFAULT_PAGE_SIZE),
-        registry=plan.registry,
         should_stop=should_stop,
     )
 
@@ -33,7 +31,7 @@ def find_dataset(plan: Plan, steps: Steps, should_stop: Callable[[], bool]) -> D
 def run_folders(plan: Plan, steps: Steps) -> Iterator[tuple[Path, Path | None]]:
     """The plan's own directory and the one for its redo log, if it has one.
 
-    Both are held as long as this process lives (`benchmarks.storage.held`). Raises DeviceUnusable
+    Both are held as long as this process lives (`ownership.held`). Raises DeviceUnusable
     when another advisor uses a directory of that name.
     """
     run_dir = plan.layout.run_dir(plan.name)
@@ -54,9 +52,8 @@ def _make(folder: Path, stack: ExitStack) -> None:
     try:
         make_ours(folder.parent.parent)
         make_ours(folder.parent)
-        stack.enter_context(new_folder(folder))
+        stack.enter_context(held_folder(folder))
     except BlockingIOError:
         raise DeviceUnusable(
             f"{folder} is in use: another advisor is measuring on this device"
         ) from None
-    stack.callback(delete, folder)

@@ -68,7 +68,6 @@ def measure(
                 plan.binary,
                 data_dir=run_dir / "data",
                 run_dir=run_dir,
-                registry=plan.registry,
                 log_dir=log_dir,
                 options=plan.options,
                 should_stop=should_stop,

@@ -44,7 +44,6 @@ class Plan:
     load: Load
     options: Mapping[str, str | None]
     layout: DeviceLayout
-    registry: Path
     limits: Limits = field(default_factory=Limits)
     cut_rule: CutRule | None = None
     emulation: EmulationProfile | None = None

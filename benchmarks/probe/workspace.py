@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
+import secrets
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,11 +14,10 @@ from pathlib import Path
 import psutil
 
 from benchmarks.errors import DeviceUnusable
-from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.held import held_folder
 from benchmarks.ownership.ours import make_ours
+from benchmarks.servers.leftovers import sweep_folders
 from benchmarks.servers.privileges import server_user
-from benchmarks.servers.process import ProcessId, is_abandoned, this_process
-from benchmarks.storage.held import held
 from benchmarks.storage.human import human_bytes
 from benchmarks.storage.identify import check_usable
 from benchmarks.storage.identity import DeviceIdentity
@@ -30,8 +29,8 @@ MIB = 1024 * 1024
 #: Far beyond the cache of a disk or SSD controller, and written in seconds.
 MAX_FILE = 1024 * MIB
 MIN_FILE = 64 * MIB
-
-_OURS = re.compile(r"probe-(.+?)(-\d+)?")
+#: The folders of probes in our folder on a device.
+PROBES = "probe-*"
 
 
 @dataclass(frozen=True)
@@ -72,55 +71,27 @@ def buffered_size() -> int:
 
 @contextlib.contextmanager
 def workspace(directory: Path) -> Iterator[Workspace]:
-    """A folder `oltp-advisor/probe-<process>` below `directory` with an unnamed file in it.
+    """Make a folder `oltp-advisor/probe-<random>` below `directory` with an unnamed file in it.
 
     The file never has a name, or loses it before a byte is written: when its last descriptor is
     closed, by whatever death, the file system frees it. An empty folder is all that can stay
-    behind, until the next `sweep_probes`.
+    behind, until the next probe or sweep.
     """
     root = DeviceLayout(directory).root
-    try:
-        make_ours(root)
-        sweep_probes(root)
-        directory = _new_directory(root)
-    except OSError as error:
-        raise DeviceUnusable(f"{root}: cannot be written to: {error.strerror}") from error
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            make_ours(root)
+            sweep_folders(root, PROBES)
+            directory = root / f"probe-{secrets.token_hex(4)}"
+            stack.enter_context(held_folder(directory))
+        except OSError as error:
+            raise DeviceUnusable(f"{root}: cannot be written to: {error.strerror}") from error
         check_usable(directory, 0)
-        with held(directory):
-            descriptor = _unnamed_file(directory)
-            try:
-                if (user := server_user()) is not None:  # whom fio runs as
-                    os.fchown(descriptor, user.uid, user.gid)
-                yield Workspace(directory, descriptor)
-            finally:
-                os.close(descriptor)
-    finally:
-        delete(directory)
-
-
-def sweep_probes(root: Path) -> list[Path]:
-    """Delete the folders of probes that were killed; `root` is the `oltp-advisor` folder.
-
-    Called at the start of each probe; safe at any time and from several processes. A folder that
-    cannot be looked at has nothing to sweep.
-    """
-    try:
-        entries = list(root.iterdir())
-    except OSError:
-        return []
-    dead = [
-        entry
-        for entry in entries
-        if (name := _OURS.fullmatch(entry.name))
-        and (owner := ProcessId.from_text(name.group(1)))
-        and entry.is_dir()
-        and not entry.is_symlink()
-        and is_abandoned(entry, owner)
-    ]
-    for directory in dead:
-        delete(directory)
-    return [directory for directory in dead if not directory.exists()]
+        descriptor = _unnamed_file(directory)
+        stack.callback(os.close, descriptor)
+        if (user := server_user()) is not None:  # whom fio runs as
+            os.fchown(descriptor, user.uid, user.gid)
+        yield Workspace(directory, descriptor)
 
 
 def supports_direct(descriptor: int) -> str:
@@ -133,16 +104,6 @@ def supports_direct(descriptor: int) -> str:
         return "the file system does not support direct I/O (O_DIRECT)"
     os.close(second)
     return ""
-
-
-def _new_directory(root: Path) -> Path:
-    me = this_process().as_text()
-    for attempt in range(100):
-        directory = root / (f"probe-{me}" + (f"-{attempt}" if attempt else ""))
-        with contextlib.suppress(FileExistsError):  # another thread's
-            directory.mkdir(mode=0o700)
-            return directory
-    raise DeviceUnusable(f"{root}: a hundred probes of one process at once")
 
 
 def _unnamed_file(directory: Path) -> int:

@@ -18,7 +18,6 @@ from benchmarks.servers.failures import start_failure
 from benchmarks.servers.flavours import instance_rules
 from benchmarks.servers.kills import blame_for_kill, describe_exit, oom_kills
 from benchmarks.servers.options import (
-    OWN,
     InstancePaths,
     check_options,
     config_text,
@@ -76,7 +75,7 @@ def create_data_dir(
     # It lies next to the data, so that the sweep of a killed process finds it too.
     scratch = Path(tempfile.mkdtemp(prefix=f"{data_dir.name}.init-", dir=data_dir.parent))
     try:
-        paths = InstancePaths(data_dir=data_dir, run_dir=scratch, socket=scratch / OWN / "s")
+        paths = InstancePaths(data_dir, scratch)
         make_run_dir(paths, user)
         write_private(paths.config, _config(binary, paths, options or {}), user)
         give(data_dir, user)

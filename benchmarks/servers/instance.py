@@ -23,9 +23,7 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.kills import oom_kills
 from benchmarks.servers.options import InstancePaths
 from benchmarks.servers.privileges import server_user, uid_of
-from benchmarks.servers.process import command_line
 from benchmarks.servers.reach import Reach
-from benchmarks.servers.registry import defaults_argument
 from benchmarks.servers.resource_limits import ResourceLimits
 
 log = logging.getLogger(__name__)
@@ -95,10 +93,8 @@ class ServerInstance:
         process = self._process
         if self.resource_limits is not None:
             self.resource_limits.lift()  # else it may take hours, and a SIGKILL waits for the disk
-        argument = defaults_argument(self.paths.run_dir)
         for number, patience in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 30.0)):
-            words = command_line(process.pid)
-            if process.poll() is not None or (words and argument not in words):
+            if process.poll() is not None:
                 break
             self.stopped_by_us = True
             self.killed_by_us = number is signal.SIGKILL
@@ -122,12 +118,12 @@ class ServerInstance:
 
         `kw` goes to pymysql.connect. Raises pymysql.err.OperationalError.
         """
-        if not _listens(self.socket):
+        if not _listens(self.paths.socket_from_data):
             # PyMySQL would find out too, but leaves its socket to the garbage collector.
             raise pymysql.err.OperationalError(2003, f"nothing listens on {self.socket}")
         account = account or self.admin
         arguments: dict[str, Any] = {"autocommit": True, "charset": "utf8mb4", **kw}
-        with _pinned_socket(self.socket) as name:
+        with pinned_socket(self.socket) as name:
             return pymysql.connect(
                 unix_socket=name,
                 ssl_disabled=True,  # to prepare it takes 20 ms of CPU time beside the measured
@@ -167,8 +163,12 @@ class ServerInstance:
 
 
 @contextlib.contextmanager
-def _pinned_socket(path: Path) -> Iterator[str]:
-    """A name of this very socket, which is the server's: connect() would follow a link."""
+def pinned_socket(path: Path) -> Iterator[str]:
+    """Give a short name of this very socket, which is the server's.
+
+    connect() would follow a link, and takes no path longer than 107 bytes. Raises
+    pymysql.err.OperationalError.
+    """
     try:
         descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
@@ -182,11 +182,11 @@ def _pinned_socket(path: Path) -> Iterator[str]:
         os.close(descriptor)
 
 
-def _listens(path: Path) -> bool:
+def _listens(name: str) -> bool:
     """Whether a Unix socket of that name takes connections, without making one."""
     for line in Path("/proc/net/unix").read_text(errors="replace").splitlines():
         # A socket's name may have line ends in it, so what looks like a line can be short.
         fields = line.split(maxsplit=7)
-        if fields[3:4] == [_ACCEPTS_CONNECTIONS] and fields[7:] == [str(path)]:
+        if fields[3:4] == [_ACCEPTS_CONNECTIONS] and fields[7:] == [name]:
             return True
     return False

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.servers.binary import Flavour, ServerBinary
@@ -30,8 +31,8 @@ class InstancePaths:
 
     data_dir: Path
     run_dir: Path
-    socket: Path
     log_dir: Path | None = None
+    socket_name: str = field(default_factory=lambda: f"{secrets.token_hex(4)}.sock")
 
     @property
     def config(self) -> Path:
@@ -57,6 +58,19 @@ class InstancePaths:
     def console(self) -> Path:
         """File for the output before the server opens its error log; we open it."""
         return self.run_dir / "console.log"
+
+    @property
+    def socket(self) -> Path:
+        """The server's Unix socket; its folder is private to us and the server."""
+        return self.own_dir / self.socket_name
+
+    @property
+    def socket_from_data(self) -> str:
+        """The socket's path from the data directory, where mysqld runs.
+
+        An absolute path may be longer than the 107 bytes of sockaddr_un.
+        """
+        return os.path.relpath(self.socket, self.data_dir)
 
     @property
     def certificate(self) -> Path:
@@ -124,7 +138,7 @@ def location_options(binary: ServerBinary, paths: InstancePaths) -> list[tuple[s
     options += [
         ("datadir", str(paths.data_dir)),
         ("tmpdir", str(paths.tmp_dir)),
-        ("socket", str(paths.socket)),
+        ("socket", paths.socket_from_data),
         ("pid_file", str(paths.own_dir / "mysqld.pid")),
         ("log_error", str(paths.error_log)),
     ]

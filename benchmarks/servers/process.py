@@ -7,11 +7,9 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from benchmarks.storage.held import is_free_for_long
 
 _PROC = Path("/proc")
 _PF_KTHREAD = 0x00200000
@@ -63,14 +61,6 @@ def this_process() -> ProcessId:
     return found
 
 
-def is_abandoned(folder: Path, owner: ProcessId) -> bool:
-    """Whether the process that made a folder, and holds it, is gone.
-
-    One in another container is known only by its lock on the folder.
-    """
-    return owner.is_dead() if owner.is_seen_from_here() else is_free_for_long(folder)
-
-
 def pid_namespace() -> int:
     """The inode of our PID namespace; a container has one of its own."""
     return (_PROC / "self/ns/pid").stat().st_ino
@@ -100,13 +90,18 @@ def command_line(pid: int) -> list[str]:
     return [part.decode(errors="replace") for part in raw.split(b"\0") if part]
 
 
-def find_by_argument(argument: str) -> list[int]:
-    """The pids of all processes that have exactly this argument.
+def find_by_argument(arguments: Collection[str]) -> list[tuple[int, str]]:
+    """Return the processes that have exactly one of these arguments: pid and argument.
 
-    Those of containers are left out: the paths in their arguments are not ours.
+    Processes of containers are left out: the paths in their arguments are not ours.
     """
     pids = (int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit())
-    return [pid for pid in pids if argument in command_line(pid) and not _is_in_container(pid)]
+    return [
+        (pid, word)
+        for pid in pids
+        for word in command_line(pid)
+        if word in arguments and not _is_in_container(pid)
+    ]
 
 
 def kill_checked(pid: int, argument: str, *, deadline_s: float = 10.0) -> bool:

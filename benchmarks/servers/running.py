@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from benchmarks.ownership.deleting import delete
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.failures import explain_unclean_end
 from benchmarks.servers.instance import ServerInstance
-from benchmarks.servers.options import OWN, InstancePaths
+from benchmarks.servers.leftovers import end_servers
+from benchmarks.servers.options import InstancePaths
 from benchmarks.servers.pagecache import forget_cached
-from benchmarks.servers.process import find_by_argument, kill_checked
 from benchmarks.servers.reach import Reach
-from benchmarks.servers.registry import MARK, defaults_argument, register
 from benchmarks.servers.resource_limits import ResourceLimits
 from benchmarks.servers.startup import FAILED_STOP_S, prepare, start
 
-SOCKET_LIMIT = 107  # bytes of sockaddr_un.sun_path, less its terminating zero
 STOP_S = 30.0
 SLOW_STOP_S = 900.0  # a slow shutdown merges and purges everything
 
@@ -31,7 +26,6 @@ def running_server(
     *,
     data_dir: Path,
     run_dir: Path,
-    registry: Path,
     log_dir: Path | None = None,
     options: Mapping[str, str | None],
     deadline_s: float = 120,
@@ -62,19 +56,10 @@ def running_server(
     log_dir = log_dir.absolute() if log_dir is not None else None
     run_dir.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as afterwards:
-        socket, socket_dir = _socket_path(run_dir)
-        if socket_dir is not None:
-            afterwards.callback(delete, socket_dir)
-        paths = InstancePaths(data_dir=data_dir, run_dir=run_dir, socket=socket, log_dir=log_dir)
-        record = register(
-            registry,
-            data_dir=data_dir,
-            run_dir=run_dir,
-            socket_dir=socket_dir,
-            log_dir=log_dir,
-        )
-        afterwards.callback(record.remove)
-        afterwards.callback(_sweep, paths)
+        paths = InstancePaths(data_dir, run_dir, log_dir)
+        # An interrupt may come between the start of a server and the note of its process.
+        afterwards.callback(end_servers, run_dir)
+        afterwards.callback(paths.init_file.unlink, missing_ok=True)
         prepare(binary, paths, options)
         if resource_limits is not None:
             for folder in (paths.data_dir, paths.log_dir):
@@ -83,7 +68,6 @@ def running_server(
         instance = start(
             binary,
             paths,
-            record,
             options,
             fast_shutdown,
             deadline_s,
@@ -99,26 +83,3 @@ def running_server(
             instance.stop(patience_s)
         if not fast_shutdown and instance.exit_status != 0:
             raise explain_unclean_end(instance)
-
-
-def _sweep(paths: InstancePaths) -> None:
-    """Leave no secret and no process, even when an interrupt came between start and note."""
-    argument = defaults_argument(paths.run_dir)
-    for pid in find_by_argument(argument):
-        kill_checked(pid, argument)
-    paths.init_file.unlink(missing_ok=True)
-
-
-def _socket_path(run_dir: Path) -> tuple[Path, Path | None]:
-    """The socket's path, and the directory made for it when `run_dir` is too long a name."""
-    socket = run_dir / OWN / "mysqld.sock"
-    if len(os.fsencode(socket)) <= SOCKET_LIMIT:
-        return socket, None
-    base = tempfile.gettempdir()
-    if len(os.fsencode(base)) > SOCKET_LIMIT - len("/advisor-12345678/own/mysqld.sock"):
-        base = "/tmp"  # noqa: S108  mkdtemp makes the name and its mode safe
-    socket_dir = Path(tempfile.mkdtemp(prefix="advisor-", dir=base))
-    (socket_dir / MARK).touch()
-    (socket_dir / OWN).mkdir(mode=0o700)
-    socket_dir.chmod(0o711)  # the server passes through; what it may change is below
-    return socket_dir / OWN / "mysqld.sock", socket_dir

@@ -22,6 +22,7 @@ from benchmarks.servers.accounts import ADMIN_USER, DRIVER_USER, account_sql, ne
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.failures import explain_failed_start
 from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.leftovers import defaults_argument
 from benchmarks.servers.options import InstancePaths, render_config, write_private
 from benchmarks.servers.privileges import (
     ServerUser,
@@ -32,7 +33,6 @@ from benchmarks.servers.privileges import (
     server_user,
 )
 from benchmarks.servers.reach import NotReachable, Reach, make_certificate
-from benchmarks.servers.registry import Record, defaults_argument
 from benchmarks.servers.resource_limits import ResourceLimits
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ def prepare(
     render_config(binary, paths, port=1, options=options, fast_shutdown=True)  # refuse early
     user = server_user()
     make_run_dir(paths, user)
-    theirs = {paths.own_dir, paths.socket.parent, paths.data_dir, paths.log_dir}
+    theirs = {paths.own_dir, paths.data_dir, paths.log_dir}
     for folder in sorted(filter(None, theirs)):
         give(folder, user)
         check_reachable(folder, user)
@@ -79,7 +79,6 @@ def open_console(paths: InstancePaths) -> IO[bytes]:
 def start(
     binary: ServerBinary,
     paths: InstancePaths,
-    record: Record,
     options: Mapping[str, str | None],
     fast_shutdown: bool,
     deadline_s: float,
@@ -99,7 +98,6 @@ def start(
         )
         instance = _spawn(binary, paths, port, text, resource_limits, reach)
         try:
-            record.started(instance.pid)
             _wait_until_ready(instance, deadline, deadline_s, should_stop)
             if resource_limits is not None and not resource_limits.holds(instance.pid):
                 raise EmulationUnavailable(f"the server runs outside of {resource_limits.label}")

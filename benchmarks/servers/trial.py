@@ -22,19 +22,19 @@ from pathlib import Path
 from benchmarks.errors import NO_SPACE_ERRNOS, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.held import held_folder
 from benchmarks.ownership.ours import make_ours
 from benchmarks.servers import errorlog
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import copy_data_dir
 from benchmarks.servers.failures import variables_of
 from benchmarks.servers.kills import blame_for_kill, describe_exit, oom_kills
-from benchmarks.servers.options import OWN, InstancePaths, render_config, write_private
+from benchmarks.servers.leftovers import sweep_folders
+from benchmarks.servers.options import InstancePaths, render_config, write_private
 from benchmarks.servers.privileges import clean_environment, give, launcher, server_user
-from benchmarks.servers.process import ProcessId, is_abandoned, this_process
 from benchmarks.servers.resource_limits import ResourceLimits
 from benchmarks.servers.running import running_server
 from benchmarks.servers.startup import make_run_dir, open_console
-from benchmarks.storage.held import held
 from benchmarks.storage.human import human_bytes
 from benchmarks.storage.reserve import room_of
 from benchmarks.storage.reserve_watch import ReserveWatch
@@ -50,7 +50,6 @@ _SPARE_BYTES = 64 * 1024**2
 _SLOWEST_REDO = 50 * 1024**2  # bytes a second at which a redo log may be written out
 _POLL_S = 0.05
 _FULL_DISK = "no room for a trial start"
-_NAME = re.compile(r"trial-(.+)-[0-9a-f]{8}")
 _WARNING = re.compile(r"\[Warning\]|\bWARNING:")
 _MAX_WARNINGS = 30
 # Messages about our own options, which come with every config.
@@ -80,7 +79,6 @@ def try_config(
     *,
     pristine: Path,
     work_dir: Path,
-    registry: Path,
     redo_bytes: int = 0,
     deadline_s: float = 60,
     should_stop: Callable[[], bool] = lambda: False,
@@ -108,7 +106,6 @@ def try_config(
                 binary,
                 data_dir=data_dir,
                 run_dir=run_dir,
-                registry=registry,
                 options=options,
                 deadline_s=deadline_s + redo / _SLOWEST_REDO,
                 should_stop=watch.should_stop,
@@ -136,38 +133,20 @@ def try_config(
     raise AssertionError("unreachable")
 
 
-def sweep_trials(work_dir: Path) -> list[Path]:
-    """Delete what trial starts of dead processes left in `work_dir`; returns what is gone."""
-    gone = []
-    for path in work_dir.glob("trial-*"):
-        match = _NAME.fullmatch(path.name)
-        owner = ProcessId.from_text(match[1]) if match else None
-        if owner is None or path.is_symlink():
-            continue
-        if is_abandoned(path, owner):
-            delete(path)
-            gone.append(path)
-    return gone
-
-
 @contextlib.contextmanager
 def _trial_dir(work_dir: Path) -> Iterator[Path]:
-    """A folder of this trial, gone afterwards; its name says who made it."""
+    """Make a folder for this trial, gone afterwards."""
     work_dir.parent.mkdir(parents=True, exist_ok=True)
     make_ours(work_dir)
-    sweep_trials(work_dir)
-    me = this_process().as_text()
-    folder = work_dir.absolute() / f"trial-{me}-{secrets.token_hex(4)}"
-    folder.mkdir(mode=0o700)
+    sweep_folders(work_dir)
+    folder = work_dir.absolute() / f"trial-{secrets.token_hex(4)}"
     try:
-        with held(folder):
+        with held_folder(folder):
             yield folder
     except OSError as error:
         if error.errno not in NO_SPACE_ERRNOS:
             raise
         raise RunFailed(Outcome.DISK_FULL, f"{work_dir}: {_FULL_DISK}") from error
-    finally:
-        delete(folder)
 
 
 def _redo_at_start(binary: ServerBinary, redo_bytes: int) -> int:
@@ -199,7 +178,7 @@ def _own_check(
     validates = binary.flavour is not Flavour.MARIADB and binary.version >= VALIDATES_SINCE
     data_dir = run_dir / "empty"
     data_dir.mkdir(mode=0o700)
-    paths = InstancePaths(data_dir=data_dir, run_dir=run_dir, socket=run_dir / OWN / "s")
+    paths = InstancePaths(data_dir, run_dir)
     text = render_config(binary, paths, port=1, options=options, fast_shutdown=True)
     user = server_user()
     make_run_dir(paths, user)

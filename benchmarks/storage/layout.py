@@ -28,8 +28,12 @@ class DeviceLayout:
     def trials_dir(self) -> Path:
         return self.root / "trials"
 
+    @property
+    def runs_dir(self) -> Path:
+        return self.root / "runs"
+
     def run_dir(self, name: str) -> Path:
-        return self.root / "runs" / name
+        return self.runs_dir / name
 
     def run_log_dir(self, name: str) -> Path | None:
         return self.log_dir / FOLDER / "runs" / name if self.log_dir else None

@@ -36,7 +36,6 @@ def golden_dataset(shared_tmp: Path, shared_folder: Path) -> Callable[[ServerBin
             binary,
             device_dir=shared_folder,
             warehouses=GOLDEN_WAREHOUSES,
-            registry=shared_tmp / "registry",
         )
 
     return make
@@ -76,7 +75,7 @@ def _copy_data(source: str, target: str) -> None:
 
 @pytest.fixture
 def plan_on(
-    golden_dataset: Callable[[ServerBinary], Dataset], server_tmp: Path, registry: Path
+    golden_dataset: Callable[[ServerBinary], Dataset], server_tmp: Path
 ) -> Callable[[ServerBinary], Plan]:
     """A run of a minute on the golden dataset that all tests share."""
 
@@ -92,7 +91,6 @@ def plan_on(
             load=Load(GOLDEN_WAREHOUSES, 1, warmup_s=1, measure_s=60, seed=1),
             options={},
             layout=DeviceLayout(device),
-            registry=registry,
             limits=NOTHING,
         )
 

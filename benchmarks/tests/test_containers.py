@@ -18,12 +18,9 @@ from typing import IO
 import pytest
 
 from benchmarks.jobs.claimant import claimant, is_dead, is_seen_from_here, process_of
-from benchmarks.probe.workspace import sweep_probes
+from benchmarks.ownership.held import held_folder, is_free
+from benchmarks.servers.leftovers import defaults_argument, sweep_folders
 from benchmarks.servers.process import find_by_argument
-from benchmarks.servers.registry import defaults_argument, reap, register
-from benchmarks.servers.trial import sweep_trials
-from benchmarks.storage import held as held_module
-from benchmarks.storage.held import is_free, new_folder
 from benchmarks.storage.layout import FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,23 +33,21 @@ import json, sys, time
 from pathlib import Path
 from benchmarks.jobs.claimant import claimant, is_dead, is_seen_from_here
 from benchmarks.probe.workspace import workspace
-from benchmarks.servers.registry import reap, register
-from benchmarks.servers.trial import _trial_dir, sweep_trials
-from benchmarks.storage.held import is_free, new_folder
+from benchmarks.servers.trial import _trial_dir
+from benchmarks.ownership.held import held_folder, is_free
 
-device, registry, ours = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+device, ours = Path(sys.argv[1]), sys.argv[2]
 run_dir = device / "oltp-advisor" / "runs" / "run-7"
 theirs = device / "oltp-advisor" / "runs" / "run-8"
 said = {
     "dead": is_dead(ours), "seen": is_seen_from_here(ours),
-    "reaped": reap(registry), "free": is_free(theirs),
+    "free": is_free(theirs),
 }
 with (
-    new_folder(run_dir),
+    held_folder(run_dir),
     workspace(device) as probe,
     _trial_dir(device / "oltp-advisor" / "trials") as trial,
 ):
-    register(registry, data_dir=run_dir / "data", run_dir=run_dir, socket_dir=None)
     folders = [str(run_dir), str(probe.directory), str(trial)]
     print(json.dumps({**said, "claim": claimant(), "folders": folders}), flush=True)
     time.sleep(300)
@@ -85,41 +80,30 @@ def until(what: Callable[[], bool]) -> bool:
     return what()
 
 
-def test_what_another_container_does_is_left_alone_until_it_is_dead(
-    tmp_path: Path, registry: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_another_container_does_is_left_alone_until_it_is_dead(tmp_path: Path) -> None:
     root = tmp_path / FOLDER
     our_run = root / "runs" / "run-8"
-    with new_folder(our_run):
-        record = register(registry, data_dir=our_run, run_dir=our_run, socket_dir=None)
-        with container(JOB, tmp_path, registry, claimant()) as (_, words):
+    with held_folder(our_run):
+        with container(JOB, tmp_path, claimant()) as (_, words):
             said = json.loads(words.readline())
             folders = [Path(folder) for folder in said["folders"]]
-            # It has the same device and registry, and judges nothing of ours ...
-            assert (said["dead"], said["seen"]) == (False, False)
-            assert (said["reaped"], said["free"]) == ([], False)
+            # It has the same device, and judges nothing of ours ...
+            assert (said["dead"], said["seen"], said["free"]) == (False, False, False)
             # ... and we nothing of its: its process has number 1 here too, which is another.
             there = process_of(said["claim"])
             assert there is not None
             assert there.pid == 1
             assert not is_seen_from_here(said["claim"])
             assert not is_dead(said["claim"])
-            monkeypatch.setattr(held_module, "_LOCKED_AFTER_S", -1.0)
-            assert reap(registry) == []
-            assert sweep_trials(root / "trials") == []
-            assert sweep_probes(root) == []
-            assert not any(is_free(folder) for folder in folders)
-            with pytest.raises(BlockingIOError), new_folder(folders[0]):
+            assert not any(sweep_folders(folder.parent, folder.name) for folder in folders)
+            with pytest.raises(BlockingIOError), held_folder(folders[0]):
                 pass
             assert all(folder.is_dir() for folder in folders)
         assert until(lambda: all(is_free(folder) for folder in folders))
-        run, probe, trial = folders
-        assert reap(registry) == [f"deleted {run}"]
-        assert sweep_trials(root / "trials") == [trial]
-        assert sweep_probes(root) == [probe]
+        assert [sweep_folders(folder.parent, folder.name) for folder in folders] == [
+            [folder] for folder in folders
+        ]
         assert our_run.is_dir()
-        record.remove()
-    assert list(registry.glob("*.json")) == []
 
 
 def test_a_server_of_a_container_with_the_same_path_is_not_ended_in_its_place(
@@ -129,7 +113,8 @@ def test_a_server_of_a_container_with_the_same_path_is_not_ended_in_its_place(
     wait = "import time; print(flush=True); time.sleep(300)"
     with container(wait, argument) as (process, words):
         words.readline()
-        assert find_by_argument(argument) == [process.pid]  # `unshare` itself is outside
+        # `unshare` itself is outside
+        assert find_by_argument({argument}) == [(process.pid, argument)]
 
 
 # A time namespace of its own, so that nobody who measures on this machine is in the way.

@@ -101,7 +101,6 @@ def plan(tmp_path: Path, driver: Driver, **values: Any) -> Plan:
         "load": Load(2, 4, warmup_s=1, measure_s=5, seed=1),
         "options": {},
         "layout": DeviceLayout(tmp_path),
-        "registry": tmp_path / "registry",
     }
     return Plan(**facts | values)
 

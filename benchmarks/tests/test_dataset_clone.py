@@ -228,7 +228,6 @@ def test_a_server_runs_on_a_clone_and_the_golden_copy_stays(
     any_server: ServerBinary,
     golden_dataset: Callable[[ServerBinary], Dataset],
     server_tmp: Path,
-    registry: Path,
 ) -> None:
     dataset = golden_dataset(any_server)
     before = {path: path.stat().st_mtime_ns for path in dataset.path.rglob("*")}
@@ -239,7 +238,6 @@ def test_a_server_runs_on_a_clone_and_the_golden_copy_stays(
         data_dir=data,
         log_dir=log,
         run_dir=server_tmp / "run",
-        registry=registry,
         options={**QUICK, **dataset.options},
     ) as server:
         assert server.variables()["innodb_page_size"] == str(dataset.page_size)

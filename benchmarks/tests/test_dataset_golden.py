@@ -64,9 +64,7 @@ def filler(monkeypatch: pytest.MonkeyPatch) -> Filler:
 def ensure(tmp_path: Path, filler: Filler) -> Callable[..., Dataset]:
     def call(binary: ServerBinary = BINARY, **kw: Any) -> Dataset:
         arguments: dict[str, Any] = {"warehouses": 2, **kw}
-        return ensure_dataset(
-            binary, device_dir=tmp_path / "ours", registry=tmp_path / "reg", **arguments
-        )
+        return ensure_dataset(binary, device_dir=tmp_path / "ours", **arguments)
 
     return call
 
@@ -317,7 +315,6 @@ def test_a_missing_device_is_named(
             BINARY,
             device_dir=tmp_path / "nowhere" / "oltp-advisor",
             warehouses=1,
-            registry=tmp_path / "reg",
         )
     assert not (tmp_path / "nowhere").exists()
 
@@ -327,9 +324,7 @@ def test_too_little_room_is_reported_before_loading(
 ) -> None:
     monkeypatch.setattr(golden, "check_usable", check_usable)
     with pytest.raises(DeviceFull, match=r"free, .* TB needed"):
-        ensure_dataset(
-            BINARY, device_dir=tmp_path / "ours", warehouses=30_000, registry=tmp_path / "reg"
-        )
+        ensure_dataset(BINARY, device_dir=tmp_path / "ours", warehouses=30_000)
     assert filler.calls == 0
     assert names(tmp_path / "ours" / "datasets") == []
 

@@ -209,7 +209,6 @@ def serve(
             binary,
             data_dir=directory / "data",
             run_dir=directory / "run",
-            registry=server_session_tmp / "driver-contract-registry",
             options={**unhurried(binary), **KEPT},
         ) as server:
             yield server

@@ -86,7 +86,6 @@ def server(
     any_server: ServerBinary,
     copied_dataset: Callable[[ServerBinary, Path], Dataset],
     server_tmp: Path,
-    registry: Path,
 ) -> Iterator[ServerInstance]:
     copied_dataset(any_server, server_tmp / "data")
     # Of prepared statements MariaDB notes nothing.
@@ -96,7 +95,6 @@ def server(
         any_server,
         data_dir=server_tmp / "data",
         run_dir=server_tmp / "run",
-        registry=registry,
         options={**QUICK, **OPTIONS, **events},
     ) as instance:
         with contextlib.closing(instance.connect()) as connection:

@@ -10,14 +10,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.emulation import device, hierarchies, targets
-from benchmarks.emulation.device import emulated_device, why_unavailable
+from benchmarks.emulation.device import PREFIX, emulated_device, sweep_cgroups, why_unavailable
 from benchmarks.emulation.groups import Group
-from benchmarks.emulation.names import new_name
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.emulation.sweep import sweep_cgroups
 from benchmarks.emulation.targets import Disk, disks_behind
 from benchmarks.errors import EmulationUnavailable
-from benchmarks.servers.process import ProcessId, boot_id
 
 HDD = EmulationProfile("hdd", read_iops=200, write_iops=100, memory_bytes=420_000_000)
 DATA = Path("/data")
@@ -253,20 +250,17 @@ def test_an_error_inside_passes_through_and_leaves_nothing(v1: Kernel) -> None:
     assert v1.groups() == []
 
 
-def test_only_groups_of_dead_owners_are_swept(v1: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    def make(folder: str, name: str) -> Path:
-        path = v1.root / folder / name
-        path.mkdir(parents=True)
-        return path
-
-    alive = make("blkio", new_name("alive"))
-    run, namespace, pid, started, word = new_name("run-9").rsplit(".", 4)
-    dead = make("memory/jobs/5", f"{run}.{namespace}.{pid}.{int(started) - 1}.{word}")
-    foreign = make("blkio", f"{run}.{int(namespace) + 1}.{pid}.{int(started) - 1}.{word}")
-    stranger = make("blkio", "oltp-advisor-of-a-human")
-    assert not ProcessId(int(pid), int(started), boot_id(), int(namespace)).is_dead()
-    assert sweep_cgroups() == [f"removed the cgroup {dead}"]
-    assert v1.groups() == sorted([alive, foreign, stranger])
+def test_only_groups_that_nobody_holds_are_swept(v1: Kernel) -> None:
+    dead = v1.root / "memory/jobs/5" / f"{PREFIX}run-9.0123abcd"
+    dead.mkdir(parents=True)
+    stranger = v1.root / "blkio" / "of-a-human"
+    stranger.mkdir()
+    with emulated_device(HDD, [DATA], run="alive") as limits:
+        assert limits is not None
+        alive = [group.directory for group in limits.groups]
+        assert sweep_cgroups() == [dead]
+        assert all(path.exists() for path in alive)
+    assert stranger.exists()
 
 
 @pytest.fixture

@@ -18,16 +18,19 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.emulation.device import CgroupLimits, emulated_device, why_unavailable
+from benchmarks.emulation.device import (
+    CgroupLimits,
+    emulated_device,
+    sweep_cgroups,
+    why_unavailable,
+)
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.emulation.sweep import sweep_cgroups
 from benchmarks.emulation.targets import Disk
 from benchmarks.errors import EmulationUnavailable, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.pagecache import forget_cached
 from benchmarks.servers.process import process_id
-from benchmarks.servers.registry import reap
 from benchmarks.servers.running import running_server
 from benchmarks.tests.quick import QUICK
 
@@ -121,7 +124,7 @@ def cached_bytes(path: Path) -> int:
 def test_requests_inside_are_held_back_and_those_outside_are_not(
     data_file: Path, way: str
 ) -> None:
-    with emulated_device(HDD, [data_file], run="test") as limits:
+    with emulated_device(HDD, [data_file], run=mine("test")) as limits:
         assert limits is not None
         assert iops(limits, data_file, way) == pytest.approx(IOPS, rel=0.15)
         outside = subprocess.run(
@@ -138,7 +141,7 @@ def test_requests_inside_are_held_back_and_those_outside_are_not(
 @alone
 def test_bytes_per_second_are_held_back_too(data_file: Path) -> None:
     slow = EmulationProfile("slow", read_mb_s=8)
-    with emulated_device(slow, [data_file], run="test") as limits:
+    with emulated_device(slow, [data_file], run=mine("test")) as limits:
         assert limits is not None
         assert iops(limits, data_file, "read") * 16384 == pytest.approx(8e6, rel=0.15)
         assert iops(limits, data_file, "write", 1.0) * 16384 > 16e6
@@ -182,7 +185,7 @@ def partition(server_tmp: Path) -> Iterator[Path]:
 def test_a_partition_is_held_back_at_its_disk(partition: Path) -> None:
     path = partition / "file"
     path.write_bytes(os.urandom(32 * 2**20))
-    with emulated_device(HDD, [partition], run="test") as limits:
+    with emulated_device(HDD, [partition], run=mine("test")) as limits:
         assert limits is not None
         assert re.fullmatch(r"emulated HDD \(.*\) on loop\d+", limits.label)
         assert iops(limits, path, "read") == pytest.approx(IOPS, rel=0.15)
@@ -192,7 +195,7 @@ def test_a_partition_is_held_back_at_its_disk(partition: Path) -> None:
 def test_the_page_cache_counts_and_stays_within_the_limit(data_file: Path) -> None:
     forget_cached(data_file.parent)
     assert cached_bytes(data_file) == 0
-    with emulated_device(MEMORY, [], run="test") as limits:
+    with emulated_device(MEMORY, [], run=mine("test")) as limits:
         assert limits is not None
         assert run_inside(limits, HOG, str(data_file)).returncode == 0
         assert limits.oom_kills() == 0
@@ -203,7 +206,7 @@ def test_the_page_cache_counts_and_stays_within_the_limit(data_file: Path) -> No
 
 
 def test_a_process_that_needs_more_memory_is_killed_and_counted() -> None:
-    with emulated_device(MEMORY, [], run="test") as limits:
+    with emulated_device(MEMORY, [], run=mine("test")) as limits:
         assert limits is not None
         assert run_inside(limits, HOG, "memory").returncode == -signal.SIGKILL
         assert limits.oom_kills() == 1
@@ -215,14 +218,14 @@ def test_a_limit_the_kernel_refuses_leaves_nothing(monkeypatch: pytest.MonkeyPat
     )
     with (
         pytest.raises(EmulationUnavailable, match="the kernel refused a limit on gone"),
-        emulated_device(HDD, [Path("/")], run="refused"),
+        emulated_device(HDD, [Path("/")], run=mine("refused")),
     ):
         pytest.fail("it must not begin")
     assert groups_of("refused") == []
 
 
 def test_whatever_is_left_inside_ends_with_the_block(server_tmp: Path) -> None:
-    with emulated_device(HDD, [server_tmp], run="left") as limits:
+    with emulated_device(HDD, [server_tmp], run=mine("left")) as limits:
         assert limits is not None
         sleeper = subprocess.Popen([*limits.entry_words, "sleep", "60"])
         wait_until(lambda: limits.holds(sleeper.pid))
@@ -235,7 +238,7 @@ def test_emulation_is_unavailable_without_root(server_tmp: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can become another user to try this")
     script = (
-        "from benchmarks.emulation.device import why_unavailable\n"
+        "from benchmarks.emulation.device import sweep_cgroups, why_unavailable\n"
         "from benchmarks.emulation.profile import EmulationProfile\n"
         "from pathlib import Path\n"
         f"print(why_unavailable(EmulationProfile('a', read_iops=9), [Path({str(server_tmp)!r})]))"
@@ -257,18 +260,17 @@ SERVER = replace(HDD, read_iops=400, write_iops=400, memory_bytes=900_000_000)
 
 @pytest.mark.server
 def test_the_server_is_inside_with_every_thread_and_finds_its_files_cold(
-    any_server: ServerBinary, fresh_data_dir: FreshDataDir, server_tmp: Path, registry: Path
+    any_server: ServerBinary, fresh_data_dir: FreshDataDir, server_tmp: Path
 ) -> None:
     data_dir = fresh_data_dir(any_server)
     system = next(data_dir.glob("ibdata1"))
     assert cached_bytes(system) == system.stat().st_size
     with (
-        emulated_device(SERVER, [data_dir], run="server") as limits,
+        emulated_device(SERVER, [data_dir], run=mine("server")) as limits,
         running_server(
             any_server,
             data_dir=data_dir,
             run_dir=server_tmp / "run",
-            registry=registry,
             options={
                 **QUICK,
                 "innodb_buffer_pool_size": "32M",
@@ -300,16 +302,15 @@ def status(pid: int) -> str:
 
 @pytest.mark.server
 def test_a_server_too_large_for_the_limit_is_out_of_memory(
-    mysql_binary: ServerBinary, fresh_data_dir: FreshDataDir, server_tmp: Path, registry: Path
+    mysql_binary: ServerBinary, fresh_data_dir: FreshDataDir, server_tmp: Path
 ) -> None:
     with (
         pytest.raises(RunFailed, match=r"limit of emulated small \(134 MB memory\)") as failure,
-        emulated_device(MEMORY, [], run="large") as limits,
+        emulated_device(MEMORY, [], run=mine("large")) as limits,
         running_server(
             mysql_binary,
             data_dir=fresh_data_dir(mysql_binary),
             run_dir=server_tmp / "run",
-            registry=registry,
             options={},
             resource_limits=limits,
         ),
@@ -321,9 +322,9 @@ def test_a_server_too_large_for_the_limit_is_out_of_memory(
 
 @pytest.mark.server
 def test_a_server_that_cannot_go_in_does_not_run_outside(
-    mariadb_binary: ServerBinary, fresh_data_dir: FreshDataDir, server_tmp: Path, registry: Path
+    mariadb_binary: ServerBinary, fresh_data_dir: FreshDataDir, server_tmp: Path
 ) -> None:
-    with emulated_device(HDD, [server_tmp], run="shut") as limits:
+    with emulated_device(HDD, [server_tmp], run=mine("shut")) as limits:
         assert limits is not None
         for group in limits.groups:
             group.directory.rmdir()
@@ -333,7 +334,6 @@ def test_a_server_that_cannot_go_in_does_not_run_outside(
                 mariadb_binary,
                 data_dir=fresh_data_dir(mariadb_binary),
                 run_dir=server_tmp / "run",
-                registry=registry,
                 options={},
                 resource_limits=limits,
             ),
@@ -342,9 +342,9 @@ def test_a_server_that_cannot_go_in_does_not_run_outside(
 
 
 WORKER = """
-import sys, time
+import os, sys, time
 from pathlib import Path
-from benchmarks.emulation.device import emulated_device
+from benchmarks.emulation.device import sweep_cgroups, emulated_device
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.servers.binary import identify
 from benchmarks.servers.running import running_server
@@ -352,10 +352,10 @@ from benchmarks.servers.running import running_server
 folder = Path(sys.argv[2])
 profile = EmulationProfile("hdd", read_iops=400, write_iops=400, memory_bytes=900_000_000)
 with (
-    emulated_device(profile, [folder], run="killed") as limits,
+    emulated_device(profile, [folder], run=f"killed-{os.getpid()}") as limits,
     running_server(
         identify(Path(sys.argv[1])), data_dir=folder / "data", run_dir=folder / "run",
-        registry=folder / "registry", options={}, resource_limits=limits,
+        options={}, resource_limits=limits,
     ) as server,
 ):
     print(server.pid, flush=True)
@@ -366,7 +366,7 @@ with (
 @alone
 @pytest.mark.server
 def test_nothing_is_left_of_a_killed_worker(
-    mariadb_binary: ServerBinary, fresh_data_dir: FreshDataDir, server_tmp: Path, registry: Path
+    mariadb_binary: ServerBinary, fresh_data_dir: FreshDataDir, server_tmp: Path
 ) -> None:
     fresh_data_dir(mariadb_binary)
     with subprocess.Popen(
@@ -385,17 +385,19 @@ def test_nothing_is_left_of_a_killed_worker(
             assert any(str(pid) in (group / "cgroup.procs").read_text().split() for group in left)
         finally:
             worker.kill()
-    reap(registry)
-    assert set(sweep_cgroups()) >= {f"removed the cgroup {group}" for group in left}
+    assert set(sweep_cgroups()) >= set(left)
     assert groups_of("killed", owner=worker.pid) == []
     assert process_id(pid) is None
 
 
+def mine(run: str, owner: int | None = None) -> str:
+    """A run's name that no other process has: the same test may run beside it."""
+    return f"{run}-{owner or os.getpid()}"
+
+
 def groups_of(run: str, owner: int | None = None) -> list[Path]:
-    """The cgroups of a run of that name, wherever they are mounted, that this process or `owner`
-    made: the same test on another server may run beside it.
-    """
-    pattern = f"oltp-advisor-{run}.*.{owner or os.getpid()}.*.*/"
+    """The cgroups of a run of this process or `owner`, wherever they are mounted."""
+    pattern = f"oltp-advisor-{mine(run, owner)}.*/"
     found: list[Path] = []
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, place, kind, _ = line.split(" ", 3)

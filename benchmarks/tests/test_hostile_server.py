@@ -113,11 +113,11 @@ def shown(error: BenchmarkError) -> str:
 
 
 @pytest.mark.parametrize("plan", ["die", "beside"])
-def test_a_trial_start(hostile: Hostile, registry: Path, plan: str) -> None:
+def test_a_trial_start(hostile: Hostile, plan: str) -> None:
     """Checking a config, starting with it; then making a data directory, which is refused."""
     before = hostile.facts()
     hostile.plan("play")
-    pristine = ensure_pristine(hostile.binary, hostile.layout.root, registry)
+    pristine = ensure_pristine(hostile.binary, hostile.layout.root)
     hostile.plan(plan)
 
     def attempt() -> str:
@@ -128,7 +128,6 @@ def test_a_trial_start(hostile: Hostile, registry: Path, plan: str) -> None:
                     {},
                     pristine=pristine,
                     work_dir=hostile.layout.trials_dir,
-                    registry=registry,
                 )
             )
         except RunFailed as failure:
@@ -138,7 +137,7 @@ def test_a_trial_start(hostile: Hostile, registry: Path, plan: str) -> None:
     assert ("I planted links" in said) == (plan == "die")
     shutil.rmtree(pristine.parent)
     with pytest.raises((RunFailed, LoadFailed)) as failed:
-        ensure_pristine(hostile.binary, hostile.layout.root, registry)
+        ensure_pristine(hostile.binary, hostile.layout.root)
     assert TOKEN not in said + shown(failed.value)
     assert hostile.facts() == before
     assert hostile.leaves_nothing()
@@ -149,7 +148,6 @@ def test_a_run(
     hostile: Hostile,
     mariadb_binary: ServerBinary,
     golden_dataset: Callable[[ServerBinary], Dataset],
-    registry: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """From the clone to its end, with a server that measures well meanwhile."""
@@ -167,7 +165,6 @@ def test_a_run(
         load=Load(1, 2, warmup_s=1, measure_s=2, seed=1),
         options={},
         layout=DeviceLayout(hostile.device, log_device),
-        registry=registry,
         limits=NOTHING,
     )
     planted: set[str] = set()

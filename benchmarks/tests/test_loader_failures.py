@@ -32,6 +32,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers import datadir
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.leftovers import defaults_argument
 from benchmarks.servers.privileges import server_user
 from benchmarks.servers.process import find_by_argument
 from benchmarks.servers.running import running_server
@@ -44,7 +45,7 @@ def children_with(argument: str) -> list[int]:
     """Our own processes with that argument; other test runs on this machine have some too."""
     return [
         pid
-        for pid in find_by_argument(argument)
+        for pid, _ in find_by_argument({argument})
         if f"PPid:\t{os.getpid()}\n" in Path(f"/proc/{pid}/status").read_text()
     ]
 
@@ -88,7 +89,6 @@ def test_a_cancelled_load_leaves_nothing(
     mariadb_binary: ServerBinary,
     new_device: Callable[[ServerBinary, Path], Path],
     server_tmp: Path,
-    registry: Path,
     small_first: None,
 ) -> None:
     device = new_device(mariadb_binary, server_tmp / "device")
@@ -102,13 +102,11 @@ def test_a_cancelled_load_leaves_nothing(
             mariadb_binary,
             device_dir=device,
             warehouses=1,
-            registry=registry,
             progress=heard.append,
             should_stop=in_the_middle,
         )
     assert caught.value.outcome is Outcome.CANCELLED
     assert names(device / "datasets") == []
-    assert list(registry.glob("*.json")) == []
     assert children_with(WORKER) == []
 
 
@@ -124,7 +122,6 @@ def test_a_server_that_dies_while_loading_has_its_own_outcome(
     mariadb_binary: ServerBinary,
     new_device: Callable[[ServerBinary, Path], Path],
     server_tmp: Path,
-    registry: Path,
     small_first: None,
     sent: signal.Signals,
     outcome: Outcome,
@@ -134,15 +131,15 @@ def test_a_server_that_dies_while_loading_has_its_own_outcome(
 
     def kill_the_server(now: LoadProgress) -> None:
         if now.rows > 0:
-            for entry in registry.glob("*.json"):
-                os.kill(json.loads(entry.read_text())["server"]["pid"], sent)
+            (run_dir,) = device.glob("datasets/*.loading-*/run")
+            for pid, _ in find_by_argument({defaults_argument(run_dir)}):
+                os.kill(pid, sent)
 
     with pytest.raises(RunFailed, match=said) as caught:
         ensure_dataset(
             mariadb_binary,
             device_dir=device,
             warehouses=1,
-            registry=registry,
             progress=kill_the_server,
         )
     assert caught.value.outcome is outcome
@@ -159,7 +156,7 @@ from benchmarks.servers.binary import identify
 parallel_load.COST = SMALL_FIRST
 ensure_dataset(
     identify(Path(sys.argv[1])), device_dir=Path(sys.argv[2]), warehouses=1,
-    registry=Path(sys.argv[3]), progress=lambda now: print(now.rows, flush=True),
+    progress=lambda now: print(now.rows, flush=True),
 )
 """.replace("SMALL_FIRST", repr(SMALL_FIRST))
 
@@ -174,14 +171,13 @@ def test_the_next_caller_removes_what_a_killed_loader_left(
     request: pytest.FixtureRequest,
     new_device: Callable[[ServerBinary, Path], Path],
     server_tmp: Path,
-    registry: Path,
     number: signal.Signals,
     flavour: str,
 ) -> None:
     binary: ServerBinary = request.getfixturevalue(f"{flavour}_binary")
     device = new_device(binary, server_tmp / "device")
     process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(binary.path), str(device), str(registry)],
+        [sys.executable, "-c", KILLED, str(binary.path), str(device)],
         stdout=subprocess.PIPE,
         text=True,
         cwd=REPOSITORY,
@@ -200,13 +196,12 @@ def test_the_next_caller_removes_what_a_killed_loader_left(
             binary,
             device_dir=device,
             warehouses=1,
-            registry=registry,
             should_stop=lambda: True,
         )
     assert caught.value.outcome is Outcome.CANCELLED
     assert names(device / "datasets") == []
-    servers = find_by_argument(f"--defaults-file={device / 'datasets' / leftover / 'run/my.cnf'}")
-    assert servers == []
+    run_dir = device / "datasets" / leftover / "run"
+    assert find_by_argument({defaults_argument(run_dir)}) == []
 
 
 @pytest.fixture
@@ -239,7 +234,6 @@ def test_a_disk_that_fills_up_while_loading(
     new_device: Callable[[ServerBinary, Path], Path],
     small_device: Callable[[int], Path],
     small_first: None,
-    registry: Path,
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -258,13 +252,11 @@ def test_a_disk_that_fills_up_while_loading(
             binary,
             device_dir=device,
             warehouses=1,
-            registry=registry,
             progress=heard.append,
         )
     assert caught.value.outcome is Outcome.DISK_FULL
     assert heard[-1].rows > 0
     assert names(device / "datasets") == []
-    assert list(registry.glob("*.json")) == []
 
 
 @pytest.fixture
@@ -272,13 +264,11 @@ def empty_server(
     mariadb_binary: ServerBinary,
     fresh_data_dir: Callable[[ServerBinary], Path],
     server_tmp: Path,
-    registry: Path,
 ) -> Iterator[ServerInstance]:
     with running_server(
         mariadb_binary,
         data_dir=fresh_data_dir(mariadb_binary),
         run_dir=server_tmp / "run",
-        registry=registry,
         options={"local_infile": "ON"},
     ) as server:
         yield server
@@ -317,7 +307,7 @@ def test_lost_rows_and_a_dead_server_are_failures(
 
 @pytest.mark.slow
 def test_a_loading_process_answers_errors_and_ends_with_its_input() -> None:
-    target: dict[str, object] = {"unix_socket": "/nonexistent", "user": "u", "database": "tpcc"}
+    target: dict[str, object] = {"socket": "/nonexistent", "user": "u", "database": "tpcc"}
     target |= {"seed": 1, "as_user": None}
     finished = subprocess.run(
         [sys.executable, "-m", WORKER],
@@ -329,7 +319,7 @@ def test_a_loading_process_answers_errors_and_ends_with_its_input() -> None:
         timeout=30,
     )
     assert finished.returncode == 0
-    assert "Can't connect" in json.loads(finished.stdout)["error"]
+    assert "/nonexistent" in json.loads(finished.stdout)["error"]
     started = time.monotonic()
     empty = subprocess.run(
         [sys.executable, "-m", WORKER],

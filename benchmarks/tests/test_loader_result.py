@@ -97,7 +97,6 @@ def server(
         any_server,
         data_dir=place / "data",
         run_dir=place / "run",
-        registry=place / "registry",
         options={**QUICK, **dataset.options, "innodb_buffer_pool_size": str(512 << 20)},
     ) as instance:
         yield instance

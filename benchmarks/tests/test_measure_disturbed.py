@@ -109,7 +109,7 @@ def test_a_host_that_stands_still_voids_the_run(plan: Plan) -> None:
 
 
 def _arguments(plan: Plan) -> list[str]:
-    folders = plan.binary.path, plan.layout.data_dir, plan.registry
+    folders = plan.binary.path, plan.layout.data_dir
     return [*map(str, folders), json.dumps(plan.options)]
 
 
@@ -126,7 +126,7 @@ from benchmarks.servers.binary import identify
 from benchmarks.telemetry.disturbance import Limits
 
 options = sys.argv.pop()
-binary, device, registry = map(Path, sys.argv[1:])
+binary, device = map(Path, sys.argv[1:])
 plan = Plan(
     name="run-stopped",
     binary=identify(binary),
@@ -134,7 +134,6 @@ plan = Plan(
     load=Load({GOLDEN_WAREHOUSES}, 1, warmup_s=0, measure_s=5, seed=1),
     options=json.loads(options),
     layout=DeviceLayout(device),
-    registry=registry,
     limits=Limits(0, 0, 0, Limits().stall_pct, 0, 0, 0),
 )
 try:

@@ -279,16 +279,16 @@ class TestReading:
                 bound.bind(str(path))
                 bound.listen()
             monkeypatch.setattr(instance, "server_user", lambda: None)
-            assert instance._listens(own)
-            assert not instance._listens(server_tmp / "absent")
-            with instance._pinned_socket(own) as name, socket.socket(socket.AF_UNIX) as client:
+            assert instance._listens(str(own))
+            assert not instance._listens(str(server_tmp / "absent"))
+            with instance.pinned_socket(own) as name, socket.socket(socket.AF_UNIX) as client:
                 client.connect(name)
             own.rename(server_tmp / "moved")
             own.symlink_to(foreign)  # the kernel goes on listing the name that was bound
-            assert instance._listens(own)
+            assert instance._listens(str(own))
             with (
                 pytest.raises(pymysql.err.OperationalError, match="not a socket of the server"),
-                instance._pinned_socket(own),
+                instance.pinned_socket(own),
             ):
                 pass
 
@@ -315,7 +315,7 @@ def test_a_second_start_writes_over_nothing_that_the_first_server_left(
 ) -> None:
     run = tmp_path / "run"
     run.mkdir()
-    paths = InstancePaths(data_dir=run / "data", run_dir=run, socket=run / "own" / "s")
+    paths = InstancePaths(run / "data", run)
     paths.own_dir.mkdir()
     for place in (paths.console, paths.error_log, paths.tmp_dir):
         plant(place, secret)

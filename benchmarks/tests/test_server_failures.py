@@ -72,14 +72,12 @@ def server(
     mariadb_binary: ServerBinary,
     fresh_data_dir: Callable[[ServerBinary], Path],
     server_tmp: Path,
-    registry: Path,
 ) -> Iterator[ServerInstance]:
     """A running MariaDB, the quicker one to start."""
     with running_server(
         mariadb_binary,
         data_dir=fresh_data_dir(mariadb_binary),
         run_dir=server_tmp / "run",
-        registry=registry,
         options={},
     ) as instance:
         yield instance

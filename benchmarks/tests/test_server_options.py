@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import configparser
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.option_file import option_line
 from benchmarks.servers.options import InstancePaths, render_config, write_private
 
-PATHS = InstancePaths(Path("/d/data"), Path("/d/run"), Path("/d/run/mysqld.sock"))
+PATHS = InstancePaths(Path("/d/data"), Path("/d/run"), socket_name="s.sock")
 
 
 def made_up(flavour: Flavour, *version: int) -> ServerBinary:
@@ -121,7 +122,7 @@ def test_shutdown_is_slow_only_for_a_data_directory_that_is_kept() -> None:
 
 def test_the_redo_log_goes_where_it_is_requested() -> None:
     assert "innodb_log_group_home_dir" not in rendered()
-    paths = InstancePaths(PATHS.data_dir, PATHS.run_dir, PATHS.socket, Path("/nvme/redo"))
+    paths = replace(PATHS, log_dir=Path("/nvme/redo"))
     assert rendered(paths=paths)["innodb_log_group_home_dir"] == "/nvme/redo"
 
 

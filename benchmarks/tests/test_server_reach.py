@@ -84,7 +84,7 @@ def test_options_and_account_of_a_server_for_a_load_host(
     flavour: Flavour, version: tuple[int, int, int], gone: str
 ) -> None:
     binary = ServerBinary(Path("/nowhere/mysqld"), flavour, version, "x", "0" * 64, None)
-    paths = InstancePaths(Path("/d/data"), Path("/d/run"), Path("/d/run/mysqld.sock"))
+    paths = InstancePaths(Path("/d/data"), Path("/d/run"))
 
     def lines(reach: Reach | None) -> set[str]:
         text = render_config(binary, paths, port=3399, options={}, fast_shutdown=True, reach=reach)
@@ -126,7 +126,6 @@ def test_a_load_host_and_nobody_else_reaches_a_server(
         any_server,
         data_dir=server_tmp / "data",
         run_dir=server_tmp / "run",
-        registry=server_tmp / "registry",
         options=QUICK,
         reach=reach,
     ) as server:
@@ -178,7 +177,6 @@ def test_a_port_that_another_program_has_is_not_held_against_the_config(
                 any_server,
                 data_dir=fresh_data_dir(any_server),
                 run_dir=server_tmp / "run",
-                registry=server_tmp / "registry",
                 options=QUICK,
                 reach=Reach(HERE, (own_address_towards(HERE),), port=port),
             ),

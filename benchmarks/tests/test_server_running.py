@@ -17,7 +17,7 @@ import pytest
 
 from benchmarks.servers.accounts import Account
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.instance import ServerInstance, pinned_socket
 from benchmarks.servers.privileges import server_user
 from benchmarks.servers.process import command_line
 from benchmarks.servers.running import running_server
@@ -67,7 +67,6 @@ def server(
                 any_server,
                 data_dir=folder / "data",
                 run_dir=folder / "run",
-                registry=folder / "registry",
                 options=KNOBS,
             ) as instance,
         ):
@@ -94,7 +93,7 @@ def test_nothing_of_the_system_leaks_in(server: ServerInstance) -> None:
 def test_what_is_ours_is_as_we_said(server: ServerInstance) -> None:
     variables = server.variables()
     assert Path(variables["datadir"]) == server.paths.data_dir
-    assert Path(variables["socket"]) == server.socket
+    assert variables["socket"] == server.paths.socket_from_data
     assert variables["port"] == str(server.port)
     assert variables["local_infile"] == "OFF"
     assert variables["innodb_fast_shutdown"] == "2"
@@ -123,7 +122,7 @@ def test_it_listens_on_loopback_and_nowhere_else(server: ServerInstance) -> None
 
 def test_its_only_unix_socket_is_ours(server: ServerInstance) -> None:
     connections = psutil.Process(server.pid).net_connections(kind="unix")
-    assert {str(c.laddr) for c in connections} - {""} == {str(server.socket)}
+    assert {str(c.laddr) for c in connections} - {""} == {server.paths.socket_from_data}
 
 
 def test_it_never_runs_as_root(server: ServerInstance) -> None:
@@ -231,10 +230,12 @@ def test_what_asks_over_the_socket_prepares_no_tls(
 
 
 def test_no_other_account_gets_in(server: ServerInstance) -> None:
-    for user, password in (("root", ""), ("root", "root"), ("", ""), ("mysql", ""), ("tpcc", "")):
-        for how in ({"unix_socket": str(server.socket)}, {"port": server.port}):
-            with pytest.raises(pymysql.err.OperationalError, match=r"denied|locked"):
-                pymysql.connect(host="127.0.0.1", user=user, password=password, **how)
+    with pinned_socket(server.socket) as name:
+        ways: list[dict[str, Any]] = [{"port": server.port}, {"unix_socket": name}]
+        for how in ways:
+            for user, password in (("root", ""), ("root", "root"), ("", ""), ("tpcc", "")):
+                with pytest.raises(pymysql.err.OperationalError, match=r"denied|locked"):
+                    pymysql.connect(host="127.0.0.1", user=user, password=password, **how)
 
 
 def test_every_other_account_is_locked(server: ServerInstance) -> None:

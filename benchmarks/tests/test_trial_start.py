@@ -9,7 +9,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,7 @@ from benchmarks.servers import startup
 from benchmarks.servers import trial as trial_module
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.instance import ServerInstance
-from benchmarks.servers.process import this_process
-from benchmarks.servers.trial import Trial, sweep_trials, try_config
+from benchmarks.servers.trial import Trial, try_config
 from benchmarks.tests.quick import QUICK
 
 OTHER = ServerBinary(
@@ -47,7 +45,6 @@ def attempt(
     any_server: ServerBinary,
     pristine_data_dir: Callable[[ServerBinary], Path],
     server_tmp: Path,
-    registry: Path,
 ) -> Iterator[Try]:
     """Tries options on the given server; afterwards nothing may be left."""
     pristine = pristine_data_dir(any_server)
@@ -59,13 +56,11 @@ def attempt(
             {**QUICK, **options},
             pristine=pristine,
             work_dir=server_tmp / "trials",
-            registry=registry,
             **more,  # type: ignore[arg-type]
         )
 
     yield run
     assert list((server_tmp / "trials").iterdir()) == []
-    assert not list(registry.glob("*.json"))
     assert _tree(pristine) == before
 
 
@@ -181,7 +176,6 @@ def test_what_is_ours_cannot_be_set(attempt: Try) -> None:
 @pytest.mark.server
 def test_a_silent_check_is_ended(
     server_tmp: Path,
-    registry: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(trial_module, "_CHECK_DEADLINE_S", 0.2)
@@ -198,24 +192,8 @@ def test_a_silent_check_is_ended(
     )
     monkeypatch.setattr(trial_module, "launcher", lambda user: [str(script)])
     with pytest.raises(RunFailed) as late:
-        try_config(
-            slow, {}, pristine=server_tmp, work_dir=server_tmp / "trials", registry=registry
-        )
+        try_config(slow, {}, pristine=server_tmp, work_dir=server_tmp / "trials")
     assert late.value.outcome is Outcome.TIMED_OUT
-
-
-def test_the_folders_of_dead_trials_are_swept_those_of_living_ones_not(tmp_path: Path) -> None:
-    me = this_process()
-    dead = tmp_path / f"trial-{replace(me, started=me.started + 1).as_text()}-0123abcd"
-    alive = tmp_path / f"trial-{me.as_text()}-0123abcd"
-    foreign = tmp_path / "trial-mine"
-    for folder in (dead, alive, foreign):
-        (folder / "data").mkdir(parents=True)
-    (tmp_path / f"trial-{me.boot}.1.1.1-{'0' * 8}").symlink_to(foreign)
-    assert sweep_trials(tmp_path) == [dead]
-    assert not dead.exists()
-    assert alive.exists()
-    assert (foreign / "data").exists()
 
 
 @pytest.fixture
@@ -235,7 +213,7 @@ def maker(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 def test_it_is_made_once_and_by_page_size(tmp_path: Path, maker: list[Path]) -> None:
     def make(page_size: int = 16384) -> Path:
-        return ensure_pristine(OTHER, tmp_path / "d", tmp_path / "r", page_size=page_size)
+        return ensure_pristine(OTHER, tmp_path / "d", page_size=page_size)
 
     assert make() == make() == tmp_path / "d" / "datasets" / pristine_key(OTHER) / "data"
     assert (make(8192) / "ibdata1").read_text() == "8192"
@@ -247,9 +225,7 @@ def test_it_is_made_once_and_by_page_size(tmp_path: Path, maker: list[Path]) -> 
 def test_callers_at_the_same_time_share_it(tmp_path: Path, maker: list[Path]) -> None:
     found: list[Path] = []
     threads = [
-        threading.Thread(
-            target=lambda: found.append(ensure_pristine(OTHER, tmp_path / "d", tmp_path / "r"))
-        )
+        threading.Thread(target=lambda: found.append(ensure_pristine(OTHER, tmp_path / "d")))
         for _ in range(4)
     ]
     for thread in threads:
@@ -273,7 +249,7 @@ def test_an_interrupted_one_leaves_nothing(
     monkeypatch.setattr(pristine_module, "create_data_dir", create)
     expected = RunFailed if isinstance(error, OSError) else KeyboardInterrupt
     with pytest.raises(expected):
-        ensure_pristine(OTHER, tmp_path / "d", tmp_path / "r")
+        ensure_pristine(OTHER, tmp_path / "d")
     assert [path.suffix for path in (tmp_path / "d" / "datasets").iterdir()] == [".lock"]
 
 
@@ -283,11 +259,11 @@ def test_what_a_killed_maker_left_is_swept_and_made_anew(
     datasets = tmp_path / "d" / "datasets"
     half = datasets / f"{pristine_key(OTHER)}.loading-99"
     half.mkdir(parents=True)
-    whole = ensure_pristine(OTHER, tmp_path / "d", tmp_path / "r")
+    whole = ensure_pristine(OTHER, tmp_path / "d")
     assert not half.exists()
     (whole.parent / pristine_module.READY).unlink()  # as if it were not whole
     (whole / "ibdata1").write_text("spoilt")
-    again = ensure_pristine(OTHER, tmp_path / "d", tmp_path / "r")
+    again = ensure_pristine(OTHER, tmp_path / "d")
     assert (again / "ibdata1").read_text() == "16384"
     half.mkdir()
     assert sweep_loads(tmp_path / "d") == [half]

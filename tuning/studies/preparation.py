@@ -152,7 +152,6 @@ def _load_all(job: Job[Study], binary: ServerBinary) -> None:
                 binary,
                 device_dir=layout.root,
                 warehouses=warehouses,
-                registry=settings.INSTANCE_REGISTRY,
                 progress=progress,
                 should_stop=job.should_stop,
             )

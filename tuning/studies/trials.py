@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from math import inf
 
-from django.conf import settings
 from django.db import transaction
 
 from benchmarks.datasets.pristine import ensure_pristine
@@ -138,9 +137,7 @@ class _Gate:
         self._pristine = self._layout.root
 
     def prepare(self, should_stop: Callable[[], bool]) -> None:
-        self._pristine = ensure_pristine(
-            self._binary, self._layout.root, settings.INSTANCE_REGISTRY, should_stop=should_stop
-        )
+        self._pristine = ensure_pristine(self._binary, self._layout.root, should_stop=should_stop)
 
     def try_one(self, candidate: Candidate, should_stop: Callable[[], bool]) -> Trial | None:
         """Start the candidate and store what came of it; None when the server refuses it."""
@@ -200,7 +197,6 @@ class _Gate:
                 },
                 pristine=self._pristine,
                 work_dir=self._layout.trials_dir,
-                registry=settings.INSTANCE_REGISTRY,
                 redo_bytes=self._redo_bytes(knobs),
                 should_stop=should_stop,
                 resource_limits=limits,

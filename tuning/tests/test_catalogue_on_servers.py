@@ -142,13 +142,12 @@ def started(
 ) -> Iterator[ServerInstance]:
     """A server with no options but those for its files."""
     place = server_session_tmp / f"started-{any_server.digest[:12]}"
-    (place / "registry").mkdir(parents=True)
+    place.mkdir(parents=True)
     shutil.copytree(pristine_data_dir(any_server), place / "data")
     with running_server(
         any_server,
         data_dir=place / "data",
         run_dir=place / "run",
-        registry=place / "registry",
         options={},
     ) as server:
         yield server

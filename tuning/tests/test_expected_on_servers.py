@@ -51,7 +51,6 @@ class Server:
             QUICK | knobs,
             pristine=self.pristine,
             work_dir=self.scratch / "trials",
-            registry=self.scratch / "registry",
             redo_bytes=Expected(knobs, self.target).redo() or 0,
         )
 

@@ -146,13 +146,12 @@ def server(
 ) -> Iterator[ServerInstance]:
     """A server that runs with its defaults; each test leaves it as it was."""
     place = server_session_tmp / f"exported-{any_server.digest[:12]}"
-    (place / "registry").mkdir(parents=True)
+    place.mkdir(parents=True)
     shutil.copytree(pristine_data_dir(any_server), place / "data")
     with running_server(
         any_server,
         data_dir=place / "data",
         run_dir=place / "run",
-        registry=place / "registry",
         options={},
     ) as running:
         yield running

@@ -322,7 +322,6 @@ def test_the_gate_on_a_real_server(
     monkeypatch.setattr(free_space, "estimated_directory_bytes", lambda _: 1)
     settings.RUN_DIR = server_tmp
     settings.DEFAULT_DEVICE = server_tmp / "device"
-    settings.INSTANCE_REGISTRY = server_tmp / "registry"
     ours = settings.DEFAULT_DEVICE / FOLDER
     ours.mkdir(parents=True)
     (ours / "datasets").symlink_to(shared_folder / "datasets")

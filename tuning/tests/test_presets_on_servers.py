@@ -82,7 +82,6 @@ def test_presets_start_and_read_back_as_asked(
     any_server: ServerBinary,
     fresh_data_dir: Callable[..., Path],
     server_tmp: Path,
-    registry: Path,
 ) -> None:
     data_dir = fresh_data_dir(any_server)
     few_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1] < ENOUGH_OPEN_FILES
@@ -93,7 +92,6 @@ def test_presets_start_and_read_back_as_asked(
             any_server,
             data_dir=data_dir,
             run_dir=server_tmp / f"{number}",
-            registry=registry,
             # Of these none that a preset asks for, be it the server's own value.
             options={**{name: QUICK[name] for name in QUICK if name not in asked}, **knobs},
         ) as server:

@@ -60,7 +60,7 @@ def test_the_server_starts_with_what_is_set(any_server: ServerBinary, server_tmp
     host = HostFacts(
         server_options=known_options(any_server), memory_budget_bytes=512 << 20, connections=4
     )
-    pristine = ensure_pristine(any_server, server_tmp, server_tmp / "registry")
+    pristine = ensure_pristine(any_server, server_tmp)
     started = 0
     for path in FILES[::4]:  # each start takes one to three seconds
         found = import_cnf(path.read_bytes(), path.stem, target, host=host)
@@ -74,7 +74,6 @@ def test_the_server_starts_with_what_is_set(any_server: ServerBinary, server_tmp
             options,
             pristine=pristine,
             work_dir=server_tmp / "trials",
-            registry=server_tmp / "registry",
         )
         assert trial.variables, path.stem
         started += 1

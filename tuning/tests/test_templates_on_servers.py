@@ -36,7 +36,6 @@ def check_start(
     server: ServerBinary,
     data_dir: Path,
     run_dir: Path,
-    registry: Path,
     knobs: Mapping[str, str],
 ) -> None:
     """It starts, and every variable is as it was asked for."""
@@ -46,7 +45,6 @@ def check_start(
         server,
         data_dir=data_dir,
         run_dir=run_dir,
-        registry=registry,
         options={**QUICK, **knobs},
     ) as running:
         differing = differences(knobs, running.variables(), ServerTraits.of(server))
@@ -60,7 +58,6 @@ def test_variants_start_and_read_back_as_asked(
     any_server: ServerBinary,
     fresh_data_dir: Callable[..., Path],
     server_tmp: Path,
-    registry: Path,
 ) -> None:
     target = ServerTraits.of(any_server)
     data_dir = fresh_data_dir(any_server)
@@ -73,14 +70,13 @@ def test_variants_start_and_read_back_as_asked(
         for plans in planned:
             assert not knobs.keys() & plans[end].knobs.keys()
             knobs |= plans[end].knobs
-        check_start(any_server, data_dir, server_tmp / f"run{end}", registry, knobs)
+        check_start(any_server, data_dir, server_tmp / f"run{end}", knobs)
 
 
 def test_proposals_start_and_read_back_as_asked(
     any_server: ServerBinary,
     fresh_data_dir: Callable[..., Path],
     server_tmp: Path,
-    registry: Path,
 ) -> None:
     target = ServerTraits.of(any_server)
     host = HostFacts(MEMORY, 32, True, 2, MEMORY)
@@ -95,4 +91,4 @@ def test_proposals_start_and_read_back_as_asked(
     # Those with the most lines, with all that costs.
     for name in ("advisor", "callaghan", "kravtchuk"):
         plan = plan_proposal(name, situation)
-        check_start(any_server, data_dir, server_tmp / name, registry, plan.knobs)
+        check_start(any_server, data_dir, server_tmp / name, plan.knobs)

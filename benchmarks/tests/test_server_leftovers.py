@@ -1,0 +1,205 @@
+"""No mysqld survives its worker, and a sweep touches nothing that is in use or not ours."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.ownership.held import held_folder
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.leftovers import defaults_argument, end_servers, sweep_folders
+from benchmarks.servers.privileges import launcher
+from benchmarks.servers.process import (
+    ProcessId,
+    command_line,
+    find_by_argument,
+    process_id,
+    this_process,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A worker: starts a server, says so, and waits for its end. With "orphan" it starts the server
+# without PR_SET_PDEATHSIG, as if the kernel had not delivered it.
+WORKER = """
+import sys, time
+from pathlib import Path
+from benchmarks.ownership.held import held_folder
+from benchmarks.servers import startup
+from benchmarks.servers.binary import identify
+from benchmarks.servers.running import running_server
+
+program, folder, run_dir, mode = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
+if mode == "orphan":
+    launcher = startup.launcher
+    def without(user):
+        words = launcher(user)
+        at = words.index("--pdeathsig")
+        return words[:at] + words[at + 2:]
+    startup.launcher = without
+with (
+    held_folder(run_dir),
+    running_server(
+        identify(Path(program)), data_dir=folder / "data", run_dir=run_dir, options={}
+    ) as server,
+):
+    print(server.pid, flush=True)
+    time.sleep(300)
+"""
+
+
+@pytest.fixture
+def run_dir(server_tmp: Path) -> Iterator[Path]:
+    path = server_tmp / "runs" / "run"
+    yield path
+    for pid in servers_of(path):
+        os.kill(pid, signal.SIGKILL)
+
+
+def servers_of(run_dir: Path) -> list[int]:
+    return [pid for pid, _ in find_by_argument({defaults_argument(run_dir)})]
+
+
+def gone(run_dir: Path, within_s: float = 5.0) -> bool:
+    deadline = time.monotonic() + within_s
+    while servers_of(run_dir):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("mode", ["plain", "orphan"])
+def test_nothing_of_a_killed_workers_server_stays(
+    any_server: ServerBinary,
+    fresh_data_dir: Callable[[ServerBinary], Path],
+    server_tmp: Path,
+    run_dir: Path,
+    mode: str,
+) -> None:
+    data_dir = fresh_data_dir(any_server)
+    worker = subprocess.Popen(
+        [sys.executable, "-c", WORKER, any_server.path, server_tmp, run_dir, mode],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    assert worker.stdout is not None
+    with worker.stdout:
+        pid = int(worker.stdout.readline())
+    assert servers_of(run_dir) == [pid]
+    assert sweep_folders(run_dir.parent) == []  # the worker lives
+    assert servers_of(run_dir) == [pid]
+    worker.kill()
+    worker.wait()
+    assert gone(run_dir, 5.0 if mode == "plain" else 0.3) is (mode == "plain")
+    assert sweep_folders(run_dir.parent) == [run_dir]
+    assert gone(run_dir, 0)
+    assert data_dir.exists()  # it is not in the run's folder
+    assert sweep_folders(run_dir.parent) == []
+
+
+def test_a_process_that_only_mentions_the_folder_is_not_touched(server_tmp: Path) -> None:
+    run = server_tmp / "run"
+    for word in (str(run), str(run / "my.cnf"), defaults_argument(run) + ".bak"):
+        run.mkdir()
+        with subprocess.Popen([sys.executable, "-c", "input()", word], stdin=-1) as reader:
+            try:
+                assert sweep_folders(server_tmp, "run") == [run]
+                assert reader.poll() is None
+            finally:
+                reader.kill()
+
+
+def test_held_folders_links_and_drafts_stay(tmp_path: Path) -> None:
+    left, alive, precious = tmp_path / "left", tmp_path / "alive", tmp_path / "precious" / "deep"
+    (left / "data").mkdir(parents=True)
+    precious.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(precious)
+    (tmp_path / ".draft").mkdir()
+    with held_folder(alive):
+        assert sweep_folders(tmp_path, "*[!s]") == [left]
+        with pytest.raises(BlockingIOError), held_folder(alive):
+            pass
+    assert {path.name for path in tmp_path.iterdir()} == {"precious", "link", ".draft"}
+    assert precious.is_dir()
+    assert sweep_folders(tmp_path / "absent") == []
+
+
+def test_a_server_that_cannot_be_ended_is_tried_again_next_time(
+    server_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_dir = server_tmp / "loading" / "run"
+    run_dir.mkdir(parents=True)
+
+    def not_permitted(*_: object) -> None:
+        raise PermissionError
+
+    argument = defaults_argument(run_dir)
+    with subprocess.Popen([sys.executable, "-c", "input()", argument], stdin=-1) as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(signal, "pidfd_send_signal", not_permitted)
+            assert sweep_folders(server_tmp) == []
+        assert run_dir.exists()
+        assert end_servers(run_dir.parent)
+        assert server.wait(5) == -signal.SIGKILL
+
+
+def test_sweeps_may_meet(server_tmp: Path) -> None:
+    runs = [server_tmp / f"run{number}" for number in range(20)]
+    for run in runs:
+        run.mkdir()
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            sweep_folders(server_tmp)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert not any(run.exists() for run in runs)
+
+
+@pytest.mark.long
+def test_a_process_is_found_even_while_it_changes_programs(server_tmp: Path) -> None:
+    argument = defaults_argument(server_tmp)
+    command = [*launcher(None), "/bin/sh", "-c", "read line", argument]
+    for _ in range(50):
+        with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
+            try:
+                # What looks at all processes asks this of each.
+                assert argument in command_line(child.pid)
+            finally:
+                child.kill()
+
+
+def test_a_pid_alone_identifies_no_process() -> None:
+    us = this_process()
+    assert not us.is_dead()
+    assert replace(us, started=us.started - 1).is_dead()
+    # Of these nothing can be told by a pid.
+    assert not replace(us, started=us.started - 1, boot="another boot").is_dead()
+    assert not replace(us, started=us.started - 1, namespace=us.namespace + 1).is_dead()
+    assert ProcessId.from_text(us.as_text()) == us
+    with subprocess.Popen(["sleep", "60"]) as child:
+        them = process_id(child.pid)
+        assert them is not None
+        child.kill()
+        time.sleep(0.1)
+        assert them.is_dead()  # a zombie until we wait for it
