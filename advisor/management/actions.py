@@ -5,9 +5,11 @@ from __future__ import annotations
 from argparse import _SubParsersAction
 from typing import Any
 
+import psutil
 from django.core.management.base import BaseCommand, CommandParser
+from django.db import transaction
+from django.db.models import Model
 
-from advisor.management.refusals import caller, check_may_change
 from tuning.actions.action import Actor, Subject, perform, read_fields
 from tuning.actions.table import actions_of, find_action
 from tuning.errors import TuningError
@@ -39,7 +41,8 @@ def perform_action(command: BaseCommand, subject: Subject, options: dict[str, An
     fields = read_fields(action, given)
     row = find_row(subject, options["row"])
     check_may_change(row)
-    command.stdout.write(perform(action, row, Actor(caller()), fields).sentence)
+    caller = f"{psutil.Process().username()} on the command line"
+    command.stdout.write(perform(action, row, Actor(caller), fields).sentence)
 
 
 def find_row(subject: Subject, text: str) -> Any:
@@ -54,3 +57,17 @@ def find_row(subject: Subject, text: str) -> Any:
     if found is None:
         raise TuningError("not_found", f"there is no {subject.noun.lower()} {text!r}{known}")
     return found
+
+
+def check_may_change(row: Model) -> None:
+    """Raises TuningError, not_permitted, for a row that is not this host's login's to change.
+
+    PostgreSQL does not say so: it changes no row, as if that were not in the state to be changed.
+    """
+    with transaction.atomic():
+        rows = type(row)._default_manager.select_for_update().filter(pk=row.pk)
+        if rows.values_list("pk").first() is None:
+            what = f"{row._meta.verbose_name} {row}"
+            raise TuningError(
+                "not_permitted", f"run this where the dashboard runs: {what} is not of this host"
+            )

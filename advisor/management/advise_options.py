@@ -7,9 +7,12 @@ from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
-from advisor.management.listing import absolute_path
-from advisor.management.output import output_file
-from advisor.management.request_options import add_request_options, given
+from advisor.management.request_options import (
+    absolute_path,
+    add_request_options,
+    given,
+    output_file,
+)
 from benchmarks.emulation.shipped import throttles
 from tuning.catalogue.knob import Durability
 from tuning.configs.parse import read_cnf

@@ -1,18 +1,18 @@
-"""Paths of this host, listed by name: shared by `manage.py server` and `manage.py device`."""
+"""What this host has: inspected for a command, and its paths listed by name."""
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from advisor.management.actions import add_actions, perform_action
-from advisor.management.refusals import ends_when_refused
-from advisor.processes.database import prepare_database
-from benchmarks.errors import NotListed
+from advisor.management.command import AdvisorCommand
+from advisor.management.request_options import absolute_path
+from benchmarks.errors import BenchmarkError, NotListed
 from benchmarks.inventory.here import inspect_here
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of, listed_paths, unlist_path
@@ -22,10 +22,9 @@ from tuning.actions.action import Subject
 from tuning.hosts.jobs import inspect_again
 
 
-class ListingCommand(BaseCommand):
+class ListingCommand(AdvisorCommand):
     """Lists paths of this machine; run on it. Exits with 1 for one that cannot be used."""
 
-    requires_system_checks: list[str] = []
     subject: ClassVar[ListedPath.Subject]
     metavar: ClassVar[str]
     always: ClassVar[str]
@@ -43,20 +42,18 @@ class ListingCommand(BaseCommand):
         if self.acts_on is not None:
             add_actions(actions, self.acts_on)
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        with ends_when_refused(self):
-            prepare_database()
-            host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
-            match options["action"]:
-                case "add":
-                    self._add(host, options["path"])
-                case "remove":
-                    self._remove(host, options["path"])
-                case "list":
-                    self._list(host)
-                case _:
-                    assert self.acts_on is not None  # noqa: S101  # the parser knows no other
-                    perform_action(self, self.acts_on, options)
+    def run(self, options: dict[str, Any]) -> None:
+        host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
+        match options["action"]:
+            case "add":
+                self._add(host, options["path"])
+            case "remove":
+                self._remove(host, options["path"])
+            case "list":
+                self._list(host)
+            case _:
+                assert self.acts_on is not None  # noqa: S101  # the parser knows no other
+                perform_action(self, self.acts_on, options)
 
     def look(self, found: HostInventory, path: Path) -> str:
         """The line about that path. Raises NotListed, or why it cannot be used."""
@@ -106,9 +103,24 @@ class ListingCommand(BaseCommand):
             self.stdout.write(f"refused: {line}")
 
 
-def absolute_path(text: str) -> Path:
-    """For argparse: the path as seen from here."""
+def look_here(servers: Sequence[Path], directories: Sequence[Path]) -> None:
+    """Inspect this host, with the servers and directories that a command names.
+
+    Who can run a command on the host may list anything there. A run that is being measured is
+    not disturbed where all that is named is known.
+    """
+    host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
+    with measuring_alone(patience_s=0) as alone:
+        if alone or not _knows(host, servers, directories):
+            inspect_here(host, servers=list(servers), devices=list(directories))
+
+
+def _knows(host: Host, servers: Sequence[Path], directories: Sequence[Path]) -> bool:
     try:
-        return Path(text).expanduser().absolute()
-    except RuntimeError as error:  # ~nobody
-        raise ArgumentTypeError(f"{text!r}: {error}") from None
+        found = inventory_of(host)
+        named: list[Path | None] = [*servers] or [None]
+        for server in named:
+            found.server(server)
+        return all(found.directory(directory) for directory in directories)
+    except BenchmarkError:
+        return False

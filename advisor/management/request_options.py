@@ -6,12 +6,13 @@ its help. The request itself reads the texts that are given.
 
 from __future__ import annotations
 
+import os
 import re
-from argparse import ArgumentParser, BooleanOptionalAction, _ArgumentGroup
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, _ArgumentGroup
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
-from advisor.management.listing import absolute_path
 from benchmarks.errors import ExpectedError
 from tuning.errors import InvalidConfig, InvalidRequest
 from tuning.requests.describe import Kind, Shape, shape_of
@@ -56,6 +57,24 @@ def error_line(error: Exception, *kinds: type[Request]) -> str:
     if isinstance(error, ExpectedError):
         return f"{error}{_option(error.field, kinds)}"
     return str(error)
+
+
+def absolute_path(text: str) -> Path:
+    """For argparse: the path as seen from here."""
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError as error:  # ~nobody
+        raise ArgumentTypeError(f"{text!r}: {error}") from None
+
+
+def output_file(text: str) -> Path:
+    """For argparse: a file that is written at the end, refused now if it could not be."""
+    path = Path(text)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise ArgumentTypeError(f"{text} is not a file path in an existing directory")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise ArgumentTypeError(f"{text}: its directory is not writable")
+    return path
 
 
 def _reading(shape: Shape) -> dict[str, Any]:

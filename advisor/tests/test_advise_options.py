@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from advisor.management import looking
+from advisor.management import listing, measuring
 from advisor.management.commands import advise
 from advisor.tests import factories
 from benchmarks.jobs.claimant import measuring_alone
@@ -39,7 +39,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[StudyRequest]:
         raise Asked("no study is started in this test")
 
     monkeypatch.setattr(advise, "create_study", keep)
-    monkeypatch.setattr(looking, "inspect_here", lambda *_, **__: None)
+    monkeypatch.setattr(listing, "inspect_here", lambda *_, **__: None)
     return requests
 
 
@@ -175,7 +175,7 @@ def test_a_refusal_names_the_option_it_is_about(
         raise BadRequest("cannot be had", field=field)
 
     monkeypatch.setattr(advise, "create_study", refuse)
-    monkeypatch.setattr(looking, "inspect_here", lambda *_, **__: None)
+    monkeypatch.setattr(listing, "inspect_here", lambda *_, **__: None)
     with pytest.raises(SystemExit):
         call_command("advise")
     assert capsys.readouterr().err == f"bad_request: cannot be had{option}\n"
@@ -199,7 +199,7 @@ def two_hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Study]:
         return group
 
     monkeypatch.setattr(advise, "create_group", found)
-    monkeypatch.setattr(advise, "Supervisor", lambda **_: nullcontext(Mock()))
+    monkeypatch.setattr(measuring, "Supervisor", lambda **_: nullcontext(Mock()))
     settings.HOME.mkdir(exist_ok=True)
     return studies
 
@@ -246,7 +246,7 @@ def test_several_hosts_are_asked_for_their_own_devices(
 
     looked: list[object] = []
     monkeypatch.setattr(advise, "create_group", refuse)
-    monkeypatch.setattr(looking, "inspect_here", lambda *_, **named: looked.append(named))
+    monkeypatch.setattr(listing, "inspect_here", lambda *_, **named: looked.append(named))
     devices = ["--device", str(tmp_path), "--device", "db2:/srv/b"]
     with pytest.raises(SystemExit, match="2"):
         call_command("advise", "--host", settings.HOST_NAME, "--host", "db2", *devices)
@@ -268,7 +268,7 @@ def test_a_run_is_not_disturbed_for_what_is_known(
     asked: list[StudyRequest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     looked: list[object] = []
-    monkeypatch.setattr(looking, "inspect_here", lambda *_, **named: looked.append(named))
+    monkeypatch.setattr(listing, "inspect_here", lambda *_, **named: looked.append(named))
     this_host(directories=[tmp_path])
 
     def look(*options: str) -> bool:

@@ -14,7 +14,7 @@ from django.core.management import execute_from_command_line
 from pytest_django import Settings
 
 from advisor.celery import app
-from advisor.management.commands import advise
+from advisor.management import measuring
 from advisor.processes.child import Child
 from advisor.processes.supervisor import Supervisor
 from benchmarks.servers.binary import ServerBinary
@@ -42,8 +42,8 @@ def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         assert psutil.Process().children(recursive=True) == before
         return err
 
-    monkeypatch.setattr(advise, "Supervisor", supervise)
-    monkeypatch.setattr(advise, "end_like_ctrl_c", lambda: None)  # that of this process stays
+    monkeypatch.setattr(measuring, "Supervisor", supervise)
+    monkeypatch.setattr(measuring, "end_like_ctrl_c", lambda: None)  # that of this process stays
     return run
 
 
@@ -129,7 +129,7 @@ def test_a_full_device_is_said_before_anything_is_loaded(
 def test_an_explicit_redis_that_does_not_answer_is_an_error(
     refused: Refused, place: list[str], monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    monkeypatch.setattr(advise, "Supervisor", Supervisor)
+    monkeypatch.setattr(measuring, "Supervisor", Supervisor)
     monkeypatch.setattr(Child, "start", lambda child: pytest.fail(f"it starts {child.name}"))
     settings.REDIS_URL_IS_OURS = False
     monkeypatch.setattr(app.conf, "broker_url", "redis://127.0.0.1:1/0")

@@ -19,7 +19,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from advisor.environment import SETTINGS
-from advisor.management import looking
+from advisor.management import listing
 from advisor.tests import factories
 from advisor.tests.bad_input.commands import command_cases
 from advisor.tests.bad_input.environment import bad_settings, setting_cases
@@ -121,10 +121,10 @@ def commands(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
     settings.MEASURING_LOCK = tmp_path / "measuring.lock"
     monkeypatch.setattr("benchmarks.servers.discovery._SERVER_FOLDERS", ())
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    for module in ("advise", "gate", "serve"):
-        monkeypatch.setattr(f"advisor.management.commands.{module}.Supervisor", supervise)
-        monkeypatch.setattr(f"advisor.management.commands.{module}.end_like_ctrl_c", lambda: None)
-    monkeypatch.setattr(looking, "inspect_here", lambda *_, **__: None)
+    for module in ("measuring", "commands.serve"):
+        monkeypatch.setattr(f"advisor.management.{module}.Supervisor", supervise)
+        monkeypatch.setattr(f"advisor.management.{module}.end_like_ctrl_c", lambda: None)
+    monkeypatch.setattr(listing, "inspect_here", lambda *_, **__: None)
 
 
 def test_configs_are_refused(dice: random.Random) -> None:

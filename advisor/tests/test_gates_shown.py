@@ -144,13 +144,11 @@ def test_durability_and_binary_log_of_both_sides_are_chosen_everywhere(
     monkeypatch.setattr(command, "prepare_database", lambda **_: None)
     monkeypatch.setattr(command, "look_here", lambda *_: None)
 
-    def run(request: Any, _: Any) -> Study:
-        study = create_gate(request)
-        cancel_study(study)
-        study.refresh_from_db()
-        return study
+    def follow(_: Any, studies: list[Study], *__: Any, is_here: bool) -> None:
+        cancel_study(studies[0])
+        studies[0].refresh_from_db()
 
-    monkeypatch.setattr(command, "_run", run)
+    monkeypatch.setattr(command.Command, "follow", follow)
     sizes = ("--config", str(config), "--warmup", "1", "--measure", "5", "--json")
     with pytest.raises(SystemExit):
         call_command("gate", *sizes)
@@ -343,13 +341,16 @@ def test_the_command_says_the_verdict_with_its_exit_code_and_files(
     monkeypatch.setattr(command, "prepare_database", lambda **_: None)
     monkeypatch.setattr(command, "look_here", lambda *_: None)
 
-    def run(request: Any, _: Any) -> Study:
+    def create(request: Any, *, wake: bool) -> Study:
         # One exactly at the limit passes or fails in one of ten gates: not with this seed.
-        return run_to_the_end(
-            create_gate(request.model_copy(update={"seed": 1})), measuring(loss, noise=0.01)
-        )
+        return create_gate(request.model_copy(update={"seed": 1}))
 
-    monkeypatch.setattr(command, "_run", run)
+    def follow(_: Any, studies: list[Study], *__: Any, is_here: bool) -> None:
+        run_to_the_end(studies[0], measuring(loss, noise=0.01))
+        studies[0].refresh_from_db()
+
+    monkeypatch.setattr(command, "create_gate", create)
+    monkeypatch.setattr(command.Command, "follow", follow)
     options = ["--warmup", "1", "--measure", "5", "--pairs", "6", "--limit", "tpmP -5%", "--json"]
     files = [f"--{name}={tmp_path / name}" for name in ("junit", "markdown")]
     with pytest.raises(SystemExit) as ended:

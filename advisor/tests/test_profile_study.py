@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from advisor.management import looking
+from advisor.management import listing
 from tuning.creation.create import create_study, request_again
 from tuning.creation.plan import plan_of
 from tuning.creation.preview import preview_of
@@ -30,7 +30,7 @@ MINE = ConfigText(name="mine", text="[mysqld]\ninnodb_buffer_pool_size = 6G\n")
 @pytest.fixture(autouse=True)
 def host(host_of_fakes: None, sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A host on which memory can be limited."""
-    monkeypatch.setattr(looking, "inspect_here", lambda *_, **__: None)
+    monkeypatch.setattr(listing, "inspect_here", lambda *_, **__: None)
 
 
 def stored(text: str = "", memory: int | None = 16 * GB) -> ServerProfile:

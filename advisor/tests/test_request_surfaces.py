@@ -14,8 +14,7 @@ from django.core.management import call_command
 from django.test import Client
 from pydantic import Field, StrictInt
 
-from advisor.management import looking
-from advisor.management.commands import advise
+from advisor.management import listing, measuring
 from advisor.management.request_options import add_request_options
 from advisor.management.request_options import given as given_options
 from advisor.pages.request_fields import given as given_fields
@@ -58,8 +57,8 @@ def test_a_new_field_is_in_the_schema_the_form_and_the_command() -> None:
 def test_api_form_and_command_store_the_same_request(
     admin_client: Client, host_of_fakes: None, sent: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looking, "inspect_here", lambda *_, **__: None)
-    monkeypatch.setattr(advise, "Supervisor", _nothing_is_measured)
+    monkeypatch.setattr(listing, "inspect_here", lambda *_, **__: None)
+    monkeypatch.setattr(measuring, "Supervisor", _nothing_is_measured)
     file = Path(settings.HOME) / "mine.cnf"
     file.write_text("[mysqld]\ninnodb_io_capacity = 5000\n")
     body = {

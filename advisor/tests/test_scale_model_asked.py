@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.test import Client
 
-from advisor.management import looking
+from advisor.management import listing
 from advisor.management.commands import advise
 from advisor.tests.test_pages_new_study import beside, post
 from benchmarks.tests.made_up_host import add_directories, change_host
@@ -40,7 +40,7 @@ MIB = 1024**2
 @pytest.fixture
 def host(host_of_fakes: None, sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A host of 24 GB on which memory can be limited."""
-    monkeypatch.setattr(looking, "inspect_here", lambda *_, **__: None)
+    monkeypatch.setattr(listing, "inspect_here", lambda *_, **__: None)
 
 
 def asked(**values: Any) -> StudyRequest:

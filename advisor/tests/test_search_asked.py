@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from advisor.management import looking
+from advisor.management import listing
 from advisor.management.commands import advise
 from benchmarks.tests.made_up_host import add_directories, change_host
 from tuning.catalogue.costs import CostKind
@@ -45,7 +45,7 @@ POOL, CAPACITY, METHOD = (
 @pytest.fixture
 def host(host_of_fakes: None, sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A host of fakes, which takes messages."""
-    monkeypatch.setattr(looking, "inspect_here", lambda *_, **__: None)
+    monkeypatch.setattr(listing, "inspect_here", lambda *_, **__: None)
 
 
 def space_of(request: StudyRequest) -> PlannedSearch:

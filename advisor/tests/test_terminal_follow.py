@@ -190,10 +190,10 @@ def test_commands_say_that_the_database_went_away(
     def fail(*_: object, **__: object) -> None:
         raise away(psycopg.errors.AdminShutdown())
 
+    for name in ("command", "commands.advise", "commands.gate"):
+        monkeypatch.setattr(f"advisor.management.{name}.prepare_database", fail)
+    monkeypatch.setattr("advisor.management.measuring.end_like_ctrl_c", lambda: None)
     for name, status in (("advise", 1), ("gate", 2), ("token", 1)):
-        module_of = f"advisor.management.commands.{name}"
-        monkeypatch.setattr(f"{module_of}.prepare_database", fail)
-        monkeypatch.setattr(f"{module_of}.end_like_ctrl_c", lambda: None, raising=False)
         words = {"gate": ["--config", "default"], "token": ["list"]}.get(name, [])
         with pytest.raises(SystemExit) as ended:
             call_command(name, *words)

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from advisor.management import looking
+from advisor.management import listing
 from advisor.tests.search_study import queued_slot
 from advisor.tests.test_search_asked import CAPACITY, POOL, advised, host, post, search
 from advisor.wording.searches import warm_start_text
@@ -399,7 +399,7 @@ def test_pages_terminal_and_api_say_what_a_search_begins_with(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(looking, "inspect_here", lambda *_, **__: None)
+    monkeypatch.setattr(listing, "inspect_here", lambda *_, **__: None)
     before = earlier()
     said = warm_start_text(EarlierStudies(studies=(before.pk,), configs=3, runs=3))
     assert f"3 configs (3 runs) of study {before.pk} on" in said

@@ -2,86 +2,81 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from rich.console import Console
 
 from advisor.errors import AdvisorError, StudyFailed
 from advisor.management.advise_options import REQUESTS, add_options, read_options
-from advisor.management.looking import look_here
-from advisor.management.refusals import ends_without_database
+from advisor.management.listing import look_here
+from advisor.management.measuring import MeasuringCommand
 from advisor.management.request_options import error_line
 from advisor.processes.database import prepare_database
-from advisor.processes.interrupts import end_like_ctrl_c
-from advisor.processes.supervisor import Supervisor
 from advisor.terminal.files import with_suffix, write_files
-from advisor.terminal.follow import follow_all
 from advisor.terminal.report import print_study
 from advisor.terminal.space import print_space
 from advisor.wording.searches import missed_before_text, warm_start_text
-from benchmarks.errors import ExpectedError
 from tuning.creation.create import create_study
 from tuning.creation.groups import create_group
 from tuning.creation.plan import plan_of
 from tuning.creation.search import search_of
-from tuning.errors import BadRequest, TuningError, UnknownTemplate
+from tuning.errors import TuningError
 from tuning.models import Study, StudyState
 from tuning.requests.profile import ProfileRequest
 from tuning.requests.study import GroupRequest, StudyRequest
 from tuning.results.document import StudyDocument
 from tuning.results.stored_documents import document_of
-from tuning.search_space.space_request import BadSpace
-from tuning.studies.commands import cancel_study
 from tuning.studies.server_profiles import create_profile
 
 
-class Command(BaseCommand):
+class Command(MeasuringCommand):
     help = "Measure candidate my.cnf files on a device and write the recommended one."
-    requires_system_checks: list[str] = []
+    senseless_status = 2
+    requests = REQUESTS
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_options(parser)
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        end_like_ctrl_c()
-        with ends_without_database(self):
-            self._advise(options)
-
-    def _advise(self, options: dict[str, Any]) -> None:
-        console = Console(stderr=True)
+    def run(self, options: dict[str, Any]) -> None:
         hosts = options["host"] or [settings.HOST_NAME]
-        try:
-            request = read_options(options, hosts)
-            # The space also depends on known devices.
-            prepare_database(runs_a_worker=True)
-            if text := options["server_profile"]:
-                asked = ProfileRequest(text=text, memory=request.memory)
-                row = create_profile(asked)
-                request = request.model_copy(update={"profile": row.pk})
-            if settings.HOST_NAME in hosts:
-                _look(request)
-            if options["show_space"] and isinstance(request, StudyRequest):
-                print_space(search_of(plan_of(request)), Console())
-                return
-            studies = _run(request, console)
-        except ExpectedError as error:
-            code = 2 if isinstance(error, BadRequest | BadSpace | UnknownTemplate) else 1
-            self._fail(f"{error.code}: {error_line(error, *REQUESTS)}", code)
-        except KeyboardInterrupt:
-            what = "studies were" if len(hosts) > 1 else "study was"
-            self._fail(f"interrupted: the {what} cancelled")
+        request = read_options(options, hosts)
+        # The space also depends on known devices.
+        prepare_database(runs_a_worker=True)
+        if text := options["server_profile"]:
+            row = create_profile(ProfileRequest(text=text, memory=request.memory))
+            request = request.model_copy(update={"profile": row.pk})
+        if settings.HOST_NAME in hosts:
+            _look(request)
+        if options["show_space"] and isinstance(request, StudyRequest):
+            print_space(search_of(plan_of(request)), Console())
         else:
-            self._show(studies, options)
+            self._show(self._measure(request, Console(stderr=True)), options)
 
-    def _fail(self, line: str, code: int = 1) -> NoReturn:
-        """Exit with the reason as the last message on stderr, as the README promises."""
-        self.stderr.write(line)
-        sys.exit(code)
+    def _measure(self, request: StudyRequest | GroupRequest, console: Console) -> list[Study]:
+        """Return the studies, in the order of the hosts, each at its end."""
+        hosts = list(request.hosts) if isinstance(request, GroupRequest) else [request.host]
+        is_here = settings.HOST_NAME in hosts
+        if isinstance(request, StudyRequest):
+            # This host's worker is started below and looks at the rows; another's has to be woken.
+            studies = [create_study(request, wake=not is_here)]
+        else:
+            there = create_group(request).studies.select_related("host")
+            studies = sorted(there, key=lambda study: hosts.index(study.host.name))
+        for study in studies:
+            search = document_of(study).search
+            if search is None:
+                continue
+            where = f"{study.host}: " if len(hosts) > 1 else ""
+            for text in (
+                warm_start_text(search.began_with),
+                missed_before_text(search.baseline_missed_in, search.baseline_missed),
+            ):
+                if text:
+                    console.print(f"{where}{text}", markup=False, soft_wrap=True)
+        self.follow(studies, console, is_here=is_here)
+        return studies
 
     def _show(self, studies: list[Study], options: dict[str, Any]) -> None:
         """The ranking of each host apart, then its files; exits with 1 if one has none."""
@@ -91,8 +86,7 @@ class Command(BaseCommand):
             from advisor.api.documents import study_document
 
             documents = [study_document(study) for study in studies]
-            json.dump({"studies": documents} if several else documents[0], sys.stdout, indent=2)
-            sys.stdout.write("\n")
+            self.write_json({"studies": documents} if several else documents[0])
         for study in studies:
             host = study.host.name
             try:
@@ -107,7 +101,7 @@ class Command(BaseCommand):
                 where = f"host {host}: " if several else ""
                 failures.append(f"{error.code}: {where}{error_line(error, *REQUESTS)}")
         if failures:
-            self._fail("\n".join(failures))
+            self.fail("\n".join(failures))
 
     def _write(
         self, document: StudyDocument, console: Console, options: dict[str, Any], *, suffix: str
@@ -122,39 +116,6 @@ class Command(BaseCommand):
             as_measured=options["as_measured"],
             keeps_lines=options["keep_lines"],
         )
-
-
-def _run(request: StudyRequest | GroupRequest, console: Console) -> list[Study]:
-    """The studies, in the order of the hosts, each at its end."""
-    hosts = list(request.hosts) if isinstance(request, GroupRequest) else [request.host]
-    is_here = settings.HOST_NAME in hosts
-    if isinstance(request, StudyRequest):
-        # This host's worker is started below and looks at the rows; another's has to be woken.
-        studies = [create_study(request, wake=not is_here)]
-    else:
-        there = create_group(request).studies.select_related("host")
-        studies = sorted(there, key=lambda study: hosts.index(study.host.name))
-    for study in studies:
-        search = document_of(study).search
-        if search is None:
-            continue
-        where = f"{study.host}: " if len(hosts) > 1 else ""
-        for text in (
-            warm_start_text(search.began_with),
-            missed_before_text(search.baseline_missed_in, search.baseline_missed),
-        ):
-            if text:
-                console.print(f"{where}{text}", markup=False, soft_wrap=True)
-    try:
-        with Supervisor(with_worker=is_here) as processes:
-            follow_all(studies, console, processes.check)
-    finally:
-        for study in studies:
-            if not study.is_finished:
-                # Interrupted or failed: nothing of it may start again later by itself.
-                with suppress(TuningError):  # it may have ended this moment
-                    cancel_study(study)
-    return studies
 
 
 def _check_finished(study: Study) -> None:

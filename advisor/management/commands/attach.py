@@ -15,9 +15,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 
-from advisor.management.listing import absolute_path
-from advisor.management.refusals import ends_without_database
-from advisor.management.request_options import add_request_options, error_line, given
+from advisor.management.command import ends_without_database
+from advisor.management.request_options import (
+    absolute_path,
+    add_request_options,
+    error_line,
+    given,
+)
 from advisor.processes.database import prepare_database
 from advisor.terminal.profiles import print_comparison, print_profile
 from benchmarks.errors import ExpectedError

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from rich.console import Console
 
-from advisor.management.looking import look_here
-from advisor.management.refusals import ends_when_refused
+from advisor.management.command import AdvisorCommand
+from advisor.management.listing import look_here
 from advisor.processes.database import prepare_database
 from advisor.terminal.config_check import print_check
 from tuning.catalogue.target import parse_traits
@@ -21,12 +20,13 @@ from tuning.errors import BadRequest
 from tuning.requests.configs import ORIGIN_HELP
 
 
-class Command(BaseCommand):
+class Command(AdvisorCommand):
     help = (
         "Check a my.cnf: the fate of each line in a study and in an exported file. Nothing is "
         "stored. Exits with 1 if a line is refused, and with 2 if an option makes no sense."
     )
-    requires_system_checks: list[str] = []
+    senseless_status = 2
+    needs_tables = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -42,11 +42,7 @@ class Command(BaseCommand):
         )
         check.add_argument("--json", action="store_true", help="as in the API")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        with ends_when_refused(self, bad_request=2):
-            self._check(options)
-
-    def _check(self, options: dict[str, Any]) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         target = None
         if options["target"] is not None:
             try:
@@ -69,8 +65,7 @@ class Command(BaseCommand):
         if options["json"]:
             from advisor.api.documents import check_document
 
-            json.dump(check_document(checked), sys.stdout, indent=2)
-            sys.stdout.write("\n")
+            self.write_json(check_document(checked))
         else:
             print_check(checked, Console())
         if checked.report.problems:

@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from advisor.management.refusals import ends_when_refused
-from advisor.processes.database import prepare_database
+from advisor.management.command import AdvisorCommand
 from benchmarks.counted import counted
 from benchmarks.models import Host
 from benchmarks.storage.human import human_bytes
 from tuning.studies.datasets import datasets_here, delete_dataset, prune_datasets
 
 
-class Command(BaseCommand):
+class Command(AdvisorCommand):
     help = "List, delete or prune the golden datasets of this host. Exits with 1 if refused."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -34,13 +32,10 @@ class Command(BaseCommand):
         )
         prune.add_argument("--dry-run", action="store_true", help="only say what would go")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        with ends_when_refused(self):
-            prepare_database()
-            host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
-            {"list": self._list, "delete": self._delete, "prune": self._prune}[options["action"]](
-                host, options
-            )
+    def run(self, options: dict[str, Any]) -> None:
+        host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
+        actions = {"list": self._list, "delete": self._delete, "prune": self._prune}
+        actions[options["action"]](host, options)
 
     def _list(self, host: Host, _: dict[str, Any]) -> None:
         found = datasets_here(host)

@@ -2,48 +2,44 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from rich.console import Console
 
-from advisor.management.listing import absolute_path
-from advisor.management.looking import look_here
-from advisor.management.output import output_file
-from advisor.management.refusals import ends_without_database
-from advisor.management.request_options import add_request_options, error_line, given
+from advisor.management.listing import look_here
+from advisor.management.measuring import MeasuringCommand
+from advisor.management.request_options import (
+    absolute_path,
+    add_request_options,
+    given,
+    output_file,
+)
 from advisor.processes.database import prepare_database
-from advisor.processes.interrupts import end_like_ctrl_c
-from advisor.processes.supervisor import Supervisor
-from advisor.terminal.follow import follow
-from benchmarks.errors import ExpectedError
 from tuning.configs.parse import read_cnf
 from tuning.creation.gates import create_gate
-from tuning.errors import TuningError
 from tuning.export.gate_files import ERROR, GATE_FILES, gate_json
 from tuning.gate_facts import gate_facts
 from tuning.models import Study
 from tuning.requests.configs import ConfigText
 from tuning.requests.fields import read_request
 from tuning.requests.gate import GateRequest, GateSide
-from tuning.studies.commands import cancel_study
 
 #: By verdict; an error is 2.
 EXIT_CODES = {"pass": 0, "fail": 1, "undecided": 3}
 _ERROR = 2
 
 
-class Command(BaseCommand):
+class Command(MeasuringCommand):
     help = (
         "Measure a candidate against a baseline until limits are kept or broken. Exits with 0 "
         "(pass), 1 (fail), 3 (undecided) or 2 (error)."
     )
-    requires_system_checks: list[str] = []
+    refusal_status = senseless_status = _ERROR
+    requests = (GateSide, GateRequest)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--name", default="gate", help="its history goes by this")
@@ -76,31 +72,17 @@ class Command(BaseCommand):
             )
         parser.add_argument("--json", action="store_true", help="write the result to stdout")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        end_like_ctrl_c()
-        with ends_without_database(self, status=_ERROR):
-            self._judge(options)
-
-    def _judge(self, options: dict[str, Any]) -> None:
-        console = Console(stderr=True)
-        try:
-            request = read_options(options)
-            prepare_database(runs_a_worker=True)
-            if request.host == settings.HOST_NAME:
-                servers = (request.baseline.server, request.candidate.server)
-                directory = request.device.path
-                look_here([one for one in servers if one], [directory] if directory else [])
-            study = _run(request, console)
-        except ExpectedError as error:
-            self._fail(f"{error.code}: {error_line(error, GateSide, GateRequest)}")
-        except KeyboardInterrupt:
-            self._fail("interrupted: the gate was cancelled")
-        else:
-            self._show(study, options)
-
-    def _fail(self, line: str) -> NoReturn:
-        self.stderr.write(line)
-        sys.exit(_ERROR)
+    def run(self, options: dict[str, Any]) -> None:
+        request = read_options(options)
+        prepare_database(runs_a_worker=True)
+        is_here = request.host == settings.HOST_NAME
+        if is_here:
+            servers = (request.baseline.server, request.candidate.server)
+            directory = request.device.path
+            look_here([one for one in servers if one], [directory] if directory else [])
+        study = create_gate(request, wake=not is_here)
+        self.follow([study], Console(stderr=True), is_here=is_here)
+        self._show(study, options)
 
     def _show(self, study: Study, options: dict[str, Any]) -> None:
         facts = gate_facts(study)
@@ -109,9 +91,9 @@ class Command(BaseCommand):
                 try:
                     path.write_text(make(facts), encoding="utf-8")
                 except OSError as error:
-                    self._fail(f"output_not_writable: {error}")
+                    self.fail(f"output_not_writable: {error}")
         if options["json"]:
-            self.stdout.write(json.dumps(gate_json(facts), indent=2))
+            self.write_json(gate_json(facts))
         else:
             self.stdout.write(f"{facts.verdict}: {facts.reason}")
         self.stderr.write(
@@ -143,16 +125,3 @@ def _side(config: str, server: Path | None) -> dict[str, Any]:
     if file is not None and (file.exists() or file.suffix == ".cnf"):
         return {"config": ConfigText.of(file.stem, read_cnf(file)), "server": server}
     return {"stored": config, "server": server}
-
-
-def _run(request: GateRequest, console: Console) -> Study:
-    is_here = request.host == settings.HOST_NAME
-    study = create_gate(request, wake=not is_here)
-    try:
-        with Supervisor(with_worker=is_here) as processes:
-            follow(study, console, processes.check)
-    finally:
-        if not study.is_finished:
-            with suppress(TuningError):  # it may have ended this moment
-                cancel_study(study)
-    return study

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from rich.console import Console
 
-from advisor.management.actions import add_actions, find_row, perform_action
-from advisor.management.refusals import check_may_change, ends_when_refused
-from advisor.processes.database import prepare_database
+from advisor.management.actions import (
+    add_actions,
+    check_may_change,
+    find_row,
+    perform_action,
+)
+from advisor.management.command import AdvisorCommand
 from advisor.terminal.tables import print_hosts
 from benchmarks.jobs.presence import rename_host
 from tuning.actions.action import HOST
@@ -20,9 +22,8 @@ from tuning.models import Study
 from tuning.studies.revision import bump
 
 
-class Command(BaseCommand):
+class Command(AdvisorCommand):
     help = "List hosts, or change one host. Exits with 1 if it is refused."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -33,16 +34,14 @@ class Command(BaseCommand):
         listed = actions.add_parser("list", help="what each does, what waits, what is wrong")
         listed.add_argument("--json", action="store_true", help="as in the API")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        with ends_when_refused(self):
-            prepare_database()
-            match options["action"]:
-                case "list":
-                    _list(as_json=options["json"])
-                case "rename":
-                    self._rename(options["row"], options["new_name"])
-                case _:
-                    perform_action(self, HOST, options)
+    def run(self, options: dict[str, Any]) -> None:
+        match options["action"]:
+            case "list":
+                self._list(as_json=options["json"])
+            case "rename":
+                self._rename(options["row"], options["new_name"])
+            case _:
+                perform_action(self, HOST, options)
 
     def _rename(self, name: str, new_name: str) -> None:
         host = find_row(HOST, name)
@@ -54,13 +53,11 @@ class Command(BaseCommand):
             f"Host {name} is {host} now: start its worker with ADVISOR_HOST_NAME={host}."
         )
 
+    def _list(self, *, as_json: bool) -> None:
+        known = known_hosts(hosts())
+        if as_json:
+            from advisor.api.documents import hosts_document
 
-def _list(*, as_json: bool) -> None:
-    known = known_hosts(hosts())
-    if as_json:
-        from advisor.api.documents import hosts_document
-
-        json.dump(hosts_document(known), sys.stdout, indent=2)
-        sys.stdout.write("\n")
-    else:
-        print_hosts(known, Console())
+            self.write_json(hosts_document(known))
+        else:
+            print_hosts(known, Console())

@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from django.db import transaction
 
 from advisor.access.models import ApiToken
 from advisor.access.roles import Role, role_of, set_role
 from advisor.access.tokens import create_token, scope_of
 from advisor.errors import AdvisorError
-from advisor.management.refusals import ends_when_refused
-from advisor.processes.database import prepare_database
+from advisor.management.command import AdvisorCommand
 
 
-class Command(BaseCommand):
+class Command(AdvisorCommand):
     help = "Create, list or revoke API tokens. Exits with 1 if it is refused."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -36,12 +34,9 @@ class Command(BaseCommand):
         for action in (create, revoke):
             action.add_argument("name", metavar="NAME", help="name of the token")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        with ends_when_refused(self):
-            prepare_database()
-            {"create": self._create, "list": self._list, "revoke": self._revoke}[
-                options["action"]
-            ](options)
+    def run(self, options: dict[str, Any]) -> None:
+        actions = {"create": self._create, "list": self._list, "revoke": self._revoke}
+        actions[options["action"]](options)
 
     def _create(self, options: dict[str, Any]) -> None:
         role, name = Role(options["role"]), options["name"]
