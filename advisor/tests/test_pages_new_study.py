@@ -296,7 +296,6 @@ def test_refused_lines_of_a_config_are_listed_once_and_the_texts_kept(
     # What no line says for itself.
     assert "prod – innodb_redo_log_capacity does not fit beside the data" in said
     assert '<a href="#check-result">See what was refused.</a>' in text
-    assert "Shown once the errors in the form are corrected." in text
     # A browser forgets chosen files: the text comes back to be corrected in the page.
     assert "innodb_io_capacitie=1" in text[text.index("<textarea") :]
 

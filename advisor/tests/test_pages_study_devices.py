@@ -112,7 +112,7 @@ def test_without_kept_devices_only_the_directory_is_asked_for(
     add_directories(tmp_path)
     change_host(default_directory=tmp_path)
     text = text_of(admin_client)
-    assert f"is measured: <code>{tmp_path}</code></p>" in text
+    assert f"<code>{tmp_path}</code></p>" in text
     assert f'<option value="{tmp_path}">' in text
     assert "device-choice" not in text
     assert re.search(r'<details id="device-more">', text)
