@@ -88,6 +88,14 @@ class WorthTesting:
 
 
 @dataclass(frozen=True, config=STRICT)
+class AtMost:
+    """The variable that a value may not exceed, and which of the two a search changes to fit."""
+
+    knob: Name
+    moves: Literal["lower", "upper"] = "lower"
+
+
+@dataclass(frozen=True, config=STRICT)
 class DurabilityRule:
     """Values that put a config below D0, and what they may lose.
 
@@ -172,6 +180,7 @@ class Knob:
     set_by: SetBy | None = None
     pattern: Text = ""
     new_data_dir: StrictBool = False
+    at_most: AtMost | None = None
     worth_testing: Some[WorthTesting] = ()
     durability: Some[DurabilityRule] = ()
     durability_evidence: Evidence | None = None

@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass
 
 from benchmarks.datafiles import STRICT, Frozen, Named, read_data_file
 from tuning.catalogue.facts import Name
-from tuning.catalogue.knob import Knob
+from tuning.catalogue.knob import AtMost, Knob
 from tuning.catalogue.target import ServerTraits
 
 DATA_FILE = Path(__file__).resolve().parent / "knobs.yaml"
@@ -30,6 +30,7 @@ class Catalogue:
         for knob in self.knobs.values():
             named = {facts.successor for facts in knob.flavours.values() if facts.successor}
             named.update(*(rule.only_with for rule in knob.durability))
+            named |= {knob.at_most.knob} if knob.at_most else set()
             if unknown := sorted(named - self.knobs.keys()):
                 raise ValueError(f"{knob.name} names {', '.join(unknown)}, which does not exist")
 
@@ -40,6 +41,10 @@ class Catalogue:
     def tunable(self, target: ServerTraits) -> Iterator[Knob]:
         """The knobs that exist in the target and that a config may set."""
         return (k for k in self.knobs.values() if k.set_by is None and k.exists_in(target))
+
+    def limited(self) -> Iterator[tuple[str, AtMost]]:
+        """The variables that may not exceed another one."""
+        return ((k.name, k.at_most) for k in self.knobs.values() if k.at_most is not None)
 
     def closest(self, name: str, target: ServerTraits) -> str | None:
         """The knob of the target that `name` probably means, if any."""

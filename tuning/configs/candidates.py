@@ -18,9 +18,8 @@ from tuning.configs.effective.variables import FLUSH_METHOD
 from tuning.configs.line import Fate, LineResult
 from tuning.configs.notes import Action, Note
 from tuning.configs.parse import decode_cnf
-from tuning.configs.presets.loader import Preset, load_preset
+from tuning.configs.presets.loader import Preset, load_preset, variant_preset
 from tuning.configs.presets.scale import scale
-from tuning.configs.presets.variants import cannot_have, variant_preset
 from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.configs.translation.translate import translate_knobs
 from tuning.errors import InvalidConfig, Problem
@@ -132,7 +131,7 @@ def _preset_or_left_out(
     host: HostFacts,
 ) -> PlannedCandidate:
     """A template asks about what is possible here: the others are still worth comparing."""
-    preset = load_preset(name).for_server(target)
+    preset = load_preset(name)
     planned, lost = _fitted_if_possible(preset, target, resources, durability, host)
     return replace(planned, left_out=f"not possible here ({lost})") if lost else planned
 
@@ -150,7 +149,7 @@ def plan_preset(
     Values that do not fit the host or the workload are left at the default or raised, with a note.
     Raises UnknownPreset, and InvalidConfig if it cannot run here at all.
     """
-    preset = load_preset(name).for_server(target)
+    preset = load_preset(name)
     return _fitted(preset, target, resources, durability, host)
 
 
@@ -166,9 +165,14 @@ def plan_variant(
 
     Raises UnknownPreset for its base.
     """
-    preset = variant_preset(variant, target, resources)
+    preset = variant_preset(variant, resources)
     planned, lost = _fitted_if_possible(preset, target, resources, durability, host)
-    lost = lost or cannot_have(variant, planned.notes)
+    # A candidate that loses its own knob would be its base under a misleading name.
+    lost = lost or "; ".join(
+        f"{note.name}: {note.detail}"
+        for note in planned.notes
+        if note.name in variant.knobs and note.action in (Action.DROPPED, Action.HELD)
+    )
     planned = replace(planned, logs_with_data=variant.logs_with_data)
     if not lost:
         return planned
@@ -200,8 +204,8 @@ def _fitted(
     """The preset after translation, sizing and the gate; raises InvalidConfig."""
     origin = preset.written_for or ANY_VERSION
     translation = translate_knobs(preset.knobs, origin, target, durability=durability)
-    scaled = scale(translation.knobs, preset, target, resources, host.pool_chunk_bytes)
-    knobs, held = _without_direct_io(scaled.knobs, target, durability, host)
+    sized, changes = scale(translation.knobs, preset, target, resources, host.pool_chunk_bytes)
+    knobs, held = _without_direct_io(sized, target, durability, host)
     report = check_knobs(
         knobs,
         target,
@@ -214,7 +218,7 @@ def _fitted(
         name=preset.name,
         knobs=report.knobs,
         source=f"{preset.title}. {preset.source}",
-        notes=(*translation.notes, *scaled.notes, *held, *report.notes),
+        notes=(*translation.notes, *changes, *held, *report.notes),
         checks=static_stages(report),
     )
 

@@ -20,12 +20,10 @@ from tuning.catalogue.options import (
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.variables import REDO
 from tuning.configs.line import Fate, LineResult
-from tuning.configs.notes import Action
+from tuning.configs.notes import Action, Change
 from tuning.configs.parse import Setting
-from tuning.configs.translation.absence import why_absent
-from tuning.configs.translation.carry import carry_over
+from tuning.configs.translation.carry import carry_over, why_absent
 from tuning.configs.translation.origin import Origin
-from tuning.configs.translation.outcome import SettingOutcome
 from tuning.configs.translation.redo import translate_redo
 from tuning.configs.values import (
     SWITCHES,
@@ -101,14 +99,14 @@ class Judge:
         is_on = (word == "enable") == ((setting.value or "1").lower() in ("1", "on", "true"))
         return Named(setting, switched, "ON" if is_on else "OFF")
 
-    def redo(self, last: Mapping[str, Named]) -> dict[str, SettingOutcome]:
+    def redo(self, last: Mapping[str, Named]) -> dict[str, Change]:
         """The translation of the redo log's knobs, which are read together."""
         if self._origin is None:
             return {}
         values = {name: last[name].value for name in REDO if name in last}
         return translate_redo(values, self._origin, self._target, server_number)
 
-    def judge(self, named: Named, redo: Mapping[str, SettingOutcome]) -> LineResult:
+    def judge(self, named: Named, redo: Mapping[str, Change]) -> LineResult:
         """The fate of one setting."""
         found = self._judged(named, redo)
         if found.fate in (Fate.MEASURED, Fate.APPLIED) and named.spelled:
@@ -117,7 +115,7 @@ class Judge:
             return replace(found, fate=Fate.REFUSED, became=())
         return found
 
-    def _judged(self, named: Named, redo: Mapping[str, SettingOutcome]) -> LineResult:
+    def _judged(self, named: Named, redo: Mapping[str, Change]) -> LineResult:
         setting = named.setting
         if named.limits:
             return line_of(setting, Fate.KEPT, f"limits {named.limits}, and sets no value")
@@ -146,7 +144,7 @@ class Judge:
         hint = f"; did you mean {near}?" if near else ""
         return line_of(setting, Fate.REFUSED, f"no server knows this option{hint}")
 
-    def _knob(self, knob: Knob, named: Named, redo: Mapping[str, SettingOutcome]) -> LineResult:
+    def _knob(self, knob: Knob, named: Named, redo: Mapping[str, Change]) -> LineResult:
         setting = named.setting
         if knob.set_by is not None:
             reason = why_kept(knob.name) if knob.set_by is SetBy.ADVISOR else STUDY
@@ -184,14 +182,12 @@ class Judge:
             return line_of(setting, Fate.TRANSLATED, reason, became)
         return line_of(setting, Fate.REFUSED, str(bad))
 
-    def _carried(
-        self, knob: Knob, value: str | None, redo: Mapping[str, SettingOutcome]
-    ) -> SettingOutcome:
+    def _carried(self, knob: Knob, value: str | None, redo: Mapping[str, Change]) -> Change:
         if self._origin is not None:
             return redo.get(knob.name) or carry_over(knob, value, self._origin, self._target)
         if not knob.exists_in(self._target):
             raise BadValue(why_absent(knob, self._target))
-        return SettingOutcome.kept(knob.name, normalise(knob, value, self._target))
+        return Change(Action.KEPT, ((knob.name, normalise(knob, value, self._target)),))
 
     def _option(self, option: Option, named: Named) -> LineResult:
         setting, name = named.setting, option.name

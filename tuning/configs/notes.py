@@ -25,3 +25,15 @@ class Note:
     name: str
     action: Action
     detail: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """The result of translating one setting: the normalised knobs, and why they differ from it.
+
+    HELD: left at the server's default, because a user cannot correct a preset.
+    """
+
+    action: Action
+    became: tuple[tuple[str, str], ...] = ()
+    detail: str = ""

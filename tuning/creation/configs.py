@@ -9,7 +9,7 @@ from math import ceil
 from benchmarks.counted import counted
 from benchmarks.inventory.device_lookup import shares_disk
 from tuning.configs.candidates import PlannedCandidate, plan_candidates, share_applied
-from tuning.configs.effective.redo import too_large_redo
+from tuning.configs.config_check.rules import too_large_redo
 from tuning.creation.plan import Plan
 from tuning.creation.real_server import baseline_name, real_candidates
 from tuning.creation.scale_model import file_fit, fitted

@@ -12,7 +12,7 @@ from benchmarks.counted import counted
 from benchmarks.inventory.host import HostInventory
 from tuning.catalogue.target import FLAVOUR_NAMES, parse_traits
 from tuning.configs.candidates import FileFit, PlannedCandidate, plan_file
-from tuning.configs.effective.redo import too_large_redo
+from tuning.configs.config_check.rules import too_large_redo
 from tuning.configs.notes import Action, Note
 from tuning.configs.situation import Situation
 from tuning.errors import BadRequest, InvalidConfig, InvalidRequest

@@ -14,11 +14,11 @@ from tuning.configs.effective.by_itself import by_itself
 from tuning.configs.effective.costs import forbidden_costs, free_redo_bytes
 from tuning.configs.effective.expected import GIB, MIB, Expected
 from tuning.configs.effective.memory import MAX_SHARE, memory_need
-from tuning.configs.effective.variables import CAPACITY, INSTANCES, POOL
+from tuning.configs.effective.redo import redo_settings
+from tuning.configs.effective.variables import INSTANCES, POOL
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.scale import MIN_POOL, unrounded_pool
 from tuning.configs.situation import Situation
-from tuning.configs.translation.redo import translate_redo
 from tuning.configs.values import BadValue, normalise, same
 
 # A redo log takes at most this part of what is free on the device.
@@ -163,8 +163,7 @@ class Draft:
         target = self.situation.target
         if limit < wanted and size < (Expected({}, target).redo() or 0):
             return  # what the server has by itself is more
-        moved = translate_redo({CAPACITY: f"{size}"}, target, target, int).get(CAPACITY)
-        for name, value in moved.became if moved else ((CAPACITY, f"{size}"),):
+        for name, value in redo_settings(size, target).items():
             self.set(name, value, reason, source)
 
     def worth_saying(self) -> list[Setting]:

@@ -8,7 +8,7 @@ from itertools import permutations
 from tuning.catalogue.knob import Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.config_check.check import check_knobs
-from tuning.configs.effective.redo import too_large_redo
+from tuning.configs.config_check.rules import too_large_redo
 from tuning.configs.effective.variables import (
     CAPACITY,
     DEDICATED,

@@ -8,16 +8,11 @@ from dataclasses import replace
 
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.variables import CLEANERS, INSTANCES, IO_CAPACITY, IO_CEILING
 from tuning.configs.situation import Situation
 from tuning.search_space.space_request import BadSpace, SpaceRequest
 from tuning.strategy.search.space import Dimension, Rule
 
-RULES = (
-    Rule(IO_CAPACITY, IO_CEILING, "upper"),
-    Rule("innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct", "lower"),
-    Rule(CLEANERS, INSTANCES, "lower"),
-)
+RULES = tuple(Rule(lower, limit.knob, limit.moves) for lower, limit in load_catalogue().limited())
 # How far a range goes that had to be widened, as a multiple of what it has to reach.
 _BEYOND = 2.0
 

@@ -12,14 +12,13 @@ from benchmarks.counted import percent
 from benchmarks.storage.human import human_bytes
 from tuning.configs.effective.costs import free_redo_bytes
 from tuning.configs.effective.expected import GIB, MIB
+from tuning.configs.effective.redo import redo_settings
 from tuning.configs.effective.variables import (
-    CAPACITY,
     FLUSH_METHOD,
     IO_CAPACITY,
     IO_CEILING,
     POOL,
 )
-from tuning.configs.translation.redo import translate_redo
 from tuning.scale_model.sizes import size_text
 from tuning.server_profile.figures import duration_text, figure, rate_text
 from tuning.server_profile.profile import Profile
@@ -63,9 +62,7 @@ def _redo(profile: Profile) -> Iterator[Proposal]:
     wanted = int(wanted // (256 * MIB)) * 256 * MIB
     if wanted <= size:
         return
-    target = profile.target
-    moved = translate_redo({CAPACITY: f"{wanted}"}, target, target, int).get(CAPACITY)
-    changes = dict(moved.became) if moved else {CAPACITY: f"{wanted}"}
+    changes = redo_settings(wanted, profile.target)
     why = (
         f"redo {human_bytes(hourly)}/h: the log of {human_bytes(size)} turns over every "
         f"{duration_text(turn)}"

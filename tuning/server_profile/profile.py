@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.target import ServerTraits, parse_traits
-from tuning.configs.effective.readback import redo_bytes
+from tuning.configs.effective.readback import shown_redo_bytes
 
 
 class SchemaSize(BaseModel):
@@ -85,7 +85,7 @@ class Profile(BaseModel):
 
         A server that was given the two old variables still shows the default capacity.
         """
-        return redo_bytes(self.variables, self.target, {})
+        return shown_redo_bytes(self.variables, self.target, {})
 
     @property
     def checkpoint_age(self) -> float | None:

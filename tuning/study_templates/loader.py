@@ -6,15 +6,15 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, PlainValidator, StrictBool, StrictFloat, StrictInt, model_validator
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, model_validator
 from pydantic.dataclasses import dataclass
 
 from benchmarks.datafiles import STRICT, Count, Frozen, Named, distinct, read_data_file
+from tuning.catalogue.amounts import WrittenAmount
 from tuning.catalogue.facts import Name
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.errors import UnknownTemplate
-from tuning.study_templates.amounts import Amount, read_amount
 from tuning.study_templates.claims import Candidate, Claim
 
 HERE = Path(__file__).resolve().parent
@@ -37,9 +37,9 @@ class TemplateVariant:
     name: VariantName
     title: Annotated[str, Field(min_length=3, max_length=100)]
     base: Candidate = "server-default"
-    knobs: Annotated[
-        Frozen[Name, Annotated[Amount, PlainValidator(read_amount)]], Field(min_length=1)
-    ] = Field(default_factory=dict)
+    knobs: Annotated[Frozen[Name, WrittenAmount], Field(min_length=1)] = Field(
+        default_factory=dict
+    )
     logs_with_data: StrictBool = False
 
     @model_validator(mode="before")

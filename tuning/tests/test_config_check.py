@@ -132,7 +132,7 @@ def test_an_old_file_is_explained_line_by_line() -> None:
             MARIADB,
             MYSQL57,
             Fate.TRANSLATED,
-            {"innodb_log_file_size": 512 << 20},
+            {"innodb_log_file_size": 512 << 20, "innodb_log_files_in_group": 2},
         ),
         (
             "innodb_log_file_size=1G\ninnodb_log_files_in_group=3",

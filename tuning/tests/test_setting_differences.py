@@ -12,7 +12,7 @@ from tuning.configs.effective.differences import (
     SettingDifference,
     setting_differences,
 )
-from tuning.configs.effective.readback import redo_bytes
+from tuning.configs.effective.readback import shown_redo_bytes
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
 OLDER = ServerTraits(Flavour.MYSQL, (8, 0, 46))
@@ -79,4 +79,4 @@ def test_names_of_a_variable_that_differ_are_no_difference() -> None:
 def test_the_redo_log_is_compared_with_all_its_files(
     target: ServerTraits, variables: dict[str, str], size: int | None
 ) -> None:
-    assert redo_bytes(variables, target, {}) == size
+    assert shown_redo_bytes(variables, target, {}) == size

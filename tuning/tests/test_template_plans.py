@@ -10,6 +10,7 @@ import pytest
 from benchmarks.datafiles import read_data_file
 from benchmarks.errors import InvalidDataFile
 from benchmarks.servers.binary import Flavour
+from tuning.catalogue.amounts import read_amount
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
@@ -22,7 +23,6 @@ from tuning.configs.situation import Situation
 from tuning.creation.preview import template_seconds
 from tuning.errors import InvalidConfig
 from tuning.proposals.plan import plan_proposals
-from tuning.study_templates.amounts import read_amount
 from tuning.study_templates.loader import StudyTemplate, load_template, template_names
 
 MIB = 1024**2
@@ -121,7 +121,7 @@ def test_values_may_be_shares_of_what_the_host_has(tmp_path: Path) -> None:
     small, memory, plain, cores = plan(template)
     assert small.knobs == {"innodb_buffer_pool_size": str(60 * MIB)}
     assert [(n.name, n.action, n.detail) for n in small.notes] == [
-        ("innodb_buffer_pool_size", Action.ADJUSTED, "60M for 1000 MiB of data (6 %)")
+        ("innodb_buffer_pool_size", Action.ADJUSTED, "6 % of data: 60M for 1000 MiB of data (6 %)")
     ]
     assert memory.knobs == {"innodb_buffer_pool_size": str(2048 * MIB)}
     assert plain.knobs == {

@@ -108,7 +108,7 @@ def test_mariadb_gets_the_total_in_its_one_file(server: str) -> None:
     assert translation.knobs["innodb_log_file_size"] == str(3 * GIB)
     assert "innodb_log_files_in_group" not in translation.knobs
     assert actions(translation)["innodb_log_file_size"] is Action.ADJUSTED
-    assert actions(translation)["innodb_log_files_in_group"] is Action.DROPPED
+    assert actions(translation)["innodb_log_files_in_group"] is Action.RENAMED
 
 
 @pytest.mark.parametrize("server", SERVERS)

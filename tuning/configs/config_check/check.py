@@ -120,12 +120,12 @@ def _report(
     else:
         knobs, applied = {**knobs, **applied}, {}
 
-    fitted = fit_to_workload(Expected(knobs, target, host), also_set=raises_set or is_file)
-    for note in fitted.notes:
+    raised, fitted = fit_to_workload(Expected(knobs, target, host), also_set=raises_set or is_file)
+    for note in fitted:
         if is_file and note.name in sets:
-            line, value = lines[sets[note.name]], fitted.knobs[note.name]
+            line, value = lines[sets[note.name]], raised[note.name]
             lines[sets[note.name]] = _translated(line, note.name, value, note.detail)
-    expected = Expected({**knobs, **fitted.knobs}, target, host)
+    expected = Expected({**knobs, **raised}, target, host)
     broken = broken_rules(expected, only_fatal=is_file)
     return ConfigReport(
         source=source,
@@ -133,7 +133,7 @@ def _report(
         lines=tuple(lines),
         knobs=dict(expected.knobs),
         applied=applied,
-        notes=tuple(dict.fromkeys([*_notes(lines, target), *fitted.notes, *remarks(expected)])),
+        notes=tuple(dict.fromkeys([*_notes(lines, target), *fitted, *remarks(expected)])),
         rule_problems=in_order(
             Problem(source, lines[sets[name]].number or None if name in sets else None, name, why)
             for name, why in broken

@@ -6,12 +6,16 @@ nothing are in `tuning.configs.config_check.remarks`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from benchmarks.counted import percent
 from benchmarks.storage.human import human_bytes
-from tuning.configs.config_check.workload import connections_needed, statements_needed
+from tuning.catalogue.loader import load_catalogue
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.config_check.workload import requirements
 from tuning.configs.effective.expected import DEFAULT_CHUNK, MIB, Expected
+from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.memory import MAX_SHARE, largest_cause, memory_need
 from tuning.configs.effective.variables import (
     CAPACITY,
@@ -19,31 +23,36 @@ from tuning.configs.effective.variables import (
     FLUSH_METHOD,
     GTID_CONSISTENCY,
     GTID_MODE,
-    IO_CAPACITY,
-    IO_CEILING,
-    MAX_CONNECTIONS,
-    MAX_STATEMENTS,
     POOL,
+    REDO,
     SIZE,
     has_capacity,
 )
 from tuning.configs.values import readable
-
-Broken = tuple[str, str]
 
 _CONCURRENCY = "innodb_thread_concurrency"
 _DEFAULT_PAGE = 16 * 1024
 _MAX_REDO_FILES = 512 * 1024**3
 
 
+class Broken(NamedTuple):
+    """A rule that a config breaks: its knob, and a reason that follows the name."""
+
+    name: str
+    reason: str
+
+
+Rule = Callable[[Expected], Iterator[tuple[str, str]]]
+
+
 def broken_rules(expected: Expected, *, only_fatal: bool = False) -> list[Broken]:
-    """(name, reason) of every rule that the knobs break.
+    """Return every rule that the knobs break.
 
     `only_fatal`: of rules that stop the server or the workload. Otherwise the server corrects the
     value, which a trial start shows.
     """
-    rules = FATAL if only_fatal else RULES
-    return [found for rule in rules if (found := rule(expected)) is not None]
+    rules = FATAL if only_fatal else (*CORRECTED, *FATAL)
+    return [Broken(name, reason) for rule in rules for name, reason in rule(expected)]
 
 
 def adjusted(expected: Expected) -> list[tuple[str, str, str]]:
@@ -53,7 +62,7 @@ def adjusted(expected: Expected) -> list[tuple[str, str, str]]:
     if GTID_CONSISTENCY in knobs and GTID_MODE not in knobs and expected.breaks_gtid():
         why = f"{GTID_MODE} = ON, the default of {expected.target}, requires it"
         found.append((GTID_CONSISTENCY, "ON", why))
-    pool = None if expected.host.is_stated else fitting_pool(expected)
+    pool = None if expected.host.is_stated else _fitting_pool(expected)
     if pool is not None:
         budget = human_bytes(expected.host.memory_budget_bytes or 0)
         why = (
@@ -64,83 +73,87 @@ def adjusted(expected: Expected) -> list[tuple[str, str, str]]:
     return found
 
 
-def fitting_pool(expected: Expected) -> int | None:
+def _fitting_pool(expected: Expected) -> int | None:
     """The largest buffer pool that fits with the other knobs; None if that of the file does."""
-    budget, need = expected.host.memory_budget_bytes, memory_need(expected)
-    if budget is None or need is None or _memory(expected) is None:
+    if not any(_memory(expected)):
         return None
-    others = need.total(expected.host.connections or 0) - need.pool
-    left = int(budget * MAX_SHARE - others) // DEFAULT_CHUNK * DEFAULT_CHUNK
-    for pool in range(left, 0, -DEFAULT_CHUNK):  # the server may round it up again
+    most = min(expected.pool() or 0, expected.host.memory_budget_bytes or 0)
+    # The server may round a size up again.
+    for pool in range(most // DEFAULT_CHUNK * DEFAULT_CHUNK, 0, -DEFAULT_CHUNK):
         knobs = {**expected.knobs, POOL: f"{pool}"}
-        if _memory(Expected(knobs, expected.target, expected.host)) is None:
+        if not any(_memory(Expected(knobs, expected.target, expected.host))):
             return pool
     return None
 
 
-def _io_capacity(expected: Expected) -> Broken | None:
-    # The maximum has no plain default: the server computes it from the capacity.
-    capacity, ceiling = expected.whole(IO_CAPACITY), expected.knobs.get(IO_CEILING)
-    if capacity is None or ceiling is None or capacity <= int(ceiling):
+def too_large_redo(
+    knobs: Mapping[str, str], target: ServerTraits, host: HostFacts, free_bytes: int
+) -> Broken | None:
+    """Return the problem of a redo log that does not fit into what the data leaves.
+
+    Its name is "" where the server sizes its redo log itself.
+    """
+    redo = Expected(knobs, target, host).redo() or 0
+    if redo <= free_bytes:
         return None
-    if IO_CAPACITY in expected.knobs:
-        return (
-            IO_CEILING,
-            f"{ceiling} is below {IO_CAPACITY} = {capacity}, so the server would lower the latter",
-        )
-    return (
-        IO_CEILING,
-        f"{ceiling} is below {IO_CAPACITY}, which is {capacity} on {expected.target} by default "
-        f"and would be lowered; set {IO_CAPACITY} as well",
+    reason = (
+        f"a redo log of {readable(redo)} does not fit on the device: "
+        f"the data leaves {human_bytes(max(free_bytes, 0))}"
     )
+    return Broken(next((name for name in REDO if name in knobs), ""), reason)
 
 
-def _dirty_pages(expected: Expected) -> Broken | None:
-    low_name, high_name = "innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"
-    low, high = expected.number(low_name), expected.number(high_name)
-    if low is None or high is None or low <= high:
-        return None
-    if low_name in expected.knobs:
-        default = "" if high_name in expected.knobs else " (the default)"
-        return (
-            low_name,
-            f"{readable(low)} is above {high_name} = {readable(high)}{default}; the server "
-            "would lower it",
+def _at_most(expected: Expected) -> Iterator[tuple[str, str]]:
+    """A variable that may not exceed another one (catalogue: `at_most`)."""
+    knobs = expected.knobs
+    for lower in load_catalogue().tunable(expected.target):
+        if lower.at_most is None or not knobs.keys() & {lower.name, lower.at_most.knob}:
+            continue
+        upper = lower.at_most.knob
+        low, high = expected.number(lower.name), expected.number(upper)
+        if low is None or high is None or low <= high:
+            continue
+        low_text = f"{lower.name} = {readable(low)}"
+        high_text = f"{upper} = {readable(high)}"
+        if lower.name in knobs and (lower.at_most.moves == "lower" or upper not in knobs):
+            default = "" if upper in knobs else " (the default)"
+            yield (
+                lower.name,
+                f"{readable(low)} is above {high_text}{default}; the server would lower it",
+            )
+        else:
+            default = "" if lower.name in knobs else f", the default of {expected.target}"
+            remedy = "" if lower.name in knobs else f"; set {lower.name} as well"
+            yield (
+                upper,
+                f"{readable(high)} is below {low_text}{default}, which the server would lower"
+                f"{remedy}",
+            )
+
+
+def _two_redo_sizes(expected: Expected) -> Iterator[tuple[str, str]]:
+    old = [name for name in (SIZE, FILES) if name in expected.knobs]
+    if CAPACITY in expected.knobs and old:
+        yield old[0], f"has no effect together with {CAPACITY}; keep one of the two"
+
+
+def _redo_files(expected: Expected) -> Iterator[tuple[str, str]]:
+    total = expected.redo() or 0
+    old = [name for name in (SIZE, FILES) if name in expected.knobs]
+    if old and not expected.target.mariadb and total > _MAX_REDO_FILES:
+        yield (
+            old[0],
+            f"the redo log would be {readable(total)}, but the server allows at most 512G",
         )
-    if high_name in expected.knobs:
-        return (
-            high_name,
-            f"{readable(high)} is below {low_name} = {readable(low)} (the default), which the "
-            f"server would lower; set {low_name} as well",
-        )
-    return None
 
 
-def _two_redo_sizes(expected: Expected) -> Broken | None:
-    if CAPACITY not in expected.knobs:
-        return None
-    for name in (SIZE, FILES):
-        if name in expected.knobs:
-            return name, f"has no effect together with {CAPACITY}; keep one of the two"
-    return None
-
-
-def _redo_files(expected: Expected) -> Broken | None:
-    if expected.target.mariadb or not {SIZE, FILES} & expected.knobs.keys():
-        return None
-    total = expected.redo()
-    if total is None or total <= _MAX_REDO_FILES:
-        return None
-    name = SIZE if SIZE in expected.knobs else FILES
-    return name, f"the redo log would be {readable(total)}, but the server allows at most 512G"
-
-
-def _gtid(expected: Expected) -> Broken | None:
+def _gtid(expected: Expected) -> Iterator[tuple[str, str]]:
     if not expected.breaks_gtid():
-        return None
+        return
     if GTID_MODE in expected.knobs:
-        return GTID_MODE, f"ON requires {GTID_CONSISTENCY} = ON; the server would not start"
-    return (
+        yield GTID_MODE, f"ON requires {GTID_CONSISTENCY} = ON; the server would not start"
+        return
+    yield (
         GTID_CONSISTENCY,
         f"{expected.knobs[GTID_CONSISTENCY]} conflicts with {GTID_MODE} = ON, the default of "
         f"{expected.target}, and the server would not start; leave it out or set {GTID_MODE} = "
@@ -148,24 +161,21 @@ def _gtid(expected: Expected) -> Broken | None:
     )
 
 
-def _statement_log(expected: Expected) -> Broken | None:
+def _statement_log(expected: Expected) -> Iterator[tuple[str, str]]:
     """InnoDB refuses every change then (error 1665), so nothing would be measured."""
     isolation = expected.text("transaction_isolation")
-    if (
-        expected.text("binlog_format") == "STATEMENT"
-        and isolation in ("READ-COMMITTED", "READ-UNCOMMITTED")
-        and expected.host.binary_log is not False
-    ):
+    logs = expected.host.binary_log is not False
+    reads_committed = isolation in ("READ-COMMITTED", "READ-UNCOMMITTED")
+    if logs and reads_committed and expected.text("binlog_format") == "STATEMENT":
         name = "binlog_format" if "binlog_format" in expected.knobs else "transaction_isolation"
-        return (
+        yield (
             name,
             f"binlog_format = STATEMENT conflicts with transaction_isolation = {isolation}: "
             "InnoDB would refuse to change rows",
         )
-    return None
 
 
-def _concurrency(expected: Expected) -> Broken | None:
+def _concurrency(expected: Expected) -> Iterator[tuple[str, str]]:
     """Each thread inside InnoDB keeps 4 pages of redo log free (log0log.cc).
 
     MySQL 8.0.46 and 9.7.4 require 17 MiB with 100 threads and 148 MiB with 1000; a config that is
@@ -173,89 +183,48 @@ def _concurrency(expected: Expected) -> Broken | None:
     """
     threads, redo = int(expected.knobs.get(_CONCURRENCY, "0")), expected.redo()
     if not threads or redo is None or expected.target.mariadb:
-        return None
+        return
     needed = 2 * ((10 + threads) * 4 + 8) * _DEFAULT_PAGE
     if has_capacity(expected.target):  # of which the log keeps some files free
         needed = int(needed * 1.16)
-    if needed < redo:
-        return None
-    return (
-        _CONCURRENCY,
-        f"{threads} threads need a redo log of more than {readable(-(-needed // MIB) * MIB)}, "
-        f"but it is {readable(redo)}; the server would not start",
-    )
+    if needed >= redo:
+        yield (
+            _CONCURRENCY,
+            f"{threads} threads need a redo log of more than "
+            f"{readable(-(-needed // MIB) * MIB)}, but it is {readable(redo)}; the server would "
+            "not start",
+        )
 
 
-def _memory(expected: Expected) -> Broken | None:
-    budget, connections = (
-        expected.host.memory_budget_bytes,
-        expected.host.connections or 0,
-    )
+def _memory(expected: Expected) -> Iterator[tuple[str, str]]:
+    budget, connections = expected.host.memory_budget_bytes, expected.host.connections or 0
     need = memory_need(expected)
     if budget is None or need is None or need.total(connections) <= budget * MAX_SHARE:
-        return None
-    return (
+        return
+    yield (
         largest_cause(expected, need, connections),
         f"the server may use {need.text(connections)}, which is more than {percent(MAX_SHARE)} "
         f"of the {human_bytes(budget)} of memory available here",
     )
 
 
-def _connections(expected: Expected) -> Broken | None:
-    needed, connections = connections_needed(expected.host), expected.host.connections or 0
-    return _too_low(
-        expected,
-        MAX_CONNECTIONS,
-        needed,
-        f"the workload opens {connections} connections and the advisor "
-        f"{(needed or 0) - connections} more",
-    )
+def _limits(expected: Expected) -> Iterator[tuple[str, str]]:
+    for name, requirement in requirements(expected.host).items():
+        allowed = expected.whole(name)
+        if allowed is not None and allowed < requirement.needed:
+            yield name, f"{allowed} is too low: {requirement.why}"
 
 
-def _statements(expected: Expected) -> Broken | None:
-    needed = statements_needed(expected.host)
-    why = f"{expected.host.connections} connections prepare up to {needed} statements"
-    return _too_low(expected, MAX_STATEMENTS, needed, why)
-
-
-def _too_low(expected: Expected, name: str, needed: int | None, why: str) -> Broken | None:
-    allowed = expected.whole(name)
-    if needed is None or allowed is None or allowed >= needed:
-        return None
-    return name, f"{allowed} is too low: {why}"
-
-
-def _direct_io(expected: Expected) -> Broken | None:
+def _direct_io(expected: Expected) -> Iterator[tuple[str, str]]:
     method = expected.unsupported_flush()
-    if method is None or FLUSH_METHOD not in expected.knobs:
-        return None
-    return (
-        FLUSH_METHOD,
-        f"{method} is not supported by the file system of this device; the server would "
-        "continue without it",
-    )
+    if method is not None and FLUSH_METHOD in expected.knobs:
+        yield (
+            FLUSH_METHOD,
+            f"{method} is not supported by the file system of this device; the server would "
+            "continue without it",
+        )
 
 
-Rule = Callable[[Expected], Broken | None]
-RULES: tuple[Rule, ...] = (
-    _io_capacity,
-    _dirty_pages,
-    _two_redo_sizes,
-    _redo_files,
-    _gtid,
-    _statement_log,
-    _concurrency,
-    _memory,
-    _connections,
-    _statements,
-    _direct_io,
-)
-FATAL: tuple[Rule, ...] = (
-    _redo_files,
-    _gtid,
-    _statement_log,
-    _concurrency,
-    _memory,
-    _connections,
-    _statements,
-)
+#: The server corrects these values and starts.
+CORRECTED: tuple[Rule, ...] = (_at_most, _two_redo_sizes, _direct_io)
+FATAL: tuple[Rule, ...] = (_redo_files, _gtid, _statement_log, _concurrency, _memory, _limits)

@@ -2,64 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.variables import MAX_CONNECTIONS, MAX_STATEMENTS
 from tuning.configs.notes import Action, Note
 
-#: Our connections besides the driver's: telemetry, the check of the server, a spare one.
-OWN_CONNECTIONS = 5
-#: Spare connections if we choose the limit ourselves.
-HEADROOM = 20
-#: tpcc-mysql and our sysbench script prepare 35 each.
-STATEMENTS_PER_CONNECTION = 40
+# Our connections besides the driver's: telemetry, the check of the server, a spare one.
+_OWN_CONNECTIONS = 5
+# tpcc-mysql and our sysbench script prepare 35 each.
+_STATEMENTS_PER_CONNECTION = 40
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """The knobs that had to be added or raised, and a note for each."""
+class Requirement(NamedTuple):
+    """The least that a limit must be, what we add if we choose the limit ourselves, and why."""
 
-    knobs: dict[str, str]
-    notes: tuple[Note, ...]
-
-
-def connections_needed(host: HostFacts) -> int | None:
-    """The smallest max_connections that is enough for the workload."""
-    if host.connections is None:
-        return None
-    return host.connections + OWN_CONNECTIONS
+    needed: int
+    spare: int
+    why: str
 
 
-def statements_needed(host: HostFacts) -> int | None:
-    """The smallest max_prepared_stmt_count that is enough for the workload."""
-    if host.connections is None:
-        return None
-    return host.connections * STATEMENTS_PER_CONNECTION
+def requirements(host: HostFacts) -> dict[str, Requirement]:
+    """Return what the workload needs of each limit; empty if its connections are unknown."""
+    opened = host.connections
+    if opened is None:
+        return {}
+    why = f"the workload opens {opened} connections and the advisor {_OWN_CONNECTIONS} more"
+    statements = opened * _STATEMENTS_PER_CONNECTION
+    prepares = f"{opened} connections prepare up to {statements} statements"
+    return {
+        MAX_CONNECTIONS: Requirement(opened + _OWN_CONNECTIONS, 15, why),
+        MAX_STATEMENTS: Requirement(statements, 1000, prepares),
+    }
 
 
-def fit_to_workload(expected: Expected, *, also_set: bool) -> Fitted:
-    """Raise limits that are too low for the workload and not set by the config.
+def fit_to_workload(expected: Expected, *, also_set: bool) -> tuple[dict[str, str], list[Note]]:
+    """Return the limits that are too low for the workload, raised, with a note for each.
 
-    With `also_set` also those that are set, because presets were made for another workload.
+    Only with `also_set` a limit that the config sets is raised: presets were made for another
+    workload.
     """
-    knobs, host = expected.knobs, expected.host
     found: dict[str, str] = {}
     notes: list[Note] = []
-    wanted = {
-        MAX_CONNECTIONS: (connections_needed(host), HEADROOM - OWN_CONNECTIONS),
-        MAX_STATEMENTS: (statements_needed(host), 1000),
-    }
-    for name, (needed, spare) in wanted.items():
-        has = expected.whole(name)
-        if needed is None or has is None or has >= needed or (name in knobs and not also_set):
+    for name, (needed, spare, _) in requirements(expected.host).items():
+        has, is_set = expected.whole(name), name in expected.knobs
+        if has is None or has >= needed or (is_set and not also_set):
             continue
         found[name] = f"{needed + spare}"
-        was = f"{has}" if name in knobs else f"{has} by default"
         detail = (
-            f"{was} is too low for the workload's {host.connections} connections; "
-            f"raised to {found[name]}"
+            f"{has}{'' if is_set else ' by default'} is too low for the workload's "
+            f"{expected.host.connections} connections; raised to {found[name]}"
         )
         notes.append(Note(name, Action.ADJUSTED, detail))
-    return Fitted(found, tuple(notes))
+    return found, notes

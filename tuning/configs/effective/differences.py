@@ -13,7 +13,7 @@ from functools import cached_property
 from tuning.catalogue.knob import Durability, Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.readback import effective_losses, effective_values, redo_bytes
+from tuning.configs.effective.readback import effective_losses, effective_values, shown_redo_bytes
 from tuning.configs.effective.variables import REDO
 from tuning.configs.values import readable, readable_value, same
 
@@ -73,10 +73,11 @@ def setting_differences(
         for knob in load_catalogue().knobs.values()
         if _is_compared(knob) and (one := _difference(knob, candidate, baseline)) is not None
     ]
-    sizes = [redo_bytes(ran.variables, ran.target, ran.knobs) for ran in (candidate, baseline)]
+    both = (candidate, baseline)
+    sizes = [shown_redo_bytes(ran.variables, ran.target, ran.knobs) for ran in both]
     if None not in sizes and sizes[0] != sizes[1]:
         shown = [readable(size) for size in sizes if size is not None]
-        asked = any(name in ran.knobs for ran in (candidate, baseline) for name in REDO)
+        asked = any(name in ran.knobs for ran in both for name in REDO)
         found.append(SettingDifference(REDO_LOG, shown[0], shown[1], False, not asked))
     return sorted(found, key=lambda one: not one.is_durability)
 

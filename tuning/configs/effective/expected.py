@@ -11,18 +11,17 @@ from collections.abc import Mapping
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.host import UNKNOWN, HostFacts
+from tuning.configs.effective.redo import redo_bytes
 from tuning.configs.effective.variables import (
-    CAPACITY,
     CHUNK,
     DEDICATED,
     DIRECT_METHODS,
-    FILES,
     FLUSH_METHOD,
     GTID_CONSISTENCY,
     GTID_MODE,
     INSTANCES,
     POOL,
-    SIZE,
+    REDO,
     has_capacity,
 )
 from tuning.configs.values import fixed_default
@@ -34,6 +33,18 @@ _ONE_INSTANCE_BELOW = GIB
 #: MariaDB's chunks are fixed before this version; from then on they depend on the pool.
 FIXED_CHUNKS_UNTIL = (10, 8, 0)
 _MARIADB_WITHOUT_CHUNKS = (10, 11, 12)
+
+
+def dedicated_pool(memory: int) -> int:
+    """Return the buffer pool that innodb_dedicated_server of MySQL chooses for the memory."""
+    if memory < GIB:
+        return 128 * MIB
+    return memory * 3 // 4 if memory > 4 * GIB else memory // 2
+
+
+def dedicated_redo(cpus: int) -> int:
+    """Return the redo log that innodb_dedicated_server of MySQL 8.4 and later chooses."""
+    return max(1, min(cpus // 2, 16)) * GIB
 
 
 class Expected:
@@ -89,11 +100,7 @@ class Expected:
         asked = self.whole(POOL)
         if POOL not in self.knobs and self.dedicated():
             memory = self.host.host_memory_bytes
-            if memory is None:
-                return None
-            asked = 128 * MIB if memory < GIB else memory // 2
-            if memory > 4 * GIB:
-                asked = memory * 3 // 4
+            asked = None if memory is None else dedicated_pool(memory)
         return None if asked is None else self._rounded(asked)
 
     def instances(self, pool: int) -> int | None:
@@ -112,20 +119,13 @@ class Expected:
         return max(1, min(pool // (2 * chunk), cpus // 4, 64))
 
     def redo(self) -> int | None:
-        """Bytes of redo log."""
-        if self.target.mariadb:
-            return self.whole(SIZE)
-        if not has_capacity(self.target) or (
-            CAPACITY not in self.knobs and {SIZE, FILES} & self.knobs.keys()
-        ):
-            size, files = self.whole(SIZE), self.whole(FILES)
-            return None if size is None or files is None else size * files
-        if CAPACITY not in self.knobs and self.dedicated():
+        """Bytes of redo log, all files together."""
+        asked = self.knobs.keys() & set(REDO)
+        if not asked and self.dedicated() and has_capacity(self.target):
             cpus = self.host.logical_cpus
-            if cpus is None or self.target.version < (8, 4, 0):
-                return None
-            return max(1, min(cpus // 2, 16)) * GIB
-        return self.whole(CAPACITY)
+            is_known = cpus is not None and self.target.version >= (8, 4, 0)
+            return dedicated_redo(cpus or 0) if is_known else None
+        return redo_bytes(self.whole, asked, self.target)
 
     def _rounded(self, asked: int) -> int:
         if self.target.mariadb:

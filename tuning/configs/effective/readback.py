@@ -12,7 +12,8 @@ from tuning.catalogue.knob import Durability, Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.durability import losses
-from tuning.configs.effective.variables import CAPACITY, FILES, REDO, SIZE, has_capacity
+from tuning.configs.effective.redo import redo_bytes
+from tuning.configs.effective.variables import CAPACITY, REDO, has_capacity
 from tuning.configs.values import canonical, fixed_default, same
 
 _BOOLEANS = {"1": "ON", "0": "OFF", "YES": "ON", "NO": "OFF"}
@@ -90,58 +91,36 @@ def signature(
     """
     names = [knob.name for knob in load_catalogue().tunable(target)]
     effective = effective_values(names, variables, target)
-    if has_capacity(target):
-        _put_redo(effective, variables, target, knobs or {})
+    if has_capacity(target) and (size := shown_redo_bytes(variables, target, knobs or {})):
+        effective = {name: value for name, value in effective.items() if name not in REDO}
+        effective[CAPACITY] = f"{size}"
     for name in (knobs or {}).keys() - load_catalogue().knobs.keys():
         effective[name] = variables.get(name, (knobs or {})[name])  # of a user's file
     plain = sorted((name, canonical(value)) for name, value in effective.items())
     return hashlib.sha256(json.dumps(plain, separators=(",", ":")).encode()).hexdigest()
 
 
-def redo_bytes(
+def shown_redo_bytes(
     variables: Mapping[str, str], target: ServerTraits, knobs: Mapping[str, str]
 ) -> int | None:
-    """The size of the redo log with all its files; None: the server does not say it.
+    """Return the size of the redo log with all its files; None: the server does not say it.
 
-    `variables` and `knobs` as in `signature`.
+    `variables` and `knobs` as in `signature`. MySQL from 8.0.30 on uses the old pair if the
+    capacity is not set, but still shows the default capacity; only its status has the size.
     """
-    effective = effective_values(REDO, variables, target)
-    if has_capacity(target):
-        _put_redo(effective, variables, target, knobs)
-        return _whole(effective.get(CAPACITY))
-    size, files = _whole(effective.get(SIZE)), _whole(effective.get(FILES, "1"))
-    return None if size is None or files is None else size * files
+    shown = effective_values(REDO, variables, target)
+    changed = {
+        name
+        for name, value in shown.items()
+        if value != fixed_default(load_catalogue().knobs[name], target)
+    }
+    asked = changed if CAPACITY in changed else changed | (knobs.keys() & set(REDO))
 
+    def value(name: str) -> int | None:
+        text = shown.get(name, "")
+        return int(text) if text.isdigit() else None
 
-def _whole(shown: str | None) -> int | None:
-    return int(shown) if shown is not None and shown.isdigit() else None
-
-
-def _put_redo(
-    effective: dict[str, str],
-    variables: Mapping[str, str],
-    target: ServerTraits,
-    knobs: Mapping[str, str],
-) -> None:
-    """Replace the three variables of the redo log by its actual size.
-
-    MySQL from 8.0.30 on uses the old pair if the capacity is not set, but still shows the default
-    capacity; only its status has the size (MySQL Reference Manual 8.0, "Redo Log").
-    """
-    catalogue = load_catalogue()
-    asked = CAPACITY not in knobs and any(name in knobs for name in (SIZE, FILES))
-    pair: list[int] = []
-    for name in (SIZE, FILES):
-        effective.pop(name, None)
-        shown, default = variables.get(name), fixed_default(catalogue.knobs[name], target)
-        if shown is None or not shown.isdigit() or default is None:
-            continue
-        pair.append(int(shown))
-        asked = asked or (CAPACITY not in knobs and shown != default)
-    if len(pair) < 2 or not asked:
-        return
-    if effective.get(CAPACITY) == fixed_default(catalogue.knobs[CAPACITY], target):
-        effective[CAPACITY] = f"{pair[0] * pair[1]}"
+    return redo_bytes(value, asked, target)
 
 
 def _normalised(knob: Knob, shown: str) -> str:

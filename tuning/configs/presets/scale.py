@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from benchmarks.counted import counted, percent
+from tuning.catalogue.amounts import Amount
+from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.resources import HostResources, Resource
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.expected import DEFAULT_CHUNK, GIB, MIB, Expected
+from tuning.configs.effective.expected import (
+    DEFAULT_CHUNK,
+    GIB,
+    MIB,
+    Expected,
+    dedicated_pool,
+    dedicated_redo,
+)
 from tuning.configs.effective.host import HostFacts
-from tuning.configs.effective.variables import CAPACITY, CHUNK, CLEANERS, INSTANCES, POOL
+from tuning.configs.effective.redo import redo_settings
+from tuning.configs.effective.variables import CHUNK, CLEANERS, DEDICATED, INSTANCES, POOL
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.loader import Preset
-from tuning.configs.presets.scaling import Scaling
-from tuning.configs.translation.redo import translate_redo
-from tuning.configs.values import paper_number, readable
+from tuning.configs.values import readable
 
 # InnoDB starts with 5 MiB, but fails when locks fill a large part of such a small pool.
 MIN_POOL = 16 * MIB
-
-
-@dataclass(frozen=True)
-class Scaled:
-    """Normalised knobs and a note per knob that was changed."""
-
-    knobs: dict[str, str]
-    notes: tuple[Note, ...]
 
 
 def scale(
@@ -35,51 +34,50 @@ def scale(
     target: ServerTraits,
     resources: HostResources,
     pool_chunk_bytes: int | None = None,
-) -> Scaled:
-    """Scale each knob as the preset declares: with data, memory or CPUs, or not at all.
+) -> tuple[dict[str, str], tuple[Note, ...]]:
+    """Return the knobs sized for the host, and a note per knob that was changed.
 
-    `knobs` are the translated ones of `preset`, which is the one for the target
-    (`Preset.for_server`). The server does not need to round the resulting sizes; its pool grows in
-    chunks of `pool_chunk_bytes`, None for its default.
+    `knobs` are those of `preset`, translated for the target. The server does not need to round the
+    resulting sizes; its pool grows in chunks of `pool_chunk_bytes`, None for its default.
     """
     found = dict(knobs)
     host = HostFacts(logical_cpus=resources.logical_cpus, pool_chunk_bytes=pool_chunk_bytes)
-    notes: list[Note] = list(preset.adaptations)
-    for name, rule in preset.scaling.items():
-        if rule.of is None:
-            continue
-        published = paper_number(preset.knobs[name])
-        wanted = rule.figure(published, preset.data_bytes, resources)
-        if wanted is None:
-            continue
-        if name == CAPACITY:
-            notes.append(_size_redo(found, wanted, target, resources))
-        elif name in found:
-            value = wanted
+    notes: list[Note] = []
+    if DEDICATED in preset.knobs and not load_catalogue().knobs[DEDICATED].exists_in(target):
+        notes += _size_as_dedicated(found, Expected(found, target, host), resources)
+    for name, amount in preset.sized.items():
+        if name in found:
+            value = int(amount.figure(resources))
             if name == POOL:
-                value = unrounded_pool(wanted, Expected(found, target, host))
+                value = unrounded_pool(value, Expected(found, target, host))
             found[name] = f"{value}"
-            notes.append(Note(name, Action.ADJUSTED, _said(rule, preset, value, resources)))
+            notes.append(Note(name, Action.ADJUSTED, _said(amount, value, resources)))
     if not target.mariadb and POOL in found:
         notes += _fit_instances(found, Expected(found, target, host))
-    return Scaled(found, tuple(notes))
+    return found, tuple(notes)
 
 
-def _size_redo(
-    knobs: dict[str, str], wanted: int, target: ServerTraits, resources: HostResources
-) -> Note:
-    """Set the size of the redo log in bytes, with the target's names for it."""
-    total = _nearest(wanted, 2 * MIB)  # whole MiB for each of two files
-    moved = translate_redo({CAPACITY: f"{total}"}, target, target, int).get(CAPACITY)
-    for name, value in moved.became if moved else ((CAPACITY, f"{total}"),):
-        knobs[name] = value
-    last = moved.became[0][0] if moved else CAPACITY
-    detail = f"{readable(total)} of redo log for {counted(resources.logical_cpus, 'CPU')}"
-    return Note(last, Action.ADJUSTED, detail)
+def _size_as_dedicated(
+    knobs: dict[str, str], expected: Expected, resources: HostResources
+) -> list[Note]:
+    """Set the sizes that MySQL 8.4 gives itself with innodb_dedicated_server."""
+    memory, cpus = resources.memory_bytes, resources.logical_cpus
+    pool = unrounded_pool(dedicated_pool(memory), expected)
+    redo = dedicated_redo(cpus)
+    names = redo_settings(redo, expected.target)
+    knobs |= {POOL: f"{pool}", **names}
+    why = "a rule of MySQL 8.4 that this server does not have, so its sizes are set explicitly"
+    of_memory = f"{pool // MIB}M for {memory // MIB} MiB of memory ({percent(pool / memory)})"
+    of_cpus = f"{readable(redo)} of redo log for {counted(cpus, 'CPU')}"
+    return [
+        Note(DEDICATED, Action.ADJUSTED, why),
+        Note(POOL, Action.ADJUSTED, of_memory),
+        Note(next(iter(names)), Action.ADJUSTED, of_cpus),
+    ]
 
 
 def unrounded_pool(wanted: int, expected: Expected) -> int:
-    """The size in bytes nearest to `wanted` that the server does not change with these knobs."""
+    """Return the size in bytes nearest to `wanted` that the server does not change."""
 
     def is_kept(size: int) -> bool:
         knobs = {**expected.knobs, POOL: f"{size}"}
@@ -94,10 +92,6 @@ def unrounded_pool(wanted: int, expected: Expected) -> int:
         for step in (parts * MIB, parts * chunk):
             near |= {value // step * step, -(-value // step) * step}
     return min(filter(is_kept, sorted(near - {0})), key=lambda fit: abs(fit - size))
-
-
-def _nearest(size: int, unit: int) -> int:
-    return (size + unit // 2) // unit * unit
 
 
 def _fit_instances(knobs: dict[str, str], expected: Expected) -> list[Note]:
@@ -117,19 +111,10 @@ def _fit_instances(knobs: dict[str, str], expected: Expected) -> list[Note]:
     return notes
 
 
-def _said(rule: Scaling, preset: Preset, value: int, resources: HostResources) -> str:
-    published = paper_number(preset.knobs[rule.knob])
-    if rule.of is Resource.DATA and rule.steps:
-        data = resources.data_bytes
-        return f"{value // MIB}M for {data // MIB} MiB of data ({percent(value / data)})"
-    if rule.of is Resource.DATA:
-        assumed, data = preset.data_bytes or 1, resources.data_bytes
-        return (
-            f"{published // GIB}G for {assumed // GIB} GiB of data "
-            f"({percent(published / assumed)}) becomes {value // MIB}M for {data // MIB} MiB "
-            f"({percent(value / data)})"
-        )
-    if rule.of is Resource.MEMORY:
-        memory = resources.memory_bytes
-        return f"{value // MIB}M for {memory // MIB} MiB of memory ({percent(value / memory)})"
-    return f"{readable(value)} for {counted(resources.logical_cpus, 'CPU')}"
+def _said(amount: Amount, value: int, resources: HostResources) -> str:
+    if amount.of in (None, Resource.CORES):
+        cpus = counted(resources.logical_cpus, "CPU")
+        return f"{amount.text}: {readable(value)} for {cpus}"
+    whole = resources.amount(amount.of)
+    share = percent(value / whole)
+    return f"{amount.text}: {value // MIB}M for {whole // MIB} MiB of {amount.of} ({share})"

@@ -7,13 +7,11 @@ from collections.abc import Callable
 
 from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.loader import load_catalogue
-from tuning.catalogue.target import ServerTraits
+from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits, Version
 from tuning.catalogue.timeline import reached
 from tuning.configs.effective.variables import FLUSH_METHOD
-from tuning.configs.notes import Action
-from tuning.configs.translation.absence import why_absent
+from tuning.configs.notes import Action, Change
 from tuning.configs.translation.origin import ANY_VERSION, RELEASES, Origin, releases
-from tuning.configs.translation.outcome import SettingOutcome
 from tuning.configs.values import (
     MAX_SIZES,
     BadValue,
@@ -46,7 +44,7 @@ def carry_over(
     target: ServerTraits,
     *,
     number: Callable[[str], int] | None = None,
-) -> SettingOutcome:
+) -> Change:
     """The result of one knob on the target; raises BadValue if no server accepts the value.
 
     `number` reads figures (default: like a server) and raises ValueError.
@@ -57,19 +55,19 @@ def carry_over(
             "was left empty, which meant buffered I/O with fsync; now written because the "
             "default has changed since"
         )
-        return SettingOutcome(Action.ADJUSTED, ((knob.name, "fsync"),), detail)
+        return Change(Action.ADJUSTED, ((knob.name, "fsync"),), detail)
     if not knob.exists_in(target):
         _check_where_it_was(knob, text, origin, number or server_number)
         return _absent(knob, text, origin, target)
     if reached(target.version, knob.facts(target).ignored):
-        return SettingOutcome.dropped(f"{target} accepts it, but without effect")
+        return Change(Action.DROPPED, (), f"{target} accepts it, but without effect")
     if knob.kind in (Kind.INT, Kind.BYTES) and text:
         figure = _figure(text, number or server_number)
         if figure is not None and not knob.values(target):
             return _in_range(knob, text, figure, target)
         text = text if figure is None else f"{figure}"
     try:
-        return SettingOutcome.kept(knob.name, normalise(knob, text, target))
+        return Change(Action.KEPT, ((knob.name, normalise(knob, text, target)),))
     except BadValue as bad:
         if knob.kind is Kind.FLOAT and text and _PLAIN_NUMBER.fullmatch(text):
             return _in_range(knob, text, float(text), target)
@@ -77,25 +75,51 @@ def carry_over(
             raise
         default = fixed_default(knob, target)
         at = f" ({default})" if default is not None else ""
-        return SettingOutcome.dropped(f"{bad}; the server's default{at} applies")
+        return Change(Action.DROPPED, (), f"{bad}; the server's default{at} applies")
 
 
-def _absent(knob: Knob, text: str | None, origin: Origin, target: ServerTraits) -> SettingOutcome:
+def _absent(knob: Knob, text: str | None, origin: Origin, target: ServerTraits) -> Change:
     why = why_absent(knob, target)
     if knob.name == "innodb_checksums" and text is not None:
         if text.lower() not in ("off", "0", "false"):
-            return SettingOutcome.dropped(f"{why}, which has checksums by default")
+            return Change(Action.DROPPED, (), f"{why}, which has checksums by default")
         algorithm = load_catalogue().knobs["innodb_checksum_algorithm"]
         none = carry_over(algorithm, "none", ANY_VERSION, target)
-        return none.renamed(f"{why} = none")
+        return _renamed(none, f"{why} = none")
     successor = load_catalogue().get(_RENAMED.get(knob.name, ""))
     if successor is None or not successor.exists_in(target) or text is None:
-        return SettingOutcome.dropped(why)
+        return Change(Action.DROPPED, (), why)
     moved = carry_over(successor, text, origin, target)
     if not moved.became:
         return moved
     [(name, value)] = moved.became
-    return moved.renamed(f"is called {name} on this server ({value}){_RENAMED_BUT.get(name, '')}")
+    detail = f"is called {name} on this server ({value}){_RENAMED_BUT.get(name, '')}"
+    return _renamed(moved, detail)
+
+
+def _renamed(change: Change, detail: str) -> Change:
+    """Return the change as a new name; what is dropped stays dropped."""
+    return Change(Action.RENAMED, change.became, detail) if change.became else change
+
+
+def why_absent(knob: Knob, target: ServerTraits) -> str:
+    """Say why the target does not have a catalogued variable, and what replaced it."""
+    facts = knob.facts(target)
+    successor = load_catalogue().get(facts.successor) if facts.successor else None
+    instead = f"; use {successor.name}" if successor and successor.exists_in(target) else ""
+    owners = [FLAVOUR_NAMES[flavour] for flavour, other in knob.flavours.items() if other.default]
+    history = ""
+    if reached(target.version, facts.removed):
+        history = f" (removed in {_text(facts.removed[0])})"
+    elif facts.default and facts.added:
+        history = f" (added in {', '.join(map(_text, facts.added))})"
+    elif owners:
+        history = f" (only in {' and '.join(owners)})"
+    return f"{target} does not have it{history}{instead}"
+
+
+def _text(version: Version) -> str:
+    return ".".join(map(str, version))
 
 
 def _check_where_it_was(
@@ -127,22 +151,22 @@ def _check_where_it_was(
         raise reason
 
 
-def _in_range(knob: Knob, text: str, value: float, target: ServerTraits) -> SettingOutcome:
+def _in_range(knob: Knob, text: str, value: float, target: ServerTraits) -> Change:
     limits = knob.limits(target)
     plain = f"{value:.6f}".rstrip("0").rstrip(".") if knob.kind is Kind.FLOAT else f"{value}"
     if limits is None or limits.low <= value <= limits.high:
-        return SettingOutcome.kept(knob.name, plain)
+        return Change(Action.KEPT, ((knob.name, plain),))
     if knob.name == _TRX_COMMIT and value == 3:
         # MariaDB's 3 is as durable as 1; elsewhere the server would make it 2, which is not.
         detail = "3 is as durable as 1 on MariaDB, but other servers would change it to 2"
-        return SettingOutcome(Action.ADJUSTED, ((knob.name, "1"),), detail)
+        return Change(Action.ADJUSTED, ((knob.name, "1"),), detail)
     nearest = limits.low if value < limits.low else limits.high
     new = f"{nearest:g}" if knob.kind is Kind.FLOAT else f"{int(nearest)}"
     detail = (
         f"{text} is outside {readable(limits.low)} to {readable(limits.high)}, "
         f"so servers change it to {new}"
     )
-    return SettingOutcome(Action.ADJUSTED, ((knob.name, new),), detail)
+    return Change(Action.ADJUSTED, ((knob.name, new),), detail)
 
 
 def _was_known(knob: Knob, text: str | None, origin: Origin) -> bool:

@@ -17,10 +17,9 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.durability import leaves_out_fsync, loss
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.variables import FLUSH_METHOD, GTID_CONSISTENCY, GTID_MODE
-from tuning.configs.notes import Action, Note
+from tuning.configs.notes import Action, Change, Note
 from tuning.configs.translation.carry import carry_over
 from tuning.configs.translation.origin import Origin
-from tuning.configs.translation.outcome import SettingOutcome
 from tuning.configs.translation.redo import translate_redo
 from tuning.configs.values import BadValue, fixed_default, paper_number
 
@@ -80,28 +79,29 @@ def translate_knobs(
 
 def _published(
     name: str, text: str, origin: Origin, target: ServerTraits, durability: Durability
-) -> SettingOutcome:
+) -> Change:
     """One knob of a preset: left at the default if not possible, as no user can edit a preset."""
     knob = load_catalogue().get(name)
     if knob is None or knob.set_by is SetBy.ADVISOR:
         files = knob is not None or why_forbidden(name) is not None
-        return SettingOutcome.dropped(
-            "the advisor sets the location of files" if files else "not in the catalogue"
-        )
+        why = "the advisor sets the location of files" if files else "not in the catalogue"
+        return Change(Action.DROPPED, (), why)
     if not text and name != FLUSH_METHOD:
-        return SettingOutcome.dropped("left empty in the preset: the server's default applies")
+        return Change(Action.DROPPED, (), "left empty in the preset: the server's default applies")
     lost = loss(knob, text, durability)
     if lost is not None and knob.exists_in(target):
         default = fixed_default(knob, target)
         at = "it" if default is None else f"the server's default ({default})"
-        return SettingOutcome.held(
+        return Change(
+            Action.HELD,
+            (),
             f"at {at}: {text} may lose {lost[1]} (class {lost[0]}), but only "
-            f"{durability} is allowed"
+            f"{durability} is allowed",
         )
     try:
         outcome = carry_over(knob, text, origin, target, number=paper_number)
     except BadValue as bad:
-        return SettingOutcome.held(f"at the server's default: {text} {bad}")
+        return Change(Action.HELD, (), f"at the server's default: {text} {bad}")
     if outcome.action is Action.DROPPED and knob.exists_in(target) and knob.values(target):
-        return SettingOutcome.held(f"at the server's default: {text} {outcome.detail}")
+        return Change(Action.HELD, (), f"at the server's default: {text} {outcome.detail}")
     return outcome

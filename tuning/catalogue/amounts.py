@@ -1,15 +1,17 @@
-"""Values of a template's knobs: plain figures, or shares of the host's resources."""
+"""Values relative to the host: `6 % of data`, `50 % of memory`, `2 per core`."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import PlainValidator
 
 from tuning.catalogue.resources import HostResources, Resource
 
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?% of (data|memory)")
 _PER_CORE = re.compile(r"([0-9]+(?:\.[0-9]+)?) per core")
-
 _LIKE_A_SHARE = re.compile(r"%| of | per ")
 
 
@@ -22,7 +24,7 @@ class Amount:
     times: float = 0.0
 
     def figure(self, resources: HostResources) -> str:
-        """The value on a host with these resources, bytes for shares; at least 1."""
+        """Return the value on a host with these resources, bytes for shares; at least 1."""
         if self.of is None:
             return self.text
         return f"{max(int(resources.amount(self.of) * self.times), 1)}"
@@ -30,6 +32,8 @@ class Amount:
 
 def read_amount(value: object) -> Amount:
     """Read `6 % of data`, `50 % of memory`, `2 per core` or a plain value; raises ValueError."""
+    if isinstance(value, Amount):
+        return value
     if isinstance(value, bool):  # YAML's reading of a plain on or off
         return Amount("ON" if value else "OFF")
     if not isinstance(value, str | int):
@@ -42,3 +46,7 @@ def read_amount(value: object) -> Amount:
     if _LIKE_A_SHARE.search(text):
         raise ValueError(f"{text!r} is not like `6 % of data`, `50 % of memory` or `2 per core`")
     return Amount(text)
+
+
+#: A field of a data file with an amount.
+WrittenAmount = Annotated[Amount, PlainValidator(read_amount)]
