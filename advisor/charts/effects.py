@@ -22,8 +22,9 @@ from advisor.charts.style import (
     wrapped,
 )
 from advisor.wording.formatting import confidence_text
-from tuning.results.document import Ablation, Board, Estimate, Standing, StudyDocument
+from tuning.results.document import Ablation, Board, Standing, StudyDocument
 from tuning.statistics.data import Metric
+from tuning.statistics.estimate import Estimate
 from tuning.statistics.removal import RemovalState
 from tuning.study_templates.evaluation import FindingKind
 

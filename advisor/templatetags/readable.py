@@ -23,12 +23,11 @@ from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.target import ServerTraits
 from tuning.errors import UnknownTemplate
 from tuning.models import DurabilityClass
-from tuning.results.document import Estimate
 from tuning.results.gate_sentences import percent_text
 from tuning.results.quality import NAMES
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
-from tuning.statistics.ranking import Interval
+from tuning.statistics.estimate import Estimate
 from tuning.study_templates.loader import load_template
 
 register = Library()
@@ -133,7 +132,7 @@ def outcome_tone(value: str) -> str:
 
 
 @register.filter
-def interval_change(found: Estimate | Interval | None) -> str:
+def interval_change(found: Estimate | None) -> str:
     """The bounds of a ratio as signed changes."""
     if found is None or found.low is None:
         return formatting.ABSENT

@@ -652,18 +652,18 @@ def unsafe_study(**values: Any) -> Study:
 def recommend(study: Study, board: Board | None = None) -> Recommendation:
     board = board or boards_of(StudyRows(study))[0]
     best = board.judgement.ranked[0]
-    ratio = best.ratio_to_baseline
-    assert ratio is not None
+    assert best.estimate is not None
+    ratio = best.estimate.ratio
     return Recommendation.objects.create(
         study=study,
         device=board.device,
         workload=board.workload,
         durability=board.durability,
         kind="winner",
-        candidate=board.candidates[best.candidate],
+        candidate=board.candidates[best.name],
         ratio_to_baseline=ratio,
         verdict=(
-            f"{best.candidate} completed {(ratio - 1) * 100:.1f} % more New-Orders "
+            f"{best.name} completed {(ratio - 1) * 100:.1f} % more New-Orders "
             "per minute than server-default (3 blocks)."
         ),
     )

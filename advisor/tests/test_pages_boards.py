@@ -26,7 +26,7 @@ from tuning.results.boards import boards_of
 from tuning.results.build import build
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.confirmation import most_pairs
-from tuning.statistics.ranking import Metric
+from tuning.statistics.data import Metric
 from tuning.studies.progress import study_progress
 
 pytestmark = pytest.mark.django_db
@@ -114,7 +114,7 @@ def test_each_of_the_three_rankings_has_its_own_order_and_intervals(admin_client
     board = board_of(study)
     for metric in Metric:
         found = order(admin_client, study, by=metric.value)
-        assert found == [line.candidate for line in board.judgements[metric].ranked]
+        assert found == [line.name for line in board.judgements[metric].ranked]
     text = shown(admin_client, study, by="p95_ms")
     assert "By p95: " in text
     assert "95th-percentile response time relative to the baseline" in text

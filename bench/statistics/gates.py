@@ -34,7 +34,6 @@ FEW = 10
 # Of those few pairs the limit by which a loss of 10 % is promised to be found, and others.
 PROMISED_LIMIT = 0.01
 LIMITS = (PROMISED_LIMIT, 0.02, 0.03, 0.05)
-_CHUNK = 500
 
 
 @dataclass(frozen=True)
@@ -69,8 +68,7 @@ def _growing(scenario: Scenario, gates: int, number: int) -> tuple[Floats, Float
     """Means and errors of a candidate that is a copy of the baseline; `number` is of the draw."""
     seed = [ord(letter) for letter in scenario.name] + [gates, number]
     y = scenario.draw(np.random.default_rng(seed), gates, 4, USUAL.max_pairs)[:, [0, 2]]
-    parts = [growing(y[at : at + _CHUNK]) for at in range(0, gates, _CHUNK)]
-    mean, error = (np.concatenate(part) for part in zip(*parts, strict=True))
+    mean, error = np.array([growing(gate) for gate in y]).transpose(1, 0, 2)
     return mean, error
 
 

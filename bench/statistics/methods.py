@@ -26,8 +26,9 @@ def rows_treatment(rows: int) -> NDArray[np.int64]:
 
 
 def _chosen(y: Floats) -> tuple[Floats, Floats]:
-    found = compare(fit(y, rows_treatment(y.shape[1])))
-    return found.effects[:, 1:], found.half[:, 1:]
+    treatment = rows_treatment(y.shape[1])
+    found = [compare(fit(study, treatment)) for study in y]
+    return np.array([one.effects[1:] for one in found]), np.array([one.half[1:] for one in found])
 
 
 def _differences(y: Floats) -> Floats:
@@ -45,14 +46,14 @@ def _student(y: Floats) -> tuple[Floats, Floats]:
 
 def _pooled(y: Floats) -> tuple[Floats, Floats]:
     """Two-way analysis of variance, one variance for all, Dunnett's values; no robustness."""
-    studies, rows, blocks = y.shape
+    _, rows, blocks = y.shape
     d = _differences(y)
     row = np.concatenate([y[:, :2].mean(axis=(1, 2))[:, None]] * 2 + [y[:, 2:].mean(axis=2)], 1)
     left = y - row[:, :, None]
     left -= left.mean(axis=1, keepdims=True)
     df = rows * blocks - (rows - 1) - (blocks - 1)
     variance = (left**2).sum(axis=(1, 2)) / df
-    limit = against_baseline(rows - 2, ALPHA, np.full(studies, df), np.array(1 / 3))
+    limit = against_baseline(rows - 2, ALPHA, np.array(df), 1 / 3)
     half = limit * np.sqrt(1.5 * variance / blocks)
     return d.mean(axis=2), np.repeat(half[:, None], rows - 2, axis=1)
 
@@ -60,23 +61,24 @@ def _pooled(y: Floats) -> tuple[Floats, Floats]:
 def _moderated(y: Floats, prior: float) -> tuple[Floats, Floats]:
     """Variances of the differences, moderated by their mean (Smyth 2004); no robustness."""
     d = _differences(y)
-    studies, candidates, blocks = d.shape
+    _, candidates, blocks = d.shape
     own = d.var(axis=2, ddof=1)
     variance = (prior * own.mean(axis=1, keepdims=True) + (blocks - 1) * own) / (
         prior + blocks - 1
     )
-    df = np.full(studies, prior + blocks - 1)
-    limit = against_baseline(candidates, ALPHA, df, np.array(1 / 3))
-    return d.mean(axis=2), limit[:, None] * np.sqrt(variance / blocks)
+    limit = against_baseline(candidates, ALPHA, np.array(prior + blocks - 1), 1 / 3)
+    return d.mean(axis=2), limit * np.sqrt(variance / blocks)
 
 
 def _huber_pooled(y: Floats) -> tuple[Floats, Floats]:
     """The chosen fit's effects with one variance for all."""
-    fitted = fit(y, rows_treatment(y.shape[1]))
     _, rows, blocks = y.shape
-    limit = against_baseline(rows - 2, ALPHA, fitted.df, np.array(1 / 3))
-    half = limit * np.sqrt(1.5 * fitted.pooled / blocks)
-    return fitted.effects[:, 1:], np.repeat(half[:, None], rows - 2, axis=1)
+    fitted = [fit(study, rows_treatment(rows)) for study in y]
+    df, pooled = (np.array([getattr(one, name) for one in fitted]) for name in ("df", "pooled"))
+    limit = against_baseline(rows - 2, ALPHA, df, 1 / 3)
+    half = limit * np.sqrt(1.5 * pooled / blocks)
+    effects = np.array([one.effects[1:] for one in fitted])
+    return effects, np.repeat(half[:, None], rows - 2, axis=1)
 
 
 def _trimmed(y: Floats) -> tuple[Floats, Floats]:

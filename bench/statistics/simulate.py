@@ -25,14 +25,13 @@ from tuning.statistics.confirmation import (
     pairs_needed,
 )
 from tuning.statistics.data import Metric, Table
+from tuning.statistics.estimate import Estimate
 from tuning.statistics.fit import fit
 from tuning.strategy.racing import FIRST_LOOK, decided, drop_alpha, keep
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-# Fits at once: the arrays of so many studies stay in the processor's cache.
-_CHUNK = 500
 HAMMERDB_THRESHOLD = 1.025
 PEERS_REPEATS = 3
 
@@ -51,11 +50,7 @@ def draw(scenario: Scenario, studies: int, effects: Sequence[float], blocks: int
 def winners(y: Floats) -> Places:
     """(studies,): what the production code names; 0 is the baseline, 1 the first candidate."""
     treatment = rows_treatment(y.shape[1])
-    parts = [
-        compare(fit(y[start : start + _CHUNK], treatment)).winner()
-        for start in range(0, len(y), _CHUNK)
-    ]
-    return np.concatenate(parts)
+    return np.array([compare(fit(study, treatment)).winner() for study in y])
 
 
 @dataclass(frozen=True)
@@ -71,8 +66,7 @@ def coverage(y: Floats, effects: Sequence[float]) -> dict[str, Coverage]:
     truth = np.log1p(np.array(effects))[None]
     found = {}
     for name, method in METHODS.items():
-        parts = [method(y[start : start + _CHUNK]) for start in range(0, len(y), _CHUNK)]
-        effect, half = (np.concatenate(part) for part in zip(*parts, strict=True))
+        effect, half = method(y)
         holds = (np.abs(effect - truth) <= half).all(axis=1)
         found[name] = Coverage(float(holds.mean()), 2 * float(half.mean()))
     return found
@@ -100,13 +94,11 @@ def race(y: Floats) -> Race:
         used += takes_part.sum(axis=1)
         if block + 1 < FIRST_LOOK or block + 1 == blocks:
             continue
-        places = np.flatnonzero(running)
-        for start in range(0, len(places), _CHUNK):
-            some = places[start : start + _CHUNK]
-            fitted = fit(seen[some, :, : block + 1], rows_treatment(rows))
-            live[some] = keep(compare(fitted, drop_alpha(block + 1)), live[some])
-            over = decided(fitted, live[some], block + 1) | ~live[some, 1:].any(axis=1)
-            running[some[over]] = False
+        for study in np.flatnonzero(running):
+            fitted = fit(seen[study, :, : block + 1], rows_treatment(rows))
+            live[study] = keep(compare(fitted, drop_alpha(block + 1)), live[study])
+            is_over = decided(fitted, live[study], block + 1) or not live[study, 1:].any()
+            running[study] = not is_over
     return Race(winners(seen), winners(y), float(used.mean() / (rows * blocks)))
 
 
@@ -145,8 +137,8 @@ def answers(scenario: Scenario, effects: Sequence[float], y: Floats, *, old: boo
             pairs[study] += count
             if found.state is ConfirmationState.CONFIRMED:
                 picked[study] = int(name) + 1
-                logs.append(np.log(analysis.standing(name).ratio or 1.0))
-                fresh.append(np.log(found.ratio or 1.0))
+                logs.append(_log(analysis.standing(name).estimate))
+                fresh.append(_log(found.estimate))
                 break
     in_blocks, in_pairs = (float(np.expm1(np.mean(one))) if one else 0.0 for one in (logs, fresh))
     return Answers(picked, float(pairs.mean()), in_blocks, in_pairs)
@@ -163,21 +155,25 @@ def _choices(analysis: Analysis) -> Iterator[tuple[str, int]]:
 def _two_hurdles(analysis: Analysis) -> Iterator[tuple[str, int]]:
     """The rule until November 2026: only a measurably better config above the noise floor."""
     name = analysis.winner
-    found = analysis.standing(name) if name else None
-    if found is None or found.ratio is None or found.interval is None or not analysis.run_noise:
+    found = analysis.standing(name).estimate if name else None
+    if name is None or found is None or not found.low or not analysis.run_noise:
         return
     if found.ratio - 1 <= (analysis.floor or 0.0):
         return
-    effect = (np.log(found.ratio) + np.log(found.interval.low)) / 2
+    effect = (np.log(found.ratio) + np.log(found.low)) / 2
     wanted = 2 * ((2.3 + 0.84) * np.log1p(analysis.run_noise) / effect) ** 2
     most = min(max(MIN_PAIRS, 2 * analysis.blocks), MAX_PAIRS)
-    yield found.name, min(max(MIN_PAIRS, ceil(wanted)), most)
+    yield name, min(max(MIN_PAIRS, ceil(wanted)), most)
 
 
 def _as_table(study: Floats) -> Table:
     rows, blocks = study.shape
     names = ("base", *(str(place) for place in range(rows - 2)))
-    return Table(names, tuple(range(blocks)), study[None], rows_treatment(rows))
+    return Table(names, tuple(range(blocks)), study)
+
+
+def _log(found: Estimate | None) -> float:
+    return np.log(found.ratio) if found else 0.0
 
 
 def best_of_means(y: Floats) -> Places:

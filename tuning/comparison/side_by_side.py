@@ -11,11 +11,11 @@ from benchmarks.models import Run
 from tuning.catalogue.target import traits_of
 from tuning.comparison.sides import Block, Side
 from tuning.configs.effective.readback import effective_values
-from tuning.results.document import Estimate, Ranking
+from tuning.results.document import Ranking
 from tuning.results.stored_documents import document_of
-from tuning.statistics.analysis import Interval
 from tuning.statistics.compare import ALPHA
 from tuning.statistics.data import Metric
+from tuning.statistics.estimate import Estimate
 from tuning.statistics.side_by_side import geometric_mean, mean_interval, ratio_of
 
 # Name of the column, and whether more is better; None where neither is.
@@ -46,7 +46,7 @@ class Figure:
 
     median: float
     runs: int
-    interval: Interval | None
+    interval: tuple[float, float] | None
     change: Estimate | None = None
     better: bool | None = None
 
@@ -152,11 +152,10 @@ def _figure(
     compared = ratio_of(*blocks, ALPHA / (len(sides) - 1))
     if compared is None:
         return Figure(middle, len(known), interval)
-    ratio, bounds = compared
     better = None
-    if bounds and more_is_better is not None and not bounds.low <= 1 <= bounds.high:
-        better = (bounds.low > 1) == more_is_better
-    return Figure(middle, len(known), interval, Estimate.of(ratio, bounds), better)
+    if more_is_better is not None and compared.excludes_no_change:
+        better = (compared.ratio > 1) == more_is_better
+    return Figure(middle, len(known), interval, compared, better)
 
 
 def _values(side: Side, name: str) -> dict[int, float]:

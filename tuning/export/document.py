@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, losing_lines
 from tuning.export.texts import durability_of_export
-from tuning.results.document import Estimate, Figures, LinesEffect
+from tuning.results.document import Figures, LinesEffect
+from tuning.statistics.estimate import Estimate
 
 
 class _Part(BaseModel):

@@ -16,7 +16,6 @@ from tuning.results.document import (
     Board,
     CandidateFacts,
     DeviceFacts,
-    Estimate,
     Figures,
     LinesEffect,
     Recommendation,
@@ -25,6 +24,7 @@ from tuning.results.document import (
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.data import Metric
+from tuning.statistics.estimate import Estimate
 
 
 @dataclass(frozen=True)

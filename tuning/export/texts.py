@@ -17,11 +17,12 @@ from tuning.configs.values import readable_value, same
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.export.facts import Effect, ExportFacts
 from tuning.export.lines import Line, losing_lines, value_text
-from tuning.results.document import Estimate, Figures
+from tuning.results.document import Figures
 from tuning.scale_model.conversion import is_scaled, on_real_server
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
 from tuning.statistics.aim import FULL_NAMES
+from tuning.statistics.estimate import Estimate
 
 CNF = "#"
 SQL = "--"  # followed by a space, without which MySQL reads two minus signs

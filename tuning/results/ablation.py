@@ -24,11 +24,11 @@ from tuning.results.run_lines import SlotRow
 from tuning.results.write_debt import debt_of_reduced
 from tuning.statistics.confirmation import Confirmation, confirm
 from tuning.statistics.data import Metric, Observation
+from tuning.statistics.estimate import Estimate
 from tuning.statistics.removal import (
     ReductionState,
     RemovalState,
     judge_reduction,
-    own_effect,
 )
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS, is_left
 from tuning.strategy.ablation.part_results import (
@@ -94,7 +94,7 @@ class Ablations:
         if winner is None:
             return None
         candidate, confirmation = winner
-        lead = log(confirmation.ratio or 1.0)
+        lead = log(confirmation.estimate.ratio if confirmation.estimate else 1.0)
         slots = _slots_of(board, candidate)
         whole = Whole(
             name=candidate.name,
@@ -229,9 +229,9 @@ class Ablations:
             rounds=len(blocks),
             rounds_done=len(done),
             state=found.state if found else "measuring",
-            to_baseline=doc.Estimate.of_pairs(found.to_baseline if found else None),
-            to_whole=doc.Estimate.of_pairs(found.to_whole if found else None),
-            throughput=doc.Estimate.of_pairs(throughput),
+            to_baseline=found.to_baseline.estimate if found else None,
+            to_whole=found.to_whole.estimate if found else None,
+            throughput=throughput.estimate if throughput else None,
             runs=len(ok),
             failures=sum(not (run.counts or run.is_cut_short) for run in mine),
             blocks=len({run.block for run in ok}),
@@ -240,7 +240,7 @@ class Ablations:
             is_advice=found is not None
             and found.state is ReductionState.VERIFIED
             and throughput is not None
-            and throughput.ratio is not None
+            and throughput.estimate is not None
             and is_fit,
         )
 
@@ -307,8 +307,8 @@ def _effects(whole: Whole, parts: PartResults) -> Iterator[doc.LinesEffect]:
         state, found = one.state, None
         if state is None:
             state = RemovalState.UNSETTLED if one.blocks >= MIN_BLOCKS else RemovalState.UNTESTED
-        if one.ratio is not None and state is not RemovalState.UNTESTED:
-            found = doc.Estimate.of(*own_effect(one.ratio, one.interval))
+        if one.estimate is not None and state is not RemovalState.UNTESTED:
+            found = one.estimate.inverse()
         yield _effect(one.part.lines, state, found, one.blocks, one.reason)
     for name, reason in whole.kept.items():
         if whole.baseline_knobs.get(name) != whole.knobs[name]:
@@ -318,7 +318,7 @@ def _effects(whole: Whole, parts: PartResults) -> Iterator[doc.LinesEffect]:
 def _effect(
     names: tuple[str, ...],
     state: RemovalState,
-    estimate: doc.Estimate | None = None,
+    estimate: Estimate | None = None,
     blocks: int = 0,
     reason: str = "",
 ) -> doc.LinesEffect:

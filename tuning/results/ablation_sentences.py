@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuning.models import Candidate
-from tuning.results.document import Ablation, Estimate, LinesEffect, Reduced
+from tuning.results.document import Ablation, LinesEffect, Reduced
 from tuning.statistics.data import Metric
+from tuning.statistics.estimate import Estimate
 from tuning.statistics.removal import ReductionState, RemovalState, loss_text
-from tuning.statistics.verdict import change_text
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
 
 _OF = {
@@ -110,4 +110,4 @@ def _about_reduced(
 def _change(estimate: Estimate | None, metric: Metric) -> str:
     if estimate is None:
         return "no figure"
-    return change_text(estimate.ratio, estimate.interval, _OF[metric])
+    return estimate.change(_OF[metric])

@@ -14,12 +14,13 @@ from benchmarks.models import RunState
 from tuning.errors import NothingToRecommend
 from tuning.models import Recommendation, Study
 from tuning.results.build import build
-from tuning.results.document import Board, Estimate, RunFacts, StudyDocument
+from tuning.results.document import Board, RunFacts, StudyDocument
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim, limit_text, metric_name, missed_texts
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.data import Metric, Observation
-from tuning.statistics.verdict import VerdictKind, change_text
+from tuning.statistics.estimate import Estimate
+from tuning.statistics.verdict import VerdictKind
 from tuning.strategy.racing import FIRST_DECISION
 
 CONCLUDED = "the study was concluded early on request"
@@ -159,8 +160,7 @@ def _sentences(
     elif not is_baseline:
         yield UNCONFIRMED
     if advice.gained is not None:
-        change = change_text(advice.effect.ratio, advice.effect.interval)
-        yield f"Its tpmP changed by {change}."
+        yield f"Its tpmP changed by {advice.effect.change()}."
     others = {row.candidate_id for row in board.rows} - {board.baseline_id}
     refused = {pk for pk in others if document.candidate[pk].refusal}
     if board.failed and others - refused - {*board.failed}:

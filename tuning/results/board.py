@@ -17,7 +17,8 @@ from tuning.results.run_lines import RunRow, SlotRow
 from tuning.results.sentences import all_failed_text, not_recovered
 from tuning.statistics.aim import Aim, figure_text, limit_text
 from tuning.statistics.confirmation import Confirmation, ConfirmationState, confirm_each
-from tuning.statistics.ranking import Judgement, Metric, Observation, judge_by, pareto_front
+from tuning.statistics.data import Metric, Observation
+from tuning.statistics.ranking import Judgement, judge, pareto_front
 from tuning.statistics.verdict import VerdictKind, conclude_by_pairs
 from tuning.strategy.protocol import count_changes
 from tuning.strategy.racing import FAULTS
@@ -199,8 +200,12 @@ class Board:
         """The rankings by some metrics, optionally without some candidates."""
         names = [name for name in self.candidates if name not in without]
         seen = [run for run in self.observations if run.candidate in names]
-        found = judge_by(metrics, seen, self.baseline.name, names, self.alpha, self.changes)
-        return {metric: self._explained(one) for metric, one in found.items()}
+        return {
+            metric: self._explained(
+                judge(seen, self.baseline.name, names, metric, self.alpha, self.changes)
+            )
+            for metric in metrics
+        }
 
     def _explained(self, found: Judgement) -> Judgement:
         """Return the ranking; its verdict names the reason if there is nothing to compare."""

@@ -14,6 +14,7 @@ from tuning.results.sentences import proportion_text, recovery_sentence
 from tuning.results.study_rows import StudyRows
 from tuning.results.write_debt import debt_sentence, debtors_of
 from tuning.statistics.data import Metric
+from tuning.statistics.estimate import Estimate
 from tuning.statistics.ranking import Judgement
 
 
@@ -80,7 +81,7 @@ def _rows(
     owing = {one.candidate_id: one.marked for one in debtors}
     found = []
     for line in board.judgement.ranked:
-        pk, left = board.candidates[line.candidate].pk, board.eliminations.get(line.candidate)
+        pk, left = board.candidates[line.name].pk, board.eliminations.get(line.name)
         price = price_of([slot.run for slot in ok if slot.candidate_id == pk])
         found.append(
             doc.BoardRow.copied_from(
@@ -91,7 +92,7 @@ def _rows(
                 warming=warming[pk],
                 owing=owing.get(pk, 0),
                 left=doc.Elimination.copied_from(left) if left else None,
-                missed=board.missed_text(line.candidate),
+                missed=board.missed_text(line.name),
                 user_megacycles=price.user_megacycles,
                 sys_megacycles=price.sys_megacycles,
                 written_kb=price.written_kb,
@@ -107,8 +108,7 @@ def _ranking(found: Judgement, metric: Metric, ids: Mapping[str, int]) -> doc.Ra
         standings=tuple(
             doc.Standing.copied_from(
                 line,
-                candidate_id=ids[line.candidate],
-                estimate=doc.Estimate.of(line.ratio_to_baseline, line.interval),
+                candidate_id=ids[line.name],
                 tied_with=tuple(ids[name] for name in line.tied_with),
                 at_most=doc.finite(line.at_most),
             )
@@ -137,9 +137,9 @@ def _confirmation(board: Board, candidate: Candidate) -> doc.Confirmation:
         pairs_done=sum(pair.is_finished for pair in pairs),
         state=found.state.value if found else "measuring",
         whole_pairs=found.pairs if found else 0,
-        estimate=doc.Estimate.of_pairs(found),
+        estimate=found.estimate if found else None,
         throughput_pairs=throughput.pairs if throughput else 0,
-        throughput=doc.Estimate.of_pairs(throughput),
+        throughput=throughput.estimate if throughput else None,
         sentence=found.sentence if found else "",
     )
 
@@ -159,7 +159,7 @@ def _recommendation(row: Recommendation) -> doc.Recommendation:
 
 def _stored_estimate(
     ratio: float, low: float | None, high: float | None, confidence: float | None
-) -> doc.Estimate:
+) -> Estimate:
     if low is None or high is None:
-        return doc.Estimate(ratio=ratio)
-    return doc.Estimate(ratio=ratio, low=low, high=doc.finite(high), confidence=confidence)
+        return Estimate(ratio=ratio)
+    return Estimate(ratio=ratio, low=low, high=doc.finite(high), confidence=confidence)

@@ -10,7 +10,7 @@ from tuning.models import VARIANT_PURPOSES, Candidate, DurabilityClass, SlotPurp
 from tuning.results.board import Board
 from tuning.results.run_lines import RunRow, SlotRow
 from tuning.results.study_rows import StudyRows
-from tuning.statistics.ranking import Observation
+from tuning.statistics.data import Observation
 from tuning.strategy.racing import conclusion_alpha
 
 _NO_BOARDS = {*VARIANT_PURPOSES, SlotPurpose.GATE}

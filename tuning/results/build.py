@@ -58,7 +58,6 @@ def build(rows: StudyRows, *, is_over: bool = False) -> doc.StudyDocument:
             doc.Finding.copied_from(
                 one,
                 claim=numbers[one.claim],
-                estimate=doc.Estimate.of(one.ratio, one.interval),
             )
             for one in findings
         ),

@@ -11,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cached_property
-from math import inf, isfinite
+from math import isfinite
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from tuning.configs.effective.differences import SettingDifference
-from tuning.statistics.analysis import Interval
-from tuning.statistics.confirmation import Confirmation as PairsResult
 from tuning.statistics.data import Metric
 from tuning.statistics.drift import Drift
+from tuning.statistics.estimate import Estimate
 
 #: Rises with every change of the classes below, and of what is computed for them.
 SCHEMA_VERSION = 1
@@ -41,45 +40,6 @@ class Part(BaseModel):
         """Return a part with the row's values of the same names, and with the others."""
         names = cls.model_fields.keys() - others.keys()
         return cls(**{name: getattr(row, name) for name in names}, **others)
-
-
-class Estimate(Part):
-    """A ratio with its interval.
-
-    low, high: None where they are unknown; of a known interval `high` is None if it has no bound.
-    confidence: of the interval, 0 to 1; None without an interval.
-    """
-
-    ratio: float
-    low: float | None = None
-    high: float | None = None
-    confidence: float | None = None
-
-    @classmethod
-    def of(cls, ratio: float | None, interval: Interval | None) -> Self | None:
-        """Return the ratio with its interval; None without a ratio."""
-        if ratio is None:
-            return None
-        if interval is None:
-            return cls(ratio=ratio)
-        low, high = interval.low, finite(interval.high)
-        return cls(ratio=ratio, low=low, high=high, confidence=interval.confidence)
-
-    @classmethod
-    def of_pairs(cls, found: PairsResult | None) -> Self | None:
-        """Return the estimate of fresh pairs; None without a result or a ratio."""
-        return cls.of(found.ratio, found.interval) if found else None
-
-    @property
-    def has_interval(self) -> bool:
-        return self.low is not None
-
-    @property
-    def interval(self) -> Interval | None:
-        """The interval as the statistics have it."""
-        if self.low is None or self.confidence is None:
-            return None
-        return Interval(self.low, inf if self.high is None else self.high, self.confidence)
 
 
 class Figures(Part):

@@ -16,6 +16,7 @@ from tuning.results.run_lines import SlotRow
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import missed_texts
 from tuning.statistics.data import Metric
+from tuning.statistics.estimate import Estimate
 from tuning.statistics.rounds import ShortRun, is_better, mean_ratio, round_ratios
 from tuning.strategy.search.importance import VERSION, Importance, importance
 from tuning.strategy.search.space import Space
@@ -236,9 +237,7 @@ def _importance(found: Importance | None) -> doc.Importance | None:
                 share=one.share,
                 worst=one.worst,
                 best=one.best,
-                estimate=doc.Estimate(
-                    ratio=one.ratio, low=one.low, high=one.high, confidence=0.95
-                ),
+                estimate=Estimate(ratio=one.ratio, low=one.low, high=one.high, confidence=0.95),
             )
             for one in found.knobs
         ),

@@ -1,13 +1,13 @@
 """From a fit to conclusions: intervals, the noise floor, and what beats the baseline.
 
-Arrays as in `tuning.statistics.fit`: first axis studies, T treatments with the baseline first,
-differences in log units, oriented so that more is better.
+T treatments with the baseline first, differences in log units, oriented so that more is better.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,85 +25,69 @@ _LOOKS_BETTER = 1e-9
 
 @dataclass(frozen=True)
 class Contrasts:
-    """Simultaneous comparisons of every study; NaN where the figures are missing.
+    """Simultaneous comparisons; NaN where the figures are missing.
 
-    effects, half: (studies, T): effect against the baseline and half the width of its interval.
-    pair_half: (studies, T, T): half width of the interval of the difference of two effects.
-    floor: (studies,): the noise floor.
+    effects, half: (T,): effect against the baseline and half the width of its interval.
+    pair_half: (T, T): half width of the interval of the difference of two effects.
     """
 
     effects: Floats
     half: Floats
     pair_half: Floats
-    floor: Floats
-
-    def of(self, study: int) -> Contrasts:
-        """Return the contrasts of one study."""
-        one = slice(study, study + 1)
-        return Contrasts(self.effects[one], self.half[one], self.pair_half[one], self.floor[one])
 
     @cached_property
     def better(self) -> Flags:
-        """(studies, T): the whole interval lies above the baseline."""
+        """(T,): the whole interval lies above the baseline."""
         return self.effects > self.half
 
     @cached_property
     def worse(self) -> Flags:
-        """(studies, T): the whole interval lies below the baseline."""
+        """(T,): the whole interval lies below the baseline."""
         return self.effects < -self.half
 
-    def choices(self, study: int = 0) -> list[int]:
-        """The treatments of a study that look better than the baseline, the best-looking first.
+    def choices(self) -> list[int]:
+        """The treatments that look better than the baseline, the best-looking first.
 
         By their lower bounds if one beats the baseline, else by their effects. Empty while the
         noise is unknown.
         """
-        effects, half = self.effects[study], self.half[study]
-        bounds = effects - half
-        by = bounds if (bounds > 0).any() else effects
-        ahead = np.flatnonzero(np.isfinite(half) & (effects > _LOOKS_BETTER))
+        bounds = self.effects - self.half
+        by = bounds if (bounds > 0).any() else self.effects
+        ahead = np.flatnonzero(np.isfinite(self.half) & (self.effects > _LOOKS_BETTER))
         return sorted(map(int, ahead), key=lambda i: -by[i])
 
-    def winner(self) -> NDArray[np.int64]:
-        """(studies,): the highest lower bound among the better ones; 0 (the baseline) if none."""
-        found = np.where(self.better, self.effects - self.half, -np.inf)
-        found[:, 0] = -1e300  # chosen only if nothing else is better
-        return np.asarray(found.argmax(axis=1))
+    def winner(self) -> int:
+        """The best-looking treatment if it is better than the baseline, else the baseline: 0."""
+        first = next(iter(self.choices()), 0)
+        return first if self.better[first] else 0
 
-    def tied(self, treatment: NDArray[np.int64]) -> Flags:
-        """(studies, T): what does not measurably differ from `treatment` (its index).
+    def tied(self, treatment: int) -> Flags:
+        """(T,): what does not measurably differ from `treatment` (its index).
 
         The treatment itself is included. A NaN difference is not tied: False.
         """
-        study = np.arange(len(treatment))
-        mine, half = self.effects[study, treatment], self.pair_half[study, treatment]
-        with np.errstate(invalid="ignore"):
-            return np.abs(mine[:, None] - self.effects) <= half
+        gaps = np.abs(self.effects[treatment] - self.effects)
+        return np.asarray(gaps <= self.pair_half[treatment])
 
 
-def compare(fit: Fit, alpha: float = ALPHA, candidates: int | None = None) -> Contrasts:
+def compare(fit: Fit, alpha: float = ALPHA) -> Contrasts:
     """The comparisons of a fit at the simultaneous error rate `alpha`.
 
-    `candidates` (default: those of the fit) is how many the study began with: the correction
-    counts all of them, including those that left.
+    The correction counts all candidates of the fit, including those that left.
     """
-    count = candidates or fit.effects.shape[1] - 1
-    known = (fit.df >= 1)[:, None, None] & np.isfinite(fit.effects)[:, :, None]
-    error = np.where(known & known.transpose(0, 2, 1), np.sqrt(fit.variance()), np.nan)
+    count = len(fit.effects)
+    known = np.isfinite(fit.effects) & (fit.df >= 1)
+    error = np.where(np.outer(known, known), np.sqrt(fit.variance()), np.nan)
     df = fit.pair_df()
-    pair_half = critical.among_all(max(count + 1, 2), alpha, df) * error
-    half = (
-        critical.against_baseline(max(count, 1), alpha, df[:, :, 0], fit.correlation()[:, None])
-        * error[:, :, 0]
-    )
+    pair_half = critical.among_all(max(count, 2), alpha, df) * error
+    limit = critical.against_baseline(max(count - 1, 1), alpha, df[0], fit.correlation())
     # A difference to the baseline has the same interval in the ranking and in the verdict.
-    pair_half[:, :, 0] = half
-    pair_half[:, 0, :] = half
-    return Contrasts(fit.effects, half, pair_half, noise_floor(fit))
+    half = pair_half[0] = pair_half[:, 0] = limit * error[0]
+    return Contrasts(fit.effects, half, pair_half)
 
 
-def noise_floor(fit: Fit) -> Floats:
-    """(studies,): the difference that a config can show when compared with itself.
+def noise_floor(fit: Fit) -> float:
+    """Return the difference that a config can show when compared with itself; NaN if unknown.
 
     The larger of two figures: the measured difference between the two baselines over all blocks,
     and the difference that such a comparison exceeds in at most 5 % of studies, given the noise of
@@ -111,19 +95,17 @@ def noise_floor(fit: Fit) -> Floats:
     `fit.VARIANCE_PRIOR_SHARE`), because three pairs alone say little. Studies with one baseline
     per block have only the second figure.
     """
-    runs = np.isfinite(fit.cleaned[:, fit.baseline_rows])
-    pairs = np.maximum(runs.any(axis=1).sum(axis=1), 1)
-    limit = critical.single(ALPHA, fit.variance_df[:, 0])
-    by_noise = limit * np.sqrt(2 * fit.variances[:, 0] / pairs)
-    return np.where(fit.df >= 1, np.maximum(np.abs(same_config(fit)), by_noise), np.nan)
+    if fit.df < 1:
+        return nan
+    pairs = max(int(np.isfinite(fit.cleaned[fit.baseline_rows]).any(axis=0).sum()), 1)
+    limit = float(critical.single(ALPHA, fit.variance_df[0]))
+    by_noise = limit * float(np.sqrt(2 * fit.variances[0] / pairs))
+    return max(abs(same_config(fit) or 0.0), by_noise)
 
 
-def same_config(fit: Fit) -> Floats:
-    """(studies,): mean difference of the second baseline from the first; 0 without a second."""
-    rows = fit.baseline_rows
-    if len(rows) < 2:
-        return np.zeros(len(fit.effects))
-    first, second = (fit.cleaned[:, row] for row in rows[:2])
-    both = np.isfinite(first) & np.isfinite(second)
-    difference = np.where(both, np.where(both, second, 0) - np.where(both, first, 0), 0)
-    return np.asarray(difference.sum(axis=1) / np.maximum(both.sum(axis=1), 1))
+def same_config(fit: Fit) -> float | None:
+    """Return the mean difference of the second baseline from the first; None without a second."""
+    rows = fit.cleaned[fit.baseline_rows]
+    gaps = rows[-1] - rows[0]
+    known = gaps[np.isfinite(gaps)]
+    return float(known.mean()) if len(rows) > 1 and len(known) else None

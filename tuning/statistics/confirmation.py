@@ -13,17 +13,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import ceil, exp, log
+from math import ceil, log
 
 import numpy as np
 
 from benchmarks.counted import counted
 from tuning.statistics import critical
-from tuning.statistics.analysis import Analysis, Interval
+from tuning.statistics.analysis import Analysis
 from tuning.statistics.compare import ALPHA
 from tuning.statistics.data import Metric
+from tuning.statistics.estimate import Estimate
 from tuning.statistics.fit import fit
-from tuning.statistics.verdict import interval_text
 
 MIN_PAIRS = 5
 MAX_PAIRS = 20
@@ -58,12 +58,11 @@ class ConfirmationState(StrEnum):
 
 @dataclass(frozen=True)
 class Confirmation:
-    """`ratio` and `interval`: the metric divided by the baseline's, from the fresh pairs alone."""
+    """`estimate`: the metric divided by the baseline's, from the fresh pairs alone."""
 
     state: ConfirmationState
     pairs: int
-    ratio: float | None
-    interval: Interval | None
+    estimate: Estimate | None
     sentence: str
 
 
@@ -81,19 +80,18 @@ def pairs_needed(analysis: Analysis, name: str, most: int) -> int:
     Planned for an effect midway between the ratio and the near end of the interval, or zero if
     that is nearer.
     """
-    found, noise = analysis.standing(name), analysis.run_noise
-    if found.ratio is None or found.interval is None or not noise:
+    found, noise = analysis.standing(name).estimate, analysis.run_noise
+    if found is None or not found.has_interval or not noise:
         return MIN_PAIRS
-    sign = 1.0 if analysis.metric.more_is_better else -1.0
-    near = found.interval.low if sign > 0 else found.interval.high
-    effect = (sign * log(found.ratio) + max(sign * log(near), 0.0)) / 2
+    near, _ = found.gains(analysis.metric)
+    effect = (found.gain(analysis.metric) + max(near, 0.0)) / 2
     return pairs_to_show(effect, noise, most)
 
 
 def is_worth_pairs(analysis: Analysis, name: str, most: int) -> bool:
     """Whether `most` pairs are likely to show a candidate's ratio, if that is the true one."""
-    found = analysis.standing(name)
-    if found.ratio is None or not analysis.run_noise:
+    found = analysis.standing(name).estimate
+    if found is None or not analysis.run_noise:
         return False
     return pairs_to_show(abs(log(found.ratio)), analysis.run_noise, most + 1) <= most
 
@@ -149,22 +147,19 @@ def confirm(
             f"{baseline} have both figures, and {MIN_WHOLE_PAIRS} are needed. Extend the study by "
             "a block to measure the missing pairs."
         )
-        return Confirmation(ConfirmationState.UNFINISHED, len(whole), None, None, text)
+        return Confirmation(ConfirmationState.UNFINISHED, len(whole), None, text)
     sign = 1.0 if metric.more_is_better else -1.0
-    y = sign * np.log(np.array(whole, dtype=float).T[::-1])[None]
-    fitted = fit(y, np.array([0, 1]))
-    effect, own, df = float(fitted.effects[0, 1]), float(fitted.pooled[0]), float(fitted.df[0])
+    fitted = fit(sign * np.log(np.array(whole, dtype=float).T[::-1]), np.array([0, 1]))
+    effect, own, df = float(fitted.effects[1]), fitted.pooled, fitted.df
     if run_noise is not None:
         own = (NOISE_PRIOR * log(1 + run_noise) ** 2 + df * own) / (NOISE_PRIOR + df)
         df += NOISE_PRIOR
-    half = float(critical.single(alpha, np.array(df))) * (2 * own / len(whole)) ** 0.5
-    low, high = sorted((exp(sign * (effect - half)), exp(sign * (effect + half))))
-    interval, ratio = Interval(low, high, 1 - alpha), exp(sign * effect)
-    is_better = effect > half
+    half = float(critical.single(alpha, df)) * (2 * own / len(whole)) ** 0.5
+    estimate, is_better = Estimate.of_gain(effect, half, alpha, metric), effect > half
     text = (
         f"{'Confirmed' if is_better else 'Not confirmed'}: {candidate} "
-        f"{(ratio - 1) * 100:+.1f} %{_OF[metric]} against {baseline} in "
-        f"{counted(len(whole), 'fresh pair')} ({interval_text(interval)})."
+        f"{(estimate.ratio - 1) * 100:+.1f} %{_OF[metric]} against {baseline} in "
+        f"{counted(len(whole), 'fresh pair')} ({estimate.text()})."
     )
     state = ConfirmationState.CONFIRMED if is_better else ConfirmationState.WITHDRAWN
-    return Confirmation(state, len(whole), ratio, interval, text)
+    return Confirmation(state, len(whole), estimate, text)

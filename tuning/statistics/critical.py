@@ -39,40 +39,31 @@ _TOLERANCE = 1e-7
 _MAX_STEPS = 30
 
 
-def against_baseline(count: int, alpha: float, df: Floats, correlation: Floats) -> Floats:
+def against_baseline(count: int, alpha: float, df: Floats, correlation: float) -> Floats:
     """Two-sided critical values for `count` differences to one baseline; error rate `alpha`.
 
     `correlation` is the mean correlation of the differences, 0 to 0.8 (1/3 with two baselines per
     block).
-    Shapes of `df` and `correlation` are broadcast.
     """
-    table = np.log(_baseline_table(count, round(alpha, 10)))
-    df, correlation = np.broadcast_arrays(df, correlation)
-    inverse = 1 / np.clip(df, _DFS[0], _DFS[-1])
-    columns = np.stack(
-        [np.interp(inverse, 1 / _DFS[::-1], column[::-1]) for column in table.T], axis=-1
-    )
-    correlation = np.clip(correlation, _CORRELATIONS[0], _CORRELATIONS[-1])
-    left = np.clip(
-        np.searchsorted(_CORRELATIONS, correlation, side="right") - 1, 0, len(_CORRELATIONS) - 2
-    )
-    share = (correlation - _CORRELATIONS[left]) / (_CORRELATIONS[left + 1] - _CORRELATIONS[left])
-    low, high = (
-        np.take_along_axis(columns, (left + step)[..., None], axis=-1)[..., 0] for step in (0, 1)
-    )
-    return np.asarray(np.exp((1 - share) * low + share * high))
+    table = _baseline_table(count, round(alpha, 10))
+    logs = [np.interp(correlation, _CORRELATIONS, row) for row in np.log(table)]
+    return _by_df(df, np.array(logs))
 
 
 def among_all(count: int, alpha: float, df: Floats) -> Floats:
     """Critical values for the differences of all pairs of `count` means; error rate `alpha`."""
-    table = np.log(_pairs_table(count, round(alpha, 10)))
-    inverse = 1 / np.clip(df, _DFS[0], _DFS[-1])
-    return np.exp(np.interp(inverse, 1 / _DFS[::-1], table[::-1]))
+    return _by_df(df, np.log(_pairs_table(count, round(alpha, 10))))
 
 
-def single(alpha: float, df: Floats) -> Floats:
+def single(alpha: float, df: Floats | float) -> Floats:
     """Critical values for one difference: Student's t."""
     return np.asarray(scipy.special.stdtrit(df, 1 - alpha / 2))
+
+
+def _by_df(df: Floats, logs: Floats) -> Floats:
+    """Interpolate the logs of the critical values of `_DFS`."""
+    inverse = 1 / np.clip(df, _DFS[0], _DFS[-1])
+    return np.exp(np.interp(inverse, 1 / _DFS[::-1], logs[::-1]))
 
 
 @lru_cache(maxsize=512)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from operator import attrgetter
+from math import log
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -71,9 +72,8 @@ class Table:
     """One metric of one study as an array, oriented so that more is better.
 
     names: the candidates, the baseline first. blocks: the numbers of the blocks.
-    y: (1, rows, blocks), logs; rows 0 and 1 are the baseline's two runs, row 2 the first other
+    y: (rows, blocks), logs; rows 0 and 1 are the baseline's two runs, row 2 the first other
         candidate. NaN is "no figure", also for every run of a candidate that was cut short.
-    treatment: (rows,), the index of each row in `names`.
     at_most: for each candidate that was cut short, the log of the upper bound by index of the
         block.
     """
@@ -81,17 +81,21 @@ class Table:
     names: tuple[str, ...]
     blocks: tuple[int, ...]
     y: Floats
-    treatment: NDArray[np.int64]
-    at_most: dict[str, dict[int, float]] = field(default_factory=dict)
+    at_most: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+
+    @property
+    def treatment(self) -> NDArray[np.int64]:
+        """(rows,), the index of each row in `names`."""
+        return np.array([0, *range(len(self.names))])
 
 
-def tables(
+def table(
     observations: Iterable[Observation],
     baseline: str,
     candidates: Sequence[str] = (),
-    metrics: Sequence[Metric] = (Metric.TPMP,),
-) -> list[Table]:
-    """The runs of one board as arrays, one for each metric. Repeated runs are averaged as logs.
+    metric: Metric = Metric.TPMP,
+) -> Table:
+    """The runs of one board by one metric. Repeated runs are averaged as logs.
 
     Raises ValueError for a replicate other than 0 or 1.
     """
@@ -101,39 +105,20 @@ def tables(
     others = dict.fromkeys([*candidates, *(run.candidate for run in seen)])
     names = (baseline, *(name for name in others if name != baseline))
     blocks = tuple(sorted({run.block for run in seen}))
-    index_of = {block: index for index, block in enumerate(blocks)}
+    column = {block: index for index, block in enumerate(blocks)}
     row_of = {name: row for row, name in enumerate(names, start=1)}
     cut = {run.candidate for run in seen if run.is_cut_short} - {baseline}
-    bounds: dict[str, dict[int, float]] = {name: {} for name in names if name in cut}
-    for run in seen if cut else ():
-        known = run.tpmP_at_most if run.is_cut_short else run.figure(Metric.TPMP)
-        if run.candidate in cut and known is not None:
-            bounds[run.candidate][index_of[run.block]] = float(np.log(known))
-    counting = [run for run in seen if run.counts and run.candidate not in cut]
-    rows = [r.replicate if r.candidate == baseline else row_of[r.candidate] for r in counting]
-    places = np.array(rows, dtype=int), np.array([index_of[r.block] for r in counting], dtype=int)
-    treatment = np.array([0, *range(len(names))])
-    found = []
-    for metric in metrics:
-        figures = list(map(attrgetter(metric.value), counting))
-        y = _logs(figures, places, (len(names) + 1, len(blocks)))
-        oriented = y if metric.more_is_better else -y
-        at_most = bounds if metric is Metric.TPMP else {name: {} for name in bounds}
-        found.append(Table(names, blocks, oriented[None], treatment, at_most))
-    return found
-
-
-def _logs(
-    figures: Sequence[float | None],
-    places: tuple[NDArray[np.int64], NDArray[np.int64]],
-    shape: tuple[int, int],
-) -> Floats:
-    """The mean log of the figures above zero at each place (row, column); NaN without any."""
-    values = np.array(figures, dtype=float)
-    known = values > 0
-    at = tuple(index[known] for index in places)
-    total, count = np.zeros(shape), np.zeros(shape)
-    np.add.at(total, at, np.log(values[known]))
-    np.add.at(count, at, 1)
-    mean = np.divide(total, count, out=np.full(shape, np.nan), where=count > 0)
-    return np.asarray(mean)
+    at_most: dict[str, dict[int, float]] = {name: {} for name in names if name in cut}
+    logs: dict[tuple[int, int], list[float]] = {}
+    for run in seen:
+        if run.candidate in cut:
+            bound = run.tpmP_at_most if run.is_cut_short else run.figure(Metric.TPMP)
+            if bound is not None and metric is Metric.TPMP:
+                at_most[run.candidate][column[run.block]] = log(bound)
+        elif (figure := run.figure(metric)) is not None:
+            row = run.replicate if run.candidate == baseline else row_of[run.candidate]
+            logs.setdefault((row, column[run.block]), []).append(log(figure))
+    y = np.full((len(names) + 1, len(blocks)), np.nan)
+    for place, found in logs.items():
+        y[place] = fmean(found)
+    return Table(names, blocks, y if metric.more_is_better else -y, at_most)

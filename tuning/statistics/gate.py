@@ -204,27 +204,28 @@ def overall(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def intervals(mean: Floats, error: Floats, plan: GatePlan) -> tuple[Floats, Floats]:
-    """Ends of the interval of the gain after each pair, (gates, pairs); they only move inwards.
+    """Ends of the interval of the gain after each pair; they only move inwards.
 
-    mean, error: as `growing` returns them, more is better. -inf and inf before the first look.
+    mean, error: (..., pairs) as `growing` returns them, more is better. -inf and inf before the
+        first look.
     """
-    count = mean.shape[1]
+    count = mean.shape[-1]
     to_pass, to_fail = (np.array(bounds(plan.max_pairs, alpha)[:count]) for alpha in plan.errors)
     error = np.where(np.isfinite(error), error, inf)
     mean = np.where(np.isfinite(mean), mean, 0.0)
     with np.errstate(invalid="ignore"):  # an error of 0 where there is no bound yet
         low, high = mean - to_pass * error, mean + to_fail * error
     low, high = np.where(np.isnan(low), -inf, low), np.where(np.isnan(high), inf, high)
-    return np.maximum.accumulate(low, axis=1), np.minimum.accumulate(high, axis=1)
+    return np.maximum.accumulate(low, axis=-1), np.minimum.accumulate(high, axis=-1)
 
 
 def first_crossings(low: Floats, high: Floats, margin: float) -> tuple[Floats, Floats]:
-    """Pairs after which each gate passed, and failed, the limit; inf for never. (gates,) each."""
-    passed, failed = low > -margin, high < -margin
-    never = np.full(len(low), inf)
-    when_passed = np.where(passed.any(axis=1), passed.argmax(axis=1) + 1.0, never)
-    when_failed = np.where(failed.any(axis=1), failed.argmax(axis=1) + 1.0, never)
-    return when_passed, when_failed
+    """Pairs after which the limit was passed, and failed; inf for never. From (..., pairs)."""
+    passed, failed = (
+        np.where(crossed.any(axis=-1), crossed.argmax(axis=-1) + 1.0, inf)
+        for crossed in (low > -margin, high < -margin)
+    )
+    return passed, failed
 
 
 def _judge(limit: Limit, plan: GatePlan, pairs: Sequence[PairFigures]) -> LimitResult:
@@ -233,21 +234,20 @@ def _judge(limit: Limit, plan: GatePlan, pairs: Sequence[PairFigures]) -> LimitR
     if count < FIRST_LOOK:
         return LimitResult(limit, Verdict.UNDECIDED, count)
     sign = 1.0 if limit.metric.more_is_better else -1.0
-    y = sign * np.log(np.array(whole, dtype=float).T)[None]
-    mean, error = growing(y)
+    mean, error = growing(sign * np.log(np.array(whole, dtype=float).T))
     lows, highs = intervals(mean, error, plan)
-    passed, failed = (float(one[0]) for one in first_crossings(lows, highs, limit.margin))
+    passed, failed = first_crossings(lows, highs, limit.margin)
     verdict = Verdict.UNDECIDED
     if passed != failed:
         verdict = Verdict.PASS if passed < failed else Verdict.FAIL
-    gain, least, most = float(mean[0, -1]), float(lows[0, -1]), float(highs[0, -1])
+    gain, least, most = float(mean[-1]), float(lows[-1]), float(highs[-1])
     ratio = exp(sign * gain)
     if least > most:
         return LimitResult(limit, verdict, count, ratio, is_inconsistent=True)
     low, high = sorted((exp(sign * least), exp(sign * most)))
     more = None
     if verdict is Verdict.UNDECIDED:
-        more = _pairs_to_decide(plan, gain + limit.margin, float(error[0, -1]) * count**0.5, count)
+        more = _pairs_to_decide(plan, gain + limit.margin, float(error[-1]) * count**0.5, count)
     return LimitResult(limit, verdict, count, ratio, low, high, more)
 
 

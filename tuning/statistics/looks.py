@@ -63,15 +63,14 @@ def bounds(looks: int, alpha: float) -> tuple[float, ...]:
 
 
 def growing(y: Floats) -> tuple[Floats, Floats]:
-    """Mean log ratio of the first n pairs and its standard error, each (gates, pairs).
+    """Mean log ratio of the first n pairs and its standard error, each (pairs,).
 
-    y: (gates, 2, pairs), logs of the baseline's and of the candidate's figures. NaN before the
-    first look. Outliers are pulled in as in `tuning.statistics.fit`.
+    y: (2, pairs), logs of the baseline's and of the candidate's figures. NaN before the first
+    look. Outliers are pulled in as in `tuning.statistics.fit`.
     """
-    gates, _, pairs = y.shape
-    mean, error = np.full((gates, pairs), np.nan), np.full((gates, pairs), np.nan)
+    pairs = y.shape[1]
+    mean, error = np.full(pairs, np.nan), np.full(pairs, np.nan)
     for n in range(FIRST_LOOK, pairs + 1):
-        fitted = fit(y[:, :, :n], np.array([0, 1]))
-        mean[:, n - 1] = fitted.effects[:, 1]
-        error[:, n - 1] = np.sqrt(2 * fitted.pooled / n)
+        fitted = fit(y[:, :n], np.array([0, 1]))
+        mean[n - 1], error[n - 1] = fitted.effects[1], np.sqrt(2 * fitted.pooled / n)
     return mean, error

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import exp, inf, log
+from math import exp, log
 
-from tuning.statistics.analysis import Interval, Standing
+from tuning.statistics.analysis import Standing
 from tuning.statistics.confirmation import (
     MAX_PAIRS,
     Confirmation,
@@ -63,21 +63,12 @@ def margin_of(lead: float) -> float:
 
 def removal_state(found: Standing, metric: Metric, margin: float) -> RemovalState | None:
     """Return the state by a standing against the whole; None if it settles nothing."""
-    if found.interval is None:
+    if found.estimate is None or not found.estimate.has_interval:
         return None
-    low, high = _gains(found.interval, metric)
+    low, high = found.estimate.gains(metric)
     if high < 0:
         return RemovalState.MATTERS
     return RemovalState.NO_EFFECT if low > -margin else None
-
-
-def own_effect(ratio: float, interval: Interval | None) -> tuple[float, Interval | None]:
-    """Turn the ratio of "without the lines" to the whole into what the lines contribute."""
-    if interval is None:
-        return 1 / ratio, None
-    low = 1 / interval.high if interval.high < inf else 0.0
-    high = 1 / interval.low if interval.low > 0 else inf
-    return 1 / ratio, Interval(low, high, interval.confidence)
 
 
 def rounds_needed(run_noise: float | None, margin: float) -> int:
@@ -121,14 +112,6 @@ def _state(
         return ReductionState.UNFINISHED
     if to_baseline.state is not ConfirmationState.CONFIRMED:
         return ReductionState.NOT_CONFIRMED
-    interval = to_whole.interval
-    if interval is None or _gains(interval, metric)[0] <= -margin:
+    if to_whole.estimate is None or to_whole.estimate.gains(metric)[0] <= -margin:
         return ReductionState.LOSES
     return ReductionState.VERIFIED
-
-
-def _gains(interval: Interval, metric: Metric) -> tuple[float, float]:
-    """The interval as logs, positive is better."""
-    low = log(interval.low) if interval.low > 0 else -inf
-    high = log(interval.high) if interval.high < inf else inf
-    return (low, high) if metric.more_is_better else (-high, -low)

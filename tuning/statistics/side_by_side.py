@@ -7,15 +7,13 @@ For figures that a reader lays beside each other after the fact. What a study co
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from math import exp, fsum, log, sqrt
-from statistics import fmean
+from math import exp, log, sqrt
+from statistics import fmean, variance
 from typing import TypeVar
 
-import numpy as np
-
 from tuning.statistics import critical
-from tuning.statistics.analysis import Interval
 from tuning.statistics.compare import ALPHA
+from tuning.statistics.estimate import Estimate
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -28,15 +26,19 @@ def geometric_mean(values: Sequence[float]) -> float | None:
     return exp(fmean(map(log, values))) if len(values) else None
 
 
-def mean_interval(values: Sequence[float], alpha: float = ALPHA) -> Interval | None:
+def mean_interval(values: Sequence[float], alpha: float = ALPHA) -> tuple[float, float] | None:
     """Where the geometric mean of such runs lies, by Student's t on the logs; None below two."""
-    return _interval([*map(log, values)], alpha) if len(values) >= MIN_RUNS else None
+    if len(values) < MIN_RUNS:
+        return None
+    logs = [*map(log, values)]
+    reach = _reach(_variance_of_mean(logs), len(logs) - 1, alpha)
+    return exp(fmean(logs) - reach), exp(fmean(logs) + reach)
 
 
 def ratio_of(
     first: Mapping[Key, float], other: Mapping[Key, float], alpha: float = ALPHA
-) -> tuple[float, Interval | None] | None:
-    """`other` divided by `first`, and the interval of that ratio; None if either has no run.
+) -> Estimate | None:
+    """`other` divided by `first`; None if either has no run.
 
     The keys say what belongs together, such as the block of a study. Where keys are in both, the
     ratio is that within them: what drifts over hours falls out; of one alone there is no interval.
@@ -45,33 +47,24 @@ def ratio_of(
     """
     if not first or not other:
         return None
-    both = [key for key in first if key in other]
-    if both:
-        logs = [log(other[key]) - log(first[key]) for key in both]
-        return exp(fmean(logs)), _interval(logs, alpha) if len(both) >= MIN_RUNS else None
-    one, two = ([*map(log, there.values())] for there in (first, other))
-    centre = fmean(two) - fmean(one)
-    if min(len(one), len(two)) < MIN_RUNS:
-        return exp(centre), None
-    parts = _variance_of_mean(one), _variance_of_mean(two)
-    spread = sum(parts)
-    if spread == 0:
-        return exp(centre), Interval(exp(centre), exp(centre), 1 - alpha)
-    df = spread**2 / (parts[0] ** 2 / (len(one) - 1) + parts[1] ** 2 / (len(two) - 1))
-    return exp(centre), _around(centre, sqrt(spread), df, alpha)
-
-
-def _interval(logs: Sequence[float], alpha: float) -> Interval:
-    return _around(fmean(logs), sqrt(_variance_of_mean(logs)), len(logs) - 1, alpha)
+    if both := [key for key in first if key in other]:
+        samples = [[log(other[key]) - log(first[key]) for key in both]]
+        centre = fmean(samples[0])
+    else:
+        samples = [[*map(log, there.values())] for there in (first, other)]
+        centre = fmean(samples[1]) - fmean(samples[0])
+    if min(map(len, samples)) < MIN_RUNS:
+        return Estimate(ratio=exp(centre))
+    parts = [_variance_of_mean(logs) for logs in samples]
+    squares = sum(part**2 / (len(logs) - 1) for part, logs in zip(parts, samples, strict=True))
+    df = sum(parts) ** 2 / squares if squares else 1.0
+    return Estimate.of_gain(centre, _reach(sum(parts), df, alpha), alpha)
 
 
 def _variance_of_mean(logs: Sequence[float]) -> float:
-    # A handful of runs: to make arrays of them takes several times as long.
-    mean = fmean(logs)
-    return fsum((one - mean) ** 2 for one in logs) / (len(logs) - 1) / len(logs)
+    return variance(logs) / len(logs)
 
 
-def _around(centre: float, error: float, df: float, alpha: float) -> Interval:
+def _reach(spread: float, df: float, alpha: float) -> float:
     # No run of ours is a millionfold of another: with one degree of freedom the reach may be.
-    reach = min(float(critical.single(alpha, np.array(df))) * error, 50.0)
-    return Interval(exp(centre - reach), exp(centre + reach), 1 - alpha)
+    return min(float(critical.single(alpha, df)) * sqrt(spread), 50.0)

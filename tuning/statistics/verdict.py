@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from statistics import median
 
 from benchmarks.counted import counted
-from tuning.statistics.analysis import Analysis, Interval, Standing
+from tuning.statistics.analysis import Analysis, Standing
 from tuning.statistics.data import Metric
 from tuning.statistics.drift import Drift
 
@@ -69,10 +70,7 @@ def conclude_by_pairs(
     ]
     kind = VerdictKind.NOT_CONFIRMED
     if confirmed is not None:
-        tied = [
-            s.name for s in analysis.standings
-            if s.rank == best.rank and s.better and s.name != confirmed
-        ]  # fmt: skip
+        tied = [name for name in best.tied_with if analysis.standing(name).better]
         kind = VerdictKind.TIE if tied else VerdictKind.WINNER
         texts += [f"It is tied with {', '.join(tied)}."] if tied else []
     if best.name == analysis.choices[0]:
@@ -129,10 +127,11 @@ def _why_not_the_best(analysis: Analysis) -> str:
 
 
 def _no_difference(analysis: Analysis) -> str:
+    found = [s.estimate for s in _others(analysis) if s.estimate is not None]
     reach = [
-        max(s.interval.high / s.ratio, s.ratio / s.interval.low) - 1
-        for s in _others(analysis)
-        if s.interval is not None and s.ratio is not None and s.interval.low > 0
+        max((inf if e.high is None else e.high) / e.ratio, e.ratio / e.low) - 1
+        for e in found
+        if e.low
     ]
     floor = f"noise floor {percent(analysis.floor or 0.0)}"
     detects = (
@@ -167,7 +166,7 @@ def _nothing(analysis: Analysis) -> str:
 
 
 def _effect(standing: Standing, analysis: Analysis) -> str:
-    change = percent(abs((standing.ratio or 1.0) - 1))
+    change = percent(abs((standing.estimate.ratio if standing.estimate else 1.0) - 1))
     than = f"than {analysis.baseline}"
     return {
         Metric.TPMP: f"completes {change} more New-Orders per minute {than}",
@@ -177,21 +176,10 @@ def _effect(standing: Standing, analysis: Analysis) -> str:
 
 
 def _evidence(standing: Standing, analysis: Analysis) -> str:
-    interval = f"{interval_text(standing.interval)}, " if standing.interval else ""
-    floor = f"noise floor {percent(analysis.floor or 0.0)}"
-    return f"{interval}{counted(standing.blocks, 'block')}, {floor}"
-
-
-def interval_text(interval: Interval) -> str:
-    """Formatted as `95 % interval +12 to +35 %`."""
-    low, high = ((bound - 1) * 100 for bound in (interval.low, interval.high))
-    return f"{interval.confidence * 100:.3g} % interval {low:+.1f} to {high:+.1f} %"
-
-
-def change_text(ratio: float, interval: Interval | None, of: str = "") -> str:
-    """1.123 as `+12.3 %`, with what it is a change of, and its interval if there is one."""
-    spread = f" ({interval_text(interval)})" if interval else ""
-    return f"{(ratio - 1) * 100:+.1f} %{of and f' {of}'}{spread}"
+    interval = standing.estimate.text() if standing.estimate else ""
+    blocks = counted(standing.blocks, "block")
+    parts = [interval, blocks, f"noise floor {percent(analysis.floor or 0.0)}"]
+    return ", ".join(filter(None, parts))
 
 
 def percent(share: float) -> str:

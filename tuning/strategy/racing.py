@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.outcomes import Outcome
 from tuning.statistics.compare import ALPHA, Contrasts, compare
-from tuning.statistics.data import Metric, Observation, tables
+from tuning.statistics.data import Metric, Observation, table
 from tuning.statistics.fit import Fit, fit
 from tuning.strategy.blocks import blocks_budget, next_block_of
 from tuning.strategy.protocol import Budget, Done, History, Proposal, StopReason
@@ -115,21 +115,23 @@ def conclusion_alpha(conclusion: int) -> float:
 
 
 def keep(found: Contrasts, live: Flags) -> Flags:
-    """(studies, T): which of the live treatments are not measurably below the best of them."""
-    leader = np.where(live, found.effects, -np.inf).argmax(axis=1)
-    best = np.take_along_axis(found.effects, leader[:, None], axis=1)
-    kept = live & (found.tied(leader) | (found.effects >= best))
-    kept[:, 0] = live[:, 0]
+    """(T,): which of the live treatments are not measurably below the best of them."""
+    leader = _leader(found, live)
+    is_best = found.effects >= found.effects[leader]
+    kept: Flags = live & (found.tied(leader) | is_best)
+    kept[0] = live[0]
     return kept
 
 
-def decided(fitted: Fit, live: Flags, blocks: int) -> Flags:
-    """(studies,): whether only one candidate is left and measurably better than the baseline."""
-    if blocks < FIRST_DECISION:
-        return np.zeros(len(live), dtype=bool)
-    found = compare(fitted, decide_alpha(blocks))
-    one = live[:, 1:].sum(axis=1) == 1
-    return np.asarray(one & (found.better & live)[:, 1:].any(axis=1))
+def decided(fitted: Fit, live: Flags, blocks: int) -> bool:
+    """Whether only one candidate is left and measurably better than the baseline."""
+    if blocks < FIRST_DECISION or live[1:].sum() != 1:
+        return False
+    return bool(compare(fitted, decide_alpha(blocks)).better[1:][live[1:]].all())
+
+
+def _leader(found: Contrasts, live: Flags) -> int:
+    return int(np.where(live, found.effects, -np.inf).argmax())
 
 
 def next_block(
@@ -187,21 +189,21 @@ def _look(
     metric: Metric,
 ) -> tuple[dict[str, str], bool]:
     """Which are measurably below the leader, and whether that decides the study."""
-    [data] = tables(seen, baseline, candidates, [metric])
+    data = table(seen, baseline, candidates, metric)
     blocks = len(data.blocks)
     fitted = fit(data.y, data.treatment)
     found = compare(fitted, drop_alpha(blocks))
-    measured = np.isfinite(found.effects[0])
+    measured = np.isfinite(found.effects)
     racing = np.array([name == baseline or name in left for name in data.names])
-    live = (racing & measured)[None]
-    if not live[0, 0] or not live[0, 1:].any():
+    live = racing & measured
+    if not live[0] or not live[1:].any():
         return {}, False
     kept = keep(found, live)
-    leader = data.names[int(np.where(live, found.effects, -np.inf).argmax())]
+    leader = data.names[_leader(found, live)]
     dropped = {
         data.names[i]: f"measurably below {leader} after {blocks} blocks"
-        for i in np.flatnonzero(live[0] & ~kept[0])
+        for i in np.flatnonzero(live & ~kept)
     }
     # A candidate without a figure so far, because it was cut short once, is still in the race.
-    waiting = [name for name, here in zip(data.names, racing & ~measured, strict=True) if here]
-    return dropped, bool(decided(fitted, kept, blocks)[0]) and not waiting
+    is_waiting = bool((racing & ~measured).any())
+    return dropped, not is_waiting and decided(fitted, kept, blocks)

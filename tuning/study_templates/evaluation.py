@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import inf
 
 from benchmarks.storage.kinds import kind_words
-from tuning.statistics.analysis import Analysis, Difference, Interval, analyse
+from tuning.statistics.analysis import Analysis, analyse
 from tuning.statistics.compare import ALPHA
 from tuning.statistics.data import Metric, Observation
-from tuning.statistics.verdict import interval_text, percent
+from tuning.statistics.estimate import Estimate
+from tuning.statistics.verdict import percent
 from tuning.study_templates.claims import Claim, Ratio
 
 
@@ -57,7 +59,7 @@ class Finding:
     """The result of a claim on one board.
 
     said: the measured figures with the interval, or why there is no result; begins in lower case
-    or with a name. ratio, interval: of several ratios, of the one that decided; None without
+    or with a name. estimate: of several ratios, the one that decided; None without
     figures. device, device_kind, connections: the board; None if no board of the study applies.
     connections is also None for a ratio between numbers of connections.
     """
@@ -65,8 +67,7 @@ class Finding:
     claim: Claim
     kind: FindingKind
     said: str
-    ratio: float | None = None
-    interval: Interval | None = None
+    estimate: Estimate | None = None
     device: str | None = None
     device_kind: str | None = None
     connections: int | None = None
@@ -75,7 +76,7 @@ class Finding:
     @property
     def sentence(self) -> str:
         """The result with its evidence, for people."""
-        here = " here" if self.kind.is_decided or self.ratio is not None else ""
+        here = " here" if self.kind.is_decided or self.estimate is not None else ""
         return f"{self.kind.label}{here}: {self.said}."
 
 
@@ -129,7 +130,7 @@ def _has(board: ClaimBoard, ratio: Ratio) -> bool:
     analysis = board.analyses.get(ratio.metric)
     if analysis is None:
         return False
-    with_figures = {line.name for line in analysis.standings if line.ratio is not None}
+    with_figures = {line.name for line in analysis.standings if line.estimate is not None}
     return {board.same_as.get(name, name) for name in ratio.names} <= with_figures
 
 
@@ -180,22 +181,24 @@ def _between_connections(claim: Claim, boards: Sequence[ClaimBoard]) -> Finding:
 _ORDER = [FindingKind.CONTRADICTED, FindingKind.NOT_DECIDED, FindingKind.CONFIRMED]
 
 
-def _judged(claim: Claim, found: Difference, said: str) -> Finding:
+def _judged(claim: Claim, found: Estimate, said: str) -> Finding:
     """The claim holds if the interval lies in its range, and fails if it lies outside of it."""
-    kind, interval = FindingKind.NOT_DECIDED, found.interval
+    kind = FindingKind.NOT_DECIDED
     low, high = claim.ratio.bounds
-    if interval is not None and low < interval.low and interval.high < high:
-        kind = FindingKind.CONFIRMED
-    elif interval is not None and (interval.high < low or interval.low > high):
-        kind = FindingKind.CONTRADICTED
-    return Finding(claim, kind, f"{said}; {_claimed(claim.ratio)}", found.ratio, interval)
+    if found.low is not None:
+        most = inf if found.high is None else found.high
+        if low < found.low and most < high:
+            kind = FindingKind.CONFIRMED
+        elif most < low or found.low > high:
+            kind = FindingKind.CONTRADICTED
+    return Finding(claim, kind, f"{said}; {_claimed(claim.ratio)}", found)
 
 
 def _of_one_config(claim: Claim, said: str) -> Finding:
     """A config equals itself, which can confirm a claim of no difference and contradicts none."""
     low, high = claim.ratio.bounds
     kind = FindingKind.CONFIRMED if low < 1 < high else FindingKind.NOT_DECIDED
-    return Finding(claim, kind, said, 1.0)
+    return Finding(claim, kind, said, Estimate(ratio=1.0))
 
 
 def _undecided(claim: Claim, why: str) -> Finding:
@@ -212,7 +215,7 @@ def _claimed(ratio: Ratio) -> str:
     return f"the claim is {' and '.join(bounds)}"
 
 
-def _said(found: Difference, name: str, other: str, metric: Metric) -> str:
+def _said(found: Estimate, name: str, other: str, metric: Metric) -> str:
     """Like `a completes 12.0 % more New-Orders per minute than b (95 % interval ...)`."""
     change, more = percent(abs(found.ratio - 1)), found.ratio >= 1
     words = {
@@ -222,5 +225,5 @@ def _said(found: Difference, name: str, other: str, metric: Metric) -> str:
         Metric.SERVER_PATH_LENGTH: f"takes {change} {'more' if more else 'fewer'} CPU cycles "
         "per New-Order",
     }[metric]
-    spread = interval_text(found.interval) if found.interval else "too few runs for an interval"
+    spread = found.text() or "too few runs for an interval"
     return f"{name} {words} than {other} ({spread})"

@@ -19,8 +19,9 @@ from tuning.export.formats import ExportRequest, export
 from tuning.models import Study
 from tuning.recommendations import StudyFiles
 from tuning.results.build import build
-from tuning.results.document import Estimate, Figures
+from tuning.results.document import Figures
 from tuning.results.study_rows import StudyRows
+from tuning.statistics.estimate import Estimate
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
 MYSQL_8 = ServerTraits(Flavour.MYSQL, (8, 0, 36))

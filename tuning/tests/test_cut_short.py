@@ -111,9 +111,9 @@ def _keeps_what_was_seen_and_has_a_bound_for_a_figure(study: Study) -> None:
 
 def _is_ranked_by_its_bound_and_counts_no_failure(study: Study) -> None:
     (board,) = boards_of(StudyRows(study))
-    line = next(row for row in board.judgement.ranked if row.candidate == "slow")
+    line = next(row for row in board.judgement.ranked if row.name == "slow")
     assert line.at_most == pytest.approx(0.5, rel=0.05)
-    assert (line.ratio_to_baseline, line.failures) == (None, 0)
+    assert (line.estimate, line.failures) == (None, 0)
     assert line.cut_short == 2
     assert board.failed == []
     assert line.worse

@@ -17,7 +17,8 @@ from tuning.configs.notes import Action, Note
 from tuning.configs.presets.loader import preset_names
 from tuning.export.facts import Effect
 from tuning.export.lines import changed_names, default_of
-from tuning.results.document import Estimate, Figures, LinesEffect
+from tuning.results.document import Figures, LinesEffect
+from tuning.statistics.estimate import Estimate
 from tuning.tests.export_cases import (
     EFFECT,
     FACTS,

@@ -18,7 +18,7 @@ from tuning.configs.presets.loader import preset_names
 from tuning.errors import TuningError
 from tuning.export.document import ExportDocument
 from tuning.export.formats import FORMATS, ExportRequest, export
-from tuning.results.document import Estimate
+from tuning.statistics.estimate import Estimate
 from tuning.tests.export_cases import EFFECT, FACTS, MARIADB, facts, preset_facts, rendered
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

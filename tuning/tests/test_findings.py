@@ -110,7 +110,8 @@ def test_logs_beside_the_data_are_measured_as_another_candidate(
     paper, defaults = found_in(study)
     assert (paper.kind, defaults.kind) == (FindingKind.CONFIRMED, FindingKind.CONFIRMED)
     assert paper.said.startswith("whitepaper-a-apart completes ")
-    assert paper.ratio == pytest.approx(1.3, rel=0.03)
+    assert paper.estimate is not None
+    assert paper.estimate.ratio == pytest.approx(1.3, rel=0.03)
 
 
 def test_a_device_that_waits_its_turn_is_not_said_to_be_missing(tmp_path: Path) -> None:

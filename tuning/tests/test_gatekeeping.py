@@ -180,7 +180,7 @@ def test_a_refused_candidate_costs_no_run_and_the_others_continue(
     assert Run.objects.filter(slot__study=study, state=RunState.QUEUED).count() == 3
     # It has its line on the board all the same, with no outcome of a run.
     row = next(
-        row for row in boards_of(StudyRows(study))[0].judgement.ranked if row.candidate == bad.name
+        row for row in boards_of(StudyRows(study))[0].judgement.ranked if row.name == bad.name
     )
     assert (row.outcome, row.runs, row.failures) == ("", 0, 0)
 

@@ -122,8 +122,9 @@ def test_a_study_runs_block_by_block_to_its_recommendation(study: Study) -> None
     run_to_the_end(study, measure_by_config)
     assert study.state == StudyState.FINISHED
     (board,) = boards_of(StudyRows(study))
-    rows = {row.candidate: row for row in board.judgement.ranked}
-    assert rows["mine"].ratio_to_baseline == pytest.approx(1.2)
+    rows = {row.name: row for row in board.judgement.ranked}
+    assert rows["mine"].estimate is not None
+    assert rows["mine"].estimate.ratio == pytest.approx(1.2)
     assert (rows["mine"].rank, rows["server-default"].rank) == (1, 2)
     recommendation = study.recommendations.get()
     assert recommendation.candidate.name == "mine"

@@ -22,6 +22,7 @@ from tuning.requests.study import StudyRequest
 from tuning.results.boards import boards_of
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.confirmation import most_pairs
+from tuning.statistics.tests.helpers import bounds
 from tuning.studies.budget import ABLATION_SHARE, StudyBudget, places
 from tuning.studies.commands import extend_study
 from tuning.studies.progress import study_progress
@@ -213,9 +214,9 @@ def test_a_finished_study_is_extended_by_more_blocks() -> None:
 
 
 def _width(study: Study, name: str) -> float:
-    interval = boards_of(StudyRows(study))[0].judgement.analysis.standing(name).interval
-    assert interval is not None
-    return interval.high - interval.low
+    found = boards_of(StudyRows(study))[0].judgement.analysis.standing(name).estimate
+    low, _, high = bounds(found)
+    return high - low
 
 
 def test_what_cannot_be_extended_says_why() -> None:

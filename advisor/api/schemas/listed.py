@@ -10,8 +10,8 @@ from advisor.api.schemas.common import Server
 from tuning.catalogue.knob import Durability
 from tuning.comparison.sides import Side
 from tuning.published.loader import PublishedTable
-from tuning.results.document import Estimate
 from tuning.statistics.data import Metric
+from tuning.statistics.estimate import Estimate
 
 
 class ServerRow(Server):

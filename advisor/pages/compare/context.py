@@ -11,7 +11,6 @@ from advisor.wording.hosts import compared_memory
 from advisor.wording.spaces import knob_text
 from tuning.comparison.side_by_side import Figure, SideBySide
 from tuning.comparison.sides import Side
-from tuning.statistics.analysis import Interval
 
 Format = Callable[[float | None], str]
 # Name, unit, format, and the term that the help explains.
@@ -138,8 +137,8 @@ def _cell(figure: Figure, form: Format) -> Cell:
     return Cell(form(figure.median), _range(figure.interval, form), figure.runs, figure)
 
 
-def _range(interval: Interval | None, form: Format) -> str:
-    return f"{form(interval.low)} to {form(interval.high)}" if interval else ""
+def _range(bounds: tuple[float, float] | None, form: Format) -> str:
+    return " to ".join(map(form, bounds or ()))
 
 
 def knob_rows(laid: SideBySide) -> list[tuple[str, list[tuple[str | None, bool]]]]:

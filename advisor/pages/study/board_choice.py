@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 
 from advisor.pages.study.table_order import COLUMNS, TableOrder, table_order
-from tuning.statistics.ranking import Metric
+from tuning.statistics.data import Metric
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from tuning.results.document import (
     BoardRow,
     CandidateFacts,
     DeviceFacts,
-    Estimate,
     StudyDocument,
     WorkloadFacts,
 )
 from tuning.statistics.data import Metric
+from tuning.statistics.estimate import Estimate
 from tuning.statistics.ratios import Ratio, Spread, ratio, spread
 from tuning.statistics.verdict import VerdictKind
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from tuning.statistics.data import Observation
+from tuning.statistics.estimate import Estimate
 
 BASE = "base"
 
@@ -39,9 +40,13 @@ def ok(candidate: str, block: int, replicate: int = 0, **figures: float) -> Obse
     return Observation(candidate, block, "ok", replicate=replicate, **figures)
 
 
+def bounds(found: Estimate | None) -> tuple[float, float, float]:
+    """Return low, ratio and high of an estimate with an interval."""
+    assert found is not None
+    assert found.low is not None
+    assert found.high is not None
+    return found.low, found.ratio, found.high
+
+
 def cut(candidate: str, block: int, tpmP_at_most: float) -> Observation:
     return Observation(candidate, block, "cut_short", tpmP_at_most=tpmP_at_most)
-
-
-def names(count: int) -> Sequence[str]:
-    return [f"c{number}" for number in range(1, count + 1)]

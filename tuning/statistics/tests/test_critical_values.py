@@ -14,7 +14,7 @@ def test_one_difference_is_students_t(df: float) -> None:
     expected = scipy.stats.t.ppf(0.975, df)
     assert single(0.05, np.array(df)) == pytest.approx(expected)
     for correlation in (0.0, 0.4, 0.8):
-        found = against_baseline(1, 0.05, np.array(df), np.array(correlation))
+        found = against_baseline(1, 0.05, np.array(df), correlation)
         assert found == pytest.approx(expected, rel=2e-3)
 
 
@@ -32,12 +32,12 @@ def test_differences_to_a_baseline_err_together_as_often_as_said(
     shared, own = rng.normal(size=(200_000, 1)), rng.normal(size=(200_000, 6))
     z = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
     t = z / np.sqrt(rng.chisquare(df, (200_000, 1)) / df)
-    limit = against_baseline(6, 0.05, np.array(df), np.array(correlation))
+    limit = against_baseline(6, 0.05, np.array(df), correlation)
     assert (np.abs(t) > limit).any(axis=1).mean() == pytest.approx(0.05, abs=0.002)
 
 
 def test_stricter_and_more_means_larger() -> None:
-    df, correlation = np.array([3.0, 10.0, 50.0]), np.array(0.3)
+    df, correlation = np.array([3.0, 10.0, 50.0]), 0.3
     usual = against_baseline(5, 0.05, df, correlation)
     assert (np.diff(usual) < 0).all()
     assert (against_baseline(5, 0.01, df, correlation) > usual).all()
@@ -48,6 +48,6 @@ def test_stricter_and_more_means_larger() -> None:
 @pytest.mark.parametrize("alpha", [1e-8, 1e-10])
 def test_an_error_rate_below_what_can_be_computed_has_a_value(alpha: float) -> None:
     df = np.array([7.0, 1e4])
-    for found in (against_baseline(3, alpha, df, np.array(1 / 3)), among_all(3, alpha, df)):
+    for found in (against_baseline(3, alpha, df, 1 / 3), among_all(3, alpha, df)):
         assert (found >= single(alpha, df)).all()
         assert (found <= 1.01 * single(alpha / 3, df)).all()

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tuning.statistics.analysis import Analysis, Interval, analyse
+from tuning.statistics.analysis import Analysis, analyse
 from tuning.statistics.data import Metric, Observation
+from tuning.statistics.estimate import Estimate
 from tuning.statistics.removal import RemovalState, margin_of, removal_state
 from tuning.strategy.ablation.parts import Part, first_parts
 from tuning.strategy.racing import FAULTS
@@ -29,14 +30,14 @@ _SPLIT = frozenset({RemovalState.MATTERS, RemovalState.NEEDED, RemovalState.UNSE
 class PartResult:
     """The result of a part; `state` None is "still being measured".
 
-    ratio: the metric without the part divided by that of the whole; interval holds for all parts
-    at once. blocks: how many it was measured in. reason: why the config without it cannot be used.
+    estimate: the metric without the part divided by that of the whole; its interval holds for all
+    parts at once. blocks: how many it was measured in. reason: why the config without it cannot
+    be used.
     """
 
     part: Part
     state: RemovalState | None
-    ratio: float | None = None
-    interval: Interval | None = None
+    estimate: Estimate | None = None
     blocks: int = 0
     reason: str = ""
 
@@ -115,7 +116,7 @@ class _Replay:
             state = removal_state(standing, self.metric, self.margin)
         if state is None and blocks >= MAX_BLOCKS:
             state = RemovalState.UNSETTLED
-        return PartResult(part, state, standing.ratio, standing.interval, blocks)
+        return PartResult(part, state, standing.estimate, blocks)
 
 
 def part_results(whole: Whole, metric: Metric) -> PartResults:

@@ -203,7 +203,7 @@ class SimulatedStudy:
         blocks = {run.block for run in (*self.ablation, *self.rounds) if run.candidate == name}
         return Whole(
             name=name,
-            lead=math.log(found.ratio or 1.0),
+            lead=math.log(found.estimate.ratio if found.estimate else 1.0),
             run_noise=analysis.run_noise,
             knobs=self.knobs.get(name, {}),
             kept=self.kept,

@@ -11,7 +11,7 @@ from bench.statistics.noise import scenarios
 from bench.statistics.simulate import draw, race
 from tuning.statistics.analysis import analyse
 from tuning.statistics.data import Observation
-from tuning.statistics.tests.helpers import BASE, cut, names, ok, study
+from tuning.statistics.tests.helpers import BASE, cut, ok, study
 from tuning.strategy.budget import plan
 from tuning.strategy.protocol import Budget, StopReason
 from tuning.strategy.racing import (
@@ -110,11 +110,11 @@ def test_block_by_block_it_is_the_race_that_the_proof_simulates(name: str) -> No
     simulated = race(y)
     used = 0
     for logs, winner in zip(y, simulated.winner, strict=True):
-        rows = [(BASE, 0), (BASE, 1), *((candidate, 0) for candidate in names(4))]
+        rows = [(BASE, 0), (BASE, 1), *((candidate, 0) for candidate in "abcd")]
         seen: list[Observation] = []
         out: dict[str, str] = {}
         for block in range(8):
-            found = step(seen, *names(4), out=out)
+            found = step(seen, *"abcd", out=out)
             out |= found.dropped
             seen += [
                 ok(name, block, replicate=replicate, tpmP=float(np.exp(value)))
@@ -122,7 +122,7 @@ def test_block_by_block_it_is_the_race_that_the_proof_simulates(name: str) -> No
                 if name in found.run
             ]
         used += len(seen)
-        assert analyse(seen, BASE, names(4)).winner == (names(4)[winner - 1] if winner else None)
+        assert analyse(seen, BASE, "abcd").winner == ("abcd"[winner - 1] if winner else None)
     assert used == pytest.approx(simulated.share * y.size)
 
 
