@@ -21,7 +21,7 @@ DOCUMENTS = [
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 CODE = [*(ROOT / name for name in ("advisor/settings.py", "benchmarks/drivers/tpcc_mysql.py"))]
-CODE.append(ROOT / "benchmarks/servers/privileges.py")
+CODE.append(ROOT / "benchmarks/processes/users.py")
 CODE.append(ROOT / "benchmarks/emulation/hierarchies.py")
 CODE.append(ROOT / "benchmarks/storage/reserve.py")
 

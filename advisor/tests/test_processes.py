@@ -30,7 +30,7 @@ from advisor.tests import factories
 from benchmarks.inventory.stored import store_inventory
 from benchmarks.jobs.claimant import machine_id
 from benchmarks.models import Host, RunState
-from benchmarks.servers.process import process_id
+from benchmarks.processes.identity import process_id
 from benchmarks.servers.startup import free_port
 from benchmarks.tests.made_up_host import made_up_host
 

@@ -20,8 +20,8 @@ from pymysql.connections import Connection
 
 from benchmarks.datasets import rows
 from benchmarks.datasets.text import Bytes
+from benchmarks.processes.users import ServerUser, become
 from benchmarks.servers.instance import pinned_socket
-from benchmarks.servers.privileges import ServerUser, become
 
 
 def make(table: str, warehouse: int, seed: int) -> Bytes:

@@ -17,9 +17,9 @@ import benchmarks
 from benchmarks.datasets import rules
 from benchmarks.datasets.statements import POLL_S, cancelled
 from benchmarks.errors import LoadFailed, RunFailed
+from benchmarks.processes.kills import blame_for_kill, oom_kills
+from benchmarks.processes.users import clean_environment, server_user
 from benchmarks.servers.instance import ServerInstance
-from benchmarks.servers.kills import blame_for_kill, oom_kills
-from benchmarks.servers.privileges import clean_environment, server_user
 
 #: Cost of one warehouse's rows of a table, relative to the others' (measured); the order is that
 #: of loading.

@@ -21,8 +21,8 @@ from benchmarks.errors import DeviceUnusable
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.handover import take_back
 from benchmarks.ownership.ours import make_ours
+from benchmarks.processes.users import server_user, uid_of
 from benchmarks.servers.leftovers import end_servers
-from benchmarks.servers.privileges import server_user, uid_of
 from benchmarks.storage.identify import check_usable
 
 LOADING = ".loading-"

@@ -5,20 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import psutil
 
 from benchmarks.drivers.redact import BoundedText, redact
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.servers.kills import blame_for_kill, oom_kills
-from benchmarks.servers.privileges import clean_environment, launcher, server_user
+from benchmarks.processes import child as processes
+from benchmarks.processes.kills import blame_for_kill
 
 _CHUNK = 65_536
 #: A line longer than this is not one of a driver's own.
@@ -38,13 +36,8 @@ class Lines(NamedTuple):
     errors: list[str]
 
 
-class Child:
-    """A started program. Leaving the `with` block kills it, and whatever it started, if needed.
-
-    It runs as the user that servers run as; `entry` are words before its command that still run as
-    we do (ResourceLimits.entry_words). A session of its own keeps a Ctrl-C in our terminal from
-    ending it behind our back, and the kernel kills it should we be killed ourselves.
-    """
+class Child(processes.Child):
+    """A driver's program, whose output is read in bounds and without its secrets."""
 
     def __init__(
         self,
@@ -56,39 +49,31 @@ class Child:
         pass_fds: Sequence[int] = (),
         entry: Sequence[str] = (),
     ) -> None:
+        super().__init__(
+            argv,
+            cwd=cwd,
+            env=env,
+            stdout=processes.PIPE,
+            stderr=processes.PIPE,
+            pass_fds=pass_fds,
+            entry=entry,
+        )
         self._secrets = tuple(secrets)
         self._stdout = _Stream()
         self._stderr = _Stream()
         self._cpu_seconds = 0.0
-        self._oom_kills_before = oom_kills()
-        self._process = subprocess.Popen(
-            [*entry, *launcher(server_user()), *argv],
-            cwd=cwd,
-            env={**clean_environment(), **(env or {})},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            pass_fds=pass_fds,
-        )
-        self._psutil = psutil.Process(self._process.pid)
+        self._psutil = psutil.Process(self.pid)
         self._selector = selectors.DefaultSelector()
         for pipe, stream in (
-            (self._process.stdout, self._stdout),
-            (self._process.stderr, self._stderr),
+            (self.process.stdout, self._stdout),
+            (self.process.stderr, self._stderr),
         ):
             if pipe is not None:
                 self._selector.register(pipe.fileno(), selectors.EVENT_READ, stream)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *exc: object) -> None:
-        self.kill()
+        super().__exit__(*exc)
         self._selector.close()
-        for stream in (self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
 
     def read(self, timeout: float) -> Lines:
         """The lines that became complete within `timeout` seconds.
@@ -107,20 +92,6 @@ class Child:
         """Whether the program has closed its output, and so will not say anything any more."""
         return not self._selector.get_map()
 
-    def wait(self, timeout: float) -> int | None:
-        """The exit status (negative: the signal that ended it), or None if it is still there."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return self._process.wait(timeout)
-        return None
-
-    def kill(self) -> None:
-        """End the program and everything in its session; harmless when it has ended."""
-        if self._process.poll() is None:
-            # Not reaped yet, so the process group cannot be anybody else's.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-
     def cpu_seconds(self) -> float:
         """User and system time so far; once it has ended, what was last seen."""
         with contextlib.suppress(psutil.Error):
@@ -134,9 +105,9 @@ class Child:
         Only for a program that has read them. Left as it is where the kernel does not let us.
         """
         with contextlib.suppress(OSError, ValueError, IndexError):
-            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
             begin, end = int(fields[45]), int(fields[46])  # arg_start and arg_end of proc(5)
-            with Path(f"/proc/{self._process.pid}/mem").open("r+b", buffering=0) as memory:
+            with Path(f"/proc/{self.pid}/mem").open("r+b", buffering=0) as memory:
                 memory.seek(begin)
                 words = memory.read(end - begin)
                 for secret in self._secrets:
@@ -159,7 +130,7 @@ class Child:
 
         To be asked before `kill`; None for a program that ended by itself or is still there.
         """
-        blame = blame_for_kill("the driver", status, self._oom_kills_before)
+        blame = blame_for_kill("the driver", status, self.oom_kills_before)
         return self.failure(*blame) if blame else None
 
     def failure(self, outcome: Outcome, message: str) -> RunFailed:

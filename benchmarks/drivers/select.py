@@ -9,7 +9,8 @@ from benchmarks.drivers.protocol import LocalDriver
 from benchmarks.drivers.sysbench import Sysbench, find_sysbench
 from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start
 from benchmarks.errors import NoDriver
-from benchmarks.servers.privileges import may, server_user
+from benchmarks.processes.child import may
+from benchmarks.processes.users import server_user
 
 AUTO = "auto"
 
@@ -50,7 +51,7 @@ def find_driver(name: str = AUTO) -> LocalDriver:
 def _refusal(program: Path) -> str:
     """Why the user that drivers run as cannot run a program; "" if that user can."""
     user = server_user()
-    if user is None or may(user, "-x", program.resolve()):
+    if user is None or may("-x", program.resolve()):
         return ""
     return (
         f"{program}: the user {user.name}, which drivers run as, cannot run it; every directory "

@@ -8,7 +8,6 @@ import mmap
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -32,7 +31,7 @@ from benchmarks.drivers.sysbench_records import PREFIX, RecordCounter
 from benchmarks.drivers.workplace import hand_over, workplace
 from benchmarks.errors import NoDriver
 from benchmarks.outcomes import Outcome
-from benchmarks.servers.privileges import ask
+from benchmarks.processes.child import run
 
 WORKLOAD: Final = Path(__file__).with_name("tpcc.lua")
 _PASSWORD: Final = "TPCC_PASSWORD"  # noqa: S105 - the variable's name
@@ -107,8 +106,8 @@ class Sysbench:
 
 def _version(program: Path) -> str:
     try:
-        said = ask(program, "--version").stdout
-    except (OSError, subprocess.TimeoutExpired) as error:
+        said = run(program, "--version").output
+    except OSError as error:
         raise NoDriver(f"{program} cannot be run: {error}") from error
     if not (version := _VERSION.search(said)):
         raise NoDriver(f"{program} is not sysbench 1.0 or later: it says {said.strip()!r}.")

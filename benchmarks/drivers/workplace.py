@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import IO
 
 from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.handover import give
 from benchmarks.ownership.reading import open_plain
-from benchmarks.servers.privileges import give, server_user, uid_of
+from benchmarks.processes.users import server_user, uid_of
 
 
 @contextmanager
@@ -33,7 +34,7 @@ def workplace(work_dir: Path) -> Iterator[Path]:
 
 def hand_over(directory: Path) -> None:
     """From now on the folder is the program's."""
-    give(directory, server_user())
+    give(directory)
 
 
 def open_result(path: Path) -> IO[bytes]:

@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import secrets
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.targets import Disk, disks_behind
 from benchmarks.errors import EmulationUnavailable
 from benchmarks.ownership.held import hold, is_free
+from benchmarks.processes.child import run
 from benchmarks.servers.resource_limits import NOT_ENTERED, not_entered
 
 #: Every cgroup of ours begins with this. Its maker holds a lock on it for as long as it lives.
@@ -109,15 +109,9 @@ def why_unavailable(profile: EmulationProfile, paths: Sequence[Path]) -> str:
 
 
 def _try_entering(limits: CgroupLimits) -> None:
-    tried = subprocess.run(
-        [*limits.entry_words, "true"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd="/",
-    )
-    if tried.returncode != 0:
-        raise not_entered(tried.stderr)
+    tried = run("true", entry=limits.entry_words)
+    if tried.status != 0:
+        raise not_entered(tried.output)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from benchmarks.inventory.inspection import options_text
 from benchmarks.inventory.stored import change_inventory
 from benchmarks.models import Device, Server
 from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.handover import give
 from benchmarks.ownership.ours import make_ours
+from benchmarks.processes.child import check_reachable
 from benchmarks.servers.binary import ServerBinary, identify
-from benchmarks.servers.privileges import check_reachable, give, server_user
 from benchmarks.storage.identify import check_in_place
 from benchmarks.storage.identity import DeviceIdentity
 
@@ -63,9 +64,8 @@ def check_measurable(device: Device) -> None:
         make_ours(folder.parent)
         delete(folder)
         folder.mkdir(mode=0o700)
-        user = server_user()
-        give(folder, user)
-        check_reachable(folder, user)
+        give(folder)
+        check_reachable(folder)
     except OSError as error:
         raise DeviceUnusable(f"{folder}: {error.strerror}") from error
     finally:

@@ -22,9 +22,9 @@ from benchmarks.inventory.host import (
     Refused,
 )
 from benchmarks.memory import host_memory, memory_budget
+from benchmarks.processes.users import open_files
 from benchmarks.servers.binary import ServerBinary, identify, known_options
 from benchmarks.servers.discovery import server_candidates
-from benchmarks.servers.privileges import open_files
 from benchmarks.storage.direct_io import supports_direct_io
 from benchmarks.storage.identify import check_device, identify_device
 from benchmarks.storage.layout import DeviceLayout

@@ -15,7 +15,7 @@ from pathlib import Path
 from django.conf import settings
 
 from benchmarks.datasets.shared_folders import try_lock
-from benchmarks.servers.process import ProcessId, this_process
+from benchmarks.processes.identity import ProcessId, this_process
 
 #: Seconds to wait for the host's lock. A worker that waited longer would not react to a request to
 #: stop, and every sweep sends the message again.

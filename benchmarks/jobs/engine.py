@@ -33,7 +33,7 @@ from benchmarks.jobs.heartbeat import (
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, RowT, Values
 from benchmarks.jobs.spool import Note
 from benchmarks.outcomes import Outcome
-from benchmarks.servers.orphans import none_left_behind
+from benchmarks.processes.orphans import none_left_behind
 
 logger = logging.getLogger(__name__)
 

@@ -15,19 +15,21 @@ import time
 
 from benchmarks.errors import LoadFailed
 from benchmarks.ownership.walking import MAX_DEPTH, opened, opened_directory
+from benchmarks.processes.users import server_user
 
 #: The kernel may let go of the files of a process some moments after its end.
 _LAST_WRITES_S = 5.0
 
 
-def give(path: str | os.PathLike[str], uid: int, gid: int) -> None:
-    """Make a file or a tree of ours another user's, what is innermost first.
+def give(path: str | os.PathLike[str]) -> None:
+    """Give a file or a tree of ours to the servers' user, what is innermost first.
 
-    What is that user's already is left as it is: its names are not ours to rely on. The parent
-    must be ours. Raises OSError.
+    What belongs to that user already is left as it is: its names are not ours to rely on. The
+    parent must be ours. Raises OSError, NoServerUser.
     """
-    if os.lstat(path).st_uid != uid:
-        _give(path, None, uid, gid)
+    user = server_user()
+    if user is not None and os.lstat(path).st_uid != user.uid:
+        _give(path, None, user.uid, user.gid)
 
 
 def _give(name: str | os.PathLike[str], parent: int | None, uid: int, gid: int) -> None:

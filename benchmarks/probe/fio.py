@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.probe.jobs import Job, Purpose
 from benchmarks.probe.result import JobResult, Latency
 from benchmarks.probe.workspace import Workspace
-from benchmarks.servers.privileges import ask
+from benchmarks.processes.child import run
 from benchmarks.servers.resource_limits import NOT_ENTERED, ResourceLimits, not_entered
 
 #: The asynchronous engines, best first: InnoDB on Linux uses libaio. psync works everywhere.
@@ -46,11 +45,11 @@ def find_fio(search_path: str | None = None) -> Fio:
     if found is None:
         raise NoFio("fio, which probes devices, is not installed: apt install fio")
     try:
-        said = ask(Path(found), "--version")
-    except (OSError, subprocess.TimeoutExpired) as error:
+        said = run(found, "--version")
+    except OSError as error:
         raise NoFio(f"{found} does not run: {error}; apt install --reinstall fio") from error
-    version = re.search(r"fio-(\S+)", said.stdout)
-    if said.returncode or version is None:
+    version = re.search(r"fio-(\S+)", said.output)
+    if said.status or version is None:
         raise NoFio(f"{found} does not say its version; apt install --reinstall fio")
     return Fio(Path(found), version.group(1))
 

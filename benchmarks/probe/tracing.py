@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.probe.jobs import Job
-from benchmarks.servers.process import ProcessId, this_process
+from benchmarks.processes.identity import ProcessId, this_process
 from benchmarks.storage.host import read_text
 
 #: Where tracefs is mounted; the second is where older kernels show it.

@@ -5,32 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import select
-import signal
-import subprocess
-import time
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 
 from benchmarks.errors import NotAServer
-from benchmarks.servers.privileges import (
-    ASK_STEP_S,
-    KILLED,
-    clean_environment,
-    launcher,
-    server_user,
-    unless_killed,
-)
+from benchmarks.processes.child import MAX_OUTPUT_BYTES, run
 from benchmarks.servers.trusted import trusted_program
 
 IDENTIFY_DEADLINE_S = 10.0
-MAX_SAID_BYTES = 64 * 1024
 _MAX_HELP_BYTES = 2 * 1024**2
 # A line of the explanations ("  -u, --user=name") or of the list of values ("user   mysql").
 _OPTION = re.compile(r"^(?: {1,4}(?:-\S, )?--|(?=[a-z0-9-]+  ))([a-z][a-z0-9_-]*)", re.M | re.I)
-_SETTLED_S = 10.0  # the times of files have steps, of two seconds at most
 OLDEST_MYSQL = (5, 7, 0)
 OLDEST_MARIADB = (10, 6, 0)
 
@@ -42,9 +29,6 @@ _VERSION_LINE = re.compile(
     r"(?:from\s.*\s)?for\s+(?P<rest>.*)$",  # "from Debian": MariaDB of Debian 13
     re.MULTILINE,
 )
-
-# By what the file system says of the file; to read a server takes more than to ask its version.
-_DIGESTS: dict[tuple[int, ...], str] = {}
 
 
 class Flavour(StrEnum):
@@ -90,7 +74,7 @@ def identify(path: Path) -> ServerBinary:
     if not os.access(path, os.X_OK):
         raise NotAServer(f"{path} is not executable")
     program = trusted_program(path)
-    flavour, version, text = parse_version(_ask(path), path)
+    flavour, version, text = parse_version(_ask(path, "--version"), path)
     return ServerBinary(
         path=path,
         flavour=flavour,
@@ -128,73 +112,27 @@ def known_options(binary: ServerBinary) -> frozenset[str]:
 
     Options of loadable plugins are missing.
     """
-    said = _ask(binary.path, ("--verbose", "--help"), _MAX_HELP_BYTES)
+    said = _ask(binary.path, "--verbose", "--help", most_bytes=_MAX_HELP_BYTES)
     return frozenset(name.replace("-", "_").lower() for name in _OPTION.findall(said))
 
 
-def _ask(
-    path: Path, arguments: tuple[str, ...] = ("--version",), most: int = MAX_SAID_BYTES
-) -> str:
-    """Return its output; a program that is killed from outside before is started again."""
-    said, _ = unless_killed(
-        lambda: _ask_once(path, arguments, most),
-        lambda found: not found[0] and found[1] in KILLED,
-    )
-    return said
-
-
-def _ask_once(path: Path, arguments: tuple[str, ...], most: int) -> tuple[str, int | None]:
-    """Return its output, and its exit status unless it goes on."""
-    # --no-defaults: a broken /etc/my.cnf must not decide whether this is a server.
-    command = [*launcher(server_user()), str(path), "--no-defaults", *arguments]
+def _ask(path: Path, *arguments: str, most_bytes: int = MAX_OUTPUT_BYTES) -> str:
+    """Return the output of a server program, standard error included; raises NotAServer."""
     try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=clean_environment(),
-            cwd="/",
-            start_new_session=True,
+        # --no-defaults: a broken /etc/my.cnf must not decide whether this is a server.
+        finished = run(
+            path, "--no-defaults", *arguments, timeout_s=IDENTIFY_DEADLINE_S, most_bytes=most_bytes
         )
+    except TimeoutError as error:
+        raise NotAServer(
+            f"{path} is not a mysqld: with --version it did not answer "
+            f"in {IDENTIFY_DEADLINE_S:.0f} s"
+        ) from error
     except OSError as error:
         raise NotAServer(f"{path} cannot be run: {error.strerror}") from error
-    with process:  # closes the pipe
-        try:
-            said = _said(process, path, most).decode(errors="replace")
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(ASK_STEP_S)
-            return said, process.returncode
-        finally:
-            with suppress(ProcessLookupError):  # it and what it started
-                os.killpg(process.pid, signal.SIGKILL)
-
-
-def _said(process: subprocess.Popen[bytes], path: Path, most: int) -> bytes:
-    """Return its output until it ends; raises NotAServer when that is too late or too much.
-
-    A time in which the host stood still does not count.
-    """
-    left_s = IDENTIFY_DEADLINE_S
-    assert process.stdout is not None  # noqa: S101 - it is a pipe
-    said = b""
-    while True:
-        began = time.monotonic()
-        has_output = bool(select.select([process.stdout], [], [], min(left_s, ASK_STEP_S))[0])
-        left_s -= min(time.monotonic() - began, ASK_STEP_S)
-        if left_s <= 0:
-            raise NotAServer(
-                f"{path} is not a mysqld: with --version it did not answer "
-                f"in {IDENTIFY_DEADLINE_S:.0f} s"
-            )
-        if not has_output:
-            continue
-        part = os.read(process.stdout.fileno(), MAX_SAID_BYTES)
-        said += part
-        if not part:
-            return said
-        if len(said) > most:
-            raise NotAServer(f"{path} is not a mysqld: it printed more than {most // 1024} KiB")
+    if finished.is_cut:
+        raise NotAServer(f"{path} is not a mysqld: it printed more than {most_bytes // 1024} KiB")
+    return finished.output
 
 
 def _basedir(path: Path, program: Path) -> Path | None:
@@ -208,14 +146,13 @@ def _basedir(path: Path, program: Path) -> Path | None:
 
 
 def _sha256(path: Path) -> str:
-    """Digest of the file, which is read again once its inode or its times have changed."""
+    """Return the file's digest, which is computed again once its inode or its times change."""
+    found = path.stat()
+    # Both times are set by whatever writes to it; nobody can set the second one.
+    return _digest(path, found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns)
+
+
+@cache
+def _digest(path: Path, *_: int) -> str:
     with path.open("rb") as file:
-        found = os.fstat(file.fileno())
-        # Both times are set by whatever writes to it; nobody can set the second one.
-        seen = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-        if seen not in _DIGESTS:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            if time.time() - found.st_ctime < _SETTLED_S:
-                return digest  # it may be written to once more without another time
-            _DIGESTS[seen] = digest
-        return _DIGESTS[seen]
+        return hashlib.file_digest(file, "sha256").hexdigest()

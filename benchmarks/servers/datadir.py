@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchmarks.errors import NO_SPACE_ERRNOS, NotAServer, RunFailed
+from benchmarks.errors import NO_SPACE_ERRNOS, DeviceUnusable, NotAServer, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.handover import give
+from benchmarks.processes.child import Child, check_reachable
+from benchmarks.processes.kills import describe_exit
+from benchmarks.processes.users import server_user
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.errorlog import meaningful, said
 from benchmarks.servers.failures import start_failure
 from benchmarks.servers.flavours import instance_rules
-from benchmarks.servers.kills import blame_for_kill, describe_exit, oom_kills
 from benchmarks.servers.options import (
     InstancePaths,
     check_options,
@@ -25,20 +27,11 @@ from benchmarks.servers.options import (
     share_folders,
     write_private,
 )
-from benchmarks.servers.privileges import (
-    ask,
-    check_reachable,
-    clean_environment,
-    give,
-    launcher,
-    server_user,
-    tool,
-)
 from benchmarks.servers.startup import make_run_dir, open_console
+from benchmarks.servers.trusted import trusted_file
 from benchmarks.storage.reserve import room_of
 from benchmarks.storage.reserve_watch import no_room
 
-_MAX_SCRIPT = 16 << 20
 _COPY_BYTES = 16 << 20
 # The scripts were renamed from mysql_* to mariadb_* in MariaDB 11.
 _SYSTEM_SCRIPTS = ("system_tables.sql", "performance_tables.sql", "system_tables_data.sql")
@@ -78,8 +71,8 @@ def create_data_dir(
         paths = InstancePaths(data_dir, scratch)
         make_run_dir(paths, user)
         write_private(paths.config, _config(binary, paths, options or {}), user)
-        give(data_dir, user)
-        check_reachable(data_dir, user)
+        give(data_dir)
+        check_reachable(data_dir)
         _initialise(binary, paths, deadline_s)
     except BaseException:
         delete(data_dir)
@@ -98,48 +91,30 @@ def _config(binary: ServerBinary, paths: InstancePaths, options: Mapping[str, st
 
 
 def _initialise(binary: ServerBinary, paths: InstancePaths, deadline_s: float) -> None:
-    command = [*launcher(server_user()), str(binary.path), f"--defaults-file={paths.config}"]
-    script: str | None = None
-    if binary.flavour is Flavour.MARIADB:
-        # mariadb-install-db would call the server without the wrapper's own libraries.
-        command.append("--bootstrap")
-        script = bootstrap_sql(binary)
-    else:
-        command.append("--initialize")
-    killed_before = oom_kills()
-    with open_console(paths) as console:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE if script is not None else subprocess.DEVNULL,
-            stdout=console,
-            stderr=subprocess.STDOUT,
-            env=clean_environment(),
-            cwd=paths.run_dir,
-            start_new_session=True,
-            umask=0o027,
-        )
-        try:
-            process.communicate(script.encode() if script is not None else None, deadline_s)
-        except subprocess.TimeoutExpired:
-            raise RunFailed(
-                Outcome.TIMED_OUT,
-                f"making a data directory took more than {deadline_s:.0f} s",
-                log_tail="\n".join(meaningful(_log_lines(paths))),
-            ) from None
-        finally:
-            if process.returncode is None:
-                process.kill()
-                process.wait()
-    if blame := blame_for_kill(
-        "the server that makes a data directory", process.returncode, killed_before
+    command = [str(binary.path), f"--defaults-file={paths.config}"]
+    with (
+        tempfile.TemporaryFile() as script,
+        open_console(paths) as console,
     ):
-        raise RunFailed(*blame, log_tail="\n".join(meaningful(_log_lines(paths))))
-    if process.returncode != 0:
+        if binary.flavour is Flavour.MARIADB:
+            # mariadb-install-db would call the server without the wrapper's own libraries.
+            command.append("--bootstrap")
+            script.write(bootstrap_sql(binary).encode())
+            script.seek(0)
+        else:
+            command.append("--initialize")
+        with Child(command, cwd=paths.run_dir, stdin=script, stdout=console) as server:
+            status = server.finish(
+                "the server that makes a data directory",
+                deadline_s,
+                log_tail=lambda: "\n".join(meaningful(_log_lines(paths))),
+            )
+    if status != 0:
         if (room := room_of(paths.data_dir)).usable < 0:  # its log may be on the same full disk
             raise no_room(room)
         what = (
             f"the server could not make a data directory in {paths.data_dir} "
-            f"({describe_exit(process.returncode)})"
+            f"({describe_exit(status)})"
         )
         raise start_failure(what, _log_lines(paths), binary.path)
 
@@ -160,16 +135,13 @@ def bootstrap_sql(binary: ServerBinary) -> str:
 
 
 def _read(script: Path) -> str:
-    """A script of the server's package, as the user who is going to run it: it is told to the
-    server, and whoever owns the package may have put a link to a file of ours in its place.
+    """Return a script of the server's package: it is told to the server, so only a file that
+    nobody but us and root can change is read.
     """
     try:
-        read = ask(Path(tool("head")), f"--bytes={_MAX_SCRIPT}", str(script))
-    except subprocess.TimeoutExpired:
-        raise NotAServer(f"{script} cannot be read") from None
-    if read.returncode != 0:
-        raise NotAServer(f"{script} cannot be read: {read.stderr.strip()}")
-    return read.stdout
+        return trusted_file(script).read_text(errors="replace")
+    except (OSError, DeviceUnusable) as error:
+        raise NotAServer(f"{script} cannot be read: {error}") from error
 
 
 def _log_lines(paths: InstancePaths) -> list[str]:

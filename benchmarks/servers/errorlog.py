@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from benchmarks.ownership.reading import open_plain
+from benchmarks.processes.users import server_user, uid_of
 from benchmarks.servers.options import InstancePaths
-from benchmarks.servers.privileges import server_user, uid_of
 
 _TAIL_BYTES = 256 * 1024
 _MAX_LINE = 4096

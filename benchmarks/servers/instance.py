@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 import stat
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,12 +16,12 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
+from benchmarks.processes.child import Child
+from benchmarks.processes.users import server_user, uid_of
 from benchmarks.servers import errorlog
 from benchmarks.servers.accounts import Account
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.kills import oom_kills
 from benchmarks.servers.options import InstancePaths
-from benchmarks.servers.privileges import server_user, uid_of
 from benchmarks.servers.reach import Reach
 from benchmarks.servers.resource_limits import ResourceLimits
 
@@ -40,7 +39,7 @@ class ServerInstance:
         binary: ServerBinary,
         paths: InstancePaths,
         port: int,
-        process: subprocess.Popen[bytes],
+        process: Child,
         admin: Account,
         driver_account: Account,
         resource_limits: ResourceLimits | None = None,
@@ -57,7 +56,7 @@ class ServerInstance:
         self.resource_limits = resource_limits
         self.reach = reach  # None: loopback only
         self.certificate = certificate  # PEM, for clients that are to trust it; "" without TLS
-        self.oom_kills_before = oom_kills()
+        self.oom_kills_before = process.oom_kills_before
         self._process = process
         self._spawned = time.monotonic()
         self.start_s = 0.0
@@ -82,36 +81,32 @@ class ServerInstance:
     @property
     def exit_status(self) -> int | None:
         """As subprocess has it: None while alive, negative for the signal that ended it."""
-        return self._process.poll()
+        return self._process.status
 
     def alive(self) -> bool:
         """Whether the process still runs (it may not answer)."""
-        return self._process.poll() is None
+        return self._process.status is None
 
     def stop(self, patience_s: float) -> None:
         """SIGTERM, wait, SIGKILL; it is our child, so its pid is its own until waited for."""
-        process = self._process
         if self.resource_limits is not None:
             self.resource_limits.lift()  # else it may take hours, and a SIGKILL waits for the disk
         for number, patience in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 30.0)):
-            if process.poll() is not None:
+            if not self.alive():
                 break
             self.stopped_by_us = True
             self.killed_by_us = number is signal.SIGKILL
-            process.send_signal(number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(patience)
+            self._process.send(number)
+            if self._process.wait(patience) is not None:
                 return
-            log.warning("server %d did not end within %.0f s", process.pid, patience)
+            log.warning("server %d did not end within %.0f s", self.pid, patience)
         if not self.stopped_by_us:
-            log.warning("server %d ended before it was asked to", process.pid)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(5)
+            log.warning("server %d ended before it was asked to", self.pid)
 
     def kill(self) -> None:
         """End it at once; its data directory is no longer needed."""
         self.stopped_by_us = self.killed_by_us = True
-        self._process.kill()
+        self._process.send(signal.SIGKILL)
 
     def connect(self, account: Account | None = None, **kw: Any) -> Connection[Cursor]:
         """A connection over the socket in autocommit mode, as the administrator by default.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.held import free_folders
-from benchmarks.servers.process import find_by_argument, kill_checked
+from benchmarks.processes.identity import find_by_argument, kill_checked
 
 log = logging.getLogger(__name__)
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.processes.users import ServerUser
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.flavours import instance_rules
 from benchmarks.servers.forbidden import is_forbidden, leaves_the_run
 from benchmarks.servers.option_file import MAX_LINE_BYTES, option_line
-from benchmarks.servers.privileges import ServerUser
 from benchmarks.servers.reach import Reach
 
 OWN = "own"  # the folder that is the server's

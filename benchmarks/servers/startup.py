@@ -6,7 +6,6 @@ import contextlib
 import logging
 import os
 import socket as sockets
-import subprocess
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,6 +16,9 @@ import pymysql
 from benchmarks.errors import EmulationUnavailable, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.handover import give
+from benchmarks.processes.child import Child, check_reachable
+from benchmarks.processes.users import ServerUser, server_user
 from benchmarks.servers import errorlog
 from benchmarks.servers.accounts import ADMIN_USER, DRIVER_USER, account_sql, new_account
 from benchmarks.servers.binary import ServerBinary
@@ -24,14 +26,6 @@ from benchmarks.servers.failures import explain_failed_start
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.leftovers import defaults_argument
 from benchmarks.servers.options import InstancePaths, render_config, write_private
-from benchmarks.servers.privileges import (
-    ServerUser,
-    check_reachable,
-    clean_environment,
-    give,
-    launcher,
-    server_user,
-)
 from benchmarks.servers.reach import NotReachable, Reach, make_certificate
 from benchmarks.servers.resource_limits import ResourceLimits
 
@@ -53,12 +47,11 @@ def prepare(
     Refuses options that reach for what is ours.
     """
     render_config(binary, paths, port=1, options=options, fast_shutdown=True)  # refuse early
-    user = server_user()
-    make_run_dir(paths, user)
+    make_run_dir(paths, server_user())
     theirs = {paths.own_dir, paths.data_dir, paths.log_dir}
     for folder in sorted(filter(None, theirs)):
-        give(folder, user)
-        check_reachable(folder, user)
+        give(folder)
+        check_reachable(folder)
 
 
 def make_run_dir(paths: InstancePaths, user: ServerUser | None) -> None:
@@ -68,7 +61,7 @@ def make_run_dir(paths: InstancePaths, user: ServerUser | None) -> None:
     delete(paths.own_dir)
     paths.own_dir.mkdir(mode=0o700)
     paths.tmp_dir.mkdir(mode=0o700)
-    give(paths.own_dir, user)
+    give(paths.own_dir)
 
 
 def open_console(paths: InstancePaths) -> IO[bytes]:
@@ -141,15 +134,11 @@ def _spawn(
         write_private(paths.certificate, made.certificate, user)
         write_private(paths.key, made.key, user)
     with open_console(paths) as console:
-        process = subprocess.Popen(
-            [*entry, *launcher(user), str(binary.path), defaults_argument(paths.run_dir)],
-            stdin=subprocess.DEVNULL,
-            stdout=console,
-            stderr=subprocess.STDOUT,
-            env=clean_environment(),
+        process = Child(
+            [str(binary.path), defaults_argument(paths.run_dir)],
             cwd=paths.run_dir,
-            start_new_session=True,  # Ctrl-C in a terminal is for us, not for the server
-            umask=0o027,
+            stdout=console,
+            entry=entry,
         )
     with contextlib.suppress(OSError):  # short of memory, the kernel must not take the worker
         Path(f"/proc/{process.pid}/oom_score_adj").write_text(OOM_SCORE_ADJ)

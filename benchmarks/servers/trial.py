@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import re
 import secrets
-import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,16 +19,18 @@ from pathlib import Path
 from benchmarks.errors import NO_SPACE_ERRNOS, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.handover import give
 from benchmarks.ownership.held import held_folder
 from benchmarks.ownership.ours import make_ours
+from benchmarks.processes.child import NULL, Child
+from benchmarks.processes.kills import describe_exit
+from benchmarks.processes.users import server_user
 from benchmarks.servers import errorlog
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import copy_data_dir
 from benchmarks.servers.failures import variables_of
-from benchmarks.servers.kills import blame_for_kill, describe_exit, oom_kills
 from benchmarks.servers.leftovers import sweep_folders
 from benchmarks.servers.options import InstancePaths, render_config, write_private
-from benchmarks.servers.privileges import clean_environment, give, launcher, server_user
 from benchmarks.servers.resource_limits import ResourceLimits
 from benchmarks.servers.running import running_server
 from benchmarks.servers.startup import make_run_dir, open_console
@@ -48,7 +47,6 @@ _CHECK_DEADLINE_S = 30.0
 _STARTS = 3  # of a server that was killed from outside
 _SPARE_BYTES = 64 * 1024**2
 _SLOWEST_REDO = 50 * 1024**2  # bytes a second at which a redo log may be written out
-_POLL_S = 0.05
 _FULL_DISK = "no room for a trial start"
 _WARNING = re.compile(r"\[Warning\]|\bWARNING:")
 _MAX_WARNINGS = 30
@@ -184,24 +182,19 @@ def _own_check(
     make_run_dir(paths, user)
     write_private(paths.config, text, user)
     write_private(paths.init_file, "", user)
-    give(data_dir, user)
-    command = [*launcher(user), str(binary.path), f"--defaults-file={paths.config}"]
+    give(data_dir)
+    command = [str(binary.path), f"--defaults-file={paths.config}"]
     command += ["--validate-config"] if validates else ["--verbose", "--help"]
-    killed_before = oom_kills()
-    with open_console(paths) as console:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=console if validates else subprocess.DEVNULL,  # the help itself
-            stderr=console,
-            env=clean_environment(),
-            cwd=run_dir,
-            start_new_session=True,
-            umask=0o027,
+    with (
+        open_console(paths) as console,
+        # Without a check of its own the server prints its help.
+        Child(
+            command, cwd=run_dir, stdout=console if validates else NULL, stderr=console
+        ) as server,
+    ):
+        status = server.finish(
+            "the server that checks its config", _CHECK_DEADLINE_S, should_stop=should_stop
         )
-        status = _wait(process, should_stop)
-    if blame := blame_for_kill("the server that checks its config", status, killed_before):
-        raise RunFailed(*blame)
     lines = errorlog.said(paths, 200)
     for path in (data_dir, paths.own_dir, paths.console, paths.init_file):
         delete(path)
@@ -214,23 +207,3 @@ def _own_check(
             log_tail="\n".join(errorlog.meaningful(lines)),
         )
     return True if validates else None
-
-
-def _wait(process: subprocess.Popen[bytes], should_stop: Callable[[], bool]) -> int:
-    deadline = time.monotonic() + _CHECK_DEADLINE_S
-    try:
-        while True:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                return process.wait(_POLL_S)
-            if should_stop():
-                raise RunFailed(Outcome.CANCELLED, "cancelled while a config was checked")
-            if time.monotonic() > deadline:
-                raise RunFailed(
-                    Outcome.TIMED_OUT,
-                    f"the server did not check its config within {_CHECK_DEADLINE_S:.0f} s",
-                )
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()

@@ -20,12 +20,12 @@ def trusted_program(path: Path) -> Path:
     can change or replace.
     """
     try:
-        real = _only_ours(path)
+        real = trusted_file(path)
         if _is_elf(real):
             return real
         for name in ("mysqld", "mariadbd"):
             inner = real.parent / "usr" / "sbin" / name
-            if inner.exists() and _is_elf(found := _only_ours(inner)):
+            if inner.exists() and _is_elf(found := trusted_file(inner)):
                 return found
     except DeviceUnusable as error:
         raise NotAServer(f"{path} is not started: {error}") from error
@@ -34,8 +34,11 @@ def trusted_program(path: Path) -> Path:
     raise NotAServer(f"{path} is a script; name the server program itself (an ELF binary)")
 
 
-def _only_ours(path: Path) -> Path:
-    """Follow the links of `path` to a file, judging each on the way."""
+def trusted_file(path: Path) -> Path:
+    """Follow the links of `path` to a plain file that only root and this user can change.
+
+    Judges each link on the way. Raises NotAServer, DeviceUnusable and OSError.
+    """
     named, here = path, path
     for _ in range(MAX_LINKS):
         check_ours(here.parent)

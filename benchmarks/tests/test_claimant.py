@@ -21,8 +21,8 @@ from benchmarks.jobs.claimant import (
     machine_id,
     process_of,
 )
-from benchmarks.servers.orphans import none_left_behind
-from benchmarks.servers.process import ProcessId, command_line, process_id, this_process
+from benchmarks.processes.identity import ProcessId, command_line, process_id, this_process
+from benchmarks.processes.orphans import none_left_behind
 
 # Its main thread ends, the other goes on.
 HALF_DEAD = """

@@ -19,8 +19,8 @@ import pytest
 
 from benchmarks.jobs.claimant import claimant, is_dead, is_seen_from_here, process_of
 from benchmarks.ownership.held import held_folder, is_free
+from benchmarks.processes.identity import find_by_argument
 from benchmarks.servers.leftovers import defaults_argument, sweep_folders
-from benchmarks.servers.process import find_by_argument
 from benchmarks.storage.layout import FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]

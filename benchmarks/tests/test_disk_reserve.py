@@ -18,7 +18,9 @@ from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
 from benchmarks.outcomes import Outcome
+from benchmarks.ownership import handover
 from benchmarks.probe.workspace import file_size
+from benchmarks.processes import child
 from benchmarks.servers import datadir, startup
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.identify import check_usable, identify_device
@@ -183,7 +185,8 @@ def test_neither_is_one_that_cannot_make_a_data_directory(
     mount_tmpfs: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     place = mount_tmpfs("size=10m")
-    monkeypatch.setattr(datadir, "server_user", lambda: None)
+    for module in (datadir, child, handover):
+        monkeypatch.setattr(module, "server_user", lambda: None)
     program = tmp_path / "mysqld"
     program.write_text(f"#!/bin/sh\nhead -c 7M /dev/zero > {place}/rows\nexit 1\n")
     program.chmod(0o755)

@@ -17,7 +17,7 @@ from benchmarks.drivers.child import Child, watch
 from benchmarks.drivers.redact import BoundedText, redact
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.servers.privileges import server_user, uid_of
+from benchmarks.processes.users import server_user, uid_of
 
 
 def shell(script: str, tmp_path: Path) -> Child:

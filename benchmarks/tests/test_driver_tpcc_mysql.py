@@ -17,8 +17,8 @@ from benchmarks.drivers.protocol import DriverResult, Load, Phase, Target, Trans
 from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.servers import kills
-from benchmarks.servers.process import command_line
+from benchmarks.processes import kills
+from benchmarks.processes.identity import command_line
 
 RECORDED = Path(__file__).with_name("recorded")
 TARGET = Target("127.0.0.1", 3306, "tpcc", "correct-horse")

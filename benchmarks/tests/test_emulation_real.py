@@ -28,9 +28,9 @@ from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.targets import Disk
 from benchmarks.errors import EmulationUnavailable, RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.processes.identity import process_id
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.pagecache import forget_cached
-from benchmarks.servers.process import process_id
 from benchmarks.servers.running import running_server
 from benchmarks.tests.quick import QUICK
 

@@ -17,7 +17,7 @@ from benchmarks.datasets import parallel_load
 from benchmarks.datasets.parallel_load import LoadingProcess
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.servers import kills
+from benchmarks.processes import kills
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import create_data_dir
 from benchmarks.servers.instance import ServerInstance

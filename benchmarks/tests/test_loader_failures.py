@@ -29,12 +29,12 @@ from benchmarks.datasets.rules import expected_rows
 from benchmarks.datasets.schema import TABLES
 from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.processes.identity import find_by_argument
+from benchmarks.processes.users import server_user
 from benchmarks.servers import datadir
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.leftovers import defaults_argument
-from benchmarks.servers.privileges import server_user
-from benchmarks.servers.process import find_by_argument
 from benchmarks.servers.running import running_server
 
 REPOSITORY = Path(__file__).resolve().parents[2]

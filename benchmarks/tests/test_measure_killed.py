@@ -16,7 +16,7 @@ from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Ended
 from benchmarks.outcomes import Outcome
-from benchmarks.servers import kills
+from benchmarks.processes import kills
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.tests.quick import unhurried
 

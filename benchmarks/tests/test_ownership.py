@@ -21,6 +21,7 @@ from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.handover import give, take_back
 from benchmarks.ownership.ours import check_ours, make_ours
 from benchmarks.ownership.reading import open_plain
+from benchmarks.processes.users import ServerUser
 from benchmarks.servers import errorlog, instance
 from benchmarks.servers.options import InstancePaths
 from benchmarks.servers.pagecache import forget_cached
@@ -215,18 +216,21 @@ class TestHandingOver:
         take_back(data, ME)
 
     @as_root
-    def test_there_and_back(self, tmp_path: Path, secret: Path) -> None:
+    def test_there_and_back(
+        self, tmp_path: Path, secret: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(handover, "server_user", lambda: ServerUser("other", OTHER, OTHER))
         data = tmp_path / "data"
         (data / "tpcc").mkdir(parents=True)
         (data / "tpcc/stock.ibd").touch(0o644)
         link(data / "link", secret)
-        give(data, OTHER, OTHER)
+        give(data)
         tree = [data, data / "tpcc", data / "tpcc/stock.ibd"]
         assert {path.stat().st_uid for path in tree} == {OTHER}
         assert secret.stat().st_uid == 0
         (data / "link").unlink()
         (data / "later").touch()
-        give(data, OTHER, OTHER)  # its names are no longer ours to rely on
+        give(data)  # its names are no longer ours to rely on
         assert (data / "later").stat().st_uid == 0
         take_back(data, OTHER)
         assert {path.stat().st_uid for path in tree} == {0}

@@ -24,7 +24,7 @@ from benchmarks.jobs.presence import (
     stay,
 )
 from benchmarks.models import Host
-from benchmarks.servers.process import ProcessId, process_id, this_process
+from benchmarks.processes.identity import ProcessId, process_id, this_process
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,8 @@ import pytest
 
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.servers import errorlog, failures, kills
+from benchmarks.processes import kills
+from benchmarks.servers import errorlog, failures
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.failures import explain_death, find_trouble, start_failure, variables_of
 from benchmarks.servers.instance import ServerInstance

@@ -6,24 +6,16 @@ import shutil
 import stat
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, BinaryIO
 
 import pytest
 
 from benchmarks.errors import NotAServer
+from benchmarks.processes.child import may, run
 from benchmarks.servers import binary as binary_module
-from benchmarks.servers import privileges
 from benchmarks.servers.binary import Flavour, ServerBinary, identify, parse_version
-from benchmarks.servers.privileges import ask
 
 PROGRAM = Path("/opt/db/bin/mysqld")
-
-
-def ask_for_version(program: Path) -> str:
-    return ask(program, "--version").stdout
 
 
 def script(folder: Path, text: str) -> Path:
@@ -139,37 +131,19 @@ def test_a_real_server_has_the_digest_of_its_elf_program(any_server: ServerBinar
     assert any_server.version_text.startswith(".".join(map(str, any_server.version)))
 
 
-def test_a_program_is_read_again_only_when_it_has_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[str] = []
-
-    def digest(file: BinaryIO, name: str) -> Any:
-        read.append(file.name)
-        return hashlib.new(name, file.read())
-
-    monkeypatch.setattr(hashlib, "file_digest", digest)
+def test_a_changed_program_has_another_digest(tmp_path: Path) -> None:
     program = tmp_path / "mysqld"
-
-    def expect(content: bytes, times: int) -> None:
-        read.clear()
-        found = {binary_module._sha256(program) for _ in range(2)}
-        assert (found, len(read)) == ({hashlib.sha256(content).hexdigest()}, times)
-
     program.write_bytes(b"one")
-    expect(b"one", 2)  # just written, and perhaps once more without another time
-    monkeypatch.setattr(binary_module, "_SETTLED_S", 0.0)
-    expect(b"one", 1)
-    expect(b"one", 0)
+    assert binary_module._sha256(program) == hashlib.sha256(b"one").hexdigest()
     before = program.stat()
     time.sleep(0.05)
     program.write_bytes(b"two")
     os.utime(program, ns=(before.st_atime_ns, before.st_mtime_ns))  # whoever hides it
-    expect(b"two", 1)
+    assert binary_module._sha256(program) == hashlib.sha256(b"two").hexdigest()
     other = tmp_path / "other"
     other.write_bytes(b"new")
     other.rename(program)
-    expect(b"new", 1)
+    assert binary_module._sha256(program) == hashlib.sha256(b"new").hexdigest()
 
 
 def test_flavours_of_the_real_servers(
@@ -270,35 +244,27 @@ def test_a_program_that_hangs_is_ended_with_its_children(
         assert state.stdout.strip()[:1] in ("", "Z")
 
 
-@pytest.mark.parametrize("how", [binary_module._ask, ask_for_version])
-def test_a_program_that_is_killed_from_outside_is_asked_again(
-    how: Callable[[Path], str], server_tmp: Path
-) -> None:
+def test_a_program_that_is_killed_from_outside_is_run_again(server_tmp: Path) -> None:
     memory = server_tmp / "memory"
     memory.mkdir()
     memory.chmod(0o777)
     program = script(server_tmp, f"mkdir {memory}/killed 2>/dev/null && kill -9 $$\necho 8.4.6")
-    assert how(program) == "8.4.6\n"
-
-
-def test_a_right_is_asked_for_again_when_the_question_was_killed(
-    server_tmp: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory = server_tmp / "memory"
-    memory.mkdir()
-    memory.chmod(0o777)
-    test = script(server_tmp, f"mkdir {memory}/killed 2>/dev/null && kill -9 $$\nexit 0")
-    monkeypatch.setattr(privileges, "tool", lambda _: str(test))
-    monkeypatch.setattr(privileges, "launcher", lambda _: [])
-    assert privileges.may(privileges.ServerUser("anybody", 1, 1), "-x", memory)
+    assert run(program, "--version").output == "8.4.6\n"
 
 
 def test_a_time_in_which_the_host_stood_still_does_not_count(
     server_tmp: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hours = (3600.0 * n for n in range(100))
-    monkeypatch.setattr(binary_module, "time", SimpleNamespace(monotonic=lambda: next(hours)))
-    assert binary_module._ask(script(server_tmp, "sleep 0.6; echo 8.4.6")) == "8.4.6\n"
+    monkeypatch.setattr("time.monotonic", lambda: next(hours))
+    assert run(script(server_tmp, "sleep 0.1; echo 8.4.6")).output == "8.4.6\n"
+
+
+def test_rights_are_those_of_the_servers_user(server_tmp: Path) -> None:
+    ours = server_tmp / "ours"
+    ours.mkdir(mode=0o700)
+    assert may("-x", server_tmp)
+    assert may("-w", ours) is (os.geteuid() != 0)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user to become")

@@ -15,16 +15,16 @@ from pathlib import Path
 import pytest
 
 from benchmarks.ownership.held import held_folder
-from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.leftovers import defaults_argument, end_servers, sweep_folders
-from benchmarks.servers.privileges import launcher
-from benchmarks.servers.process import (
+from benchmarks.processes.identity import (
     ProcessId,
     command_line,
     find_by_argument,
     process_id,
     this_process,
 )
+from benchmarks.processes.users import launcher
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.leftovers import defaults_argument, end_servers, sweep_folders
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,18 +34,18 @@ WORKER = """
 import sys, time
 from pathlib import Path
 from benchmarks.ownership.held import held_folder
-from benchmarks.servers import startup
+from benchmarks.processes import child
 from benchmarks.servers.binary import identify
 from benchmarks.servers.running import running_server
 
 program, folder, run_dir, mode = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
 if mode == "orphan":
-    launcher = startup.launcher
-    def without(user):
-        words = launcher(user)
+    launcher = child.launcher
+    def without(*arguments):
+        words = launcher(*arguments)
         at = words.index("--pdeathsig")
         return words[:at] + words[at + 2:]
-    startup.launcher = without
+    child.launcher = without
 with (
     held_folder(run_dir),
     running_server(

@@ -18,13 +18,13 @@ import pytest
 
 from benchmarks.errors import DeviceUnusable, NoServerUser, RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.processes.identity import find_by_argument
 from benchmarks.servers import startup
 from benchmarks.servers.accounts import account_sql
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import create_data_dir
 from benchmarks.servers.leftovers import defaults_argument
 from benchmarks.servers.options import InstancePaths
-from benchmarks.servers.process import find_by_argument
 from benchmarks.servers.running import running_server
 from benchmarks.servers.startup import free_port
 from benchmarks.tests.quick import QUICK

@@ -7,8 +7,8 @@ import subprocess
 import psutil
 import pytest
 
-from benchmarks.servers import process
-from benchmarks.servers.orphans import none_left_behind
+from benchmarks.processes import identity
+from benchmarks.processes.orphans import none_left_behind
 
 
 def test_only_what_the_block_left_behind_is_ended() -> None:
@@ -41,5 +41,5 @@ def test_a_server_reaped_before_the_signal_is_gone(
             server.wait()
             return ["sleep", "60"]
 
-        monkeypatch.setattr(process, "command_line", look)
-        assert not process.kill_checked(server.pid, "60")
+        monkeypatch.setattr(identity, "command_line", look)
+        assert not identity.kill_checked(server.pid, "60")

@@ -15,11 +15,11 @@ import psutil
 import pymysql
 import pytest
 
+from benchmarks.processes.identity import command_line
+from benchmarks.processes.users import server_user
 from benchmarks.servers.accounts import Account
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.instance import ServerInstance, pinned_socket
-from benchmarks.servers.privileges import server_user
-from benchmarks.servers.process import command_line
 from benchmarks.servers.running import running_server
 
 pytestmark = pytest.mark.server

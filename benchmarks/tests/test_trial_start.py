@@ -19,6 +19,7 @@ from benchmarks.datasets.golden import sweep_loads
 from benchmarks.datasets.pristine import ensure_pristine, pristine_key
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.processes import child
 from benchmarks.servers import startup
 from benchmarks.servers import trial as trial_module
 from benchmarks.servers.binary import Flavour, ServerBinary
@@ -190,7 +191,7 @@ def test_a_silent_check_is_ended(
         digest="",
         basedir=None,
     )
-    monkeypatch.setattr(trial_module, "launcher", lambda user: [str(script)])
+    monkeypatch.setattr(child, "launcher", lambda *_: [str(script)])
     with pytest.raises(RunFailed) as late:
         try_config(slow, {}, pristine=server_tmp, work_dir=server_tmp / "trials")
     assert late.value.outcome is Outcome.TIMED_OUT

@@ -12,8 +12,8 @@ import pytest
 
 from benchmarks.errors import RunFailed
 from benchmarks.memory import host_memory
+from benchmarks.processes.users import open_files
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.privileges import open_files
 from benchmarks.servers.trial import Trial, try_config
 from benchmarks.tests.quick import QUICK
 from tuning.catalogue.target import ServerTraits

@@ -35,7 +35,7 @@ from benchmarks.measurement.result import Ended, Measurement
 from benchmarks.models import JobState, Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.held import held_folder
-from benchmarks.servers.process import this_process
+from benchmarks.processes.identity import this_process
 from benchmarks.tests.made_up_host import add_directories, this_host
 from tuning.creation.devices import register_device
 from tuning.hosts.jobs import cancel_probe, start_probe

@@ -1,0 +1,1 @@
+"""Programs: under which user they run, how they are started, watched and ended."""

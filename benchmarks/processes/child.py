@@ -1,0 +1,194 @@
+"""Starts programs and ends them: every server, driver, fio and tool of a measurement."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple, Self
+
+from benchmarks.errors import DeviceUnusable, RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.processes.kills import blame_for_kill, oom_kills
+from benchmarks.processes.users import clean_environment, launcher, server_user, tool
+
+NULL, PIPE, STDOUT = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
+MAX_OUTPUT_BYTES = 64 * 1024
+#: Seconds waited at a time. A longer time, for the host stood still, counts as much.
+STEP_S = 0.5
+_POLL_S = 0.05
+#: How often a program is run that is killed from outside before it has printed anything.
+_ATTEMPTS = 3
+#: Exit statuses of a killed program; the second is that of its shell.
+_KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
+
+
+class Child:
+    """A started program. Leaving the `with` block kills the program and everything it started.
+
+    The program runs as the user that servers run as, in a clean environment; `entry` are words
+    before its command that still run as we do (ResourceLimits.entry_words). A session of its own
+    keeps a Ctrl-C in our terminal from ending it. The kernel kills it when the thread that started
+    it ends. Raises OSError and NoServerUser.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        stdin: int | IO[bytes] = NULL,
+        stdout: int | IO[bytes] = NULL,
+        stderr: int | IO[bytes] = STDOUT,
+        env: Mapping[str, str] | None = None,
+        pass_fds: Sequence[int] = (),
+        entry: Sequence[str] = (),
+        file_bytes: int | None = None,
+    ) -> None:
+        self.oom_kills_before = oom_kills()
+        self.process = subprocess.Popen(
+            [*entry, *launcher(server_user(), file_bytes), *argv],
+            cwd=cwd,
+            env={**clean_environment(), **(env or {})},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+            pass_fds=pass_fds,
+            umask=0o027,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.kill()
+        for pipe in (self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    @property
+    def pid(self) -> int:
+        """The program's own pid: every word before its command has exec'ed."""
+        return self.process.pid
+
+    @property
+    def status(self) -> int | None:
+        """The exit status: negative for the signal that ended the program, None while it runs."""
+        return self.process.poll()
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the program; nothing happens when it has ended."""
+        self.process.send_signal(number)
+
+    def wait(self, timeout_s: float) -> int | None:
+        """Wait for the exit status; None if the program still runs after `timeout_s`."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self.process.wait(timeout_s)
+        return None
+
+    def kill(self) -> None:
+        """End the program and everything in its session; harmless when it has ended."""
+        if self.process.poll() is None:
+            # Not reaped yet, so the process group cannot be anybody else's.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def finish(
+        self,
+        what: str,
+        timeout_s: float,
+        *,
+        should_stop: Callable[[], bool] = lambda: False,
+        log_tail: Callable[[], str] = lambda: "",
+    ) -> int:
+        """Wait for the end and return the exit status. `what` names the program in messages.
+
+        Raises RunFailed with the `log_tail`: CANCELLED, TIMED_OUT, and LOST or OUT_OF_MEMORY where
+        the program was killed from outside.
+        """
+        deadline = time.monotonic() + timeout_s
+        while (status := self.wait(_POLL_S)) is None:
+            if should_stop():
+                raise RunFailed(Outcome.CANCELLED, f"cancelled while {what} ran")
+            if time.monotonic() > deadline:
+                late = f"{what} did not end within {timeout_s:.0f} s"
+                raise RunFailed(Outcome.TIMED_OUT, late, log_tail=log_tail())
+        if blame := blame_for_kill(what, status, self.oom_kills_before):
+            raise RunFailed(*blame, log_tail=log_tail())
+        return status
+
+
+class Finished(NamedTuple):
+    """A program's exit status and what it printed; `is_cut` if that was more than allowed."""
+
+    status: int
+    output: str
+    is_cut: bool
+
+
+def run(
+    *argv: str | Path,
+    timeout_s: float = 10,
+    most_bytes: int = MAX_OUTPUT_BYTES,
+    entry: Sequence[str] = (),
+) -> Finished:
+    """Run a program to its end and return its output, standard error included.
+
+    A program that is killed from outside before it has printed anything is run again. A time in
+    which the host stood still does not count. Raises OSError (TimeoutError), NoServerUser.
+    """
+    for _ in range(_ATTEMPTS - 1):
+        finished = _run_once(argv, timeout_s, most_bytes, entry)
+        if finished.output or finished.status not in _KILLED:
+            return finished
+    return _run_once(argv, timeout_s, most_bytes, entry)
+
+
+def _run_once(
+    argv: Sequence[str | Path], timeout_s: float, most_bytes: int, entry: Sequence[str]
+) -> Finished:
+    with os.fdopen(os.memfd_create("output"), "r+b") as output:
+        with Child(
+            [str(word) for word in argv],
+            cwd=Path("/"),
+            stdout=output,
+            entry=entry,
+            file_bytes=most_bytes + 1,  # the kernel stops whatever prints more
+        ) as child:
+            for _ in range(max(1, round(timeout_s / STEP_S))):
+                if (status := child.wait(STEP_S)) is not None:
+                    break
+            else:
+                raise TimeoutError(f"{argv[0]} did not end in {timeout_s:.0f} s")
+        output.seek(0)
+        text = output.read()
+    return Finished(status, text.decode(errors="replace"), len(text) > most_bytes)
+
+
+def may(right: str, path: Path) -> bool:
+    """Whether the servers' user has a right ("-x" as for test(1)) to a path.
+
+    The kernel is asked, so ACLs and read-only mounts count.
+    """
+    return run(tool("test"), right, path).status == 0
+
+
+def check_reachable(path: Path) -> None:
+    """Raise DeviceUnusable when the servers' user cannot write in the directory `path`."""
+    if may("-w", path) and may("-x", path):
+        return
+    user = server_user()
+    if user is None:
+        raise DeviceUnusable(f"{path} is not writable")
+    for folder in reversed(path.parents):
+        if not may("-x", folder):
+            raise DeviceUnusable(
+                f"the user {user.name}, which mysqld runs as, cannot enter {folder}"
+            )
+    raise DeviceUnusable(f"the user {user.name}, which mysqld runs as, cannot write in {path}")
