@@ -21,9 +21,8 @@ from pytest_django import Settings
 from advisor.tests import factories
 from advisor.upkeep import housekeeping
 from advisor.upkeep.housekeeping import is_due, keep_house, rotate_logs
-from benchmarks.datasets.golden import sweep_loads
 from benchmarks.datasets.progress import ignore, never
-from benchmarks.datasets.shared_folders import locked
+from benchmarks.datasets.shared_folders import locked, sweep_loads
 from benchmarks.errors import DatasetInUse
 from benchmarks.jobs.claimant import host_lock
 from benchmarks.models import Host, Run, Sample

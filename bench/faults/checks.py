@@ -12,7 +12,7 @@ from typing import Any
 from bench.faults.scene import SCRATCH, Scene
 from bench.faults.storm import Storm
 from bench.faults.watch import Watch
-from benchmarks.datasets import golden, pristine
+from benchmarks.datasets.shared_folders import READY
 from benchmarks.emulation.device import PREFIX
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.held import is_free
@@ -31,7 +31,6 @@ _OF_SERVERS = {
 }
 #: The process that Celery starts for jobs is the worker's child.
 _PROCESSES_OF_A_WORKER = 2
-_READY = (golden.READY, pristine.READY)
 SLOTS = """
 select slot.study_id, slot."order", slot.run_id from tuning_slot slot order by 1, 2
 """
@@ -155,9 +154,7 @@ def left_now(scene: Scene) -> list[str]:
         found += [f"{host}: {path} is held" for path in locks if not _is_free(path)]
         datasets = scene.place.hosts[host].inside(scene.disks[host].mounted_at)
         datasets = datasets / "oltp-advisor" / "datasets"
-        whole = [
-            path for path in datasets.glob("*") if any((path / ready).exists() for ready in _READY)
-        ]
+        whole = [path for path in datasets.glob("*") if (path / READY).exists()]
         found += [
             f"{host}: {path}" for path in datasets.glob("*") if path.is_dir() and path not in whole
         ]

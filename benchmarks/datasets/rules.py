@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from benchmarks.engines.innodb import SYSTEM_BYTES
+
 DATABASE: Final = "tpcc"
 
 #: Raised whenever rows or schema change; an older golden copy is then no longer used.
@@ -63,10 +65,9 @@ def expected_rows(warehouses: int) -> dict[str, int]:
 
 
 # Measured with 16 KiB pages: tables and indexes take 244 MB at 2 warehouses and 991 MB at 10 with
-# MySQL 9.7, 931 MB with MariaDB 10.11; the server's own files 181 to 233 MB.
+# MySQL 9.7, 931 MB with MariaDB 10.11.
 _BYTES_PER_WAREHOUSE = 98_000_000
 _FIXED_BYTES = 40_000_000
-_SYSTEM_BYTES = 260_000_000
 
 
 def estimated_bytes(warehouses: int) -> int:
@@ -76,4 +77,4 @@ def estimated_bytes(warehouses: int) -> int:
 
 def estimated_directory_bytes(warehouses: int) -> int:
     """About how much disk a golden copy or a clone takes, the server's own files included."""
-    return estimated_bytes(warehouses) + _SYSTEM_BYTES
+    return estimated_bytes(warehouses) + SYSTEM_BYTES

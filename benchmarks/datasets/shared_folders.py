@@ -1,51 +1,127 @@
-"""Folders that several processes make once and then share: locked, atomic, swept.
+"""Data directories that several processes make once and then share: locked, atomic, swept.
 
-A folder is filled as `<key>.loading-<pid>` and gets its name when it is whole, so that one of that
-name always is. `<key>.lock` is held meanwhile; whoever gets it knows that every other maker of
-that key is dead.
+`<key>/` holds `data/`, the cleanly shut down data directory, and `ready.json`, what is known about
+it. A folder is filled as `<key>.loading-<pid>` and gets its name when it is whole, so that one of
+that name always is. `<key>.lock` is held meanwhile; whoever gets it knows that every other maker
+of that key is dead.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from benchmarks.datasets.progress import LoadProgress, ProgressCallback
 from benchmarks.datasets.statements import POLL_S, cancelled
-from benchmarks.errors import DeviceUnusable
+from benchmarks.errors import NO_SPACE_ERRNOS, DeviceUnusable, LoadFailed, RunFailed
+from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.handover import take_back
-from benchmarks.ownership.ours import make_ours
+from benchmarks.ownership.ours import check_ours, make_ours
 from benchmarks.processes.users import server_user, uid_of
+from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.leftovers import end_servers
+from benchmarks.storage.copying import directory_bytes
 from benchmarks.storage.identify import check_usable
 
+READY = "ready.json"
 LOADING = ".loading-"
 REMOVING = ".removing-"
 WAITING = "waiting for another load of this dataset"
 
 
-def take_data(data: Path) -> None:
+def server_key(binary: ServerBinary, data: str, page_size: int, version_of_data: int) -> str:
+    """Return the name of a folder, readable and different for all that must not mix."""
+    server = f"{binary.flavour}-{'.'.join(map(str, binary.version))}-{binary.digest[:12]}"
+    return f"{server}-{data}-p{page_size // 1024}k-v{version_of_data}"
+
+
+def ensure_folder(
+    device_dir: Path,
+    key: str,
+    identity: Mapping[str, Any],
+    make: Callable[[Path], Mapping[str, Any]],
+    *,
+    needed_bytes: int,
+    progress: ProgressCallback,
+    should_stop: Callable[[], bool],
+) -> tuple[Path, Mapping[str, Any]]:
+    """Return a shared folder of `device_dir` and its ready.json; `make` fills it if need be.
+
+    A folder is used if it is whole and its ready.json agrees with `identity`. `make` gets the
+    folder in which it makes `data`, and returns more facts for ready.json.
+
+    Callers at the same time wait for each other; leftovers of dead makers are removed. Raises
+    DeviceUnusable (not there, not writable), DeviceFull, LoadFailed, RunFailed: CANCELLED,
+    DISK_FULL, and what `make` raises. Nothing half-made is left behind.
+    """
+    datasets = make_folders(device_dir.absolute())
+    folder = datasets / key
+    with locked(datasets, key, progress, should_stop):
+        sweep(datasets, key)
+        ready = _read_ready(folder, identity)
+        if ready is None:
+            if folder.exists():
+                remove(folder)
+            check_usable(datasets, needed_bytes)
+            ready = _make(folder, identity, make)
+    return folder, ready
+
+
+def _read_ready(folder: Path, identity: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The facts of a folder, None unless it is whole and exactly what is requested."""
+    try:
+        ready: Mapping[str, Any] = json.loads((folder / READY).read_text())
+        if any(ready[name] != value for name, value in identity.items()):
+            return None
+        _take_data(folder / "data")
+        return ready if ready["bytes"] == directory_bytes(folder / "data") else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, LoadFailed):
+        return None
+
+
+def _make(
+    folder: Path, identity: Mapping[str, Any], make: Callable[[Path], Mapping[str, Any]]
+) -> Mapping[str, Any]:
+    loading = folder.with_name(f"{folder.name}{LOADING}{os.getpid()}")
+    make_ours(loading)
+    start = time.monotonic()
+    try:
+        more = make(loading)
+        _take_data(loading / "data")
+        ready = {
+            **identity,
+            **more,
+            "bytes": directory_bytes(loading / "data"),
+            "seconds": round(time.monotonic() - start, 3),
+        }
+        write_durably(loading / READY, json.dumps(ready, indent=2) + "\n")
+        loading.rename(folder)
+        sync_directory(folder.parent)
+        return ready
+    except OSError as error:
+        if error.errno not in NO_SPACE_ERRNOS:
+            raise LoadFailed(f"{folder.parent}: {error}") from error
+        raise RunFailed(Outcome.DISK_FULL, f"{folder.parent}: {error.strerror}") from error
+    finally:
+        if loading.exists():
+            remove(loading)
+
+
+def _take_data(data: Path) -> None:
     """Take a data directory from the server that filled it: it can change nothing in it now.
 
     Raises LoadFailed for what a server's data directory does not hold, such as links.
     """
     if data.lstat().st_uid != os.geteuid():
         take_back(data, uid_of(server_user()))
-
-
-def directory_bytes(path: Path) -> int:
-    """The sum of the file sizes below `path`."""
-    return sum(
-        os.lstat(os.path.join(folder, name)).st_size
-        for folder, _, files in os.walk(path)
-        for name in files
-    )
 
 
 def make_folders(device_dir: Path) -> Path:
@@ -72,19 +148,14 @@ def locked(
                 raise cancelled()
             progress(LoadProgress(0.0, 0, WAITING, None))
             time.sleep(POLL_S)
-        touch_lock(datasets, key)
+        with contextlib.suppress(OSError):
+            os.utime(file.fileno())  # the time when the folder was last asked for
         yield
 
 
 def lock_file(datasets: Path, key: str) -> Path:
-    """The file that is locked while a folder of that key is made or deleted."""
+    """Return the file that is locked while a folder of that key is made or deleted."""
     return datasets / f"{key}.lock"
-
-
-def touch_lock(datasets: Path, key: str) -> None:
-    """Remember, as the time of the lock's file, that what it is for was asked for now."""
-    with contextlib.suppress(OSError):
-        os.utime(lock_file(datasets, key))
 
 
 def try_lock(descriptor: int) -> bool:
@@ -96,14 +167,9 @@ def try_lock(descriptor: int) -> bool:
     return True
 
 
-def leftovers(datasets: Path) -> list[Path]:
-    """Folders that are being made or deleted, also by a process that has died."""
-    return [path for mark in (LOADING, REMOVING) for path in datasets.glob(f"*{mark}*")]
-
-
 def sweep(datasets: Path, held: str | None = None) -> None:
     """Delete what dead loaders left, of every key whose lock is free or held by us."""
-    for leftover in leftovers(datasets):
+    for leftover in _leftovers(datasets):
         key = leftover.name.split(LOADING)[0].split(REMOVING)[0]
         if key == held:
             remove(leftover)
@@ -111,6 +177,26 @@ def sweep(datasets: Path, held: str | None = None) -> None:
         with lock_file(datasets, key).open("a") as file:
             if try_lock(file.fileno()) and leftover.exists():
                 remove(leftover)
+
+
+def sweep_loads(device_dir: Path) -> list[Path]:
+    """Delete what dead loaders left in our folder on a device; return what is gone.
+
+    Loads that are running, of whatever process, are left alone, and so is a folder that others
+    can change: they could have put links in the place of the locks.
+    """
+    datasets = device_dir.absolute() / "datasets"
+    try:
+        check_ours(datasets)
+    except (OSError, DeviceUnusable):
+        return []
+    before = _leftovers(datasets)
+    sweep(datasets)
+    return [path for path in before if not path.exists()]
+
+
+def _leftovers(datasets: Path) -> list[Path]:
+    return [path for mark in (LOADING, REMOVING) for path in datasets.glob(f"*{mark}*")]
 
 
 def remove(path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,8 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.datasets import golden, pristine
-from benchmarks.datasets.shared_folders import directory_bytes, lock_file, remove, try_lock
+from benchmarks.datasets.shared_folders import READY, lock_file, remove, try_lock
 from benchmarks.documents import read_document
 from benchmarks.errors import DatasetInUse, DeviceUnusable
 from benchmarks.ownership.ours import check_ours
@@ -72,22 +70,16 @@ def take_off(one: Shelved) -> None:
 
 
 def _read(folder: Path) -> Iterator[Shelved]:
-    for name in (golden.READY, pristine.READY):
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            ready = json.loads((folder / name).read_text())
-            yield Shelved(
-                path=folder,
-                server_digest=str(ready["server_digest"]),
-                server_version=str(ready["server_version"]),
-                warehouses=int(ready.get("warehouses", 0)),
-                bytes=int(ready.get("bytes") or directory_bytes(folder / "data")),
-                used_at=_used_at(folder, name),
-            )
-
-
-def _used_at(folder: Path, ready: str) -> datetime:
-    """Its lock is touched by every job that asks for it; older ones only have been made."""
-    times = [os.stat(folder / ready).st_mtime]
-    with suppress(OSError):
-        times.append(os.stat(lock_file(folder.parent, folder.name)).st_mtime)
-    return datetime.fromtimestamp(max(times), UTC)
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        ready = json.loads((folder / READY).read_text())
+        # Every job that asks for a folder touches its lock.
+        lock = lock_file(folder.parent, folder.name)
+        times = [path.stat().st_mtime for path in (folder / READY, lock) if path.exists()]
+        yield Shelved(
+            path=folder,
+            server_digest=str(ready["server_digest"]),
+            server_version=str(ready["server_version"]),
+            warehouses=int(ready.get("warehouses", 0)),
+            bytes=int(ready["bytes"]),
+            used_at=datetime.fromtimestamp(max(times), UTC),
+        )

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import pymysql
 from pymysql.connections import Connection
 
-from benchmarks.datasets.rules import DATABASE
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.instance import ServerInstance
@@ -28,15 +27,17 @@ def run_all(
     instance: ServerInstance,
     tasks: Sequence[Callable[[Connection[Any]], T]],
     should_stop: Callable[[], bool],
+    *,
+    database: str | None = None,
 ) -> list[T]:
-    """Run the tasks side by side and return their results in order.
+    """Run the tasks side by side, each on a connection of its own; return results in order.
 
     Raises what the first failed task raised, or RunFailed(CANCELLED); the others' statements are
     killed before it returns.
     """
     with contextlib.ExitStack() as stack:
         connections = [
-            stack.enter_context(contextlib.closing(instance.connect(database=DATABASE)))
+            stack.enter_context(contextlib.closing(instance.connect(database=database)))
             for _ in tasks
         ]
         pool = stack.enter_context(ThreadPoolExecutor(len(tasks)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from benchmarks.datasets.golden import sweep_loads
+from benchmarks.datasets.shared_folders import sweep_loads
 from benchmarks.emulation.device import sweep_cgroups
 from benchmarks.errors import DeviceUnusable
 from benchmarks.models import Device

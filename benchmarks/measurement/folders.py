@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from benchmarks.datasets.golden import Dataset, ensure_dataset
-from benchmarks.datasets.options import DEFAULT_PAGE_SIZE
+from benchmarks.datasets.golden import ensure_dataset
+from benchmarks.datasets.source import Dataset
+from benchmarks.datasets.tpcc import TpccSource
+from benchmarks.engines import innodb
 from benchmarks.errors import DeviceUnusable
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
@@ -19,10 +21,10 @@ def find_dataset(plan: Plan, steps: Steps, should_stop: Callable[[], bool]) -> D
     """The golden copy that the plan's clones are made of, loaded if there is none."""
     steps.enter("looking for the dataset")
     return ensure_dataset(
+        TpccSource(plan.load.warehouses),
         plan.binary,
         device_dir=plan.layout.root,
-        warehouses=plan.load.warehouses,
-        page_size=int(plan.options.get("innodb_page_size") or DEFAULT_PAGE_SIZE),
+        page_size=innodb.page_size_of(plan.options),
         should_stop=should_stop,
     )
 

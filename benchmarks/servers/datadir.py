@@ -1,15 +1,12 @@
-"""Creates an empty data directory whose root account cannot be used, and copies it."""
+"""Creates an empty data directory whose root account cannot be used."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.errors import NO_SPACE_ERRNOS, DeviceUnusable, NotAServer, RunFailed
-from benchmarks.outcomes import Outcome
+from benchmarks.errors import DeviceUnusable, NotAServer
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.handover import give
 from benchmarks.processes.child import Child, check_reachable
@@ -32,7 +29,6 @@ from benchmarks.servers.trusted import trusted_file
 from benchmarks.storage.reserve import room_of
 from benchmarks.storage.reserve_watch import no_room
 
-_COPY_BYTES = 16 << 20
 # The scripts were renamed from mysql_* to mariadb_* in MariaDB 11.
 _SYSTEM_SCRIPTS = ("system_tables.sql", "performance_tables.sql", "system_tables_data.sql")
 
@@ -146,33 +142,3 @@ def _read(script: Path) -> str:
 
 def _log_lines(paths: InstancePaths) -> list[str]:
     return [line for line in said(paths, 1000) if "temporary password" not in line]
-
-
-def copy_data_dir(source: Path, target: Path, should_stop: Callable[[], bool]) -> None:
-    """Copy an empty data directory to `target`, which must be absent, without waiting for the
-    disk; the file system shares blocks where it can. Raises OSError, RunFailed(CANCELLED).
-    """
-    target.mkdir(mode=0o700)
-    for folder, folders, files in os.walk(source):
-        copied = target / Path(folder).relative_to(source)
-        for name in folders:
-            (copied / name).mkdir(mode=0o750)
-        for name in files:
-            if should_stop():
-                raise RunFailed(Outcome.CANCELLED, "cancelled while a data directory was copied")
-            _copy_file(Path(folder, name), copied / name)
-
-
-def _copy_file(source: Path, target: Path) -> None:
-    with source.open("rb") as reading, target.open("xb") as writing:
-        left = os.fstat(reading.fileno()).st_size
-        try:
-            while left and (done := os.copy_file_range(reading.fileno(), writing.fileno(), left)):
-                left -= done
-        except OSError as error:
-            if error.errno in NO_SPACE_ERRNOS:
-                raise
-            reading.seek(0)
-            writing.seek(0)
-            shutil.copyfileobj(reading, writing, _COPY_BYTES)
-    target.chmod(0o640)

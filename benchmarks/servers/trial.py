@@ -27,13 +27,13 @@ from benchmarks.processes.kills import describe_exit
 from benchmarks.processes.users import server_user
 from benchmarks.servers import errorlog
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.servers.datadir import copy_data_dir
 from benchmarks.servers.failures import variables_of
 from benchmarks.servers.leftovers import sweep_folders
 from benchmarks.servers.options import InstancePaths, render_config, write_private
 from benchmarks.servers.resource_limits import ResourceLimits
 from benchmarks.servers.running import running_server
 from benchmarks.servers.startup import make_run_dir, open_console
+from benchmarks.storage.copying import copy_tree
 from benchmarks.storage.human import human_bytes
 from benchmarks.storage.reserve import room_of
 from benchmarks.storage.reserve_watch import ReserveWatch
@@ -99,7 +99,9 @@ def try_config(
             _check_room(work_dir, pristine, redo)
             validated = _own_check(binary, options, run_dir, watch.should_stop)
             data_dir = run_dir / "data"
-            copy_data_dir(pristine, data_dir, watch.should_stop)
+            copy_tree(
+                pristine, lambda name: data_dir / name, watch.should_stop, through_cache=True
+            )
             with running_server(
                 binary,
                 data_dir=data_dir,

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from benchmarks.datasets.golden import Dataset, ensure_dataset
+from benchmarks.datasets.golden import ensure_dataset
+from benchmarks.datasets.progress import never
+from benchmarks.datasets.source import Dataset
+from benchmarks.datasets.tpcc import TpccSource
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.measurement.plan import Plan
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.storage.copying import copy_tree
 from benchmarks.storage.layout import FOLDER, DeviceLayout
 from benchmarks.telemetry.disturbance import Limits
 
@@ -33,9 +36,9 @@ def golden_dataset(shared_tmp: Path, shared_folder: Path) -> Callable[[ServerBin
 
     def make(binary: ServerBinary) -> Dataset:
         return ensure_dataset(
+            TpccSource(GOLDEN_WAREHOUSES),
             binary,
             device_dir=shared_folder,
-            warehouses=GOLDEN_WAREHOUSES,
         )
 
     return make
@@ -51,26 +54,10 @@ def copied_dataset(
 
     def make(binary: ServerBinary, data_dir: Path) -> Dataset:
         dataset = golden_dataset(binary)
-        shutil.copytree(dataset.data_dir, data_dir, copy_function=_copy_data)
+        copy_tree(dataset.data_dir, lambda name: data_dir / name, never, through_cache=True)
         return dataset
 
     return make
-
-
-def _copy_data(source: str, target: str) -> None:
-    """Copy a file but for its holes: half of a loaded dataset was never written."""
-    with open(source, "rb") as reading, open(target, "xb") as writing:
-        size, end = os.fstat(reading.fileno()).st_size, 0
-        writing.truncate(size)
-        while end < size:
-            try:
-                start = os.lseek(reading.fileno(), end, os.SEEK_DATA)
-            except OSError:  # nothing but a hole follows
-                break
-            end = os.lseek(reading.fileno(), start, os.SEEK_HOLE)
-            writing.seek(start)
-            while start < end:
-                start += os.sendfile(writing.fileno(), reading.fileno(), start, end - start)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from operator import eq
 import numpy as np
 import pytest
 
-from benchmarks.datasets import order_rows, rows, rules
+from benchmarks.datasets import rows, rules
 from benchmarks.datasets.text import (
     Bytes,
     Column,
@@ -44,12 +44,12 @@ def customers() -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def orders() -> list[list[str]]:
-    return table(order_rows.orders(SEED, 3))
+    return table(rows.orders(SEED, 3))
 
 
 @pytest.fixture(scope="module")
 def order_lines() -> list[list[str]]:
-    return table(order_rows.order_line(SEED, 3))
+    return table(rows.order_line(SEED, 3))
 
 
 def test_numbers_are_padded_and_decimals_have_two_places() -> None:
@@ -225,7 +225,7 @@ def test_each_customer_of_a_district_has_one_order(orders: list[list[str]]) -> N
 
 
 def test_the_last_900_orders_of_a_district_are_new() -> None:
-    new = table(order_rows.new_orders(SEED, 3))
+    new = table(rows.new_orders(SEED, 3))
     assert [(int(row[1]), int(row[0])) for row in new] == [
         (district, number) for district in range(1, 11) for number in range(2_101, 3_001)
     ]
@@ -258,5 +258,5 @@ def test_most_tables_grow_with_the_warehouses() -> None:
 
 
 def test_large_warehouse_numbers_fit() -> None:
-    lines = order_rows.order_line(SEED, rules.MAX_WAREHOUSES).tobytes().splitlines()
+    lines = rows.order_line(SEED, rules.MAX_WAREHOUSES).tobytes().splitlines()
     assert lines[0].split(b"\t")[2] == lines[-1].split(b"\t")[5] == b"32767"

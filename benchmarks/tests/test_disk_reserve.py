@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from benchmarks.datasets.cloning import clone
-from benchmarks.datasets.golden import Dataset
+from benchmarks.datasets.source import Dataset
 from benchmarks.errors import DeviceUnusable, RunFailed
 from benchmarks.measurement import drive as drive_module
 from benchmarks.measurement.measure import measure
@@ -75,7 +75,7 @@ def test_what_needs_room_is_refused_where_only_the_reserve_is_left(
     source = place / "golden"
     (source / "data").mkdir(parents=True)
     (source / "data" / "ibdata1").write_bytes(b"x" * 160 * MIB)
-    golden = Dataset(source, 1, 16384, "d", 160 * MIB, 1.0, 1, 1)
+    golden = Dataset(source, 160 * MIB, {}, ())
     with pytest.raises(RunFailed, match=r"dataset, which takes 167.8 MB: 251.7 MB") as full:
         clone(golden, place / "clone" / "data")
     assert full.value.outcome is Outcome.DISK_FULL

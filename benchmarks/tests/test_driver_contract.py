@@ -21,7 +21,7 @@ from unittest.mock import MagicMock
 import psutil
 import pytest
 
-from benchmarks.datasets.golden import Dataset
+from benchmarks.datasets.source import Dataset
 from benchmarks.drivers import sysbench as sysbench_module
 from benchmarks.drivers.child import Lines
 from benchmarks.drivers.protocol import (

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.datasets.golden import Dataset
 from benchmarks.datasets.pristine import ensure_pristine
+from benchmarks.datasets.source import Dataset
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.errors import BenchmarkError, LoadFailed, RunFailed

@@ -6,40 +6,53 @@ and trial starts are judged is in test_measure_killed, test_driver_contract and 
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
+from signal import Signals
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
-from benchmarks.datasets import parallel_load
-from benchmarks.datasets.parallel_load import LoadingProcess
+from benchmarks.datasets.loading import load_rows
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.processes import kills
+from benchmarks.processes.users import server_user, uid_of
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import create_data_dir
 from benchmarks.servers.instance import ServerInstance
 
-Act = Callable[[Path], None]
+Act = Callable[[Path, Path, int, str], None]
 
 
-def make_a_data_directory(program: Path) -> None:
+def make_a_data_directory(place: Path, vmstat: Path, count: int, signal: str) -> None:
+    program = place / "program"
+    program.write_text(f"#!/bin/sh\necho oom_kill {count} > {vmstat}\nkill -{signal} $$\n")
+    program.chmod(0o755)
     binary = ServerBinary(program, Flavour.MYSQL, (8, 4, 6), "8.4.6", "ab" * 32, None)
-    create_data_dir(binary, program.parent / "data")
+    create_data_dir(binary, place / "data")
 
 
-def load_rows(program: Path) -> None:
+def load(place: Path, vmstat: Path, count: int, signal: str) -> None:
+    """Kill the loading processes while they wait for a server that does not answer."""
     account = SimpleNamespace(user="admin", password="secret")
-    server = cast(ServerInstance, SimpleNamespace(socket=program.parent / "socket", admin=account))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parallel_load, "sys", SimpleNamespace(executable=str(program)))
-        loader = LoadingProcess(server, seed=1)
-    try:
-        loader.answer()
-    finally:
-        loader.end()
+    server = cast(ServerInstance, SimpleNamespace(socket=place / "socket", admin=account))
+
+    def kill_them() -> bool:
+        vmstat.write_text(f"oom_kill {count}\n")
+        for child in multiprocessing.active_children():
+            os.kill(child.pid or 0, Signals[f"SIG{signal}"])
+        return False
+
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(server.socket))
+        os.chown(server.socket, uid_of(server_user()), -1)
+        listening.listen()
+        load_rows(server, 1, seed=1, jobs=2, on_rows=lambda _: None, should_stop=kill_them)
 
 
 @pytest.fixture
@@ -51,7 +64,7 @@ def vmstat(server_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-@pytest.mark.parametrize("act", [make_a_data_directory, load_rows])
+@pytest.mark.parametrize("act", [make_a_data_directory, load])
 @pytest.mark.parametrize(
     ("count", "signal", "outcome"),
     [
@@ -64,20 +77,14 @@ def vmstat(server_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_while_preparing(
     act: Act, count: int, signal: str, outcome: Outcome, server_tmp: Path, vmstat: Path
 ) -> None:
-    program = server_tmp / "program"
-    program.write_text(f"#!/bin/sh\necho oom_kill {count} > {vmstat}\nkill -{signal} $$\n")
-    program.chmod(0o755)
     with pytest.raises(RunFailed) as ended:
-        act(program)
+        act(server_tmp, vmstat, count, signal)
     assert ended.value.outcome is outcome
     assert f"SIG{signal}" in str(ended.value)
     assert not (server_tmp / "data").exists()
 
 
-def test_a_program_that_crashed_by_itself_is_not_lost(server_tmp: Path) -> None:
-    program = server_tmp / "program"
-    program.write_text("#!/bin/sh\nkill -SEGV $$\n")
-    program.chmod(0o755)
+def test_a_program_that_crashed_by_itself_is_not_lost(server_tmp: Path, vmstat: Path) -> None:
     with pytest.raises(RunFailed) as ended:
-        make_a_data_directory(program)
+        make_a_data_directory(server_tmp, vmstat, 4, "SEGV")
     assert ended.value.outcome is Outcome.NO_START

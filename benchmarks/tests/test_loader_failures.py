@@ -2,52 +2,39 @@
 
 from __future__ import annotations
 
-import json
+import multiprocessing
 import os
 import signal
 import socket
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
+import psutil
+import pymysql
 import pytest
 
-from benchmarks.datasets import fill, golden, parallel_load
+from benchmarks.datasets import loading, shared_folders
 from benchmarks.datasets.golden import ensure_dataset
-from benchmarks.datasets.loader import create_tables, load
-from benchmarks.datasets.loading_process import send
-from benchmarks.datasets.options import buffer_pool_bytes, load_options
-from benchmarks.datasets.parallel_load import COST, Batch, BatchQueue, LoadingProcess
-from benchmarks.datasets.progress import LoadProgress
-from benchmarks.datasets.rules import expected_rows
-from benchmarks.datasets.schema import TABLES
+from benchmarks.datasets.loading import TABLES, begin, load_table, send
+from benchmarks.datasets.progress import LoadProgress, Meter, never
+from benchmarks.datasets.tpcc import TpccSource
+from benchmarks.engines import innodb
 from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.processes.child import run
 from benchmarks.processes.identity import find_by_argument
-from benchmarks.processes.users import server_user
-from benchmarks.servers import datadir
+from benchmarks.processes.users import server_user, tool, uid_of
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.leftovers import defaults_argument
 from benchmarks.servers.running import running_server
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-WORKER = "benchmarks.datasets.loading_process"
-
-
-def children_with(argument: str) -> list[int]:
-    """Our own processes with that argument; other test runs on this machine have some too."""
-    return [
-        pid
-        for pid, _ in find_by_argument({argument})
-        if f"PPid:\t{os.getpid()}\n" in Path(f"/proc/{pid}/status").read_text()
-    ]
 
 
 def names(place: Path) -> list[str]:
@@ -58,7 +45,7 @@ def names(place: Path) -> list[str]:
 
 @pytest.fixture
 def new_device(
-    pristine_data_dir: Callable[[ServerBinary], Path], monkeypatch: pytest.MonkeyPatch
+    pristine_data_dir: Callable[[ServerBinary], Path],
 ) -> Callable[[ServerBinary, Path], Path]:
     """Makes our folder on a device that has no dataset, but the empty data directory that trial
     starts copy. A load makes no other.
@@ -66,7 +53,6 @@ def new_device(
 
     def make(binary: ServerBinary, folder: Path) -> Path:
         pristine = pristine_data_dir(binary).parent
-        monkeypatch.setattr(datadir, "_initialise", None)
         datasets = folder / "datasets"
         datasets.mkdir(parents=True)
         (datasets / pristine.name).symlink_to(pristine)
@@ -75,13 +61,10 @@ def new_device(
     return make
 
 
-#: A small table comes first: its rows are in soon, and then a large one is on its way.
-SMALL_FIRST = {**COST, "new_orders": 9.0}
-
-
 @pytest.fixture
 def small_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel_load, "COST", SMALL_FIRST)
+    """Small tables come first: their rows are in soon, and then a large one is on its way."""
+    monkeypatch.setattr(loading, "TABLES", TABLES[::-1])
 
 
 @pytest.mark.server
@@ -99,15 +82,15 @@ def test_a_cancelled_load_leaves_nothing(
 
     with pytest.raises(RunFailed) as caught:
         ensure_dataset(
+            TpccSource(1),
             mariadb_binary,
             device_dir=device,
-            warehouses=1,
             progress=heard.append,
             should_stop=in_the_middle,
         )
     assert caught.value.outcome is Outcome.CANCELLED
     assert names(device / "datasets") == []
-    assert children_with(WORKER) == []
+    assert multiprocessing.active_children() == []
 
 
 @pytest.mark.server
@@ -137,9 +120,9 @@ def test_a_server_that_dies_while_loading_has_its_own_outcome(
 
     with pytest.raises(RunFailed, match=said) as caught:
         ensure_dataset(
+            TpccSource(1),
             mariadb_binary,
             device_dir=device,
-            warehouses=1,
             progress=kill_the_server,
         )
     assert caught.value.outcome is outcome
@@ -149,16 +132,17 @@ def test_a_server_that_dies_while_loading_has_its_own_outcome(
 KILLED = """
 import sys
 from pathlib import Path
-from benchmarks.datasets import parallel_load
+from benchmarks.datasets import loading
 from benchmarks.datasets.golden import ensure_dataset
+from benchmarks.datasets.tpcc import TpccSource
 from benchmarks.servers.binary import identify
 
-parallel_load.COST = SMALL_FIRST
+loading.TABLES = loading.TABLES[::-1]
 ensure_dataset(
-    identify(Path(sys.argv[1])), device_dir=Path(sys.argv[2]), warehouses=1,
+    TpccSource(1), identify(Path(sys.argv[1])), device_dir=Path(sys.argv[2]),
     progress=lambda now: print(now.rows, flush=True),
 )
-""".replace("SMALL_FIRST", repr(SMALL_FIRST))
+"""
 
 
 @pytest.mark.server
@@ -187,15 +171,18 @@ def test_the_next_caller_removes_what_a_killed_loader_left(
         for line in process.stdout:
             if int(line) > 0:  # in the middle of loading
                 break
+        loaders = psutil.Process(process.pid).children()
         process.send_signal(number)
         assert process.wait(10) == -number
+    _, alive = psutil.wait_procs(loaders, timeout=10)
+    assert [one for one in alive if "python" in one.name()] == []
     [leftover] = names(device / "datasets")
     assert f".loading-{process.pid}" in leftover
     with pytest.raises(RunFailed) as caught:  # a caller that ends at once cleans up all the same
         ensure_dataset(
+            TpccSource(1),
             binary,
             device_dir=device,
-            warehouses=1,
             should_stop=lambda: True,
         )
     assert caught.value.outcome is Outcome.CANCELLED
@@ -239,19 +226,20 @@ def test_a_disk_that_fills_up_while_loading(
 ) -> None:
     binary: ServerBinary = request.getfixturevalue(f"{flavour}_binary")
     device = new_device(binary, small_device(size) / "device")
-    monkeypatch.setattr(golden, "check_usable", lambda path, needed: None)
+    monkeypatch.setattr(shared_folders, "check_usable", lambda path, needed: None)
+    load_options = innodb.load_options
 
     def with_a_small_redo_log(*arguments: Any, **more: Any) -> dict[str, str | None]:
         redo = {"innodb_log_file_size": "16M"} if binary.flavour is Flavour.MARIADB else {}
         return load_options(*arguments, **more) | redo
 
-    monkeypatch.setattr(fill, "load_options", with_a_small_redo_log)
+    monkeypatch.setattr(innodb, "load_options", with_a_small_redo_log)
     heard: list[LoadProgress] = []
     with pytest.raises(RunFailed, match="disk is full") as caught:
         ensure_dataset(
+            TpccSource(1),
             binary,
             device_dir=device,
-            warehouses=1,
             progress=heard.append,
         )
     assert caught.value.outcome is Outcome.DISK_FULL
@@ -278,59 +266,40 @@ def empty_server(
 def test_lost_rows_and_a_dead_server_are_failures(
     empty_server: ServerInstance, small_first: None
 ) -> None:
-    create_tables(empty_server)
-    connection = empty_server.connect(database="tpcc", local_infile=True)
-    rows = np.frombuffer(b"1\t2\t3\n2\t2\t3\n", dtype=np.uint8)
-    assert send(connection, "new_orders", rows) == 2
-    with pytest.raises(ValueError, match="Duplicate entry"):
-        send(connection, "new_orders", rows)  # LOCAL would only warn of it
-    broken = np.frombuffer(b"5\tx\t3\n", dtype=np.uint8)
-    with pytest.raises(ValueError, match="Incorrect integer value"):
-        send(connection, "new_orders", broken)
-    connection.close()
-    with pytest.raises(LoadFailed, match="already exists"):
-        load(empty_server, 1)
+    source = TpccSource(1)
+    heard: list[LoadProgress] = []
+
+    def load(should_stop: Callable[[], bool]) -> None:
+        source.load(empty_server, 2, Meter(heard.append, source.phases), should_stop)
+
+    def at_the_rows() -> bool:
+        return heard[-1].rows > 0
+
+    with pytest.raises(RunFailed):
+        load(at_the_rows)
+    with empty_server.connect(database="tpcc", local_infile=True) as connection:
+        rows = np.frombuffer(b"101\t2\t3\n102\t2\t3\n", dtype=np.uint8)
+        assert send(connection, "new_orders", rows) == 2
+        with pytest.raises(LoadFailed, match="Duplicate entry"):
+            send(connection, "new_orders", rows)  # LOCAL would only warn of it
+        broken = np.frombuffer(b"5\tx\t3\n", dtype=np.uint8)
+        with pytest.raises(LoadFailed, match="Incorrect integer value"):
+            send(connection, "new_orders", broken)
+    with pytest.raises(pymysql.Error, match="already exists"):
+        load(never)
 
     with empty_server.connect(database="tpcc") as admin, admin.cursor() as cursor:
         cursor.execute("DROP DATABASE tpcc")
-    heard: list[LoadProgress] = []
+    heard.clear()
 
     def kill_it() -> bool:
         if heard[-1].rows > 0 and empty_server.alive():
             os.kill(empty_server.pid, signal.SIGKILL)
         return False
 
-    with pytest.raises(LoadFailed, match=r"Lost connection|loading process"):
-        load(empty_server, 1, progress=heard.append, should_stop=kill_it)
-    assert children_with(WORKER) == []
-
-
-@pytest.mark.slow
-def test_a_loading_process_answers_errors_and_ends_with_its_input() -> None:
-    target: dict[str, object] = {"socket": "/nonexistent", "user": "u", "database": "tpcc"}
-    target |= {"seed": 1, "as_user": None}
-    finished = subprocess.run(
-        [sys.executable, "-m", WORKER],
-        input=json.dumps(target) + "\n",
-        capture_output=True,
-        text=True,
-        cwd=REPOSITORY,
-        check=False,
-        timeout=30,
-    )
-    assert finished.returncode == 0
-    assert "/nonexistent" in json.loads(finished.stdout)["error"]
-    started = time.monotonic()
-    empty = subprocess.run(
-        [sys.executable, "-m", WORKER],
-        input="",
-        capture_output=True,
-        cwd=REPOSITORY,
-        check=False,
-        timeout=30,
-    )
-    assert time.monotonic() - started < 30
-    assert empty.returncode != 0  # it was not even given an address
+    with pytest.raises(LoadFailed, match=r"Lost connection|Broken pipe"):
+        load(kill_it)
+    assert multiprocessing.active_children() == []
 
 
 @pytest.mark.slow
@@ -338,10 +307,10 @@ def test_a_loading_process_imports_all_it_needs_before_it_changes_its_user() -> 
     """That user may not be able to enter the directory that we are installed in."""
     script = """
 import sys
-from benchmarks.datasets import loading_process
+from benchmarks.datasets import loading
 before = set(sys.modules)
-for table in ("item", "warehouse", "district", "customer", "history", "new_orders", "orders"):
-    loading_process.make(table, 1, 1)
+for table in loading.TABLES[1:]:
+    loading.rows.PER_WAREHOUSE[table](1, 1)
 print(sorted(set(sys.modules) - before))
 """
     said = subprocess.run(
@@ -350,53 +319,35 @@ print(sorted(set(sys.modules) - before))
     assert said.stdout.strip() == "[]"
 
 
+def _load_as(account: dict[str, str], dropped: bool) -> None:
+    begin(account, server_user() if dropped else None)
+    load_table("warehouse", 1, 1)
+
+
 @pytest.mark.parametrize("dropped", [True, False])
 def test_a_loading_process_speaks_to_the_server_as_its_user(
-    server_tmp: Path, monkeypatch: pytest.MonkeyPatch, dropped: bool
+    server_tmp: Path, dropped: bool
 ) -> None:
-    """A server may ask it for any file that it can read."""
-    monkeypatch.setenv("DATABASE_URL", "postgres://advisor:hush@db/advisor")
-    if not dropped:
-        monkeypatch.setattr(parallel_load, "server_user", lambda: None)
-    account = SimpleNamespace(user="admin", password="secret")
-    server = cast(ServerInstance, SimpleNamespace(socket=server_tmp / "s", admin=account))
+    """A server may ask it for any file that it can read, and reads no memory of its user's."""
+    account = {"socket": str(server_tmp / "s"), "user": "admin", "password": "secret"}
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(server_tmp / "s"))
         (server_tmp / "s").chmod(0o777)
+        user = server_user() if dropped else None
+        os.chown(server_tmp / "s", uid_of(user), -1)
         listening.listen()
-        listening.settimeout(30)
-        loader = LoadingProcess(server, seed=1)
-        try:
-            with listening.accept()[0] as client:
-                credentials = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-                pid, uid, gid = struct.unpack("3i", credentials)
-                environment = Path(f"/proc/{pid}/environ").read_bytes()
-            with pytest.raises(LoadFailed, match="a loading process failed"):
-                loader.answer()
-        finally:
-            loader.end()
-    user = server_user() if dropped else None
+        listening.settimeout(60)
+        context = multiprocessing.get_context("spawn")
+        process = context.Process(target=_load_as, args=(account, dropped))
+        process.start()
+        with listening.accept()[0] as client:
+            credentials = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+            pid, uid, gid = struct.unpack("3i", credentials)
+            environment = run(tool("head"), "-c1", f"/proc/{pid}/environ")
+        process.join()
     assert (uid, gid) == ((user.uid, user.gid) if user else (os.geteuid(), os.getegid()))
-    assert b"DATABASE_URL" not in environment
-
-
-def test_every_job_is_given_once_and_tables_are_kept_apart() -> None:
-    queue = BatchQueue(3)
-    first, second = queue.take(), queue.take()
-    assert first is not None
-    assert second is not None
-    assert first.table != second.table
-    assert {first.warehouse, second.warehouse} == {1}  # in key order
-    taken = [first, second]
-    while (job := queue.take()) is not None:
-        taken.append(job)
-        queue.done(job)
-    assert len(taken) == len(set(taken)) == 1 + 8 * 3
-    assert Batch("item", 0) in taken
-    assert set(COST) == {
-        statement.partition("CREATE TABLE ")[2].split()[0] for statement in TABLES
-    }
-    assert set(COST) == {*expected_rows(1), "order_line"}
+    assert environment.status != 0 or server_user() is None
+    assert process.exitcode == 1
 
 
 def binary(flavour: Flavour, *version: int) -> ServerBinary:
@@ -416,16 +367,30 @@ def binary(flavour: Flavour, *version: int) -> ServerBinary:
     ids=["mysql-9", "percona-8.0.22", "mysql-5.7", "mariadb-10.6", "mariadb-10.11"],
 )
 def test_load_options_suit_the_server(server: ServerBinary, expected: str, absent: str) -> None:
-    options = load_options(server, warehouses=10, page_size=8192, cpus=2, memory=lambda: 8 << 30)
+    options = innodb.load_options(
+        server, data_bytes=1 << 30, page_size=8192, cpus=2, memory=8 << 30
+    )
     assert expected in options
     assert absent not in options
     assert options["innodb_page_size"] == "8192"
-    assert options["skip_log_bin"] is None
 
 
-def test_the_buffer_pool_is_bounded_by_memory_and_need() -> None:
-    gib = 1 << 30
-    assert buffer_pool_bytes(1, 64 * gib) < gib
-    assert buffer_pool_bytes(1000, 8 * gib) == 4 * gib
-    assert buffer_pool_bytes(1000, 0) == 128 << 20
-    assert buffer_pool_bytes(10, 64 * gib) > gib
+@pytest.mark.parametrize(
+    ("data_bytes", "memory", "pool"),
+    [
+        (1 << 27, 64 << 30, 256 << 20),
+        (100 << 30, 8 << 30, 4 << 30),
+        (100 << 30, 0, 128 << 20),
+    ],
+)
+def test_the_buffer_pool_is_bounded_by_memory_and_need(
+    data_bytes: int, memory: int, pool: int
+) -> None:
+    options = innodb.load_options(
+        binary(Flavour.MYSQL, 9, 7, 4),
+        data_bytes=data_bytes,
+        page_size=16384,
+        cpus=2,
+        memory=memory,
+    )
+    assert options["innodb_buffer_pool_size"] == str(pool)

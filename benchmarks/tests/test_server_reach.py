@@ -13,7 +13,7 @@ import pymysql
 import pytest
 from cryptography import x509
 
-from benchmarks.datasets.golden import Dataset
+from benchmarks.datasets.source import Dataset
 from benchmarks.drivers.checks import check_target, connect, login
 from benchmarks.drivers.protocol import Load, Target
 from benchmarks.drivers.sysbench import Sysbench, find_sysbench

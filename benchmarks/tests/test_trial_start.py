@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import shutil
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,7 +12,6 @@ from typing import Any
 import pytest
 
 from benchmarks.datasets import pristine as pristine_module
-from benchmarks.datasets.golden import sweep_loads
 from benchmarks.datasets.pristine import ensure_pristine, pristine_key
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
@@ -221,51 +217,3 @@ def test_it_is_made_once_and_by_page_size(tmp_path: Path, maker: list[Path]) -> 
     assert len(maker) == 2
     with pytest.raises(ValueError, match="page_size"):
         make(5000)
-
-
-def test_callers_at_the_same_time_share_it(tmp_path: Path, maker: list[Path]) -> None:
-    found: list[Path] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(ensure_pristine(OTHER, tmp_path / "d")))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(maker) == 1
-    assert len(set(found)) == 1
-    assert len(found) == 4
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.ENOSPC, "full")])
-def test_an_interrupted_one_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
-) -> None:
-    def create(binary: ServerBinary, data_dir: Path, *, options: Mapping[str, str]) -> None:
-        data_dir.mkdir()
-        (data_dir / "half").touch()
-        raise error
-
-    monkeypatch.setattr(pristine_module, "create_data_dir", create)
-    expected = RunFailed if isinstance(error, OSError) else KeyboardInterrupt
-    with pytest.raises(expected):
-        ensure_pristine(OTHER, tmp_path / "d")
-    assert [path.suffix for path in (tmp_path / "d" / "datasets").iterdir()] == [".lock"]
-
-
-def test_what_a_killed_maker_left_is_swept_and_made_anew(
-    tmp_path: Path, maker: list[Path]
-) -> None:
-    datasets = tmp_path / "d" / "datasets"
-    half = datasets / f"{pristine_key(OTHER)}.loading-99"
-    half.mkdir(parents=True)
-    whole = ensure_pristine(OTHER, tmp_path / "d")
-    assert not half.exists()
-    (whole.parent / pristine_module.READY).unlink()  # as if it were not whole
-    (whole / "ibdata1").write_text("spoilt")
-    again = ensure_pristine(OTHER, tmp_path / "d")
-    assert (again / "ibdata1").read_text() == "16384"
-    half.mkdir()
-    assert sweep_loads(tmp_path / "d") == [half]
-    shutil.rmtree(tmp_path / "d")

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.datasets.golden import dataset_key
-from benchmarks.datasets.options import DEFAULT_PAGE_SIZE
 from benchmarks.datasets.rules import estimated_directory_bytes
+from benchmarks.datasets.tpcc import TpccSource
+from benchmarks.engines.innodb import DEFAULT_PAGE_SIZE
 from benchmarks.errors import DeviceUnusable, about
 from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.inventory.host import HostInventory
@@ -36,7 +37,7 @@ def disks_of(
     warehouses: int,
 ) -> tuple[Disk, ...]:
     """Return the directories for data. A golden copy that is there already needs no new space."""
-    key = dataset_key(server, warehouses, DEFAULT_PAGE_SIZE)
+    key = dataset_key(TpccSource(warehouses), server, DEFAULT_PAGE_SIZE)
     disks = []
     for path in dict.fromkeys(device.data.path for device in devices):
         directory = inventory.directory(path)
@@ -74,7 +75,7 @@ def check_second_dataset(
     left: int,
 ) -> None:
     """Raise DeviceUnusable if a second server's golden copy does not fit into what is `left`."""
-    key = dataset_key(server, warehouses, DEFAULT_PAGE_SIZE)
+    key = dataset_key(TpccSource(warehouses), server, DEFAULT_PAGE_SIZE)
     paths = {device.data.path for device in devices}
     missing = [path for path in paths if key not in inventory.directory(path).datasets]
     needed = int(estimated_directory_bytes(warehouses)) * len(missing)

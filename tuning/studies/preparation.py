@@ -14,6 +14,7 @@ from django.db.models.functions import Coalesce, Now
 
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.progress import LoadProgress
+from benchmarks.datasets.tpcc import TpccSource
 from benchmarks.inventory.here import refresh_space
 from benchmarks.inventory.in_place import check_measurable, unchanged_server
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
@@ -149,9 +150,9 @@ def _load_all(job: Job[Study], binary: ServerBinary) -> None:
         layout = DeviceLayout(data_dir=Path(directory))
         for warehouses in {workload.warehouses for workload in study.workloads.all()}:
             ensure_dataset(
+                TpccSource(warehouses),
                 binary,
                 device_dir=layout.root,
-                warehouses=warehouses,
                 progress=progress,
                 should_stop=job.should_stop,
             )

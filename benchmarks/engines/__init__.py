@@ -1,0 +1,1 @@
+"""Storage engines: what the measuring floor must know of each."""
