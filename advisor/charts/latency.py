@@ -10,7 +10,7 @@ from advisor.charts.axes import log_ticks
 from advisor.charts.figure import Figure
 from advisor.charts.style import GREY, faded, lay_out, plain, rounded, series_style
 from benchmarks.counted import counted
-from benchmarks.drivers.latency import LatencyHistogram, merged
+from benchmarks.drivers.response_times import LatencyHistogram, merged
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from advisor.charts.latency import ConfigLatency, distribution_figure, latency_f
 from advisor.charts.seconds import Line, seconds_figure
 from advisor.tests import factories
 from advisor.tests.drawn import drawn
-from benchmarks.drivers.latency import LatencyHistogram
+from benchmarks.drivers.response_times import LatencyHistogram
 from benchmarks.models import Run, Sample
 from tuning.models import Study
 
@@ -65,9 +65,9 @@ def test_an_axis_is_logarithmic_only_where_devices_lie_far_apart() -> None:
 def test_a_histogram_is_of_shares_and_a_distribution_ends_at_all() -> None:
     found = ConfigLatency("a", LatencyHistogram(16, (1, 0, 3)), runs=2)
     [steps] = drawn(latency_figure([found])).data
-    assert list(steps.x) == [2.0, 2.125, 2.25, 2.375]
-    # A quarter within 2 to 2.125 ms: 25 % in 6.25 % of the time, as shares of 10 %.
-    assert list(steps.y) == [40.0, 0.0, 135.0, 0.0]
+    assert list(steps.x) == [2.0, 2.0885, 2.181, 2.2776]
+    # A quarter within 2 to 2.0885 ms: 25 % in 4.4 % of the time, as shares of 10 %.
+    assert list(steps.y) == pytest.approx([56.45, 0.0, 169.35, 0.0], rel=1e-3)
     assert "2 runs, 4 New-Orders" in steps.hovertemplate
     [line] = drawn(distribution_figure([found])).data
     assert list(line.y) == [0.0, 25.0, 25.0, 100.0]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from benchmarks.drivers.latency import LatencyHistogram
 from benchmarks.drivers.protocol import LoadSide
+from benchmarks.drivers.response_times import LatencyHistogram
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.metrics import Metrics

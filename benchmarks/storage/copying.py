@@ -42,8 +42,9 @@ def copy_tree(
     Raises LoadFailed for a link; RunFailed: CANCELLED, DISK_FULL when a file system without
     reflinks has no room for all of it; OSError.
     """
-    copier = _Copier(source, should_stop, through_cache)
-    copier.folder(place(Path()))
+    target = place(Path())
+    copier = _Copier(source, target.parent, should_stop, through_cache)
+    copier.folder(target)
     for path in walk(source):
         target = place(path.relative_to(source))
         if path.is_dir():
@@ -86,8 +87,11 @@ def directory_bytes(path: Path) -> int:
 
 
 class _Copier:
-    def __init__(self, source: Path, should_stop: Callable[[], bool], through_cache: bool) -> None:
+    def __init__(
+        self, source: Path, device: Path, should_stop: Callable[[], bool], through_cache: bool
+    ) -> None:
         self._source = source
+        self._device = device
         self._should_stop = should_stop
         self._through_cache = through_cache
         self._has_reflinks = True
@@ -98,10 +102,10 @@ class _Copier:
 
     def file(self, source: Path, target: Path) -> None:
         with open_plain(source, source.lstat().st_uid) as reading, _new(target) as writing:
-            if not self._reflink(reading.fileno(), writing.fileno(), target.parent):
+            if not self._reflink(reading.fileno(), writing.fileno()):
                 self._copy(reading.fileno(), writing.fileno())
 
-    def _reflink(self, reading: int, writing: int, target: Path) -> bool:
+    def _reflink(self, reading: int, writing: int) -> bool:
         if not self._has_reflinks:
             return False
         try:
@@ -110,7 +114,7 @@ class _Copier:
             if error.errno not in _NO_REFLINK:
                 raise
             self._has_reflinks = False
-            require_room(target, directory_bytes(self._source), "a copy of the data")
+            require_room(self._device, directory_bytes(self._source), "a copy of the dataset")
             return False
         return True
 

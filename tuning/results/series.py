@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from benchmarks.drivers.latency import LatencyHistogram
+from benchmarks.drivers.response_times import LatencyHistogram
 from benchmarks.models import Run, Sample
 from tuning.models import Slot
 
