@@ -90,7 +90,8 @@ def load_table(table: str, warehouse: int, seed: int) -> int:
     try:
         made = rows.item(seed) if table == "item" else rows.PER_WAREHOUSE[table](seed, warehouse)
         return send(_connected(), table, made)
-    except (pymysql.Error, OSError, MemoryError) as error:
+    except (pymysql.Error, OSError, MemoryError, AttributeError) as error:
+        # AttributeError: PyMySQL sends on a socket that it has given up, of a server that died.
         raise LoadFailed(f"a loading process failed: {type(error).__name__}: {error}") from error
 
 

@@ -151,7 +151,7 @@ def test_ramp_up_and_stragglers_are_dropped_from_the_response_times(
     expected.add(measured[:, 1], measured[:, 0].astype(int))
     assert times.to_bytes() == expected.to_bytes()
     # The program's own figures for the last second, of a histogram too, agree.
-    assert times.p95_per_second()[-1] == pytest.approx(44.267, rel=0.03)
+    assert times.p95_per_second()[-1] == pytest.approx(44.267, rel=0.05)
     assert measured[-178:, 1].max() == pytest.approx(73.340)
 
 
@@ -159,7 +159,7 @@ def test_response_times_stand_second_by_second(tmp_path: Path) -> None:
     path = tmp_path / "times"
     path.write_text("0 9\n0 1\n1 30\n0 2\n1 40\n2 7\n")
     times = measured_response_times(path, completed=5, measure_s=3)
-    assert times.p95_per_second() == pytest.approx([2, 40, 7], rel=0.01)
+    assert times.p95_per_second() == pytest.approx([2, 40, 7], rel=0.03)
     assert times.per_second() == [2, 2, 1]
 
 

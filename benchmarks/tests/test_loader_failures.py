@@ -334,7 +334,7 @@ def test_a_loading_process_speaks_to_the_server_as_its_user(
         listening.bind(str(server_tmp / "s"))
         (server_tmp / "s").chmod(0o777)
         user = server_user() if dropped else None
-        os.chown(server_tmp / "s", uid_of(user), -1)
+        os.chown(server_tmp / "s", uid_of(server_user()), -1)
         listening.listen()
         listening.settimeout(60)
         context = multiprocessing.get_context("spawn")
