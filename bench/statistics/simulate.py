@@ -82,7 +82,7 @@ class Race:
 
 
 def race(y: Floats) -> Race:
-    """Race every study over the blocks of `y`, as `racing.next_block` does one block at a time."""
+    """Race every study over the blocks of `y`, as `racing.next_step` does one block at a time."""
     studies, rows, blocks = y.shape
     live = np.ones((studies, rows - 1), dtype=bool)
     running = np.ones(studies, dtype=bool)

@@ -21,7 +21,7 @@ from tuning.models import Study
 from tuning.requests.device import DeviceRequest
 from tuning.requests.gate import IN_COMMON, GateRequest, GateSide
 from tuning.statistics.looks import FIRST_LOOK
-from tuning.strategy.gate import PAIR
+from tuning.strategy.compose import PAIR
 from tuning.studies.budget import expected_run_s
 from tuning.studies.rows import candidate_row
 

@@ -230,15 +230,7 @@ def _importance(found: Importance | None) -> doc.Importance | None:
         runs=found.runs,
         configs=found.configs,
         knobs=tuple(
-            doc.KnobEffect(
-                name=one.name,
-                runs=one.runs,
-                values=one.values,
-                share=one.share,
-                worst=one.worst,
-                best=one.best,
-                estimate=Estimate(ratio=one.ratio, low=one.low, high=one.high, confidence=0.95),
-            )
+            doc.KnobEffect.copied_from(one, estimate=one.estimate or Estimate(ratio=1.0))
             for one in found.knobs
         ),
         together=found.together,

@@ -1,13 +1,13 @@
-"""Racing: decides after each block which candidates stay and whether the study may end.
+"""Blocks of candidates: fixed ones, and a race that decides after each block who stays.
 
-Valid under repeated testing: all tests together drop the best candidate in at most `DROP_ALPHA` of
-studies, and end a study too early in at most `DECIDE_ALPHA`; test number n (from 1) uses the share
-1 / (n (n + 1)) of either. The conclusion has its own 5 %, and so has the confirmation.
+The race is valid under repeated testing. All tests together drop the best candidate in at most
+`DROP_ALPHA` of studies, and end a study too early in at most `DECIDE_ALPHA`: test number n uses
+the share 1 / (n (n + 1)) of either. The conclusion has its own 5 %, and so has the confirmation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -18,8 +18,16 @@ from benchmarks.outcomes import Outcome
 from tuning.statistics.compare import ALPHA, Contrasts, compare
 from tuning.statistics.data import Metric, Observation, table
 from tuning.statistics.fit import Fit, fit
-from tuning.strategy.blocks import blocks_budget, next_block_of
-from tuning.strategy.protocol import Budget, Done, History, Proposal, StopReason
+from tuning.strategy.design import block_order
+from tuning.strategy.protocol import (
+    Budget,
+    Done,
+    Group,
+    History,
+    PlannedRun,
+    Proposal,
+    StopReason,
+)
 
 Flags = NDArray[np.bool_]
 
@@ -49,16 +57,22 @@ FAULTS = frozenset(
 
 
 @dataclass(frozen=True)
-class Step:
-    """The next step of one group of candidates: run a block with `run`, or stop.
+class FixedBlocks:
+    """Blocks of all candidates until the planned number is done or the budget is spent.
 
-    run: candidates of the next block, the baseline first; it runs twice.
-    dropped: candidates that leave now, with the reason in words; store it and pass it as `out`.
+    A parameter sweep (`races: false` in a study template) is exactly this, with a candidate per
+    value: its claims are also about the slower values, so all are measured to the end.
     """
 
-    run: tuple[str, ...] = ()
-    dropped: Mapping[str, str] = field(default_factory=dict)
-    stop: StopReason | None = None
+    cuts_short: ClassVar[bool] = False
+
+    def propose(self, history: History) -> Proposal | Done:
+        if len(history.left) < 2:
+            return Done((StopReason.NONE_LEFT,))
+        is_wanted = history.blocks < history.planned_blocks or history.owed_blocks > 0
+        if not is_wanted or not _budget_of(history).allows(len(history.left) + 1):
+            return Done((StopReason.BUDGET,))
+        return Proposal(_block(history, history.left))
 
 
 @dataclass(frozen=True)
@@ -73,25 +87,32 @@ class Race:
     cuts_short: ClassVar[bool] = True
 
     def propose(self, history: History) -> Proposal | Done:
-        budget = blocks_budget(history)
-        steps = [
-            next_block(
-                group.observations,
-                history.baseline,
-                group.candidates,
-                history.dropped,
-                budget,
-                may_end=not history.owed_blocks,
-                metric=self.metric,
-            )
-            for group in history.groups
-        ]
+        budget = _budget_of(history)
+        steps = [next_step(group, history, budget, self.metric) for group in history.groups]
         dropped = {name: reason for step in steps for name, reason in step.dropped.items()}
         names = {name for step in steps for name in step.run}
         if names and budget.allows(len(names) + 1):
-            return Proposal(next_block_of(history, names), dropped)
+            return Proposal(_block(history, names), dropped)
         reasons = dict.fromkeys(step.stop or StopReason.BUDGET for step in steps)
         return Done(tuple(reasons), dropped)
+
+
+def _block(history: History, names: Collection[str]) -> tuple[PlannedRun, ...]:
+    """The runs of the next block, for the candidates of the history that are in `names`."""
+    there = [name for name in history.candidates if name in names]
+    return block_order(there, history.baseline, history.last_block + 1, history.seed)
+
+
+def _budget_of(history: History) -> Budget:
+    """The budget of the next block; blocks of an extension are measured whatever they cost.
+
+    There is none for others in a study that is being concluded, nor once a winner has its pairs:
+    what these save of the time must not change what won.
+    """
+    if history.owed_blocks:
+        return Budget()
+    is_over = history.concludes or any(group.pairs for group in history.groups)
+    return Budget(runs_left=0) if is_over else history.budget
 
 
 def drop_alpha(blocks: int) -> float:
@@ -134,32 +155,33 @@ def _leader(found: Contrasts, live: Flags) -> int:
     return int(np.where(live, found.effects, -np.inf).argmax())
 
 
-def next_block(
-    observations: Iterable[Observation],
-    baseline: str,
-    candidates: Sequence[str],
-    out: Mapping[str, str],
-    budget: Budget,
-    *,
-    may_end: bool = True,
-    metric: Metric = Metric.TPMP,
-) -> Step:
-    """The step after the blocks in `observations`, all complete (void runs measured again).
+@dataclass(frozen=True)
+class Step:
+    """The next step of one group of candidates: run a block with `run`, or stop.
 
-    `candidates`: all that the study began with. `out`: those that left earlier (name to reason);
-    failed ones are dropped here. Call it before the first block and after every block. Without
-    `may_end` a decided race continues.
+    run: candidates of the next block, the baseline first; it runs twice.
+    dropped: candidates that leave now, with the reason in words.
     """
-    seen = list(observations)
-    left = [name for name in candidates if name != baseline and name not in out]
+
+    run: tuple[str, ...] = ()
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    stop: StopReason | None = None
+
+
+def next_step(group: Group, history: History, budget: Budget, metric: Metric) -> Step:
+    """The step after the blocks of a group, all complete (void runs measured again).
+
+    Failed candidates are dropped here. While blocks are owed a decided race continues.
+    """
+    seen, baseline = group.observations, history.baseline
+    left = [n for n in group.candidates if n != baseline and n not in history.dropped]
     dropped = _failed(seen, left)
     left = [name for name in left if name not in dropped]
-    blocks = len({run.block for run in seen})
-    if blocks >= FIRST_LOOK and left:
-        worse, over = _look(seen, baseline, candidates, left, metric)
+    if len({run.block for run in seen}) >= FIRST_LOOK and left:
+        worse, is_over = _look(group, baseline, left, metric)
         dropped |= worse
         left = [name for name in left if name not in worse]
-        if over and left and may_end:
+        if is_over and left and not history.owed_blocks:
             return Step(dropped=dropped, stop=StopReason.DECIDED)
     if not left:
         return Step(dropped=dropped, stop=StopReason.NONE_LEFT)
@@ -168,7 +190,7 @@ def next_block(
     return Step(run=(baseline, *left), dropped=dropped)
 
 
-def _failed(seen: list[Observation], left: list[str]) -> dict[str, str]:
+def _failed(seen: Sequence[Observation], left: Sequence[str]) -> dict[str, str]:
     found = {}
     for name in left:
         mine = [run for run in seen if run.candidate == name]
@@ -182,14 +204,10 @@ def _failed(seen: list[Observation], left: list[str]) -> dict[str, str]:
 
 
 def _look(
-    seen: list[Observation],
-    baseline: str,
-    candidates: Sequence[str],
-    left: list[str],
-    metric: Metric,
+    group: Group, baseline: str, left: Sequence[str], metric: Metric
 ) -> tuple[dict[str, str], bool]:
     """Which are measurably below the leader, and whether that decides the study."""
-    data = table(seen, baseline, candidates, metric)
+    data = table(group.observations, baseline, group.candidates, metric)
     blocks = len(data.blocks)
     fitted = fit(data.y, data.treatment)
     found = compare(fitted, drop_alpha(blocks))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.documents import read_document
 from tuning.statistics.data import Metric, Observation
+from tuning.statistics.estimate import Estimate
 from tuning.strategy.search.grid import Grid
 from tuning.strategy.search.knowledge import Row, figure_rows, fit_rows
 from tuning.strategy.search.space import Space
@@ -27,7 +28,7 @@ from tuning.strategy.search.surrogate import Surrogate
 Floats = NDArray[np.float64]
 
 #: To be raised with every change of what `importance` answers: answers are stored.
-VERSION: Final = 1
+VERSION: Final = 2
 # Below these nothing is said: of all knobs (different configs), and of one (runs off its most
 # frequent value).
 MIN_CONFIGS = 12
@@ -40,6 +41,7 @@ _WHOLE = 512
 _LEVELS = 5
 # For 95 %. The model is surer than it should be: by its own doubt the intervals held the truth for
 # 87 % of the knobs of simulated spaces, by this for 96 %.
+_ALPHA = 0.05
 _REACH = 1.96 * 1.5
 
 
@@ -47,10 +49,10 @@ _REACH = 1.96 * 1.5
 class KnobEffect:
     """The effect of a knob on its own: from its worst-looking to its best-looking value.
 
-    share: of all variation (0 to 1). ratio, low, high: the metric at `best` divided by that at
-    `worst`, with an interval that holds 95 % of what the model deems possible. runs: how many runs
-    had another value than the most frequent one. Without enough of those all but `runs` and
-    `values` (how many different ones were seen) say nothing, and `share` is None.
+    share: of all variation (0 to 1). estimate: the metric at `best` divided by that at `worst`,
+    with an interval that holds 95 % of what the model deems possible. runs: how many runs had
+    another value than the most frequent one. Without enough of those only `runs` and `values` (how
+    many different ones were seen) are known.
     """
 
     name: str
@@ -59,14 +61,12 @@ class KnobEffect:
     share: float | None = None
     worst: str = ""
     best: str = ""
-    ratio: float = 1.0
-    low: float = 1.0
-    high: float = 1.0
+    estimate: Estimate | None = None
 
     @property
     def is_known(self) -> bool:
         """Whether the interval excludes that the knob does nothing."""
-        return self.share is not None and (self.low > 1.0 or self.high < 1.0)
+        return self.estimate is not None and self.estimate.excludes_no_change
 
 
 @dataclass(frozen=True)
@@ -114,77 +114,46 @@ def importance(
     found = []
     for axis, one in enumerate(space.dimensions):
         seen = Counter(values[run.candidate][axis] for run, _, _ in rows)
-        runs, kinds = len(rows) - max(seen.values()), len(seen)
-        if runs < MIN_SEEN:
-            found.append((KnobEffect(one.name, runs, kinds), 0.0))
-            continue
-        effect = _effect(grid, model, others, axis)
-        sign = 1.0 if metric.more_is_better else -1.0
-        gap, reach = effect.gap, _REACH * effect.sd
-        ends = sorted(float(np.exp(sign * part)) for part in (gap - reach, gap + reach))
-        known = KnobEffect(
-            one.name,
-            runs,
-            kinds,
-            0.0,
-            worst=grid.levels[axis][effect.worst],
-            best=grid.levels[axis][effect.best],
-            ratio=float(np.exp(sign * gap)),
-            low=ends[0],
-            high=ends[1],
-        )
-        found.append((known, effect.variance))
-    return _shared(found, whole, len(rows), len(names))
+        known = KnobEffect(one.name, len(rows) - max(seen.values()), len(seen))
+        if known.runs >= MIN_SEEN:
+            known = _with_effect(known, grid, model, others, axis, metric)
+        found.append(known)
+    alone = sum(one.share or 0.0 for one in found)
+    # The sample may not hold all of the variance.
+    whole = max(whole, alone, 1e-12)
+    shared = [one if one.share is None else replace(one, share=one.share / whole) for one in found]
+    shared.sort(key=lambda one: (one.share is None, -(one.share or 0.0), one.name))
+    return Importance(len(rows), len(names), tuple(shared), 1 - alone / whole)
 
 
-@dataclass(frozen=True)
-class _Effect:
-    """The effect of one knob: logs, larger is better; worst and best index its levels."""
-
-    variance: float
-    worst: int
-    best: int
-    gap: float
-    sd: float
-
-
-def _effect(grid: Grid, model: Surrogate, others: NDArray[np.int64], axis: int) -> _Effect:
+def _with_effect(
+    known: KnobEffect,
+    grid: Grid,
+    model: Surrogate,
+    others: NDArray[np.int64],
+    axis: int,
+    metric: Metric,
+) -> KnobEffect:
+    """With its effect, averaged over all other knobs; `share` is its variance for now."""
     size = int(grid.sizes[axis])
     levels = np.unique(np.linspace(0, size - 1, min(size, _LEVELS)).round().astype(np.int64))
-    points = np.concatenate([_with(others, axis, int(level)) for level in levels])
+    points = np.tile(others, (len(levels), 1))
+    points[:, axis] = np.repeat(levels, len(others))
     x = grid.features(points)
     shape = len(levels), len(others)
     mean = model.predict(x)[0].reshape(shape).mean(axis=1)
-    doubt = model.covariance(x, x).reshape(*shape, *shape).mean(axis=(1, 3))
+    doubt = model.covariance(x).reshape(*shape, *shape).mean(axis=(1, 3))
     worst, best = int(mean.argmin()), int(mean.argmax())
     variance = doubt[best, best] + doubt[worst, worst] - 2 * doubt[best, worst]
-    return _Effect(
-        float(np.var(mean)),
-        int(levels[worst]),
-        int(levels[best]),
-        float(mean[best] - mean[worst]),
-        float(np.sqrt(max(variance, 0.0))),
+    reach = _REACH * float(np.sqrt(max(variance, 0.0)))
+    gain = Estimate.of_gain(float(mean[best] - mean[worst]), reach, _ALPHA, metric)
+    return replace(
+        known,
+        share=float(np.var(mean)),
+        worst=grid.levels[axis][int(levels[worst])],
+        best=grid.levels[axis][int(levels[best])],
+        estimate=gain,
     )
-
-
-def _with(points: NDArray[np.int64], axis: int, level: int) -> NDArray[np.int64]:
-    points = points.copy()
-    points[:, axis] = level
-    return points
-
-
-def _shared(
-    found: Sequence[tuple[KnobEffect, float]], whole: float, runs: int, configs: int
-) -> Importance:
-    """With the variance of each as a share of the whole; the sample may not hold all of it."""
-    alone = sum(variance for _, variance in found)
-    whole = max(whole, alone, 1e-12)
-    effects = [
-        one if one.share is None else replace(one, share=variance / whole)
-        for one, variance in found
-    ]
-    effects.sort(key=lambda one: (one.share is None, -(one.share or 0.0), one.name))
-    return Importance(runs, configs, tuple(effects), 1 - alone / whole)
 
 
 def _fewer(rows: Sequence[Row]) -> list[Row]:

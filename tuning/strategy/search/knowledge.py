@@ -6,12 +6,12 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from tuning.statistics.data import Metric, Observation
 from tuning.strategy.protocol import History
 from tuning.strategy.racing import FAULTS
-from tuning.strategy.search.beliefs import Beliefs, Limit
 from tuning.strategy.search.grid import Grid, Points
 from tuning.strategy.search.plan import PREFIX, SearchPlan, log_figure, log_value
 from tuning.strategy.search.surrogate import Surrogate, fit, fit_robust
@@ -22,8 +22,47 @@ Floats = NDArray[np.float64]
 _BOUND_NOISE = 0.15
 # Runs that are so many standard deviations of the noise from what the model says are odd.
 _ODD = 3.0
+# Between a config that runs (1) and one that fails (0), and how blurred that is.
+_MIDDLE = 0.5
+_BLUR = 0.2
 # Of configs that were refused or failed the newest are enough; more make the model slow.
 _MAX_FAILED = 100
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A figure that must be kept: `model` of its log, larger is better, and the least of it."""
+
+    model: Surrogate
+    least: float
+
+    def chance(self, x: Floats) -> Floats:
+        """(points,) probability that it is kept."""
+        mean, sd = self.model.predict(x)
+        return np.asarray(scipy.special.ndtr((mean - self.least) / sd))
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """objective: of the log of the figure, larger is better.
+
+    runs: of whether a config runs, 1 or 0; None as long as none failed. A failure is no figure: a
+    very bad one would bend the objective around it.
+    """
+
+    objective: Surrogate
+    runs: Surrogate | None = None
+    limits: tuple[Limit, ...] = ()
+
+    def chance(self, x: Floats) -> Floats:
+        """(points,) probability that a config runs and keeps every limit."""
+        found = np.ones(len(x))
+        if self.runs is not None:
+            mean, sd = self.runs.predict(x)
+            found = scipy.special.ndtr((mean - _MIDDLE) / np.sqrt(sd**2 + _BLUR**2))
+        for limit in self.limits:
+            found = found * limit.chance(x)
+        return found
 
 
 @dataclass(frozen=True)
@@ -96,17 +135,8 @@ def learn(plan: SearchPlan, history: History) -> Knowledge | None:
     )
     shown = [history.baseline, *(name for name in worked if name != history.baseline)]
     there = np.array([x[name] for name in shown])
-    mean, sd = beliefs.objective.predict(there)
-    chance = beliefs.chance(there)
-    standings = tuple(
-        Standing(
-            name,
-            float(mean[index]),
-            float(sd[index]),
-            float(chance[index]),
-        )
-        for index, name in enumerate(shown)
-    )
+    figures = np.array([*beliefs.objective.predict(there), beliefs.chance(there)]).T.tolist()
+    standings = tuple(Standing(name, *values) for name, values in zip(shown, figures, strict=True))
     points = {name: grid.nearest(history.knobs.get(name, {})) for name in shown}
     return Knowledge(grid, beliefs, standings, points, apart)
 

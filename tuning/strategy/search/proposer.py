@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from tuning.strategy.search.beliefs import Beliefs
 from tuning.strategy.search.grid import Grid, Points
+from tuning.strategy.search.knowledge import Beliefs
 
 Floats = NDArray[np.float64]
 
@@ -29,12 +29,11 @@ _FLOOR = 0.3
 
 @dataclass(frozen=True)
 class Pick:
-    """A point to try: what is expected of it, how surely, and whether it is near the best."""
+    """A point to try: what is expected of it, and how surely."""
 
     point: tuple[int, ...]
     mean: float
     sd: float
-    is_near: bool
 
 
 def improvement(mean: Floats, sd: Floats, best: float) -> Floats:
@@ -62,22 +61,13 @@ def next_points(
     centres: (n, dimensions) the best known points, the best first. best: what the best is worth.
     """
     weight = _weight(grid, beliefs)
-    far = grid.spread(_FAR, random)
-    pool = np.concatenate([far, _moved(grid, centres, weight, _NEAR, random)])
-    is_near = np.arange(len(pool)) >= len(far)
-    pool, is_near, gain = _valued(grid, beliefs, pool, is_near, best, known)
+    points = [grid.spread(_FAR, random), _moved(grid, centres, weight, _NEAR, random)]
+    pool, gain = _valued(grid, beliefs, points, best, known)
     for _ in range(_ROUNDS if len(pool) else 0):
-        top = np.argsort(-gain, kind="stable")[:_KEPT]
-        more = _moved(grid, pool[top], weight, _NEAR // 2, random)
-        pool, is_near, gain = _valued(
-            grid,
-            beliefs,
-            np.concatenate([pool[top], more]),
-            np.concatenate([is_near[top], np.zeros(len(more), bool)]),
-            best,
-            known,
-        )
-    return _in_turn(grid, beliefs, pool, gain, is_near, best, count) if len(pool) else []
+        top = pool[np.argsort(-gain, kind="stable")[:_KEPT]]
+        more = _moved(grid, top, weight, _NEAR // 2, random)
+        pool, gain = _valued(grid, beliefs, [top, more], best, known)
+    return _in_turn(grid, beliefs, pool, gain, best, count) if len(pool) else []
 
 
 def _weight(grid: Grid, beliefs: Beliefs) -> Floats:
@@ -107,39 +97,32 @@ def _moved(
 def _valued(
     grid: Grid,
     beliefs: Beliefs,
-    pool: Points,
-    is_near: NDArray[np.bool_],
+    points: Sequence[Points],
     best: float,
     known: Collection[tuple[int, ...]],
-) -> tuple[Points, NDArray[np.bool_], Floats]:
-    pool, first = np.unique(pool, axis=0, return_index=True)
-    is_new = np.array([tuple(point) not in known for point in pool.tolist()], dtype=bool)
-    pool, is_near = pool[is_new], is_near[first][is_new]
+) -> tuple[Points, Floats]:
+    """The points that are not known, each once, and the improvement that each promises."""
+    pool = np.unique(np.concatenate(points), axis=0)
+    pool = pool[np.array([tuple(point) not in known for point in pool.tolist()], dtype=bool)]
     x = grid.features(pool)
     mean, sd = beliefs.objective.predict(x)
-    return pool, is_near, improvement(mean, sd, best) * beliefs.chance(x)
+    return pool, improvement(mean, sd, best) * beliefs.chance(x)
 
 
 def _in_turn(
-    grid: Grid,
-    beliefs: Beliefs,
-    pool: Points,
-    gain: Floats,
-    is_near: NDArray[np.bool_],
-    best: float,
-    count: int,
+    grid: Grid, beliefs: Beliefs, pool: Points, gain: Floats, best: float, count: int
 ) -> list[Pick]:
     """The best point, then the best given that the first turned out as expected, and so on."""
     x = grid.features(pool)
     mean, sd = beliefs.objective.predict(x)
     chance, variance = beliefs.chance(x), sd**2
     noise = beliefs.objective.noise**2
-    covariance = beliefs.objective.covariance(x, x)
+    covariance = beliefs.objective.covariance(x)
     picks: list[Pick] = []
     for _ in range(min(count, len(pool))):
         index = int(gain.argmax())
         point = tuple(int(one) for one in pool[index])
-        picks.append(Pick(point, float(mean[index]), float(sd[index]), bool(is_near[index])))
+        picks.append(Pick(point, float(mean[index]), float(sd[index])))
         column = covariance[:, index] / np.sqrt(variance[index] + noise)
         covariance = covariance - np.outer(column, column)
         variance = np.maximum(np.diag(covariance), 1e-12)

@@ -210,7 +210,7 @@ def _why(found: Knowledge, pick: Pick, ranked: list[Standing]) -> str:
         100 * math.expm1(pick.mean + way * 2 * pick.sd - found.baseline.mean) for way in (-1, 1)
     )
     expected = f"expected {low:+.0f} to {high:+.0f} % against the baseline"
-    if pick.is_near and gaps[nearest] <= len(pick.point) // 2:
+    if gaps[nearest] <= len(pick.point) // 2:
         return f"differs from {nearest} in {counted(gaps[nearest], 'setting')}; {expected}"
     return f"little is known about this part of the space; {expected}"
 

@@ -27,25 +27,13 @@ _MIN_RUNS = 8
 # How far along its scale a knob's own effect bends, and how much the level may be off.
 _BEND = 0.8
 _LEVEL = 0.5
-
-
-@dataclass(frozen=True)
-class Priors:
-    """Medians and log standard deviations of what is fitted.
-
-    alone and signal are shares of the spread of the figures, noise and shift are in log figures.
-    """
-
-    alone: float = 0.3
-    alone_sd: float = 1.0
-    length: float = 1.5
-    length_sd: float = 1.2
-    signal: float = 1.0
-    signal_sd: float = 0.7
-    noise: float = 0.035
-    noise_sd: float = 0.4
-    shift: float = 0.02
-    shift_sd: float = 0.5
+# Medians and log standard deviations of what is fitted. The effects of knobs alone and together
+# are shares of the spread of the figures, noise and shift are in log figures.
+_ALONE = 0.3, 1.0
+_LENGTH = 1.5, 1.2
+_SIGNAL = 1.0, 0.7
+_NOISE = 0.035, 0.4
+_SHIFT = 0.02, 0.5
 
 
 @dataclass(frozen=True)
@@ -70,8 +58,8 @@ class Surrogate:
         cross = self._kernel(x, self.x)
         mean = self.center + cross @ self._weights
         part = scipy.linalg.solve_triangular(self._factor, cross.T, lower=True)
-        variance = self.prior_variance - (part**2).sum(axis=0)
-        return mean, np.sqrt(np.maximum(variance, 1e-12))
+        variance = _LEVEL**2 + float((self.alone**2).sum()) + self.signal**2
+        return mean, np.sqrt(np.maximum(variance - (part**2).sum(axis=0), 1e-12))
 
     def left_out(self) -> tuple[Floats, Floats]:
         """(runs,) how far each run is from what the others say, and the deviation of that."""
@@ -79,17 +67,10 @@ class Surrogate:
         spread = 1 / np.diag(inverse)
         return self._weights * spread, np.sqrt(spread)
 
-    def covariance(self, x: Floats, other: Floats) -> Floats:
-        """(points, others) of what is still unknown of both."""
-        left = scipy.linalg.solve_triangular(self._factor, self._kernel(self.x, x), lower=True)
-        right = scipy.linalg.solve_triangular(
-            self._factor, self._kernel(self.x, other), lower=True
-        )
-        return np.asarray(self._kernel(x, other) - left.T @ right)
-
-    @property
-    def prior_variance(self) -> float:
-        return _LEVEL**2 + float((self.alone**2).sum()) + self.signal**2
+    def covariance(self, x: Floats) -> Floats:
+        """(points, points) of what is still unknown of both."""
+        part = scipy.linalg.solve_triangular(self._factor, self._kernel(self.x, x), lower=True)
+        return np.asarray(self._kernel(x, x) - part.T @ part)
 
     @property
     def theta(self) -> Floats:
@@ -109,16 +90,12 @@ class Surrogate:
 
 
 def _kernel(one: Floats, other: Floats, alone: Floats, lengths: Floats, signal: float) -> Floats:
-    found = _LEVEL**2 + signal**2 * _matern(_distance(one, other, lengths))
+    a, b = one / lengths, other / lengths
+    squared = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None] - 2 * a @ b.T
+    found = _LEVEL**2 + signal**2 * _matern(np.sqrt(np.maximum(squared, 0.0)))
     for axis, size in enumerate(alone):
         found += size**2 * _matern(np.abs(one[:, axis, None] - other[None, :, axis]) / _BEND)
     return found
-
-
-def _distance(one: Floats, other: Floats, lengths: Floats) -> Floats:
-    a, b = one / lengths, other / lengths
-    squared = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None] - 2 * a @ b.T
-    return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 
 
 def _matern(distance: Floats) -> Floats:
@@ -145,7 +122,6 @@ def fit(
     y: Floats,
     batch: Ints,
     extra_noise: Floats | None = None,
-    priors: Priors | None = None,
     center: float | None = None,
     begin: Surrogate | None = None,
 ) -> Surrogate:
@@ -158,7 +134,6 @@ def fit(
     """
     if not len(y):
         raise ValueError("nothing to learn from")
-    priors = priors or Priors()
     center = float(np.median(y)) if center is None else center
     scale = max(float(np.std(y)), 0.05)
     features = x.shape[1]
@@ -166,17 +141,10 @@ def fit(
     same = (batch[:, None] == batch[None]).astype(float)
     more = np.zeros(len(y)) if extra_noise is None else extra_noise**2
     target = y - center
-    middle = np.log(
-        [priors.alone * scale] * features
-        + [priors.length] * features
-        + [priors.signal * scale, priors.noise, priors.shift]
-    )
-    spread = np.array(
-        [priors.alone_sd] * features
-        + [priors.length_sd] * features
-        + [priors.signal_sd, priors.noise_sd, priors.shift_sd]
-    )
-
+    signal_prior = _SIGNAL[0] * scale, _SIGNAL[1]
+    priors = [(_ALONE[0] * scale, _ALONE[1])] * features + [_LENGTH] * features
+    medians, spread = np.array([*priors, signal_prior, _NOISE, _SHIFT]).T
+    middle = np.log(medians)
     parts = _matern(np.sqrt(gaps) / _BEND)
 
     def loss(theta: Floats) -> tuple[float, Floats]:

@@ -15,7 +15,6 @@ from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import GatePlan, Limit
 from tuning.strategy.ablation.ablate import Ablation
-from tuning.strategy.blocks import FixedBlocks
 from tuning.strategy.compose import OneAfterAnother, strategy_for
 from tuning.strategy.confirmation import Confirmation
 from tuning.strategy.design import screening_order
@@ -28,7 +27,7 @@ from tuning.strategy.protocol import (
     StopReason,
     Strategy,
 )
-from tuning.strategy.racing import Race
+from tuning.strategy.racing import FixedBlocks, Race
 from tuning.strategy.search.plan import EarlierConfig, SearchPlan
 from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.tests.simulated import BASE, SimulatedStudy, to_the_end

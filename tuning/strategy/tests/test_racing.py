@@ -10,10 +10,10 @@ import pytest
 from bench.statistics.noise import scenarios
 from bench.statistics.simulate import draw, race
 from tuning.statistics.analysis import analyse
-from tuning.statistics.data import Observation
+from tuning.statistics.data import Metric, Observation
 from tuning.statistics.tests.helpers import BASE, cut, ok, study
 from tuning.strategy.budget import plan
-from tuning.strategy.protocol import Budget, StopReason
+from tuning.strategy.protocol import Budget, Group, History, StopReason
 from tuning.strategy.racing import (
     DECIDE_ALPHA,
     DROP_ALPHA,
@@ -23,7 +23,7 @@ from tuning.strategy.racing import (
     conclusion_alpha,
     decide_alpha,
     drop_alpha,
-    next_block,
+    next_step,
 )
 
 PLENTY = Budget(runs_left=10_000)
@@ -35,7 +35,9 @@ def step(
     out: Mapping[str, str] | None = None,
     budget: Budget = PLENTY,
 ) -> Step:
-    return next_block(runs, BASE, [BASE, *names], out or {}, budget)
+    group = Group("D0", (BASE, *names), tuple(runs))
+    history = History(1, BASE, group.candidates, (group,), 6, budget, dropped=out or {})
+    return next_step(group, history, budget, Metric.TPMP)
 
 
 def test_everybody_runs_in_the_first_blocks() -> None:
