@@ -8,8 +8,7 @@ from typing import Any
 
 from benchmarks.probe.jobs import Job, Pattern, Purpose, plan_jobs
 from benchmarks.probe.result import JobResult, Latency, LatencySplit, ProbeResult
-from benchmarks.storage.backing import Member
-from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.identity import DeviceIdentity, Member
 from benchmarks.storage.kinds import DeviceKind, Transport
 
 DATE = datetime(2026, 11, 21, 4, 30, tzinfo=UTC)

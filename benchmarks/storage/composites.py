@@ -7,17 +7,13 @@ md: Documentation/admin-guide/md.rst, section "md devices in sysfs"; device mapp
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.storage.backing import (
-    Backing,
-    Member,
-    common_kind,
-    common_transport,
-    describe,
-)
-from benchmarks.storage.disk import read_disk
+from benchmarks.storage.disk import device_name, read_disk
 from benchmarks.storage.host import read_text
+from benchmarks.storage.identity import DeviceIdentity, Member
 from benchmarks.storage.kinds import DeviceKind, Transport
 
 # LVM names the hidden parts of a volume after it: vg-lv_rimage_0.
@@ -38,23 +34,20 @@ def md_states(directory: Path) -> dict[str, str]:
     }
 
 
-def md_array(directory: Path, members: tuple[Member, ...]) -> Backing:
+def md_array(directory: Path, members: tuple[Member, ...]) -> DeviceIdentity:
     """A software RAID with the members found below it."""
-    array = read_disk(directory)
     level = read_text(directory / "md/level")
     disks = read_text(directory / "md/raid_disks")
-    return Backing(
+    array = read_disk(directory)
+    return replace(
+        array,
         kind=DeviceKind.RAID,
-        block_device=array.name,
-        transport=common_transport(members),
-        model=describe(level, _working(members)),
-        rotational=array.rotational,
-        scheduler=array.scheduler,
-        write_cache=array.write_cache,
+        transport=_common_transport(members),
+        model=_describe(level, _working(members)),
         raid_level=level,
         raid_disks=int(disks) if disks.isdigit() else len(members),
         members=members,
-        notes=tuple(_md_notes(directory, array.name)),
+        notes=tuple(_md_notes(directory, array.block_device or "")),
         serial=read_text(directory / "md/uuid"),
     )
 
@@ -73,34 +66,32 @@ def dm_layer(directory: Path) -> str:
     return f"{what} {name}"
 
 
-def spread(directory: Path, kinds: set[DeviceKind], members: tuple[Member, ...]) -> Backing:
+def spread(directory: Path, kinds: set[DeviceKind], members: tuple[Member, ...]) -> DeviceIdentity:
     """A volume on several devices that md does not join: LVM over many, bcache, firmware RAID.
 
     `kinds` are those of the devices it lies on, which may be arrays; `members` all their disks.
     """
     volume = read_disk(directory)
+    name = device_name(directory)
     parts = {read_text(part / "dm/name") for part in (directory / "slaves").glob("*")}
     what, level = "volume", ""
     kind = next(iter(kinds)) if len(kinds) == 1 else DeviceKind.OTHER
     note = (
-        f"{volume.name} is on {len(members)} disks; /sys does not show whether it is striped "
+        f"{name} is on {len(members)} disks; /sys does not show whether it is striped "
         "over them or fills one after the other (`lvs -o +segtype,stripes` does)."
     )
     uuid = read_text(directory / "dm/uuid")
     if any(_LVM_RAID_PART.search(part) for part in parts) or uuid.startswith("DMRAID-"):
         kind, what, level = DeviceKind.RAID, "RAID", "unknown"
-        note = f"{volume.name} is a RAID; /sys does not show its level (`lvs -o +segtype` does)."
-    elif volume.name.startswith("bcache") or any(_LVM_CACHE_PART.search(p) for p in parts):
+        note = f"{name} is a RAID; /sys does not show its level (`lvs -o +segtype` does)."
+    elif name.startswith("bcache") or any(_LVM_CACHE_PART.search(p) for p in parts):
         kind, what = DeviceKind.OTHER, "cache"
-        note = f"{volume.name} is a slow disk behind a fast one as its cache."
-    return Backing(
+        note = f"{name} is a slow disk behind a fast one as its cache."
+    return replace(
+        volume,
         kind=kind,
-        block_device=volume.name,
-        transport=common_transport(members),
-        model=describe(what, members),
-        rotational=volume.rotational,
-        scheduler=volume.scheduler,
-        write_cache=volume.write_cache,
+        transport=_common_transport(members),
+        model=_describe(what, members),
         raid_level=level,
         raid_disks=len(members) if level else 0,
         members=members,
@@ -109,16 +100,16 @@ def spread(directory: Path, kinds: set[DeviceKind], members: tuple[Member, ...])
     )
 
 
-def btrfs_volume(profile: str, members: tuple[Member, ...]) -> Backing:
+def btrfs_volume(profile: str, members: tuple[Member, ...]) -> DeviceIdentity:
     """A btrfs file system on several disks; `profile` is how it stores data ("raid1", "single").
 
     There is no one device whose counters have its traffic.
     """
     striped = profile.startswith(("raid", "dup"))
-    return Backing(
-        kind=DeviceKind.RAID if striped else common_kind(members),
-        transport=common_transport(members) if members else Transport.UNKNOWN,
-        model=describe(f"btrfs {profile}".strip(), members),
+    return DeviceIdentity(
+        kind=DeviceKind.RAID if striped else _common_kind(members),
+        transport=_common_transport(members),
+        model=_describe(f"btrfs {profile}".strip(), members),
         raid_level=profile if striped else "",
         raid_disks=len(members) if striped else 0,
         members=members,
@@ -127,6 +118,23 @@ def btrfs_volume(profile: str, members: tuple[Member, ...]) -> Backing:
             "no single device counts its traffic.",
         ),
     )
+
+
+def _common_kind(members: tuple[Member, ...]) -> DeviceKind:
+    kinds = {member.kind for member in members}
+    return kinds.pop() if len(kinds) == 1 else DeviceKind.OTHER
+
+
+def _common_transport(members: tuple[Member, ...]) -> Transport:
+    transports = {member.transport for member in members}
+    return transports.pop() if len(transports) == 1 else Transport.UNKNOWN
+
+
+def _describe(what: str, members: tuple[Member, ...]) -> str:
+    """Return a model name for several disks: "raid1 of 2 x SAMSUNG PM1725"."""
+    counts = Counter(member.model or member.disk or member.name for member in members)
+    disks = " + ".join(f"{count} x {model}" for model, count in counts.items())
+    return f"{what} of {disks}" if members else what
 
 
 def _working(members: tuple[Member, ...]) -> tuple[Member, ...]:

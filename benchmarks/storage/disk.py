@@ -7,10 +7,10 @@ devices, Documentation/admin-guide/sysfs-rules.rst.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.storage.host import read_text
+from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind, Transport
 
 _SECTOR = 512  # the unit of every size in /sys, whatever the disk's own sector
@@ -33,42 +33,36 @@ _RAID_CONTROLLERS = (
 )
 
 
-@dataclass(frozen=True)
-class Disk:
-    """One disk as the kernel sees it. `name` as /proc/diskstats spells it.
+def read_disk(directory: Path) -> DeviceIdentity:
+    """Return the disk, array or volume whose /sys directory (symlinks resolved) this is.
 
-    `model`, `scheduler` and `write_cache` ("write back", "write through") are "" and `rotational`
-    is None if the kernel does not report it. `serial` is the World Wide Name or, without one, the
-    serial number; "" where there is neither. `raid_controller`: what looks like a disk is an array
-    behind a hardware controller.
+    Its serial number is the World Wide Name if it has one.
     """
-
-    name: str
-    kind: DeviceKind
-    transport: Transport
-    model: str
-    rotational: bool | None
-    scheduler: str
-    write_cache: str
-    total_bytes: int
-    serial: str = ""
-    raid_controller: bool = False
-
-
-def read_disk(directory: Path) -> Disk:
-    """The disk whose /sys directory (symlinks resolved) this is."""
-    label = _label(directory)
-    return Disk(
-        name=device_name(directory),
-        kind=_kind(directory, label),
+    label, name = _label(directory), device_name(directory)
+    model, kind = _model(directory), _kind(directory, label)
+    is_controller = any(word in label for word in _RAID_CONTROLLERS)
+    notes: tuple[str, ...] = ()
+    if is_controller:
+        notes = (
+            f"{name} is an array behind a hardware RAID controller ({model}): only the "
+            "controller's own tool shows its level, members and cache.",
+        )
+    elif kind is DeviceKind.OTHER:
+        notes = (
+            f"The medium of {name} ({model or 'no model'}) cannot be detected, as "
+            "with most virtual disks; set the kind if you know it.",
+        )
+    return DeviceIdentity(
+        kind=kind,
+        block_device=name,
         transport=_transport(directory),
-        model=_model(directory),
+        model=model,
         rotational=_rotational(directory),
         scheduler=_scheduler(directory),
         write_cache=read_text(directory / "queue/write_cache"),
-        total_bytes=size_bytes(directory),
+        raid_level="hardware" if is_controller else "",
+        notes=notes,
         serial=_serial(directory),
-        raid_controller=any(word in label for word in _RAID_CONTROLLERS),
     )
 
 

@@ -7,11 +7,11 @@ import errno
 import os
 import stat
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.errors import NO_SPACE_ERRNOS, DeviceFull, DeviceUnusable
 from benchmarks.ownership.ours import check_ours
-from benchmarks.storage.backing import unknown
 from benchmarks.storage.host import HostFiles
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
@@ -43,10 +43,10 @@ def identify_device(
     found = (
         Stack(host, mounts).behind_mount(mount)
         if mount
-        else unknown("The mount of this path is not in /proc/self/mountinfo.")
+        else DeviceIdentity(notes=("The mount of this path is not in /proc/self/mountinfo.",))
     )
-    identity = DeviceIdentity(
-        **vars(found),
+    identity = replace(
+        found,
         path=real,
         file_system=mount.file_system if mount else "",
         mount_options=mount.stable_options() if mount else "",

@@ -8,8 +8,25 @@ from pathlib import Path
 from typing import Any, Self
 
 from benchmarks.documents import read_document
-from benchmarks.storage.backing import Member
 from benchmarks.storage.kinds import DeviceKind, Transport
+
+
+@dataclass(frozen=True)
+class Member:
+    """One disk of an array or of a volume over several.
+
+    `name` is what the array uses, perhaps a partition ("sda2"), `disk` the whole disk below it.
+    `state` is the kernel's word for an md member (in_sync, spare, faulty), else "".
+    """
+
+    name: str
+    disk: str
+    kind: DeviceKind
+    transport: Transport
+    model: str
+    rotational: bool | None
+    total_bytes: int
+    state: str = ""
 
 
 @dataclass(frozen=True)
@@ -24,18 +41,20 @@ class DeviceIdentity:
     `total_bytes` and `free_bytes` are the file system's; free is what an ordinary user may fill.
     `raid_level` is md's word ("raid10"), "hardware", "unknown" or "" for no array. `layers` name
     what lies between file system and device, from the top; `notes` are sentences for people.
-    `serial` and `file_system_uuid` are those of `Backing`, "" where unknown.
+    `raid_disks` is how many disks the array is meant to have, without spares.
+    `serial` is the disk's World Wide Name or serial number, or the UUID of an array or volume;
+    `serial` and `file_system_uuid` are "" where the host does not show them.
     """
 
-    path: Path
-    kind: DeviceKind
-    block_device: str | None
-    model: str
-    scheduler: str
-    file_system: str
-    mount_options: str
-    total_bytes: int
-    free_bytes: int
+    path: Path = Path()
+    kind: DeviceKind = DeviceKind.OTHER
+    block_device: str | None = None
+    model: str = ""
+    scheduler: str = ""
+    file_system: str = ""
+    mount_options: str = ""
+    total_bytes: int = 0
+    free_bytes: int = 0
     discovered_kind: DeviceKind | None = None
     transport: Transport = Transport.UNKNOWN
     rotational: bool | None = None
@@ -52,6 +71,10 @@ class DeviceIdentity:
     def unique_name(self) -> str:
         """A name that no other device has and that a reboot keeps; "" where none is known."""
         return self.serial or self.file_system_uuid
+
+    def below(self, layer: str, *notes: str) -> Self:
+        """Return the device with one more layer above it."""
+        return replace(self, layers=(layer, *self.layers), notes=(*notes, *self.notes))
 
     def corrected(self, kind: DeviceKind | None) -> Self:
         """Return the device with the kind that the user gives it; None takes a correction back."""

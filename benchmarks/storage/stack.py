@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.storage.backing import Backing, Member, member_of, of_disk, unknown
 from benchmarks.storage.composites import (
     btrfs_volume,
     dm_layer,
@@ -16,6 +15,7 @@ from benchmarks.storage.composites import (
 )
 from benchmarks.storage.disk import device_name, read_disk, size_bytes
 from benchmarks.storage.host import HostFiles, read_text
+from benchmarks.storage.identity import DeviceIdentity, Member
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.storage.mounts import Mount, mount_of
 
@@ -40,28 +40,28 @@ class Stack:
         self._host = host
         self._mounts = mounts
 
-    def behind_mount(self, mount: Mount, depth: int = 0) -> Backing:
+    def behind_mount(self, mount: Mount, depth: int = 0) -> DeviceIdentity:
         """The device that stores what is written to this mount."""
         kind = mount.file_system
         if depth > _DEEPEST:
-            return unknown(f"more than {_DEEPEST} layers above the disk")
+            return _unseen(f"more than {_DEEPEST} layers above the disk")
         if kind in _MEMORY_FILE_SYSTEMS:
-            return Backing(DeviceKind.TMPFS, notes=("The data is in memory, not on a device.",))
+            return _unseen("The data is in memory, not on a device.", DeviceKind.TMPFS)
         if kind in _NETWORK_FILE_SYSTEMS or (kind.startswith("fuse.") and kind not in _LOCAL_FUSE):
-            return Backing(
+            return _unseen(
+                f"{kind} from {mount.source}: the device is on another machine.",
                 DeviceKind.NETWORK,
-                notes=(f"{kind} from {mount.source}: the device is on another machine.",),
             )
         if kind == "overlay":
             return self._behind_overlay(mount, depth)
         if kind == "zfs":
             pool = mount.source.partition("/")[0]
-            return unknown(
+            return _unseen(
                 f"ZFS pool {pool}: /sys does not show its disks (`zpool status {pool}` does)."
             )
         directory = self._block_directory(mount)
         if directory is None:
-            return unknown(f"No block device is known for {kind} from {mount.source}.")
+            return _unseen(f"No block device is known for {kind} from {mount.source}.")
         several = self._btrfs_devices(directory) if kind == "btrfs" else None
         if several is not None and len(several[1]) > 1:
             profile, legs = several
@@ -70,10 +70,10 @@ class Stack:
             legs, found = [directory], self.behind_block(directory, depth)
         return replace(found, file_system_uuid=self._file_system_uuid(legs))
 
-    def behind_block(self, directory: Path, depth: int = 0) -> Backing:
+    def behind_block(self, directory: Path, depth: int = 0) -> DeviceIdentity:
         """The disk or array below a block device, given its real directory in /sys."""
         if depth > _DEEPEST:
-            return unknown(f"more than {_DEEPEST} layers above the disk")
+            return _unseen(f"more than {_DEEPEST} layers above the disk")
         if (directory / "partition").exists():
             # The disk's counters hold the flushes as well, and everything that competes for the
             # same head or flash channels.
@@ -88,9 +88,9 @@ class Stack:
         backing_file = read_text(directory / "loop/backing_file")
         if backing_file:
             return self._behind_loop(device_name(directory), backing_file, depth)
-        return of_disk(read_disk(directory))
+        return read_disk(directory)
 
-    def _behind_slaves(self, directory: Path, slaves: list[Path], depth: int) -> Backing:
+    def _behind_slaves(self, directory: Path, slaves: list[Path], depth: int) -> DeviceIdentity:
         layer = dm_layer(directory) if (directory / "dm").is_dir() else device_name(directory)
         layer = f"{layer} ({device_name(directory)})"
         below = {slave.name: self.behind_block(slave, depth + 1) for slave in slaves}
@@ -100,15 +100,15 @@ class Stack:
             return replace(path, block_device=device_name(directory)).below(layer)
         if len(distinct) == 1:  # two partitions of one disk are one device
             (single,) = distinct.values()
-            note = "Encrypted: every request costs CPU time." if "dm-crypt" in layer else ""
-            return single.below(layer, note)
+            notes = ("Encrypted: every request costs CPU time.",) if "dm-crypt" in layer else ()
+            return single.below(layer, *notes)
         members = [member for backing in distinct.values() for member in backing.members]
         singles = [slave for slave in slaves if not below[slave.name].members]
         members += self._members(singles, {}, depth)
         kinds = {backing.kind for backing in distinct.values()}
         return spread(directory, kinds, _one_per_disk(members)).below(layer)
 
-    def _behind_loop(self, name: str, backing_file: str, depth: int) -> Backing:
+    def _behind_loop(self, name: str, backing_file: str, depth: int) -> DeviceIdentity:
         layer = f"loop device {name} on {backing_file}"
         file = Path(backing_file)
         # The kernel spells the path as the process that made the device sees it.
@@ -118,10 +118,10 @@ class Stack:
             else None
         )
         if mount is None:
-            return unknown(f"{backing_file} cannot be seen from here.").below(layer)
+            return _unseen(f"{backing_file} cannot be seen from here.").below(layer)
         return self.behind_mount(mount, depth + 1).below(layer)
 
-    def _behind_overlay(self, mount: Mount, depth: int) -> Backing:
+    def _behind_overlay(self, mount: Mount, depth: int) -> DeviceIdentity:
         """An overlay writes to its upper layer; inside a container that path leads nowhere."""
         upper = mount.option("upperdir")
         below = None
@@ -129,22 +129,29 @@ class Stack:
             below = mount_of(self._host.resolve(Path(upper)), self._mounts)
         # An overlay cannot have its upper layer on itself; such a path is another's by accident.
         if below is None or below.file_system == "overlay":
-            return unknown(
+            return _unseen(
                 "An overlay (a container's own file system): the disk below cannot be seen from "
                 "inside. Give the container a volume."
             )
         return self.behind_mount(below, depth + 1).below("overlay")
 
     def _members(self, legs: list[Path], states: dict[str, str], depth: int) -> tuple[Member, ...]:
-        return tuple(
-            member_of(
-                device_name(leg),
-                self.behind_block(leg, depth + 1),
-                size_bytes(leg),
-                states.get(leg.name, ""),
+        members = []
+        for leg in legs:
+            disk = self.behind_block(leg, depth + 1)
+            members.append(
+                Member(
+                    name=device_name(leg),
+                    disk=disk.block_device or "",
+                    kind=disk.kind,
+                    transport=disk.transport,
+                    model=disk.model,
+                    rotational=disk.rotational,
+                    total_bytes=size_bytes(leg),
+                    state=states.get(leg.name, ""),
+                )
             )
-            for leg in legs
-        )
+        return tuple(members)
 
     def _slaves(self, directory: Path) -> list[Path]:
         links = sorted((directory / "slaves").glob("*"))
@@ -178,6 +185,11 @@ class Stack:
                 profiles = [p.name for p in (volume / "allocation/data").glob("*") if p.is_dir()]
                 return "+".join(sorted(profiles)), devices
         return None
+
+
+def _unseen(note: str, kind: DeviceKind = DeviceKind.OTHER) -> DeviceIdentity:
+    """No device is visible from here; `note` says why."""
+    return DeviceIdentity(kind=kind, notes=(note,))
 
 
 def _one_per_disk(members: list[Member]) -> tuple[Member, ...]:
