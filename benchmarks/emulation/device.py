@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.emulation.groups import Group
-from benchmarks.emulation.hierarchies import IO, MEMORY, Hierarchy, find_hierarchy, parent_for
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.targets import Disk, disks_behind
 from benchmarks.errors import EmulationUnavailable
+from benchmarks.host.cgroups import IO, MEMORY, Hierarchy, find_hierarchy, parent_for
 from benchmarks.ownership.held import hold, is_free
 from benchmarks.processes.child import run
 from benchmarks.servers.resource_limits import NOT_ENTERED, not_entered

@@ -11,11 +11,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.emulation.hierarchies import IO, MEMORY
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.targets import Disk
 from benchmarks.errors import EmulationUnavailable
-from benchmarks.storage.host import read_text
+from benchmarks.host.cgroups import IO, MEMORY, field_of
+from benchmarks.host.files import read_text
 
 log = logging.getLogger(__name__)
 
@@ -72,11 +72,7 @@ class Group:
         if MEMORY not in self.controllers:
             return None
         name = "memory.events" if self.version == 2 else "memory.oom_control"
-        for line in read_text(self.directory / name).splitlines():
-            key, _, value = line.partition(" ")
-            if key == "oom_kill":
-                return int(value)
-        return None  # v1 before Linux 4.13
+        return field_of(self.directory / name, "oom_kill")  # None: v1 before Linux 4.13
 
     def remove(self) -> bool:
         """End what is still inside and delete the group; False when that was not to be had."""

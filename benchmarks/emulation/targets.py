@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.errors import EmulationUnavailable
+from benchmarks.storage.mounts import read_mounts
 
 SYS = Path("/sys")
-MOUNTS = Path("/proc/self/mountinfo")
 
 
 @dataclass(frozen=True)
@@ -40,21 +40,14 @@ def _disk(path: Path, sys_root: Path) -> Disk:
     number = f"{os.major(device)}:{os.minor(device)}"
     directory = sys_root / "dev" / "block" / number
     if not directory.exists():
+        mounted = (mount.file_system for mount in read_mounts() if mount.device == number)
+        # Subvolumes of btrfs have numbers that no mount shows.
+        kind = next(mounted, "a file system with a number of its own (such as btrfs)")
         raise EmulationUnavailable(
-            f"{path} is on {_file_system(number)}, whose block device cannot be detected: "
+            f"{path} is on {kind}, whose block device cannot be detected: "
             "name a directory on a file system of its own (ext4, xfs) on a disk"
         )
     directory = directory.resolve()
     if (directory / "partition").exists():
         directory = directory.parent
     return Disk(directory.name.replace("!", "/"), (directory / "dev").read_text().strip())
-
-
-def _file_system(number: str) -> str:
-    """The type of the mounted file system with this device number."""
-    for line in MOUNTS.read_text(errors="replace").splitlines():
-        fields = line.split(" ")
-        if fields[2] == number:
-            return fields[fields.index("-", 6) + 1]
-    # Subvolumes of btrfs have numbers that no mount shows.
-    return "a file system with a number of its own (such as btrfs)"

@@ -13,6 +13,7 @@ from benchmarks.drivers.select import DRIVERS, find_driver
 from benchmarks.emulation.device import why_unavailable
 from benchmarks.emulation.profile import MIN_MEMORY_BYTES, EmulationProfile
 from benchmarks.errors import DeviceFull, DeviceUnusable, NoDriver, NoServerUser, NotAServer
+from benchmarks.host.memory import host_memory, memory_budget
 from benchmarks.inventory.host import (
     AUTO,
     FoundDirectory,
@@ -21,7 +22,6 @@ from benchmarks.inventory.host import (
     MissingDriver,
     Refused,
 )
-from benchmarks.memory import host_memory, memory_budget
 from benchmarks.processes.users import open_files
 from benchmarks.servers.binary import ServerBinary, identify, known_options
 from benchmarks.servers.discovery import server_candidates

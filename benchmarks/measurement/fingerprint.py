@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from benchmarks.storage.host import read_text
+from benchmarks.host.files import read_text
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.telemetry.cpu import logical_cpus
 from benchmarks.telemetry.tunables import host_tunables

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.host.files import read_text
 from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.result import JobResult, LatencySplit
-from benchmarks.storage.host import read_text
 
 #: Fewer milliseconds than this in a counter of whole milliseconds are too coarse to divide.
 _MIN_TICKS = 10

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.host.files import read_text
 from benchmarks.probe.jobs import Job
 from benchmarks.processes.identity import ProcessId, this_process
-from benchmarks.storage.host import read_text
 
 #: Where tracefs is mounted; the second is where older kernels show it.
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))

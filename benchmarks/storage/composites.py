@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.host.files import read_text
 from benchmarks.storage.disk import device_name, read_disk
-from benchmarks.storage.host import read_text
 from benchmarks.storage.identity import DeviceIdentity, Member
 from benchmarks.storage.kinds import DeviceKind, Transport
 

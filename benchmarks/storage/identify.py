@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.errors import NO_SPACE_ERRNOS, DeviceFull, DeviceUnusable
+from benchmarks.host.files import HostFiles
 from benchmarks.ownership.ours import check_ours
-from benchmarks.storage.host import HostFiles
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.storage.layout import FOLDER, DeviceLayout

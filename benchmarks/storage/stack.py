@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.host.files import HostFiles, read_text
 from benchmarks.storage.composites import (
     btrfs_volume,
     dm_layer,
@@ -14,7 +15,6 @@ from benchmarks.storage.composites import (
     spread,
 )
 from benchmarks.storage.disk import device_name, read_disk, size_bytes
-from benchmarks.storage.host import HostFiles, read_text
 from benchmarks.storage.identity import DeviceIdentity, Member
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.storage.mounts import Mount, mount_of

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.storage.host import read_text
+from benchmarks.host.files import read_text
 
 PROC = Path("/proc")
 SYS = Path("/sys")

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.storage.host import read_text
+from benchmarks.host.cgroups import cpu_limit, memory_limits
+from benchmarks.host.files import read_text
 
 UNKNOWN = "unknown"
 NO_LIMIT = "none"
-
-# cgroup v1 writes "no limit" as the largest multiple of a page that fits.
-_UNLIMITED_BYTES = 1 << 60
 
 
 def host_tunables(proc_root: Path, sys_root: Path) -> dict[str, str]:
@@ -25,6 +22,7 @@ def host_tunables(proc_root: Path, sys_root: Path) -> dict[str, str]:
     changes them and not by themselves; what does (free memory, the clock rate) is not here.
     """
     cpu = sys_root / "devices/system/cpu"
+    limits, cpus = [found.limit for found in memory_limits(proc_root)], cpu_limit(proc_root)
     return {
         "cpu_governor": _governors(cpu),
         "cpu_boost": _boost(cpu),
@@ -35,8 +33,8 @@ def host_tunables(proc_root: Path, sys_root: Path) -> dict[str, str]:
         ),
         "swappiness": read_text(proc_root / "sys/vm/swappiness") or UNKNOWN,
         "usable_cpus": str(len(os.sched_getaffinity(0))),
-        "memory_limit": _memory_limit(proc_root),
-        "cpu_limit": _cpu_limit(proc_root),
+        "memory_limit": str(min(limits)) if limits else NO_LIMIT,
+        "cpu_limit": NO_LIMIT if cpus is None else f"{cpus:.2f}",
     }
 
 
@@ -61,54 +59,3 @@ def _chosen(text: str) -> str:
     """The one in brackets of "always [madvise] never"."""
     found = re.search(r"\[(\S+)\]", text)
     return found[1] if found else UNKNOWN
-
-
-def _memory_limit(proc_root: Path) -> str:
-    found = []
-    for group in _groups("memory", proc_root):
-        text = read_text(group / "memory.max") or read_text(group / "memory.limit_in_bytes")
-        if text.isdigit() and int(text) < _UNLIMITED_BYTES:
-            found.append(int(text))
-    return str(min(found)) if found else NO_LIMIT
-
-
-def _cpu_limit(proc_root: Path) -> str:
-    found = []
-    for group in _groups("cpu", proc_root):
-        text = read_text(group / "cpu.max") or (
-            f"{read_text(group / 'cpu.cfs_quota_us')} {read_text(group / 'cpu.cfs_period_us')}"
-        )
-        quota, _, period = text.partition(" ")
-        if quota.isdigit() and period.isdigit() and int(period):
-            found.append(int(quota) / int(period))
-    return f"{min(found):.2f}" if found else NO_LIMIT
-
-
-def _groups(controller: str, proc_root: Path) -> Iterator[Path]:
-    """Our control group's directory in each tree that may limit this, and all above it."""
-    own = _own_groups(read_text(proc_root / "self/cgroup"))
-    for line in read_text(proc_root / "self/mounts").splitlines():
-        words = line.split(" ")
-        if len(words) < 4:
-            continue
-        _, mount, file_system, options = words[:4]
-        if file_system == "cgroup2":
-            path = own.get("", "/")
-        elif file_system == "cgroup" and controller in options.split(","):
-            path = own.get(controller, "/")
-        else:
-            continue
-        below = Path(path.lstrip("/"))
-        # In a container the path may be the host's, of which only the end is mounted: those
-        # directories do not exist, and what is mounted is ours.
-        yield from (Path(mount) / part for part in (below, *below.parents))
-
-
-def _own_groups(cgroup: str) -> dict[str, str]:
-    """Controller (of v1; "" is v2) -> path of our group."""
-    found = {}
-    for line in cgroup.splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        found.update(dict.fromkeys(controllers.split(","), path))
-    return found

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.emulation import device, hierarchies, targets
+from benchmarks.emulation import device, targets
 from benchmarks.emulation.device import PREFIX, emulated_device, sweep_cgroups, why_unavailable
 from benchmarks.emulation.groups import Group
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.targets import Disk, disks_behind
 from benchmarks.errors import EmulationUnavailable
+from benchmarks.host import cgroups
 
 HDD = EmulationProfile("hdd", read_iops=200, write_iops=100, memory_bytes=420_000_000)
 DATA = Path("/data")
@@ -57,7 +58,7 @@ class Kernel:
 
 @pytest.fixture
 def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
-    monkeypatch.setattr(hierarchies, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(cgroups, "PROC", tmp_path / "proc")
     monkeypatch.setattr(device, "disks_behind", lambda _: (Disk("vda", "254:0"),))
     monkeypatch.delenv("ADVISOR_CGROUP", raising=False)
     (tmp_path / "proc" / "self").mkdir(parents=True)
@@ -67,7 +68,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
 
 def show(kernel: Kernel, mounts: dict[str, str], own: list[str]) -> None:
     """Mount trees (name -> type and options) and put this process somewhere."""
-    proc = hierarchies.PROC / "self"
+    proc = cgroups.PROC / "self"
     lines = ["23 1 254:1 / / rw,relatime - ext4 /dev/vda rw"]
     for name, what in mounts.items():
         kind, options = what.split(" ")
@@ -230,7 +231,7 @@ def test_in_a_container_our_own_group_is_the_top_of_what_is_seen(v1: Kernel) -> 
 
 def test_no_controller_at_all_is_a_reason(kernel: Kernel) -> None:
     show(kernel, {}, [])
-    assert why_unavailable(HDD, [DATA]).startswith("no cgroup controller for I/O here")
+    assert why_unavailable(HDD, [DATA]).startswith("no cgroup controller for io here")
 
 
 @pytest.mark.parametrize("missing", ["blkio.throttle.write_iops_device", "memory.limit_in_bytes"])
@@ -312,8 +313,7 @@ def test_a_path_without_a_block_device_is_refused(
         disks_behind([Path("/proc")])
     with pytest.raises(EmulationUnavailable, match="No such file"):
         disks_behind([tmp_path / "missing"])
-    (tmp_path / "mountinfo").touch()
-    monkeypatch.setattr(targets, "MOUNTS", tmp_path / "mountinfo")
+    monkeypatch.setattr(targets, "read_mounts", list)
     with pytest.raises(EmulationUnavailable, match="such as btrfs"):
         disks_behind([tmp_path], sys_root=tmp_path)
 

@@ -200,7 +200,8 @@ def test_another_host_has_another_key(host: Host, file: str, text: str) -> None:
 
 def test_the_limits_of_a_control_group_and_of_those_above_it_count(host: Host) -> None:
     tree = host.proc.parent / "cgroup"
-    host.write("proc/self/mounts", f"cgroup2 {tree} cgroup2 rw,nosuid 0 0\n")
+    host.write("proc/self/mountinfo", f"31 23 0:26 / {tree} rw - cgroup2 none rw\n")
+    host.write("cgroup/cgroup.controllers", "cpu memory\n")
     host.write("proc/self/cgroup", "0::/system.slice/advisor.service\n")
     before = host.key()
     host.write("cgroup/system.slice/advisor.service/memory.max", "max\n")
@@ -219,8 +220,9 @@ def test_the_limits_of_a_control_group_and_of_those_above_it_count(host: Host) -
 def test_the_limits_of_control_groups_of_the_first_kind_count(host: Host) -> None:
     tree = host.proc.parent / "cgroup"
     host.write(
-        "proc/self/mounts",
-        f"cgroup {tree}/memory cgroup rw,memory 0 0\ncgroup {tree}/cpu cgroup rw,cpu 0 0\n",
+        "proc/self/mountinfo",
+        f"31 23 0:26 / {tree}/memory rw - cgroup none rw,memory\n"
+        f"32 23 0:27 / {tree}/cpu rw - cgroup none rw,cpu\n",
     )
     # a container's view: the path is the host's, what is mounted is the container's own
     host.write("proc/self/cgroup", "4:memory:/docker/0a1b\n3:cpu,cpuacct:/docker/0a1b\n0::/\n")

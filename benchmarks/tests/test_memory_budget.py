@@ -9,10 +9,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks.emulation import hierarchies
 from benchmarks.emulation.device import emulated_device, why_unavailable
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.memory import available_memory, host_memory, memory_budget
+from benchmarks.host import cgroups
+from benchmarks.host.memory import available_memory, host_memory, memory_budget
 
 MIB = 1024**2
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ def show(
     """A host with these trees mounted, on which this process is in these groups."""
     tree, proc = tmp_path / "cgroup", tmp_path / "proc" / "self"
     proc.mkdir(parents=True)
-    monkeypatch.setattr(hierarchies, "PROC", proc.parent)
+    monkeypatch.setattr(cgroups, "PROC", proc.parent)
     lines = ["23 1 254:1 / / rw,relatime - ext4 /dev/vda rw"]
     for folder, (root, kind, options) in mounts.items():
         where = tree / folder
@@ -188,7 +188,7 @@ def test_a_child_in_a_nested_group_of_this_kernel_sees_the_limit_above_it() -> N
     limited = EmulationProfile("native", memory_bytes=256 * MIB)
     if reason := why_unavailable(limited, []):
         pytest.skip(f"no memory limit can be set here: {reason}")
-    code = "from benchmarks import memory as m; print(m.memory_budget(), m.available_memory())"
+    code = "import benchmarks.host.memory as m; print(m.memory_budget(), m.available_memory())"
     with emulated_device(limited, [], run="budget") as limits:
         assert limits is not None
         (group,) = limits.groups

@@ -1,0 +1,1 @@
+"""Facts about the machine that this runs on: its files, control groups and memory."""
