@@ -63,11 +63,11 @@ class AccessMiddleware:
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, arguments: dict[str, Any]
     ) -> HttpResponse | None:
-        _check_size(request)
         match = request.resolver_match
         if match is None:
             return None
         if is_api_operation(match.view_name):
+            _check_size(request)
             return _check_method(request, rules_of(match.view_name))
         rule = rule_for(match.view_name, request.method or "")
         if rule is None:
@@ -79,6 +79,7 @@ class AccessMiddleware:
         except Refused as refused:
             # Not Django's own view for this: it looks for a CSRF token, which reads the form.
             return render(request, "403.html", {"exception": refused}, status=403)
+        _check_size(request)  # last: the answer may be the page itself
         return None
 
 

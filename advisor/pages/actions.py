@@ -46,6 +46,8 @@ def _page_of(action: Action, row: Any) -> HttpResponse:
     match action.subject.name:
         case "dataset":
             return redirect("host-datasets", pk=row.pk)
+        case "profile":
+            return redirect("profile-list")
         case "probe":
             return redirect("device-detail", pk=row.device_id)
         case subject:

@@ -9,8 +9,18 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 
+from advisor.pages.configs.check import check_refused_by_size
+from advisor.pages.new_study.views import study_refused_by_size
+from advisor.pages.profiles.views import profile_refused_by_size
 from advisor.processes.unavailable import ASK_AGAIN_S, is_unavailable
 from advisor.responses import error_body, too_large
+
+#: Pages whose form takes a long text: they say beside its field that it was too long.
+_TAKE_TEXTS = {
+    "config-check": check_refused_by_size,
+    "profile-list": profile_refused_by_size,
+    "study-new": study_refused_by_size,
+}
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -21,6 +31,9 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         if is_large:
             body = error_body("request_too_large", too_large())
         return JsonResponse(body, status=400)
+    match = request.resolver_match
+    if is_large and match is not None and match.url_name in _TAKE_TEXTS:
+        return _TAKE_TEXTS[match.url_name](request)
     reason = too_large() if is_large else ""
     return HttpResponse(render_to_string("400.html", {"reason": reason}), status=400)
 

@@ -185,6 +185,7 @@ CALLS = (
         query=lambda world: {"before": world.made["profile"], "after": world.made["later"]},
     ),
     Call("list_server_steps", lambda world: world.measured.pk, before=_profiled),
+    Call("delete_profile", _made("later"), {}),
     Call("diff_configs", body={"left": MY_CNF, "right": OLD_CNF, "target": "mysql 5.7"}),
     Call("propose_configs", body={"template": "first-answer", "devices": [{"path": str(FAST)}]}),
     Call(

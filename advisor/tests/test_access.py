@@ -36,7 +36,7 @@ from advisor.tests.access_table import (
     written_table,
 )
 from benchmarks.models import JobState, Probe
-from tuning.models import Study, StudyGroup
+from tuning.models import ServerProfile, Study, StudyGroup
 
 pytestmark = pytest.mark.django_db
 
@@ -93,6 +93,11 @@ class World:
             for whose, user in (("own", operator), ("other", somebody))
         }
 
+        self.profiles = {
+            whose: ServerProfile.objects.create(name=whose, profile={}, created_by=user)
+            for whose, user in (("own", operator), ("other", somebody))
+        }
+
     def path(self, address: Address, whose: str) -> str:
         study, probe = self.studies[whose].pk, self.probes[whose].pk
         route = address.route.removesuffix("...")
@@ -103,6 +108,7 @@ class World:
             ("gates", study),
             ("probes", probe),
             ("groups", group),
+            ("profiles", self.profiles[whose].pk),
         ):
             route = route.replace(f"{before}/<int:pk>", f"{before}/{pk}")
         # The views are not called: the others need not be there.

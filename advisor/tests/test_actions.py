@@ -30,9 +30,12 @@ from tuning.actions import table
 from tuning.actions.action import DEVICE, HOST, STUDY, Action, Actor, perform, read_fields
 from tuning.actions.of_hosts import OF_HOSTS
 from tuning.errors import BadRequest, TuningError
-from tuning.models import Study, StudyGroup, StudyState
+from tuning.models import ServerProfile, Study, StudyGroup, StudyState
+from tuning.requests.profile import ProfileRequest
+from tuning.server_profile.tests.made_up import output
 from tuning.statistics.gate import GatePlan
 from tuning.studies.commands import pause_study
+from tuning.studies.server_profiles import create_profile
 
 pytestmark = pytest.mark.django_db
 
@@ -102,6 +105,13 @@ def device(**values: Any) -> Device:
 
 def probe(state: JobState = JobState.QUEUED) -> Probe:
     return Probe.objects.create(device=device(), seconds=50, state=state)
+
+
+def profile(*, is_used: bool = False) -> ServerProfile:
+    row = create_profile(ProfileRequest(text=output()))
+    if is_used:
+        Study.objects.filter(pk=running_study().pk).update(request={"profile": row.pk})
+    return row
 
 
 def inspections(row: Host) -> bool:
@@ -209,6 +219,12 @@ CASES: dict[str, Case] = {
         lambda row: Probe.objects.get(pk=row.pk).state == JobState.CANCELLED,
         lambda: probe(JobState.OK),
         "already_ended",
+    ),
+    "profile-delete": Case(
+        profile,
+        lambda row: not ServerProfile.objects.exists(),
+        lambda: profile(is_used=True),
+        "profile_in_use",
     ),
 }
 #: Their possible rows take more than a line: tests of their own measure or store what they need.

@@ -59,14 +59,24 @@ def test_a_body_beyond_the_limit_has_the_api_s_error(api: Client) -> None:
         assert "8 MiB" in found["message"]
 
 
-def test_a_form_beyond_the_limit_says_so(api: Client) -> None:
-    body = "config_text=" + "a" * 10_000_000
-    kind = "application/x-www-form-urlencoded"
-    answer = api.post("/configs/check/", body, content_type=kind)
-    assert answer.status_code == 400
-    text = answer.content.decode()
-    assert "8 MiB" in text
-    assert "advisor.css" in text, "a page like the others"
+@pytest.mark.parametrize(
+    ("address", "field"),
+    [
+        ("/configs/check/", 'name="config_text"'),
+        ("/studies/new/", 'name="config_text"'),
+        ("/profiles/", 'name="text"'),
+        ("/account/token/", ""),
+    ],
+)
+def test_a_form_beyond_the_limit_says_so_beside_its_text(
+    api: Client, address: str, field: str
+) -> None:
+    for kind in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+        answer = api.post(address, "text=" + "a" * 10_000_000, content_type=kind)
+        text = answer.content.decode()
+        assert (answer.status_code, "larger than 8 MiB" in text) == (400, True)
+        assert field in text
+        assert "advisor.css" in text, "a page like the others"
 
 
 def test_what_django_refuses_is_the_api_s_error_there_and_a_page_elsewhere(

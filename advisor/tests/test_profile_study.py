@@ -12,7 +12,7 @@ from advisor.management import listing
 from tuning.creation.create import create_study, request_again
 from tuning.creation.plan import plan_of
 from tuning.creation.preview import preview_of
-from tuning.errors import BadRequest
+from tuning.errors import BadRequest, InvalidConfig
 from tuning.models import ServerProfile, Study
 from tuning.requests.configs import ConfigText
 from tuning.requests.profile import ProfileRequest
@@ -24,7 +24,7 @@ from tuning.studies.server_profiles import create_profile
 pytestmark = pytest.mark.django_db(transaction=True)
 
 VERSION = {"version": "9.7.4"}
-MINE = ConfigText(name="mine", text="[mysqld]\ninnodb_buffer_pool_size = 6G\n")
+MINE = ConfigText(name="mine", text="[mysqld]\ninnodb_buffer_pool_size = 8G\n")
 
 
 @pytest.fixture(autouse=True)
@@ -120,10 +120,74 @@ def test_what_contradicts_the_profile_is_refused_beside_its_field(
     assert not Study.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("innodb_buffer_pool_size = 6G", "6.44 GB here, and the profile read 8.59 GB"),
+        ("query_cache_size = 64M", "MySQL 9.7.4 does not have it"),
+        ("innodb_log_file_size = 1G", "the profile or this file is of another server or version"),
+    ],
+)
+def test_a_file_that_the_profiled_server_does_not_run_with_is_refused_beside_it(
+    admin_client: Client, text: str, words: str
+) -> None:
+    row = stored()
+    mine = ConfigText(name="mine", text=f"[mysqld]\n{text}\n")
+    posted = {"template": "your-server", "durability": "D0", "profile": row.pk}
+    posted |= {"config_name": "mine", "config_text": mine.text}
+    page = admin_client.post("/studies/new/", posted)
+    assert (page.status_code, words in html.unescape(page.content.decode())) == (400, True)
+    with pytest.raises(InvalidConfig, match=words):
+        create_study(asked(row, configs=[mine]))
+    assert not Study.objects.exists()
+    create_study(asked(row, configs=[mine], baseline="my-server"))
+
+
+def test_lines_that_a_server_rounds_ignores_or_does_not_read_contradict_no_profile() -> None:
+    text = "[mysqld]\ninnodb_buffer_pool_size = 8190M\nloose_query_cache_size = 1M\n"
+    mine = ConfigText(name="mine", text=f"{text}[mysqld-5.7]\nquery_cache_size = 1M\n")
+    assert create_study(asked(stored(), configs=[mine])).pk
+
+
+def test_memory_below_the_pool_of_a_file_is_refused_without_a_profile_too() -> None:
+    with pytest.raises((BadRequest, InvalidConfig), match="buffer_pool_size"):
+        create_study(
+            StudyRequest(
+                template="your-server",
+                configs=[MINE],
+                baseline="mine",
+                data_size=80 * GB,
+                memory=4 * GB,
+            )
+        )
+
+
+@pytest.mark.parametrize(
+    ("line", "variable", "asked_for", "binary_log"),
+    [
+        ("", "ON", "auto", "default"),
+        ("", "OFF", "auto", "off"),
+        ("skip-log-bin", "ON", "auto", "off"),
+        ("log_bin = shop-bin", "OFF", "auto", "default"),
+        ("skip-log-bin", "OFF", "on", "default"),
+        ("", "ON", "off", "off"),
+    ],
+)
+def test_the_binary_log_is_as_asked_else_as_in_the_file_else_as_in_the_profile(
+    line: str, variable: str, asked_for: str, binary_log: str
+) -> None:
+    row = stored(output(VERSION | {"log_bin": variable}))
+    configs = [ConfigText(name="mine", text=f"{MINE.text}{line}\n")] if line else []
+    study = create_study(asked(row, configs=configs, binary_log=asked_for))
+    assert study.binary_log == binary_log  # MySQL's own default is ON
+
+
 def test_what_the_profile_does_not_know_has_to_be_stated() -> None:
     with pytest.raises(BadRequest, match="does not know the memory") as refused:
         create_study(asked(stored(memory=None)))
     assert refused.value.field == "memory"
+    with pytest.raises(BadRequest, match="only of MyISAM"):
+        create_study(asked(stored(output(VERSION).replace("\tInnoDB\t", "\tMyISAM\t"))))
     study = create_study(asked(stored(memory=None), memory=16 * GB))
     assert study.candidates.count() > 4
 

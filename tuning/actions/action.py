@@ -10,7 +10,7 @@ from django.db.models import Model, QuerySet
 
 from benchmarks.errors import ExpectedError
 from benchmarks.models import Device, Host, Probe
-from tuning.models import Study, StudyGroup
+from tuning.models import ServerProfile, Study, StudyGroup
 from tuning.requests.fields import Request, read_request
 
 
@@ -58,6 +58,7 @@ DEVICE = Subject("device", "devices/<int:pk>", Device.objects.select_related("ho
 PROBE = Subject(
     "probe", "probes/<int:pk>", Probe.objects.select_related("device__host").all, "Probe"
 )
+PROFILE = Subject("profile", "profiles/<int:pk>", ServerProfile.objects.all, "Profile")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Actions of studies, of groups of studies and of gates, which are studies too."""
+"""Actions of studies, of groups of studies, of gates, and of profiles of real servers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tuning.actions.action import GATE, GROUP, STUDY, Action
+from tuning.actions.action import GATE, GROUP, PROFILE, STUDY, Action
 from tuning.actions.fields import BlocksFields, ReasonFields
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyGroup, StudyState
@@ -26,6 +26,7 @@ from tuning.studies.commands import (
     resume_study,
     start_ablation,
 )
+from tuning.studies.server_profiles import check_can_delete_profile, delete_profile
 
 
 def _may_go_on(study: Study) -> bool:
@@ -169,5 +170,22 @@ OF_GROUPS = (
         help="Cancel the studies on all hosts. Finished runs are kept; the remaining runs are not "
         "measured.",
         done="is being cancelled: the current runs stop within seconds, results are kept",
+    ),
+)
+
+OF_PROFILES = (
+    Action(
+        PROFILE,
+        "delete",
+        "operator",
+        label="Delete profile",
+        help="Delete the profile of a real server. Studies that used it stay, but the steps on "
+        "that server can no longer be shown.",
+        done="is deleted",
+        check=check_can_delete_profile,
+        run=lambda profile, _, __: delete_profile(profile),
+        is_own=True,
+        asks=True,
+        tone="danger",
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tuning.actions.action import Action
 from tuning.actions.of_hosts import OF_DATASETS, OF_DEVICES, OF_HOSTS, OF_PROBES
-from tuning.actions.of_studies import OF_GATES, OF_GROUPS, OF_STUDIES
+from tuning.actions.of_studies import OF_GATES, OF_GROUPS, OF_PROFILES, OF_STUDIES
 
 ACTIONS: tuple[Action, ...] = (
     *OF_STUDIES,
@@ -14,6 +14,7 @@ ACTIONS: tuple[Action, ...] = (
     *OF_DATASETS,
     *OF_DEVICES,
     *OF_PROBES,
+    *OF_PROFILES,
 )
 
 

@@ -96,6 +96,7 @@ def store_plan(
         durability=plan.situation.durability,
         budget_minutes=plan.request.budget_minutes,
         memory_bytes=plan.inventory.memory_budget_bytes,
+        binary_log=plan.binary_log,
         created_by=user,
         **columns,
     )

@@ -52,7 +52,7 @@ def _plans_of(request: GateRequest) -> tuple[Plan, Plan]:
     """Return the plans of the baseline and of the candidate; only their servers may differ."""
     with _fields_of_a_gate():
         ours = plan_of(request.study_request())
-    ours = replace(ours, binary_log=BinaryLog(request.binary_log).is_on)
+    ours = replace(ours, binary_log=BinaryLog(request.binary_log))
     sizes, inventory, server = ours.sizes, ours.inventory, ours.server
     _check_minutes(request, expected_run_s(sizes))
     if request.candidate.server is not None:
@@ -78,7 +78,6 @@ def _store_gate(
         name=request.name,
         template=GATE,
         gate=request.plan.as_json(),
-        binary_log=BinaryLog(request.binary_log),
         applied=applied_of(sides),
         races=False,
         confirms=False,

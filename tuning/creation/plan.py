@@ -12,7 +12,7 @@ from benchmarks.errors import about
 from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.inventory.host import FoundDriver, HostInventory
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.models import Host
+from benchmarks.models import BinaryLog, Host
 from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate
@@ -21,7 +21,7 @@ from tuning.creation.device_facts import device_facts, redo_bytes_per_hour
 from tuning.creation.devices import device_specs, find_devices, room_for_pool, smallest_memory
 from tuning.creation.free_space import Disk, check_free_space, disks_of
 from tuning.creation.hosts import driver_for, host_for, load_hosts_for
-from tuning.creation.real_server import RealServer, with_profile
+from tuning.creation.real_server import RealServer, binary_log_of, with_profile
 from tuning.creation.scale_model import check_direct_io, model_of
 from tuning.errors import BadRequest
 from tuning.proposals.plan import plan_proposals
@@ -48,7 +48,7 @@ class Plan:
     load_hosts: the hosts that drive the server; none where the driver runs beside it.
     left_bytes: the free space beside all data on the fullest file system.
     real: what the profile of the real server adds to the request.
-    binary_log: whether the study enables it; None leaves that to the server.
+    binary_log: whether every run writes one.
     """
 
     request: StudyRequest
@@ -64,7 +64,7 @@ class Plan:
     disks: tuple[Disk, ...]
     left_bytes: int
     real: RealServer | None = None
-    binary_log: bool | None = None
+    binary_log: BinaryLog = BinaryLog.DEFAULT
 
     @property
     def rankings(self) -> int:
@@ -91,7 +91,7 @@ class Plan:
             resources_of(self.inventory, self.sizes.warehouses, for_pool),
             replace(
                 facts,
-                binary_log=self.binary_log,
+                binary_log=self.binary_log.is_on,
                 server_options=self.inventory.options_of(self.server),
             ),
             DeviceFacts(free_bytes=self.left_bytes),
@@ -158,6 +158,7 @@ def plan_of(request: StudyRequest) -> Plan:
         disks=disks,
         left_bytes=check_free_space(inventory, devices, disks),
         real=real,
+        binary_log=binary_log_of(request, real, ServerTraits.of(server)),
     )
     check_direct_io(model, plan.situation)
     return plan

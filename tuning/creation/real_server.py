@@ -10,12 +10,21 @@ from typing import Any
 
 from benchmarks.counted import counted
 from benchmarks.inventory.host import HostInventory
-from tuning.catalogue.target import FLAVOUR_NAMES, parse_traits
+from benchmarks.models import BinaryLog
+from tuning.catalogue.loader import load_catalogue
+from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits, parse_traits
 from tuning.configs.candidates import FileFit, PlannedCandidate, plan_file
+from tuning.configs.config_check.check import import_cnf
 from tuning.configs.config_check.rules import too_large_redo
+from tuning.configs.effective.expected import DEFAULT_CHUNK
+from tuning.configs.effective.variables import CHUNK, INSTANCES, POOL
+from tuning.configs.line import LineResult
 from tuning.configs.notes import Action, Note
+from tuning.configs.parse import server_group
 from tuning.configs.situation import Situation
-from tuning.errors import BadRequest, InvalidConfig, InvalidRequest
+from tuning.configs.values import fixed_default
+from tuning.errors import BadRequest, InvalidConfig, InvalidRequest, Problem
+from tuning.requests.configs import ConfigText
 from tuning.requests.sizes import MAX_WAREHOUSES
 from tuning.requests.study import StudyRequest
 from tuning.scale_model.model import ScaleModel
@@ -29,6 +38,7 @@ from tuning.study_templates.loader import YOUR_SERVER, StudyTemplate
 
 #: The name of the config that is made of a profile's variables.
 OWN_CONFIG = "my-server"
+_BINARY_LOG = {"log_bin": "on", "skip_log_bin": "off", "disable_log_bin": "off"}
 # TPC-C waits for nobody: each connection is as busy as many of a real application's.
 _CONNECTIONS_PER_CPU = 16
 
@@ -69,18 +79,27 @@ def with_profile(
     Raises BadRequest, beside the field, for what the profile does not know or contradicts.
     """
     if request.profile is None:
-        if template.name == YOUR_SERVER and not request.baseline:
+        if template.name != YOUR_SERVER:
+            return request, None
+        if not request.baseline:
             reason = "choose a profile of your server, or add its my.cnf and state both sizes"
             raise BadRequest(reason, field="profile")
-        return request, None
+        return _with_warehouses(request, template, inventory), None
     profile = profile_of(find_profile(request.profile))
     _check(request, profile)
+    name = baseline_name(request)
+    for config in (one for one in request.configs if one.name == name):
+        _check_file(config, profile)
     changes: dict[str, Any] = {
         "data_size": request.data_size or profile.data_bytes,
         "memory": request.memory or profile.memory_bytes,
         "translate_from": request.translate_from or f"{profile.flavour} {profile.version}",
         "server": request.server or _nearest_server(profile, inventory),
     }
+    if changes["data_size"] is None and profile.sizes:
+        engines = ", ".join(sorted({one.engine for one in profile.sizes}))
+        reason = f"the server has no table of InnoDB, only of {engines}: a study would say nothing"
+        raise InvalidRequest([("profile", reason)])
     for name, what in (("data_size", "size of its data"), ("memory", "memory of its host")):
         if changes[name] is None:
             reason = f"the profile does not know the {what}: state it, such as 48G"
@@ -93,17 +112,26 @@ def with_profile(
     if request.connections is None:
         changes["connections"] = [connections]
         said.append(why)
-    if request.warehouses is None:
-        model = ScaleModel(changes["data_size"], changes["memory"], template.warehouses, 0)
-        most = min(model.max_warehouses(inventory.memory_budget_bytes), MAX_WAREHOUSES)
-        changes["warehouses"] = max(min(max(template.warehouses, model.min_warehouses), most), 1)
-    request = request.model_copy(update=changes)
+    request = _with_warehouses(request.model_copy(update=changes), template, inventory)
     sized = profile.model_copy(update={"memory_bytes": request.memory})
     real = _real_server(request, sized)
     said += [f"{one.name}: {one.why}" for one in real.proposals]
     if not real.proposals:
         said.append("no figure of the profile calls for a change: only published advice is tried")
     return request, replace(real, said=tuple(said))
+
+
+def _with_warehouses(
+    request: StudyRequest, template: StudyTemplate, inventory: HostInventory
+) -> StudyRequest:
+    """Return the request with as many warehouses as a model of the stated sizes needs."""
+    data_size, memory = request.data_size, request.memory
+    if request.warehouses is not None or data_size is None or memory is None:
+        return request
+    model = ScaleModel(data_size, memory, template.warehouses, 0)
+    most = min(model.max_warehouses(inventory.memory_budget_bytes), MAX_WAREHOUSES)
+    found = max(min(max(template.warehouses, model.min_warehouses), most), 1)
+    return request.model_copy(update={"warehouses": found})
 
 
 def real_candidates(
@@ -171,6 +199,66 @@ def _check(request: StudyRequest, profile: Profile) -> None:
             f"{size_text(pool)}"
         )
         raise InvalidRequest([("memory", reason)])
+
+
+def _check_file(config: ConfigText, profile: Profile) -> None:
+    """Raise InvalidConfig for a file that is not the one that the profiled server runs with."""
+    target = profile.target
+    report = import_cnf(config.data, config.name, target, translate_from=target)
+    read = [line for line in report.lines if server_group(line.group, target)]
+    other = "the profile or this file is of another server or version"
+    problems = [
+        Problem(config.name, line.number, line.name, f"{target} does not have it: {other}")
+        for line in read
+        if _is_of_another_server(line, target)
+    ]
+    written, pool = report.knobs.get(POOL), profile.number(POOL)
+    # Servers round the size up to whole chunks of every instance.
+    chunk, instances = profile.number(CHUNK) or DEFAULT_CHUNK, profile.number(INSTANCES) or 1
+    if written and pool and not -1 < pool - int(written) < chunk * instances:
+        line = next(one for one in reversed(read) if POOL in dict(one.became))
+        reason = (
+            f"{size_text(int(written))} here, and the profile read {size_text(pool)}: take a new "
+            f"profile, or name {OWN_CONFIG!r} as the baseline to measure the profile's own values"
+        )
+        problems.append(Problem(config.name, line.number, POOL, reason))
+    if problems:
+        raise InvalidConfig(problems)
+
+
+def _is_of_another_server(line: LineResult, target: ServerTraits) -> bool:
+    """Whether the server would not start with this line."""
+    knob = load_catalogue().get(line.name)
+    if knob is None or knob.exists_in(target) or "loose" in line.text.lower():
+        return False
+    return not knob.facts(target).tolerated
+
+
+def binary_log_of(
+    request: StudyRequest, real: RealServer | None, target: ServerTraits
+) -> BinaryLog:
+    """Return whether the runs write a binary log: as the request, the user's file, the profile."""
+    said = request.binary_log
+    if said == "auto":
+        name = baseline_name(request)
+        own = [one for one in request.configs if one.name == name] or request.configs
+        found = {_binary_log_in(one, target) for one in own}
+        said = found.pop() if len(found) == 1 else ""
+    if not said and real is not None:
+        said = real.profile.variables.get("log_bin", "").lower()
+    by_default = fixed_default(load_catalogue().knobs["log_bin"], target)
+    if said not in ("on", "off") or said.upper() == by_default:
+        return BinaryLog.DEFAULT
+    return BinaryLog(said)
+
+
+def _binary_log_in(config: ConfigText, target: ServerTraits) -> str:
+    """Return "on" or "off" as the last line of the file says; "" if none does."""
+    said = ""
+    for line in import_cnf(config.data, config.name, target).lines:
+        if line.name in _BINARY_LOG and server_group(line.group, target):
+            said = _BINARY_LOG[line.name]
+    return said
 
 
 def _nearest_server(profile: Profile, inventory: HostInventory) -> Any:

@@ -215,7 +215,7 @@ class Migration(migrations.Migration):
                             ("off", "off"),
                         ],
                         default="default",
-                        help_text="whether all of its servers write one; only a gate chooses",
+                        help_text="whether all of its servers write one",
                         max_length=8,
                     ),
                 ),

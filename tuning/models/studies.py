@@ -171,7 +171,7 @@ class Study(JobRow):
         max_length=8,
         choices=BinaryLog,
         default=BinaryLog.DEFAULT,
-        help_text="whether all of its servers write one; only a gate chooses",
+        help_text="whether all of its servers write one",
     )
     applied = models.JSONField(
         default=dict,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt
 
@@ -166,6 +166,12 @@ class _StudyFields(Request):
         title="Time crash recovery",
         description="Kill the baseline and the winner under load, three times each, and time how "
         "long they take to serve again. Default: only in a search.",
+    )
+    binary_log: Annotated[Literal["auto", "on", "off"], Cli("binlog")] = Field(
+        "auto",
+        title="Binary log",
+        description="Whether every run writes a binary log. auto: as your my.cnf or the profile "
+        "says, else as the server does by default.",
     )
     keeps_duplicates: Annotated[StrictBool, Cli("keep-duplicates")] = Field(
         False,

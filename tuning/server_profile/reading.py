@@ -133,12 +133,19 @@ def _check_whole(parts: _Parts) -> Row:
         "profile_end": parts.ends,
     }
     lost = [name for name, found in missing.items() if not found]
+    if lost == ["the variables"] and _without_innodb(parts.variables):
+        raise _bad("shows no variable of InnoDB, and studies measure tables of InnoDB only")
     if lost:
         raise _bad(f"is not complete: without {', '.join(lost)}. Paste all of the output")
     for row in (parts.begins[0], parts.ends[0]):
         if len(row) != 5 or _CLOCK.fullmatch(row[4]) is None:
             raise _bad("the line profile_begin or profile_end is cut")
     return parts.begins[0]
+
+
+def _without_innodb(found: list[dict[str, str]]) -> bool:
+    names = {name for one in found for name in one}
+    return "version" in names and not any(name.startswith("innodb_") for name in names)
 
 
 def _clock(row: Row) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tuning.errors import BadRequest, InvalidRequest
+from tuning.errors import BadRequest, InvalidRequest, TuningError
 from tuning.export.lines import lines_of
-from tuning.models import ServerProfile, Study
+from tuning.models import ACTIVE_STUDY_STATES, ServerProfile, Study
 from tuning.recommendations import StudyFiles
 from tuning.requests.profile import MAX_OUTPUT_BYTES, ProfileRequest
 from tuning.results.stored_documents import document_of
@@ -57,6 +57,18 @@ def find_profile(pk: int, *, field: str = "profile") -> ServerProfile:
     if found is None:
         raise BadRequest(f"there is no profile {pk}", field=field)
     return found
+
+
+def check_can_delete_profile(profile: ServerProfile) -> None:
+    """Raise TuningError, profile_in_use, while a study that uses it has not ended."""
+    active = Study.objects.filter(state__in=ACTIVE_STUDY_STATES, request__profile=profile.pk)
+    if (study := active.first()) is not None:
+        raise TuningError("profile_in_use", f"study {study.pk} uses the profile and has not ended")
+
+
+def delete_profile(profile: ServerProfile) -> None:
+    """Delete the row; `profile` keeps its id for the sentence about it."""
+    ServerProfile.objects.filter(pk=profile.pk).delete()
 
 
 def compare_stored(before: int, after: int) -> Comparison:

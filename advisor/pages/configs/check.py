@@ -15,7 +15,7 @@ from advisor.pages.configs.texts import (
     pasted_configs,
     uploaded_configs,
 )
-from advisor.responses import download
+from advisor.responses import download, too_large
 from benchmarks.errors import ExpectedError
 from tuning.catalogue.knob import Durability
 from tuning.configs.parse import MAX_CONFIG_BYTES
@@ -49,6 +49,11 @@ def check_config(request: HttpRequest) -> HttpResponse:
         form.add_error("acknowledge", NOT_ACCEPTED)
         return _page(request, form, config, checked=checked, status=400)
     return download(NAME, "text/plain; charset=utf-8", checked.cnf)
+
+
+def check_refused_by_size(request: HttpRequest) -> HttpResponse:
+    """The empty form with the reason why its text or file was not read."""
+    return _page(request, CheckForm(), errors=[too_large()], status=400)
 
 
 def _given(request: HttpRequest) -> tuple[ConfigText | None, list[str]]:

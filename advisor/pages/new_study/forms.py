@@ -30,7 +30,7 @@ DEFAULT_TEMPLATE = "search"
 ADVANCED = (
     *("name", "server", "load_hosts", "data_size", "memory", "warehouses", "connections"),
     "profile",
-    *("warmup_s", "races", "confirms", "recovery", "ablates"),
+    *("warmup_s", "races", "confirms", "recovery", "binary_log", "ablates"),
 )
 # Fields of the request that the page asks for in its own way.
 _CHOSEN = frozenset(

@@ -16,6 +16,7 @@ from advisor.pages.new_study.device_choice import choosable
 from advisor.pages.new_study.forms import NewStudyForm, initial_of
 from advisor.pages.new_study.hosts import chosen_hosts
 from advisor.pages.new_study.questions import QUESTIONS, question_links, question_of
+from advisor.responses import too_large
 from benchmarks.errors import ExpectedError
 from tuning.configs.parse import MAX_CONFIG_BYTES
 from tuning.creation.create import create_study, request_again
@@ -47,6 +48,12 @@ def study_new(request: HttpRequest) -> HttpResponse:
         return render(request, "studies/_preview.html", context)
     # htmx takes the result out of the page, and ignores a response with an error status.
     return _page(request, form, answer, status=200 if is_htmx or form.is_valid() else 400)
+
+
+def study_refused_by_size(request: HttpRequest) -> HttpResponse:
+    """The empty form with the reason why its files were not read."""
+    form = NewStudyForm(hosts=chosen_hosts(request.GET))
+    return _page(request, form, Answer(config_errors=[too_large()]), status=400)
 
 
 def _empty_page(request: HttpRequest) -> HttpResponse:
@@ -114,7 +121,7 @@ def study_again(request: HttpRequest, pk: int) -> HttpResponse:
 def _page(
     request: HttpRequest, form: NewStudyForm, answer: Answer, status: int = 200
 ) -> HttpResponse:
-    asked = request.POST if request.method == "POST" else request.GET
+    asked = request.POST if form.is_bound else request.GET
     question = question_of(asked, form.chosen_template)
     context: dict[str, Any] = {
         "form": form,

@@ -13,7 +13,7 @@ from advisor.ids import read_id
 from advisor.pages.devices.forms import PlainForm
 from advisor.pages.lists import Listing
 from advisor.pages.request_fields import faults_of, field_of, given, request_fields
-from advisor.responses import download
+from advisor.responses import download, too_large
 from benchmarks.errors import ExpectedError
 from tuning.models import ServerProfile, Study
 from tuning.requests.fields import read_request
@@ -53,9 +53,11 @@ class ProfileForm(PlainForm):
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
-        if file := data.get("file"):
-            data["text"] = file.read(MAX_OUTPUT_BYTES + 1).decode(errors="replace")
-        if not data.get("text", "").strip():
+        if (file := data.get("file")) and file.size > MAX_OUTPUT_BYTES:
+            self.add_error("file", f"Is larger than {MAX_OUTPUT_BYTES // 1024} KiB.")
+        elif file:
+            data["text"] = file.read().decode(errors="replace")
+        elif not data.get("text", "").strip():
             self.add_error("text", _NO_TEXT)
         return data
 
@@ -79,6 +81,17 @@ def profile_list(request: HttpRequest) -> HttpResponse:
             form.add_refusal(error)
         else:
             return redirect("profile-detail", pk=row.pk)
+    return _list_page(request, form)
+
+
+def profile_refused_by_size(request: HttpRequest) -> HttpResponse:
+    """The list and the form, with the reason why the output was not read."""
+    form = ProfileForm({})
+    form.errors["text"] = form.error_class([too_large()])
+    return _list_page(request, form)
+
+
+def _list_page(request: HttpRequest, form: ProfileForm) -> HttpResponse:
     shown = PROFILES.read(request.GET, ServerProfile.objects.all())
     context = {
         "list": shown,
