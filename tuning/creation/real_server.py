@@ -238,7 +238,7 @@ def binary_log_of(
     request: StudyRequest, real: RealServer | None, target: ServerTraits
 ) -> BinaryLog:
     """Return whether the runs write a binary log: as the request, the user's file, the profile."""
-    said = request.binary_log
+    said: str = request.binary_log
     if said == "auto":
         name = baseline_name(request)
         own = [one for one in request.configs if one.name == name] or request.configs
