@@ -3,7 +3,8 @@
 # make test-fast   the tests that need no server and no browser, in a minute
 # make coverage    every test but those that need the host alone, with the lines they reach
 # make setup   what both call first; see scripts/setup
-# make bench-statistics, bench-search, bench-scale, bench-faults, bench-fleet, bench-pages, pictures
+# make bench-statistics, bench-search, bench-scale, bench-faults, bench-fleet, bench-pages,
+# make bench-real-server, pictures
 #              what takes longer than a test: see bench/README.md
 
 PYTHON_BIN := .venv/bin
@@ -21,7 +22,8 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run setup test setup-tests test-fast coverage lint type migrations pytest \
-    bench-statistics bench-search bench-scale bench-faults bench-fleet bench-pages pictures \
+    bench-statistics bench-search bench-scale bench-faults bench-fleet bench-pages \
+    bench-real-server pictures \
     format lock clean
 
 help:
@@ -80,6 +82,10 @@ bench-fleet:
 
 bench-pages:
 	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m bench.pages
+
+# ARGUMENTS="--pairs 5" and others: see --help.
+bench-real-server:
+	@$(PYTHON_BIN)/python -m bench.real_server $(ARGUMENTS)
 
 pictures:
 	@$(PYTHON_BIN)/python -m bench.pictures docs/pictures

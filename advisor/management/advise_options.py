@@ -55,10 +55,10 @@ def add_options(parser: ArgumentParser) -> None:
     )
     study.add_argument(
         "--server-profile",
-        type=_text_file,
-        metavar="FILE",
-        help="what to change on a real server: the output there of `manage.py attach --script`; "
-        "the first --config is then its my.cnf",
+        type=_profile,
+        metavar="FILE|ID",
+        help="what to change on a real server: the output there of `manage.py attach --script`, "
+        "or the id of a stored profile; the first --config is then its my.cnf",
     )
     add_request_options(study, StudyRequest, leave_out=["host", "devices", "configs", "search"])
     device = parser.add_argument_group("device")
@@ -126,6 +126,11 @@ def _add_answer(group: Any) -> None:
         action="store_true",
         help="write one JSON document to stdout and progress to stderr",
     )
+
+
+def _profile(text: str) -> int | str:
+    """The id of a stored profile, or the text of an output."""
+    return int(text) if text.isdecimal() and len(text) < 19 else _text_file(text)
 
 
 def read_options(options: dict[str, Any], hosts: list[str]) -> StudyRequest | GroupRequest:

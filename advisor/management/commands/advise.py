@@ -44,9 +44,11 @@ class Command(MeasuringCommand):
         request = read_options(options, hosts)
         # The space also depends on known devices.
         prepare_database(runs_a_worker=True)
-        if text := options["server_profile"]:
-            row = create_profile(ProfileRequest(text=text, memory=request.memory))
-            request = request.model_copy(update={"profile": row.pk})
+        profile = options["server_profile"]
+        if isinstance(profile, str):
+            profile = create_profile(ProfileRequest(text=profile, memory=request.memory)).pk
+        if profile is not None:
+            request = request.model_copy(update={"profile": profile})
         if settings.HOST_NAME in hosts:
             _look(request)
         if options["show_space"] and isinstance(request, StudyRequest):

@@ -1,0 +1,188 @@
+"""The answer to "What should I change on my server?" tried out: `make bench-real-server`.
+
+For each server: load TPC-C and drive it with a poor my.cnf as "production"; `manage.py attach`
+reads it meanwhile, through a read-only account over TLS; `manage.py advise` measures that profile;
+run the SQL of the answer and its way back on the running server; restart it with the lines of the
+answer and without them in turn, and drive it alike; `attach --compare`. Prints the gain in the
+study beside the gain on production, with 95 % intervals. Deletes all that it made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import django
+import numpy as np
+from scipy import stats
+
+from advisor.processes.interrupts import end_like_ctrl_c
+from bench.tables import markdown
+from benchmarks.datasets.cloning import clone
+from benchmarks.datasets.golden import ensure_dataset
+from benchmarks.datasets.tpcc import TpccSource
+from benchmarks.drivers.protocol import Load, Phase, Transaction
+from benchmarks.drivers.select import find_driver
+from benchmarks.measurement.drive import target_of
+from benchmarks.ownership.deleting import delete
+from benchmarks.servers.binary import Flavour, ServerBinary, identify
+from benchmarks.servers.flavours import identified_by
+from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.reach import Reach
+from benchmarks.servers.running import running_server
+
+_ROOT = Path(__file__).resolve().parents[1]
+_HOME = _ROOT / "var" / "real-server"
+_SERVERS = [_ROOT / "var/servers" / one for one in ("mysql/mysqld", "mariadb/mariadbd")]
+_LOCAL, _PASSWORD, _CONNECTIONS, _MEMORY = "127.0.0.1", secrets.token_hex(16), 8, "1500M"
+_RUNS = 6  # of production, half of them with the answer
+#: Plausible for a server that nobody looked at since its data grew.
+_POOR = {"innodb_buffer_pool_size": "128M", "innodb_io_capacity": "200", "log_bin": "OFF"}
+_REDO = {Flavour.MARIADB: "innodb_log_file_size"}
+Options = Mapping[str, str]
+
+
+def _tell(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="make bench-real-server", description=__doc__)
+    parser.add_argument("--server", type=Path, help="path of a mysqld; default: both")
+    parser.add_argument("--warehouses", type=int, default=12)
+    parser.add_argument("--seconds", type=int, nargs=2, default=(8, 20), help="warm-up, measured")
+    parser.add_argument("--study", default="--blocks 2 --warmup 4 --measure 12")
+    asked = parser.parse_args(arguments)
+    end_like_ctrl_c()
+    os.environ |= {"ADVISOR_HOME": f"{_HOME}", "DJANGO_SETTINGS_MODULE": "advisor.settings"}
+    django.setup()
+    delete(_HOME)
+    try:
+        for path in [asked.server.absolute()] if asked.server else _SERVERS:
+            print(_proof(identify(path), asked), flush=True)
+    finally:
+        delete(_HOME)
+    return 0
+
+
+def _proof(binary: ServerBinary, asked: argparse.Namespace) -> str:
+    """Return the table of one server."""
+    from tuning.models import Study  # Django has the bench's own home by now
+    from tuning.results.stored_documents import document_of
+    from tuning.studies.server_profiles import server_answers
+
+    (folder := _HOME / binary.flavour).mkdir(parents=True)
+    poor = _POOR | {_REDO.get(binary.flavour, "innodb_redo_log_capacity"): "32M"}
+    _tell(f"{binary.version_text}: loading {asked.warehouses} warehouses")
+    loaded = ensure_dataset(TpccSource(asked.warehouses), binary, device_dir=_HOME / "device")
+    clone(loaded, folder / "data")
+    _tell("attaching under load, then the study")
+    with _production(folder, binary, poor) as server:
+        _, before = _drive(server, asked)
+    words = f"--server-profile {before} --server {binary.path} --template compare --no-race"
+    words += f" --connections {_CONNECTIONS} --no-test-lines --output {folder}/my.cnf"
+    _ended(_begun("advise", *words.split(), *asked.study.split(), stdout=sys.stderr))
+    [(_, found)] = document_of(study := Study.objects.latest("pk")).recommendations
+    [answer] = server_answers(study)
+    lines = (step.cnf.partition(" = ") for step in answer.steps)
+    better, after = poor | {name: value for name, _, value in lines}, before
+    runs: dict[bool, list[float]] = {False: [], True: []}
+    for number in range(_RUNS):
+        is_after = number % 4 in (1, 2)  # ABBA: a drift counts for neither
+        with _production(folder, binary, better if is_after else poor) as server:
+            if number == 0:
+                _execute(server, *answer.apply.splitlines(), *answer.back.splitlines())
+                _tell("the running server took the SQL of the answer, and its way back")
+            rate, profile = _drive(server, asked)
+        runs[is_after].append(rate)
+        after = profile if is_after else after
+        _tell(f"{'after' if is_after else 'before'}: {rate:,.0f} tpmP")
+    _ended(_begun("attach", "--compare", f"{before}", f"{after}", stdout=sys.stderr))
+    studied = found.effect.ratio, found.effect.low, found.effect.high
+    rows = [["study", _gain(*studied)], ["production", _gain(*_paired(*runs.values()))]]
+    steps = [f"- {one.name}: {one.before} -> {one.value} ({one.how})\n" for one in answer.steps]
+    head = ["where", "gain in tpmP, 95 % interval"]
+    return markdown(f"{binary.version_text}: {answer.verdict}", head, rows) + "".join(steps)
+
+
+@contextmanager
+def _production(folder: Path, binary: ServerBinary, given: Options) -> Iterator[ServerInstance]:
+    """Run the server on its data, which stays, and stop it as a service manager does."""
+    data, run, account = folder / "data", folder / "run", f"'reader'@'{_LOCAL}'"
+    reach, identified = Reach(_LOCAL, (_LOCAL,)), identified_by(binary, _PASSWORD)
+    with running_server(binary, data_dir=data, run_dir=run, options=given, reach=reach) as server:
+        _execute(server, f"CREATE USER IF NOT EXISTS {account} {identified} REQUIRE SSL")
+        _execute(server, f"GRANT REFERENCES ON *.* TO {account}")
+        yield server
+        _execute(server, "SET GLOBAL innodb_fast_shutdown = 1")
+
+
+def _drive(server: ServerInstance, asked: argparse.Namespace) -> tuple[float, int]:
+    """Return New-Orders per minute, and the id of a profile that was read over TLS meanwhile."""
+    authority, login = _HOME / "ca.pem", _HOME / "login.cnf"
+    authority.write_text(server.certificate)
+    login.touch(mode=0o600)
+    login.write_text(f"[client]\nuser = reader\npassword = {_PASSWORD}\n")
+    words = f"attach --host {_LOCAL} --port {server.port} --defaults-file {login} --ssl-ca"
+    words += f" {authority} --memory {_MEMORY} --seconds {max(asked.seconds[1] // 2, 5)}"
+    readers: list[subprocess.Popen[str]] = []
+
+    def on_phase(phase: Phase) -> None:
+        if phase is Phase.MEASURING:
+            readers.append(_begun(*words.split()))
+
+    load = Load(asked.warehouses, _CONNECTIONS, asked.seconds[0], asked.seconds[1], seed=1)
+    result = find_driver().run(
+        target_of(server), load, _HOME / "driver", on_phase=on_phase, should_stop=lambda: False
+    )
+    profile = int(re.findall(r"Profile ([0-9]+)", _ended(readers[0]))[0])
+    return 60 * result.counts[Transaction.NEW_ORDER].completed / result.measured_seconds, profile
+
+
+def _execute(server: ServerInstance, *statements: str) -> None:
+    with closing(server.connect()) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def _begun(*words: str, stdout: Any = subprocess.PIPE) -> subprocess.Popen[str]:
+    """Start a command of the product."""
+    command = [sys.executable, "manage.py", *words]
+    return subprocess.Popen(command, cwd=_ROOT, stdout=stdout, text=True)
+
+
+def _ended(child: subprocess.Popen[str]) -> str:
+    """Return what the command printed. An interrupt lets it clean up; a failure ends the bench."""
+    try:
+        printed, _ = child.communicate()
+    finally:
+        child.terminate()
+        child.wait(60)
+    if child.returncode:
+        raise SystemExit(f"{child.args!r} ended with {child.returncode}")
+    return printed
+
+
+def _paired(before: Sequence[float], after: Sequence[float]) -> Iterator[float]:
+    """Yield the ratio of paired runs, by logarithms, and its t interval (nan for one pair)."""
+    logs = np.log(np.array(after) / np.array(before))
+    for one in (logs.mean(), *stats.ttest_1samp(logs, 0).confidence_interval()):
+        yield float(np.exp(one))
+
+
+def _gain(ratio: float, low: float | None, high: float | None) -> str:
+    ends = [f"{(one - 1) * 100:+.0f} %" if one else "open" for one in (low, high)]
+    return f"{(ratio - 1) * 100:+.0f} % ({' to '.join(ends)})"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
