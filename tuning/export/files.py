@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from benchmarks.servers.option_file import option_line
 from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.loader import load_catalogue
+from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.durability import losses, may_lose
+from tuning.configs.effective.variables import CAPACITY, DEDICATED, POOL
 from tuning.configs.knobs import cnf_line, cnf_value
 from tuning.configs.values import fixed_default, readable_value
 from tuning.export.facts import ExportFacts
@@ -16,14 +18,17 @@ from tuning.export.lines import Line, default_of
 from tuning.export.texts import about, comment, head, not_in_the_file
 from tuning.export.user_file import UserFile
 
-#: Parameters that users of RDS cannot modify, with the reason; its version decides on others.
+#: Parameters that users of RDS cannot modify, with the reason.
 NOT_ON_RDS = {
-    "innodb_dedicated_server": "RDS sizes the server itself",
     "innodb_doublewrite": "set by RDS Optimized Writes",
     "innodb_flush_method": "RDS uses O_DIRECT",
     "innodb_page_size": "fixed when the instance is created",
 }
 _RDS_AT_ONCE = 20
+# Amazon RDS User Guide: "Parameters for MySQL"; "Configuring buffer pool size and redo log
+# capacity in MySQL 8.4"; AWS re:Post on innodb_redo_log_capacity in 8.0.30.
+_RDS_FAMILIES = ("mysql5.7", "mysql8.0", "mysql8.4")
+_RDS_DEDICATED = (8, 4)
 
 
 def render_my_cnf(facts: ExportFacts, lines: Sequence[Line]) -> str:
@@ -101,15 +106,17 @@ def render_ansible(facts: ExportFacts, lines: Sequence[Line]) -> str:
 def render_rds(facts: ExportFacts, lines: Sequence[Line]) -> str:
     """Return YAML for `aws rds modify-db-parameter-group --cli-input-yaml`.
 
-    The head names what RDS does not let its users set. Bytes have no unit there.
+    The head names what RDS does not let its users set. Bytes have no unit there. A share of
+    DBInstanceClassMemory is no substitute: that is less than the memory by what RDS itself uses.
     """
     written = [line for line in lines if line.written]
-    allowed = [line for line in written if line.name not in NOT_ON_RDS]
+    allowed = [line for line in written if not _why_not_on_rds(line, facts.server)]
     text = head(facts, lines, "RDS parameter group recommended")
+    text += map(comment, _remarks_on_rds(allowed, facts.server))
     refused = [
-        f"{line.name} = {line.value} ({NOT_ON_RDS[line.name]})"
+        f"{line.name} = {line.value} ({why})"
         for line in written
-        if line.name in NOT_ON_RDS
+        if (why := _why_not_on_rds(line, facts.server))
     ]
     if refused:
         text.append(comment(f"Not possible on RDS, so left out: {'; '.join(refused)}."))
@@ -120,9 +127,31 @@ def render_rds(facts: ExportFacts, lines: Sequence[Line]) -> str:
     for line in allowed:
         is_dynamic = line.dynamic in (Dynamic.GLOBAL, Dynamic.SESSION)
         parameter = {
-            "ParameterName": line.name,
+            "ParameterName": line.knob.variable(facts.server) if line.knob else line.name,
             "ParameterValue": {"ON": "1", "OFF": "0"}.get(line.value, line.value),
             "ApplyMethod": "immediate" if is_dynamic else "pending-reboot",
         }
         text += [f"  {comment(about(line, facts))}", f"  - {json.dumps(parameter)}"]
     return "\n".join(text) + "\n"
+
+
+def _why_not_on_rds(line: Line, server: ServerTraits) -> str:
+    """Why users of RDS cannot set the line; "" if they can."""
+    if line.name == DEDICATED and server.series < _RDS_DEDICATED:
+        return "RDS has it from MySQL 8.4 on"
+    return NOT_ON_RDS.get(line.name, "")
+
+
+def _remarks_on_rds(allowed: Sequence[Line], server: ServerTraits) -> Iterator[str]:
+    """Yield what RDS does in another way than a server of one's own."""
+    names = {line.name for line in allowed}
+    if server.mariadb:
+        return
+    family = f"{server.flavour}{'.'.join(map(str, server.series))}"
+    if family not in _RDS_FAMILIES:
+        known = ", ".join(_RDS_FAMILIES)
+        yield f"RDS documents no parameter group family for {server}, only {known}"
+    if server.series >= _RDS_DEDICATED and DEDICATED not in names and names & {POOL, CAPACITY}:
+        yield f"RDS turns {DEDICATED} on by itself; sizes that are set here override it"
+    if server.series == (8, 0) and CAPACITY in names:
+        yield f"The first releases of RDS with {CAPACITY} (8.0.30) did not let users set it"

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.servers.option_file import option_value
+from benchmarks.servers.option_file import MAX_LINE_BYTES, option_value
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.config_check.rules import Broken, broken_rules
@@ -16,6 +16,7 @@ from tuning.configs.effective.readback import effective_values
 from tuning.configs.knobs import cnf_line, cnf_value
 from tuning.configs.parse import without_comment
 from tuning.configs.values import readable_value, same
+from tuning.errors import TuningError
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, default_of
 from tuning.export.texts import about, comment, head, not_in_the_file, sentence
@@ -41,7 +42,14 @@ def render_diff(facts: ExportFacts, lines: Sequence[Line], current: UserFile) ->
     """Return a unified diff to the patched file, after comments that `patch` skips.
 
     Without a hunk there is nothing to change.
+    Raises TuningError, no_diff, for a file in UTF-16.
     """
+    if current.was_utf_16:
+        reason = (
+            "your file is in UTF-16, which neither patch nor the server can read: take the whole "
+            "my.cnf, which is in UTF-8"
+        )
+        raise TuningError("no_diff", reason, field="current")
     found = _conflicts(facts, lines, current)
     own = "; ".join(
         f"your own {may_lose(name, current.values[name] or '', lost, ', which is kept,')}"
@@ -80,7 +88,9 @@ def _patched_text(
         if (new := _changed(facts, mine, recommended, last, conflicts.removed)) is not None:
             whole = current.lines[mine.index].rstrip("\r\n")
             changed[mine.index] = [
-                one if isinstance(one, str) else _rewritten(whole, mine, *one) for one in new
+                text
+                for one in new
+                for text in ([one] if isinstance(one, str) else _rewritten(whole, mine, *one))
             ]
     added = [line for line in lines if line.written and line.name not in last]
     text = [
@@ -167,17 +177,25 @@ def _end_of_group(lines: Sequence[str]) -> int | None:
     return found
 
 
-def _rewritten(old: str, mine: FileLine, name: str, value: str) -> str:
-    """The line with the new value; indent, spelling of the name and comment are kept."""
+def _rewritten(old: str, mine: FileLine, name: str, value: str) -> Iterator[str]:
+    """The line with the new value; indent, spelling of the name and comment are kept.
+
+    The comment of a line that would become too long for the server stands before it.
+    """
     body, _ = without_comment(old)
     rest = old[len(body) :]
     tail = body[len(body.rstrip()) :] + rest
-    if mine.result.name != name or mine.result.value is None:
-        indent = body[: len(body) - len(body.lstrip())]
-        return f"{indent}{name} = {value}{tail}"
+    indent = body[: len(body) - len(body.lstrip())]
     spelled, _, behind = body.partition("=")
-    gap = behind[: len(behind) - len(behind.lstrip())] if behind.strip() else " "
-    return f"{spelled}={gap}{value}{tail if behind.strip() else rest}"
+    if mine.result.name != name or mine.result.value is None:
+        line = f"{indent}{name} = {value}{tail}"
+    else:
+        gap = behind[: len(behind) - len(behind.lstrip())] if behind.strip() else " "
+        line = f"{spelled}={gap}{value}{tail if behind.strip() else rest}"
+    if len(line.encode()) > MAX_LINE_BYTES:
+        yield comment(rest.lstrip("# "))
+        line = f"{name} = {value}"
+    yield line
 
 
 def _conflicts(facts: ExportFacts, lines: Sequence[Line], current: UserFile) -> _Conflicts:

@@ -42,6 +42,7 @@ class FileLine:
 class UserFile:
     """A file as its lines, each with its end; the text in its encoding are its bytes.
 
+    encoding: of the file, but UTF-8 in place of UTF-16, which no server reads.
     includes: whether it names other files, which were not read.
     """
 
@@ -49,6 +50,7 @@ class UserFile:
     encoding: str
     options: tuple[FileLine, ...]
     includes: bool
+    was_utf_16: bool = False
 
     @cached_property
     def last(self) -> dict[str, FileLine]:
@@ -79,12 +81,14 @@ def read_user_file(data: bytes, server: ServerTraits) -> UserFile:
         raise InvalidConfig(broken or [Problem(SOURCE, None, "", scanned.problem)])
     report = import_cnf(data, SOURCE, server)
     found = [one for one in report.lines if server_group(one.group, server)]
-    lines = split_lines(text)
+    was_utf_16 = encoding.startswith("utf-16")
+    lines = split_lines(text.removeprefix("\ufeff") if was_utf_16 else text)
     return UserFile(
         lines,
-        encoding,
+        "utf-8" if was_utf_16 else encoding,
         tuple(_options(found, server)),
         includes=any(line.lstrip().startswith("!") for line in lines),
+        was_utf_16=was_utf_16,
     )
 
 

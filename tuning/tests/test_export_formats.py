@@ -12,7 +12,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
+from tuning.catalogue.target import ServerTraits
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.loader import preset_names
 from tuning.errors import TuningError
@@ -21,6 +23,7 @@ from tuning.export.formats import FORMATS, ExportRequest, export
 from tuning.statistics.estimate import Estimate
 from tuning.tests.export_cases import EFFECT, FACTS, MARIADB, facts, preset_facts, rendered
 
+MYSQL_80, MYSQL_84 = (ServerTraits(Flavour.MYSQL, one) for one in ((8, 0, 36), (8, 4, 6)))
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SCHEMA = json.loads((DOCS / "reference" / "export.schema.json").read_text(encoding="utf-8"))
 
@@ -127,3 +130,20 @@ def test_rds_gets_a_request_and_the_name_of_what_it_does_not_allow() -> None:
         },
     ]
     assert "Not possible on RDS, so left out: innodb_flush_method = O_DIRECT" in text
+    assert "RDS documents no parameter group family for MySQL 9.7.4" in text
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        (MYSQL_84, "RDS turns innodb_dedicated_server on by itself"),
+        (MYSQL_80, "did not let users set it"),
+        (MYSQL_80, "innodb_dedicated_server = ON (RDS has it from MySQL 8.4 on)"),
+    ],
+)
+def test_rds_differs_by_version(server: ServerTraits, said: str) -> None:
+    knobs = {"innodb_redo_log_capacity": f"{4 * 1024**3}"}
+    if "= ON" in said:
+        knobs = {"innodb_dedicated_server": "ON"}
+    text = rendered(facts(knobs=knobs, server=server), "rds", acknowledged=Durability.D2)
+    assert said in text
