@@ -19,7 +19,6 @@ from tuning.models import Study
 from tuning.results.document import StudyDocument
 from tuning.results.stored_documents import document_of
 from tuning.statistics.aim import FULL_NAMES
-from tuning.statistics.rounds import is_better
 from tuning.studies.absence import absence_text
 from tuning.studies.holds import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
@@ -210,7 +209,7 @@ def _leader_text(document: StudyDocument) -> str:
     if not raced:
         return ""
     metric, first = raced[-1].advice.metric, raced[-1].advice.standings[0]
-    if first.ratio is None or not is_better(first.ratio, 1.0, metric):
+    if first.ratio is None or not metric.is_better(first.ratio, 1.0):
         return ""
     name = document.candidate[first.candidate_id].name
     change = f"{percent_change(first.ratio)} {FULL_NAMES[metric]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from advisor.wording.formatting import change_range, megacycles, percent_change, significant
 from tuning.statistics.data import Metric
-from tuning.statistics.recent import NEWEST, Recent
+from tuning.statistics.ratios import NEWEST, Recent
 
 #: Unit of a metric beside its figures.
 UNITS = {

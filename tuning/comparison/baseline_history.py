@@ -16,7 +16,7 @@ from django.db.models.functions import Ln
 from benchmarks.models import Device, Server, Workload
 from tuning.comparison.measured import baseline_slots, of_newest_studies
 from tuning.models import Candidate, Study
-from tuning.statistics.recent import Recent, compare_recent
+from tuning.statistics.ratios import Recent, compare_recent
 
 
 @dataclass(frozen=True)

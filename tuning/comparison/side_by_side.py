@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import geometric_mean, median
 
 from benchmarks.measurement.fingerprint import comparable_facts, fact_name
 from benchmarks.models import Run
@@ -16,7 +16,7 @@ from tuning.results.stored_documents import document_of
 from tuning.statistics.compare import ALPHA
 from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
-from tuning.statistics.side_by_side import geometric_mean, mean_interval, ratio_of
+from tuning.statistics.ratios import mean_interval, ratio_of
 
 # Name of the column, and whether more is better; None where neither is.
 FIGURES: tuple[tuple[str, bool | None], ...] = (
@@ -169,8 +169,7 @@ def _by_block(side: Side, values: Mapping[int, float]) -> dict[Block, float]:
     blocks: dict[Block, list[float]] = {}
     for pk, value in values.items():
         blocks.setdefault(side.block_of[pk], []).append(value)
-    means = ((block, geometric_mean(there)) for block, there in blocks.items())
-    return {block: mean for block, mean in means if mean is not None}
+    return {block: geometric_mean(there) for block, there in blocks.items()}
 
 
 def _differences(sides: Sequence[Side], read: _Read) -> list[tuple[str, list[str]]]:

@@ -27,7 +27,7 @@ from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.sentences import not_recovered
 from tuning.statistics.aim import Aim, missed_texts
 from tuning.statistics.data import Metric, Observation
-from tuning.statistics.rounds import ShortRun, round_ratios
+from tuning.statistics.ratios import ShortRun, round_ratios
 from tuning.strategy.racing import FAULTS
 from tuning.strategy.search.earlier import lies_in
 from tuning.strategy.search.plan import log_value

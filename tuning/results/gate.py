@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import geometric_mean
 
 from benchmarks.measurement.fingerprint import comparable_facts
 from benchmarks.models import BinaryLog, Run, RunState
@@ -26,7 +27,6 @@ from tuning.statistics.gate import (
     Verdict,
     judge_gate,
 )
-from tuning.statistics.side_by_side import geometric_mean
 from tuning.strategy.protocol import GateSeen
 from tuning.strategy.racing import FAULTS
 
@@ -221,8 +221,8 @@ class GateOutcome:
     def _level(self, side: str, metric: Metric) -> float | None:
         """The geometric mean of one side's figures; None without any."""
         figures = [getattr(getattr(pair, side), metric.value) for pair in self.compared]
-        mean = geometric_mean([figure for figure in figures if figure])
-        return None if mean is None else round(mean, 4)
+        known = [figure for figure in figures if figure]
+        return round(geometric_mean(known), 4) if known else None
 
 
 def gate_seen(rows: StudyRows) -> GateSeen:

@@ -9,7 +9,7 @@ from datetime import datetime
 from tuning.models import Candidate, GateVerdict, Study
 from tuning.results.document import Gate, GateLimit
 from tuning.statistics.data import Metric
-from tuning.statistics.recent import Recent, compare_recent
+from tuning.statistics.ratios import Recent, compare_recent
 
 #: The newest gates that are looked at.
 MAX_POINTS = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import exp, log, sqrt
-from statistics import fmean
+from statistics import fmean, geometric_mean
 from typing import Any
 
 from benchmarks.models import RunState
@@ -17,7 +17,7 @@ from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import missed_texts
 from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
-from tuning.statistics.rounds import ShortRun, is_better, mean_ratio, round_ratios
+from tuning.statistics.ratios import ShortRun, round_ratios
 from tuning.strategy.search.importance import VERSION, Importance, importance
 from tuning.strategy.search.space import Space
 
@@ -103,7 +103,7 @@ def _tried(runs: Sequence[doc.ShortRun], raced: set[int], metric: Metric) -> lis
     found = []
     for pk, there in by_candidate.items():
         means = {
-            one: mean_ratio(known)
+            one: geometric_mean(known)
             for one in Metric
             if (known := [run.ratios[one] for run in there if one in run.ratios])
         }
@@ -154,8 +154,8 @@ def best_so_far(runs: Sequence[doc.ShortRun], metric: Metric) -> list[doc.BestSo
         if run.ratio is not None:
             one = run.candidate_id
             ratios.setdefault(one, []).append(run.ratio)
-            means[one] = mean_ratio(ratios[one])
-            if leader is None or is_better(means[one], means[leader], metric):
+            means[one] = geometric_mean(ratios[one])
+            if leader is None or metric.is_better(means[one], means[leader]):
                 leader = one
             elif one == leader:  # its mean may have fallen below another's
                 leader = min(means, key=lambda pk: _order(means[pk], metric))

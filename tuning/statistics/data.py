@@ -28,6 +28,10 @@ class Metric(StrEnum):
     def more_is_better(self) -> bool:
         return self is Metric.TPMP
 
+    def is_better(self, value: float, other: float) -> bool:
+        """Whether a figure or ratio is better than another."""
+        return value > other if self.more_is_better else value < other
+
 
 class Observation(NamedTuple):
     """One finished run. Times in ms, path lengths in cycles per New-Order; None is "no figure".

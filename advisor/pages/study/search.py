@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import geometric_mean
 
 from advisor.wording.importance import KnobLine, importance_note, knob_lines
 from advisor.wording.searches import missed_before_text, phase_of, tried_text, warm_start_text
@@ -12,7 +13,6 @@ from tuning.results.document import CandidateFacts, Search, StudyDocument, Tried
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
-from tuning.statistics.rounds import mean_ratio
 from tuning.strategy.search.space import Dimension, Space
 
 # The best so many are seen at once; as many more come folded.
@@ -154,7 +154,7 @@ def _value_lines(document: StudyDocument, found: Search, space: Space) -> Iterat
                 seen.setdefault(value, []).append(run.ratio)
         for value, ratios in sorted(seen.items(), key=lambda item: _position(one, item[0])):
             text = knob_text(one.name, value)
-            yield ValueLine(one.name, text, len(ratios), mean_ratio(ratios))
+            yield ValueLine(one.name, text, len(ratios), geometric_mean(ratios))
 
 
 def _position(one: Dimension, value: str) -> tuple[float, str]:

@@ -1,4 +1,4 @@
-"""Side by side: the intervals hold as often as they say, in simulation and by hand."""
+"""Figures laid beside each other: intervals hold as often as they say; newest against before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from tuning.statistics.side_by_side import geometric_mean, mean_interval, ratio_of
+from tuning.statistics.ratios import NEWEST, compare_recent, mean_interval, ratio_of
 from tuning.statistics.tests.helpers import bounds
 
 STUDIES = 1500
@@ -56,9 +56,26 @@ def test_single_runs_have_a_ratio_and_no_interval(
 
 
 def test_the_mean_is_that_of_the_logs() -> None:
-    assert geometric_mean([]) is None
-    assert geometric_mean([1.0, 100.0]) == pytest.approx(10.0)
     assert mean_interval([100.0]) is None
     # By hand: logs 0 and 0.2, mean 0.1, standard error 0.1, t(0.975, 1) = 12.706.
     low, high = mean_interval([1.0, exp(0.2)]) or (0.0, 0.0)
     assert (log(low), log(high)) == pytest.approx((0.1 - 1.2706, 0.1 + 1.2706), 1e-3)
+
+
+def test_a_fall_below_all_that_was_before_is_seen() -> None:
+    found = compare_recent([100, 102, 98, 101, 99, 100, *[88.0] * NEWEST])
+    assert found is not None
+    assert found.before == 6
+    assert [found.ratio, found.low, found.high] == pytest.approx([0.88, 0.98, 1.02])
+    assert found.is_outside
+
+
+def test_scatter_and_one_stray_figure_are_no_change() -> None:
+    found = compare_recent([100, 104, 97, 101, 99, 100, 98, 50, 103, 101])
+    assert found is not None
+    assert not found.is_outside
+
+
+def test_few_figures_are_not_compared() -> None:
+    assert compare_recent([100.0] * (2 * NEWEST - 1)) is None
+    assert compare_recent([]) is None
