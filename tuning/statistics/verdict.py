@@ -38,14 +38,7 @@ class Verdict:
 
 def conclude(analysis: Analysis, drift: Drift | None = None) -> Verdict:
     """The verdict of blocks alone; a drifting host is named in its sentence."""
-    kind = _kind(analysis)
-    sentence = {
-        VerdictKind.WINNER: _winner,
-        VerdictKind.TIE: _tie,
-        VerdictKind.NO_DIFFERENCE: _no_difference,
-        VerdictKind.BASELINE_BEST: _baseline_best,
-        VerdictKind.NOTHING_TO_COMPARE: _nothing,
-    }[kind](analysis)
+    kind, sentence = _by_blocks(analysis)
     sentence += _about_drift(drift, analysis.baseline)
     return Verdict(kind, analysis.winner or analysis.baseline, sentence)
 
@@ -86,33 +79,42 @@ def _about_drift(drift: Drift | None, baseline: str) -> str:
     return f" {drift.sentence(baseline)}" if drift is not None and drift.is_named else ""
 
 
-def _kind(analysis: Analysis) -> VerdictKind:
-    others = _others(analysis)
-    if not others or analysis.floor is None:
-        return VerdictKind.NOTHING_TO_COMPARE
+def _by_blocks(analysis: Analysis) -> tuple[VerdictKind, str]:
+    others = [s for s in analysis.standings if s.name != analysis.baseline and s.blocks]
+    baseline, blocks = analysis.baseline, counted(analysis.blocks, "block")
+    floor = f"noise floor {percent(analysis.floor or 0.0)}"
+    if not analysis.blocks:
+        why = f"Nothing to compare: {baseline} has no figure."
+        return VerdictKind.NOTHING_TO_COMPARE, why
+    if not others:
+        why = (
+            f"Nothing to compare with {baseline}: "
+            "no other candidate has a figure in a block with it."
+        )
+        return VerdictKind.NOTHING_TO_COMPARE, why
+    if analysis.floor is None:
+        shared = counted(max(standing.blocks for standing in others), "block")
+        why = f"{shared} cannot separate a difference from noise: keep {baseline} or add blocks."
+        return VerdictKind.NOTHING_TO_COMPARE, why
     if analysis.winner is not None:
-        return VerdictKind.TIE if analysis.rivals else VerdictKind.WINNER
+        best = analysis.standing(analysis.winner)
+        text = f"{best.name} {_effect(best, analysis)} ({_evidence(best, analysis)})"
+        if not analysis.rivals:
+            return VerdictKind.WINNER, f"{text}."
+        tie = f"{text}, but is tied with {', '.join(analysis.rivals)}."
+        return VerdictKind.TIE, f"{tie} {_why_not_the_best(analysis)}".rstrip()
     if all(standing.worse for standing in others):
-        return VerdictKind.BASELINE_BEST
-    return VerdictKind.NO_DIFFERENCE
-
-
-def _others(analysis: Analysis) -> list[Standing]:
-    return [s for s in analysis.standings if s.name != analysis.baseline and s.blocks]
-
-
-def _winner(analysis: Analysis) -> str:
-    best = analysis.standing(str(analysis.winner))
-    return f"{best.name} {_effect(best, analysis)} ({_evidence(best, analysis)})."
-
-
-def _tie(analysis: Analysis) -> str:
-    best = analysis.standing(str(analysis.winner))
-    names = ", ".join(analysis.rivals)
-    return (
-        f"{best.name} {_effect(best, analysis)} ({_evidence(best, analysis)}), "
-        f"but is tied with {names}. {_why_not_the_best(analysis)}"
-    ).rstrip()
+        text = f"{baseline} is measurably better than every other candidate: keep it"
+        return VerdictKind.BASELINE_BEST, f"{text} ({blocks}, {floor})."
+    reach = [
+        max((inf if e.high is None else e.high) / e.ratio, e.ratio / e.low) - 1
+        for e in (standing.estimate for standing in others)
+        if e is not None and e.low
+    ]
+    if reach:
+        least = percent(median(reach))
+        floor = f"{blocks} can detect differences of about {least} or more; {floor}"
+    return VerdictKind.NO_DIFFERENCE, f"No measurable difference: keep {baseline} ({floor})."
 
 
 def _why_not_the_best(analysis: Analysis) -> str:
@@ -123,45 +125,6 @@ def _why_not_the_best(analysis: Analysis) -> str:
     return (
         f"It is chosen because it changes fewer variables than {analysis.passed_over}, "
         f"whose lead over it of {percent(ahead)} is within the noise."
-    )
-
-
-def _no_difference(analysis: Analysis) -> str:
-    found = [s.estimate for s in _others(analysis) if s.estimate is not None]
-    reach = [
-        max((inf if e.high is None else e.high) / e.ratio, e.ratio / e.low) - 1
-        for e in found
-        if e.low
-    ]
-    floor = f"noise floor {percent(analysis.floor or 0.0)}"
-    detects = (
-        f"{counted(analysis.blocks, 'block')} can detect differences of about "
-        f"{percent(median(reach))} or more; {floor}"
-        if reach
-        else floor
-    )
-    return f"No measurable difference: keep {analysis.baseline} ({detects})."
-
-
-def _baseline_best(analysis: Analysis) -> str:
-    return (
-        f"{analysis.baseline} is measurably better than every other candidate: keep it "
-        f"({counted(analysis.blocks, 'block')}, noise floor {percent(analysis.floor or 0.0)})."
-    )
-
-
-def _nothing(analysis: Analysis) -> str:
-    if not analysis.blocks:
-        return f"Nothing to compare: {analysis.baseline} has no figure."
-    if not _others(analysis):
-        return (
-            f"Nothing to compare with {analysis.baseline}: "
-            "no other candidate has a figure in a block with it."
-        )
-    shared = max(standing.blocks for standing in _others(analysis))
-    return (
-        f"{counted(shared, 'block')} cannot separate a difference from noise: "
-        f"keep {analysis.baseline} or add blocks."
     )
 
 
