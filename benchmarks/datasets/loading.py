@@ -158,6 +158,8 @@ class _Pool:
     """Loading processes. Leaving the block on an error kills them."""
 
     def __init__(self, jobs: int, account: Mapping[str, str]) -> None:
+        # Celery's processes are daemonic, and those may have no children.
+        multiprocessing.current_process().daemon = False
         self._oom_kills_before = oom_kills()
         self._others = set(multiprocessing.active_children())
         self._children: list[BaseProcess] = []

@@ -20,7 +20,7 @@ import pytest
 
 from benchmarks.datasets import loading, shared_folders
 from benchmarks.datasets.golden import ensure_dataset
-from benchmarks.datasets.loading import TABLES, begin, load_table, send
+from benchmarks.datasets.loading import TABLES, _Pool, begin, load_table, send
 from benchmarks.datasets.progress import LoadProgress, Meter, never
 from benchmarks.datasets.tpcc import TpccSource
 from benchmarks.engines import innodb
@@ -394,3 +394,13 @@ def test_the_buffer_pool_is_bounded_by_memory_and_need(
         memory=memory,
     )
     assert options["innodb_buffer_pool_size"] == str(pool)
+
+
+def test_a_daemonic_process_such_as_celerys_may_load() -> None:
+    process = multiprocessing.current_process()
+    process.daemon = True
+    try:
+        with _Pool(1, {}) as pool:
+            assert pool.result(pool.submit(len, "abc")) == 3
+    finally:
+        process.daemon = False
