@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, StrEnum
-from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from enum import StrEnum
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 
 from tuning.requests.fields import Cli
@@ -27,7 +24,13 @@ class Kind(StrEnum):
     TEXTS = "texts"  # several texts, each read by the request
 
 
-_KINDS = {bool: Kind.FLAG, int: Kind.NUMBER, float: Kind.NUMBER, Path: Kind.PATH}
+_KINDS = {
+    "boolean": Kind.FLAG,
+    "integer": Kind.NUMBER,
+    "number": Kind.NUMBER,
+    "array": Kind.TEXTS,
+    "object": Kind.TEXTS,
+}
 
 
 @dataclass(frozen=True)
@@ -43,71 +46,40 @@ class Shape:
     is_optional: bool
     low: float | None
     high: float | None
-    max_length: int | None
     option: str
     metavar: str
 
 
 def shape_of(name: str, field: FieldInfo) -> Shape:
-    """Describe a field of a request."""
-    types, notes = _unwrapped(field.annotation)
-    notes += field.metadata
-    bounds = {
-        bound: getattr(note, bound)
-        for note in notes
-        for bound in ("ge", "le", "max_length")
-        if getattr(note, bound, None) is not None
-    }
-    cli = next((note for note in notes if isinstance(note, Cli)), None) or Cli(
-        name.replace("_", "-")
-    )
-    choices = _words(field, types[0])
+    """Describe a field of a request, by the JSON schema of its type."""
+    annotated: Any = Annotated[field.annotation, field]
+    whole = TypeAdapter(annotated).json_schema()
+    known = whole.get("$defs", {})
+
+    def followed(schema: dict[str, Any]) -> dict[str, Any]:
+        return known[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+    types = [followed(one) for one in whole.get("anyOf", [whole]) if one.get("type") != "null"]
+    schema = types[0]
+    items = followed(schema.get("items", {}))
+    words = whole.get("enum") or schema.get("enum") or items.get("enum") or []
+    choices = tuple(str(word) for word in words if word != "")
+    kind = _KINDS.get(schema.get("type", ""), Kind.TEXT)
+    if choices:
+        kind = Kind.CHOICES if items else Kind.CHOICE
+    elif len(types) > 1:  # a text or several; a number or names are one text
+        kind = Kind.TEXTS if schema.get("type") == "string" else Kind.TEXT
+    elif schema.get("format") == "path":
+        kind = Kind.PATH
+    elif "properties" in schema:  # a request inside of a request
+        kind = Kind.TEXT
+    cli = next((one for one in field.metadata if isinstance(one, Cli)), None)
     return Shape(
-        kind=_kind(types, notes, choices),
+        kind=kind,
         choices=choices,
         is_optional=field.default is None,
-        low=bounds.get("ge"),
-        high=bounds.get("le"),
-        max_length=bounds.get("max_length"),
-        option=cli.option,
-        metavar=cli.metavar,
+        low=schema.get("minimum"),
+        high=schema.get("maximum"),
+        option=name.replace("_", "-") if cli is None else cli.option,
+        metavar="" if cli is None else cli.metavar,
     )
-
-
-def _kind(types: list[Any], notes: list[Any], choices: tuple[str, ...]) -> Kind:
-    first = types[0]
-    if get_origin(first) is frozenset:
-        return Kind.CHOICES
-    if choices:
-        return Kind.CHOICE
-    if get_origin(first) in (list, tuple, Mapping):
-        return Kind.TEXTS
-    if len(types) > 1 or any(isinstance(note, BeforeValidator) for note in notes):
-        return Kind.TEXT
-    return _KINDS.get(first, Kind.TEXT)
-
-
-def _words(field: FieldInfo, kind: Any) -> tuple[str, ...]:
-    """The words that a field takes; none for one that takes any text."""
-    if get_origin(kind) is frozenset:
-        kind = get_args(kind)[0]
-    if get_origin(kind) is Literal:
-        return get_args(kind)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return tuple(f"{one.value}" for one in kind)
-    extra = field.json_schema_extra
-    words = extra.get("enum", ()) if isinstance(extra, dict) else ()
-    return tuple(f"{one}" for one in words if one) if isinstance(words, list) else ()
-
-
-def _unwrapped(kind: Any) -> tuple[list[Any], list[Any]]:
-    """The alternatives of a type other than None, and the annotations on the way to them."""
-    if get_origin(kind) is Annotated:
-        inner, *notes = get_args(kind)
-        types, more = _unwrapped(inner)
-        return types, [*notes, *more]
-    if get_origin(kind) not in (Union, UnionType):
-        return [kind], []
-    parts = [_unwrapped(one) for one in get_args(kind) if one is not NoneType]
-    types = [one for found, _ in parts for one in found]
-    return types, [one for _, found in parts for one in found]
