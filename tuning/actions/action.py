@@ -7,15 +7,23 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from django.db.models import Model, QuerySet
+from pydantic import Field
 
 from benchmarks.errors import ExpectedError
 from benchmarks.models import Device, Host, Probe
 from tuning.models import ServerProfile, Study, StudyGroup
 from tuning.requests.fields import Request, read_request
+from tuning.requests.study import MAX_PAUSE_REASON
 
 
 class Fields(Request):
     """The parameters of an action; an action without parameters uses this class itself."""
+
+
+class ReasonFields(Fields):
+    reason: str = Field(
+        "", max_length=MAX_PAUSE_REASON, title="Reason", description="shown with what it stops"
+    )
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from benchmarks.storage.kinds import DeviceKind
-from tuning.actions.action import DATASET, DEVICE, HOST, PROBE, Action
-from tuning.actions.fields import DatasetFields, KindFields, ProbeFields, ReasonFields
+from typing import Literal
+
+from pydantic import Field
+
+from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
+from benchmarks.storage.kinds import DeviceKind, kind_words
+from tuning.actions.action import DATASET, DEVICE, HOST, PROBE, Action, Fields, ReasonFields
 from tuning.creation.devices import check_can_set_kind, set_kind
 from tuning.hosts.jobs import (
     ask_to_delete,
@@ -25,7 +29,33 @@ from tuning.hosts.states import (
     undrain_host,
     unretire_host,
 )
-from tuning.studies.holds import check_not_retired
+from tuning.studies.waiting import check_not_retired
+
+
+class ProbeFields(Fields):
+    seconds: int = Field(
+        int(USUAL_S),
+        ge=int(MIN_S),
+        le=int(MAX_S),
+        title="Seconds",
+        description="duration; a longer probe gives steadier figures",
+    )
+
+
+class KindFields(Fields):
+    kind: DeviceKind | Literal[""] = Field(
+        "",
+        title="Kind",
+        description="what the device is; empty: as detected",
+        json_schema_extra={
+            "choices": {"": "As detected", **{kind.value: kind_words(kind) for kind in DeviceKind}}
+        },
+    )
+
+
+class DatasetFields(Fields):
+    name: str = Field(min_length=1, title="Name", description="name of the dataset")
+
 
 OF_HOSTS = (
     Action(

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tuning.actions.action import GATE, GROUP, PROFILE, STUDY, Action
-from tuning.actions.fields import BlocksFields, ReasonFields
+from pydantic import Field
+
+from tuning.actions.action import GATE, GROUP, PROFILE, STUDY, Action, Fields, ReasonFields
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyGroup, StudyState
+from tuning.requests.study import MAX_BLOCKS
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
 from tuning.studies.commands import (
@@ -27,6 +29,12 @@ from tuning.studies.commands import (
     start_ablation,
 )
 from tuning.studies.server_profiles import check_can_delete_profile, delete_profile
+
+
+class BlocksFields(Fields):
+    blocks: int = Field(
+        ge=1, le=MAX_BLOCKS, title="Blocks", description="how many more to measure"
+    )
 
 
 def _may_go_on(study: Study) -> bool:

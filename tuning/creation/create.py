@@ -20,9 +20,9 @@ from tuning.models import Study
 from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
 from tuning.studies.events import note_request
-from tuning.studies.holds import hold_in_use
 from tuning.studies.rows import candidate_row
 from tuning.studies.scheduler import advance_host
+from tuning.studies.waiting import hold_in_use
 
 
 def create_study(

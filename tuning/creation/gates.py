@@ -13,7 +13,7 @@ from tuning.configs.candidates import PlannedCandidate, applied_of
 from tuning.configs.knobs import config_hash
 from tuning.creation.configs import check_redo
 from tuning.creation.create import server_row, store, store_plan
-from tuning.creation.free_space import check_second_dataset
+from tuning.creation.device_facts import check_second_dataset
 from tuning.creation.gate_configs import DEFAULTS, both_sides
 from tuning.creation.plan import Plan, plan_of
 from tuning.errors import BadRequest

@@ -17,9 +17,14 @@ from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.situation import DeviceFacts, Situation
-from tuning.creation.device_facts import device_facts, redo_bytes_per_hour
+from tuning.creation.device_facts import (
+    Disk,
+    check_free_space,
+    device_facts,
+    disks_of,
+    redo_bytes_per_hour,
+)
 from tuning.creation.devices import device_specs, find_devices, room_for_pool, smallest_memory
-from tuning.creation.free_space import Disk, check_free_space, disks_of
 from tuning.creation.hosts import driver_for, host_for, load_hosts_for
 from tuning.creation.real_server import RealServer, binary_log_of, with_profile
 from tuning.creation.scale_model import check_direct_io, model_of
@@ -32,8 +37,8 @@ from tuning.requests.sizes import Sizes
 from tuning.requests.study import StudyRequest
 from tuning.scale_model.model import ScaleModel
 from tuning.strategy.search.plan import PREFIX
-from tuning.studies.holds import check_not_retired
 from tuning.studies.host_resources import facts_of_host, resources_of
+from tuning.studies.waiting import check_not_retired
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 _USUAL_SEARCH_MINUTES = 45

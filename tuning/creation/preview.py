@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 
 from tuning.catalogue.knob import Durability
-from tuning.creation.free_space import Disk
+from tuning.creation.device_facts import Disk
 from tuning.creation.plan import Plan
 from tuning.requests.sizes import Sizes
 from tuning.statistics.confirmation import MIN_PAIRS, most_pairs

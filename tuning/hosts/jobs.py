@@ -21,8 +21,8 @@ from tuning.requests.device import DeviceRequest
 from tuning.requests.fields import MAX_PATH
 from tuning.studies.absence import close_what_was_cancelled
 from tuning.studies.datasets import deletable, noted_datasets
-from tuning.studies.holds import check_not_retired, hold_in_use
 from tuning.studies.scheduler import advance_host, is_measuring
+from tuning.studies.waiting import check_not_retired, hold_in_use
 
 MAX_WAITING = 20
 #: Answers are of use for as long as a form is being filled in.

@@ -13,10 +13,9 @@ from benchmarks.models import Host, Inspection, Probe
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.studies.absence import close_what_was_cancelled, stop_study
-from tuning.studies.holds import by_and_reason, check_not_retired, retire_text
 from tuning.studies.revision import bump_host
 from tuning.studies.scheduler import advance_host
-from tuning.studies.waiting import driven_by
+from tuning.studies.waiting import by_and_reason, check_not_retired, driven_by, retire_text
 
 
 def drain_host(host: Host, *, by: str = "", reason: str = "") -> None:

@@ -30,10 +30,10 @@ from tuning.strategy.protocol import NOT_FOR_AN_ANSWER, Purpose
 from tuning.studies.absence import close_what_was_cancelled
 from tuning.studies.budget import StudyBudget
 from tuning.studies.events import note_action
-from tuning.studies.holds import check_none_retired, pause_columns
 from tuning.studies.revision import bump
 from tuning.studies.rows import last_order
 from tuning.studies.scheduler import advance_host
+from tuning.studies.waiting import check_none_retired, pause_columns
 
 
 @contextmanager

@@ -6,7 +6,7 @@ Each function here is called in the transaction that changes the rows that it is
 from __future__ import annotations
 
 from benchmarks.counted import counted
-from benchmarks.models import CrashTest, Device, JobState, Run, RunState, Workload
+from benchmarks.models import CrashTest, JobState, Run, RunState
 from tuning.models import (
     CrashSlot,
     Elimination,
@@ -17,7 +17,7 @@ from tuning.models import (
     StudyEvent,
     StudyState,
 )
-from tuning.studies.holds import by_and_reason
+from tuning.studies.waiting import by_and_reason
 
 _ENDINGS = {
     RunState.OK: EventKind.MEASURED,
@@ -25,11 +25,6 @@ _ENDINGS = {
     RunState.DISTURBED: EventKind.DISTURBED,
     RunState.LOST: EventKind.LOST,
     RunState.CANCELLED: EventKind.STOPPED,
-}
-_PARTS = {
-    SlotPurpose.SEARCH: "search, round",
-    SlotPurpose.ABLATION: "testing lines, round",
-    SlotPurpose.REDUCED: "reduced config, round",
 }
 
 
@@ -89,14 +84,12 @@ def note_preparation(study: Study) -> None:
 
 def note_run(run_id: int) -> None:
     """Note that a run was claimed or has ended, as its row says now."""
-    related = "run", "candidate", "study", "device", "workload"
-    slot = Slot.objects.filter(run=run_id).select_related(*related).first()
+    slot = Slot.objects.filter(run=run_id).select_related("run", "candidate").first()
     if slot is None:
         return
     run, name = slot.run, slot.candidate.name
     if run.state == RunState.RUNNING:
         kind, text = EventKind.CLAIMED, f"Run {run_id} began: {name}, {_part(slot)}"
-        text += _where(slot.study, slot.device, slot.workload)
     else:
         kind = _ENDINGS.get(RunState(run.state), EventKind.FAILED)
         text = f"Run {run_id} of {name}: {_ending(run)}"
@@ -112,8 +105,9 @@ def note_retry(slot: Slot) -> None:
 
 def note_elimination(left: Elimination) -> None:
     """Note that a candidate left the race."""
-    name, where = left.candidate.name, _where(left.study, left.device, left.workload)
-    text = f"{name} left the race after block {left.after_block}{where}: {left.reason}"
+    name, load = left.candidate.name, counted(left.workload.connections, "connection")
+    where = f"{left.device} with {load}"
+    text = f"{name} left the race after block {left.after_block} on {where}: {left.reason}"
     note(left.study_id, EventKind.LEFT_THE_RACE, text, candidate=name)
 
 
@@ -137,25 +131,10 @@ def note_crash_test(test_id: int) -> None:
 
 
 def _part(slot: Slot) -> str:
-    """Name the run's part of the study, such as "block 2" or "confirmation, pair 1"."""
-    if slot.purpose == SlotPurpose.CONFIRMATION:
-        pairs = Slot.objects.filter(
-            study=slot.study_id,
-            device=slot.device_id,
-            workload=slot.workload_id,
-            purpose=SlotPurpose.CONFIRMATION,
-            block__lte=slot.block,
-        )
-        return f"confirmation, pair {pairs.order_by().values('block').distinct().count()}"
-    word = _PARTS.get(SlotPurpose(slot.purpose), "block")
+    """Name the run's part of the study, such as "block 2" or "confirmation, block 7"."""
+    purpose = SlotPurpose(slot.purpose)
+    word = "block" if purpose == SlotPurpose.BLOCK else f"{purpose.label.lower()}, block"
     return f"{word} {slot.block}{' (replicate)' if slot.replicate else ''}"
-
-
-def _where(study: Study, device: Device, workload: Workload) -> str:
-    """Name device and connections, only as far as the study has several."""
-    on = f", on {device}" if study.devices.count() > 1 else ""
-    several = study.workloads.count() > 1
-    return on + (f", with {counted(workload.connections, 'connection')}" if several else "")
 
 
 def _ending(run: Run) -> str:

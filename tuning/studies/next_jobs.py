@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeVar
 
 from django.db.models import Case, Exists, Q, QuerySet, When
 
@@ -62,29 +62,42 @@ def seen_on(host_id: int) -> Seen:
     return Seen(*(host.first() or [False] * 6))
 
 
-def waiting_studies(host_id: int) -> list[Study]:
-    """Return the host's studies that have not ended, in the order in which they get their turn."""
+def waiting_studies(host_id: int) -> list[Any]:
+    """Return the host's studies that have not ended, in the order in which they get their turn.
+
+    Each has one more attribute, `load_host_away`: whether a load host of it takes no work.
+    """
     active = Study.objects.filter(host=host_id, state__in=ACTIVE_STUDY_STATES)
     rows = active.select_related("host").only(*_OF_A_TURN).order_by()
     return sorted(rows.annotate(load_host_away=has_load_host_away()), key=lambda one: one.turn)
 
 
-def has_to_wait(study: Study) -> bool:
-    """Whether a study of `waiting_studies` is paused, or a load host of it takes no work."""
-    if study.stop_request == CANCELLED:
-        return False
-    return study.is_paused or getattr(study, "load_host_away", False)
+class OpenRun(NamedTuple):
+    """A run of a study that is queued, running or may have to be measured again."""
+
+    state: str
+    run: int
+    retry_of: int | None
+    block: int
+    device: int
+    workload: int
 
 
-def next_run(study: Study) -> int | None:
-    """Return the key of the queued run that is measured next.
+def open_runs(study: Study, states: Iterable[str]) -> list[OpenRun]:
+    """Return the runs in these states, in their order."""
+    slots = study.slots.filter(run__state__in=states).order_by("order")
+    columns = "run__state", "run", "run__retry_of", "block", "device", "workload"
+    return [OpenRun(*row) for row in slots.values_list(*columns)]
+
+
+def next_run(runs: Iterable[OpenRun]) -> int | None:
+    """Return the key of the queued run that is measured next; None if none is queued.
 
     Retries come last in their block, when the disturbance may be over.
     """
-    queued = study.slots.filter(run__state=RunState.QUEUED).order_by("order")
-    rows = list(queued.values_list("run", "run__retry_of", "block", "device", "workload"))
-    beside = [(retry_of is not None, run) for run, retry_of, *at in rows if at == [*rows[0][2:]]]
-    return min(beside, key=itemgetter(0))[1] if beside else None
+    queued = [one for one in runs if one.state == RunState.QUEUED]
+    beside = [one for one in queued if one[3:] == queued[0][3:]]  # its block on its place
+    return min(beside, key=lambda one: one.retry_of is not None).run if beside else None
 
 
 def next_inspection(host_id: int) -> Inspection | None:

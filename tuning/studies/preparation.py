@@ -25,9 +25,9 @@ from benchmarks.storage.layout import DeviceLayout
 from tuning.models import Study, StudyState
 from tuning.studies.datasets import note_datasets
 from tuning.studies.events import note_preparation
-from tuning.studies.holds import pause_columns
 from tuning.studies.revision import bump
 from tuning.studies.trials import NothingToCompare, try_candidates
+from tuning.studies.waiting import pause_columns
 
 # Loading is this share of the preparation; the rest are the trial starts.
 LOADING_SHARE = 0.9

@@ -13,8 +13,8 @@ from tuning.results.study_rows import StudyRows
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER
 from tuning.studies.budget import StudyBudget
 from tuning.studies.events import note_action, note_retry
-from tuning.studies.holds import pause_columns
 from tuning.studies.revision import bump
+from tuning.studies.waiting import pause_columns
 
 # A host on which this many runs were disturbed and none succeeded will not become quiet: every
 # other run of the study is measured once, but not again.

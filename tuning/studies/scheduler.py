@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 from celery import current_app
 from django.conf import settings
@@ -45,11 +46,11 @@ from tuning.studies.crash_tests import (
 )
 from tuning.studies.events import note_end
 from tuning.studies.next_jobs import (
-    has_to_wait,
     next_inspection,
     next_load,
     next_probe,
     next_run,
+    open_runs,
     seen_on,
     waiting_studies,
 )
@@ -98,36 +99,32 @@ def advance_host(host_id: int) -> None:
     if (inspects or seen.measured) and not seen.cancelled:
         return
     is_busy = inspects or (seen.load and _send_load(host_id))
-    probes = seen.probe and not is_busy
+    probe = next_probe(host_id) if seen.probe and not is_busy else None
     for study in waiting_studies(host_id) if seen.study else ():
-        if study.state == StudyState.QUEUED and probes and _send_probe(host_id):
-            return
+        if probe is not None and study.state == StudyState.QUEUED:
+            break
         turn = _take_turn(study)
         if turn.task and not study.host.is_drained and not is_busy:
             _send(turn.task, turn.row_id, study.host)
         if not turn.passes:
             return
-    if probes:
-        _send_probe(host_id)
+    if probe is not None and probe.state == JobState.QUEUED:
+        _send(PROBE, probe.pk, probe.device.host)
 
 
 def _send_load(host_id: int) -> bool:
     """Wake the worker for the oldest load that another host waits for; True while there is one."""
     load = next_load(host_id)
-    if load is None:
-        return False
-    if load.state == JobState.QUEUED and not is_measuring(host_id):
+    if load is not None and load.state == JobState.QUEUED and not is_measuring(host_id):
         _send(LOAD, load.pk, load.host)
-    return True
+    return load is not None
 
 
 def _send_inspection(host_id: int) -> bool:
     """Wake the worker for the host's oldest inspection; True while there is one to be done now."""
     row = next_inspection(host_id)
-    if row is None:
-        return False
-    if row.state == JobState.RUNNING:
-        return True
+    if row is None or row.state == JobState.RUNNING:
+        return row is not None
     if is_measuring(host_id):
         return False
     _send(INSPECT, row.pk, row.host)
@@ -142,17 +139,7 @@ def is_measuring(host_id: int) -> bool:
     )
 
 
-def _send_probe(host_id: int) -> bool:
-    """Wake the worker for the host's oldest probe; True while there is one."""
-    probe = next_probe(host_id)
-    if probe is None:
-        return False
-    if probe.state == JobState.QUEUED:
-        _send(PROBE, probe.pk, probe.device.host)
-    return True
-
-
-def _take_turn(study: Study) -> _Turn:
+def _take_turn(study: Any) -> _Turn:
     """Take one step while no other process can: two at once would act on outdated rows.
 
     PostgreSQL locks the study's row; on SQLite the transaction begins as the only writer
@@ -160,7 +147,8 @@ def _take_turn(study: Study) -> _Turn:
     """
     if is_prepared_or_killed(study):  # no reason to take its row; nor is a run measured
         return _WAITS
-    if has_to_wait(study):
+    has_to_wait = study.is_paused or study.load_host_away
+    if has_to_wait and study.stop_request != heartbeat.CANCELLED:
         return _WAITS if is_under_way(study) else _PASSES
     try:
         with _thinking_alone(study) as is_ours:
@@ -221,7 +209,10 @@ def _think(study_id: int) -> Ahead | None:
 def _decide(study: Study, ahead: Ahead | None) -> _Turn:
     if study.is_finished:
         return _PASSES
-    states = set(study.slots.order_by().values_list("run__state", flat=True).distinct())
+    bounds = retry_bounds()
+    waited_for = RunState.QUEUED, RunState.RUNNING, *bounds
+    runs = open_runs(study, waited_for)
+    states = {one.state for one in runs}
     if is_prepared_or_killed(study) or RunState.RUNNING in states:
         return _WAITS
     if study.stop_request == heartbeat.CANCELLED:
@@ -236,18 +227,19 @@ def _decide(study: Study, ahead: Ahead | None) -> _Turn:
     if study.state != StudyState.RUNNING:
         return _Turn(task=PREPARE, row_id=study.pk)
     # Before anything else: a study whose last run was interrupted has not ended.
-    if states & retry_bounds().keys():
+    if states & bounds.keys():
         retry_interrupted(study)
+        runs = open_runs(study, waited_for)
     if study.paused_at is not None:  # because the disk was full
         return _PASSES
-    if run := next_run(study):
+    if run := next_run(runs):
         return _Turn(task=EXECUTE, row_id=run)
     if test := waiting_crash_test(study):
         return _Turn(task=CRASH_TEST, row_id=test.pk)
     ends = continue_study(study, ahead)
     if study.state == StudyState.PREPARING:  # there are new candidates to be tried
         return _Turn(task=PREPARE, row_id=study.pk)
-    if run := next_run(study):
+    if run := next_run(open_runs(study, waited_for)):
         return _Turn(task=EXECUTE, row_id=run)
     if test := next_crash_test(study):
         return _Turn(task=CRASH_TEST, row_id=test.pk)

@@ -11,7 +11,7 @@ from benchmarks.models import JobState, Probe, Run, RunState
 from benchmarks.probe.jobs import Job, Pattern, Purpose
 from benchmarks.probe.result import JobResult, ProbeResult
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
-from tuning.studies.holds import drain_text
+from tuning.studies.waiting import drain_text
 
 KIB, MIB = 1024, 1024 * 1024
 

@@ -16,9 +16,9 @@ from advisor.wording.answers import answer_of
 from tuning.models import Study, StudyGroup
 from tuning.results.document import StudyDocument
 from tuning.results.stored_documents import documents_of
-from tuning.studies.holds import drain_text
 from tuning.studies.progress import StudyProgress, progress_of
 from tuning.studies.revision import progress_marks
+from tuning.studies.waiting import drain_text
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from benchmarks.models import Device
 from tuning.comparison.devices import device_names
 from tuning.hosts.known import HostProblem, KnownHost
 from tuning.models import Recommendation
-from tuning.studies.holds import drain_text, retire_text
+from tuning.studies.waiting import drain_text, retire_text
 
 
 @dataclass(frozen=True)

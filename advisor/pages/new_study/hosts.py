@@ -20,7 +20,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.creation.hosts import host_for
 from tuning.hosts.known import hosts
 from tuning.studies.absence import silence_text
-from tuning.studies.holds import drain_text
+from tuning.studies.waiting import drain_text
 
 
 @dataclass(frozen=True)

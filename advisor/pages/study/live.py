@@ -7,9 +7,9 @@ from typing import Any
 from advisor.charts.live import live_curves
 from tuning.models import EventKind, Study
 from tuning.studies.current_jobs import LiveRun
-from tuning.studies.holds import drain_text, pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.scheduler import is_under_way
+from tuning.studies.waiting import drain_text, pause_text
 
 # How many events are seen at once, and how many are listed at all.
 SHOWN_EVENTS, LISTED_EVENTS = 5, 100
