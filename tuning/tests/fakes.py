@@ -18,7 +18,7 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import this_host
-from tuning.creation import free_space
+from tuning.creation import device_facts
 from tuning.models import Study
 from tuning.requests.configs import ConfigText
 from tuning.studies import preparation as prepare
@@ -78,7 +78,7 @@ def host_of_fakes(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
     settings.RUN_DIR = tmp_path
     settings.DEFAULT_DEVICE = tmp_path / "device"
     this_host(servers=[BINARY], driver=FakeDriver.name, directories=[settings.DEFAULT_DEVICE])
-    monkeypatch.setattr(free_space, "estimated_directory_bytes", lambda _: 1)
+    monkeypatch.setattr(device_facts, "estimated_directory_bytes", lambda _: 1)
     monkeypatch.setattr(in_place, "identify", lambda _: BINARY)
     monkeypatch.setattr(prepare, "check_measurable", lambda _: None)
     monkeypatch.setattr(prepare, "ensure_dataset", lambda *_, **__: None)

@@ -14,7 +14,6 @@ from benchmarks.measurement.result import Measurement
 from benchmarks.models import CrashTest, JobState, Run, RunState
 from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
 from tuning.actions.of_studies import ABLATION
-from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
@@ -31,7 +30,6 @@ from tuning.tests.export_cases import exported
 from tuning.tests.fakes import measurement
 from tuning.tests.kept import kept
 from tuning.tests.test_ablation import (
-    FAST,
     ablated,
     before,
     measuring,
@@ -159,31 +157,6 @@ def test_a_search_tests_the_lines_of_its_winner_with_the_time_that_is_left() -> 
     assert "innodb_io_capacity" in matters.names
     assert (answer.candidate_id, answer.whole) == (ablation.whole_id, None)
     assert "what each contributes was not tested" not in answer.verdict
-
-
-def test_each_class_of_durability_has_runs_of_its_own_for_its_winner(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # Three blocks of two parts, and five rounds of the reduced config.
-    for module in ("tuning.studies.budget", "tuning.results.ablation"):
-        monkeypatch.setattr(f"{module}.MAX_ABLATION_RUNS", 3 * 4 + 5 * 3)
-    risky = FAST + b"innodb_flush_log_at_trx_commit = 2\n"
-    study = started(
-        configs=[ConfigText.of("fast", FAST), ConfigText.of("risky", risky)],
-        durability=Durability.D1,
-        blocks=3,
-    )
-    study = to_the_end(study, QUIET)
-    spent = {
-        name: study.slots.filter(
-            purpose__in=(SlotPurpose.ABLATION, SlotPurpose.REDUCED),
-            block__in=study.slots.filter(
-                purpose__in=(SlotPurpose.ABLATION, SlotPurpose.REDUCED), candidate__name=name
-            ).values("block"),
-        ).count()
-        for name in ("fast", "risky")
-    }
-    assert spent == {"fast": 27, "risky": 27}
 
 
 def test_a_reduced_config_owes_what_its_own_rounds_left_to_be_written() -> None:

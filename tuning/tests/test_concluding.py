@@ -31,7 +31,7 @@ from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
 from tuning.tests.kept import kept
 from tuning.tests.test_search_rows import CAPACITY, search, step, to_the_end
-from tuning.tests.test_study_race import cnf, noisy, started
+from tuning.tests.test_study_race import noisy, started
 
 __all__ = ["search"]
 pytestmark = [
@@ -227,32 +227,6 @@ def test_a_concluded_study_is_extended_by_as_many_blocks_as_asked_for() -> None:
     assert to_the_end(study, close).state == StudyState.FINISHED
     assert raced_blocks(study) <= before + 3
     assert "concluded early" in study.recommendations.get().verdict
-
-
-def test_what_is_ahead_of_a_concluded_extension_has_pairs_for_another_winner() -> None:
-    configs = [ConfigText.of("given", cnf(5000)), ConfigText.of("other", cnf(6000))]
-    study = started(blocks=4, configs=configs, races=False, connections=[4, 8])
-    to_the_end(study, noisy({"5000": 1.3, "6000": 1.1}))
-    [pair] = {one.candidate.name for one in pairs_of(study)} - {"server-default"}
-    assert pair == "given"
-    before = study.slots.count()
-    extend_study(study, 9)
-    other = noisy({"5000": 1.0, "6000": 2.0})
-    until(study, lambda: study.slots.count() > before + 8 * 4, other)
-    runs = Run.objects.filter(pk=study.slots.filter(run__state=RunState.QUEUED)[0].run_id)
-    runs.update(state=RunState.RUNNING)
-    conclude_study(study)
-    ahead = study_progress(study)
-    assert queued(study) == 0
-    # None with 8 connections, where nothing was added.
-    assert ahead.runs_to_confirm == 2 * most_pairs(study.blocks, 2)
-    assert ahead.runs_total - ahead.runs_done == 1 + ahead.runs_to_confirm
-    runs.update(state=RunState.QUEUED)
-    study = to_the_end(study, other)
-    names = {one.candidate.name for one in pairs_of(study).filter(order__gt=before)}
-    assert names == {"other", "server-default"}
-    at_last = study_progress(study)
-    assert at_last.runs_done == at_last.runs_total <= ahead.runs_total
 
 
 def pairs_of(study: Study) -> QuerySet[Slot]:

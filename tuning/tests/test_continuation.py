@@ -10,7 +10,7 @@ from tuning.strategy.protocol import PlannedRun, Proposal
 from tuning.strategy.racing import Race
 from tuning.studies.budget import places
 from tuning.studies.commands import extend_study
-from tuning.studies.continuation import continue_study, write_proposal
+from tuning.studies.continuation import write_proposal
 from tuning.studies.progress import study_progress
 from tuning.studies.strategy_history import history_of
 from tuning.tests.fakes import run_to_the_end
@@ -84,20 +84,3 @@ def test_an_extension_by_many_blocks_writes_one_at_a_time(races: bool) -> None:
     assert study.slots.count() == before + 3
     progress = study_progress(study)
     assert (progress.blocks, progress.runs_total) == (1002, 1002 * 3)
-
-
-def test_an_extension_of_a_decided_race_measures_every_block_that_was_asked_for() -> None:
-    study = run_to_the_end(started(confirms=False), noisy(EFFECTS))
-    assert set(study.eliminations.values_list("candidate__name", flat=True)) == {"slow", "same"}
-    blocks = study.slots.values("block").distinct().count()
-    extend_study(study, 3)
-    progress = study_progress(study)
-    assert progress.runs_total >= study.slots.count() - 3 + 3 * 3
-    run_to_the_end(study, noisy(EFFECTS))
-    assert study.slots.values("block").distinct().count() == blocks + 3
-    assert {name for name, block, *_ in rows(study) if block > blocks} == {
-        "server-default",
-        "fast",
-    }
-    (end,) = continue_study(study)
-    assert end.unraced == ()

@@ -83,6 +83,12 @@ def host(settings: Any) -> Host:
     return Host.objects.create(name="here")
 
 
+def probed(device: Device, **values: Any) -> Probe:
+    found = {"random_read_iops": 50_000, "random_write_iops": 20_000}
+    rates = {"read_mb_s": 3000, "write_mb_s": 1000, **found, **values}
+    return Probe.objects.create(device=device, seconds=50, state=JobState.OK, **rates)
+
+
 def test_the_row_holds_what_was_found(find: Find, host: Host, tmp_path: Path) -> None:
     device = device_row(host, find())
     assert device.found is not None
@@ -93,7 +99,8 @@ def test_the_row_holds_what_was_found(find: Find, host: Host, tmp_path: Path) ->
 
 
 def test_a_correction_lasts_until_it_is_taken_back(find: Find, host: Host) -> None:
-    found = device_row(host, find()).kind
+    found = DeviceKind(device_row(host, find()).kind)
+    assert device_row(host, find(kind=found)).kind_correction == ""
     other = DeviceKind.HDD if found != DeviceKind.HDD else DeviceKind.NVME
     device = device_row(host, find(kind=other))
     assert (device.kind, device.discovered_kind) == (other, found)
@@ -102,11 +109,6 @@ def test_a_correction_lasts_until_it_is_taken_back(find: Find, host: Host) -> No
     assert device_row(host, find()).kind == found
     correct_kind(device, other)
     assert Device.objects.get().kind == other
-
-
-def test_to_correct_a_kind_to_what_it_is_corrects_nothing(find: Find, host: Host) -> None:
-    found = DeviceKind(device_row(host, find()).kind)
-    assert device_row(host, find(kind=found)).kind_correction == ""
 
 
 def test_another_disk_in_the_same_place_is_another_device(find: Find, host: Host) -> None:
@@ -169,15 +171,7 @@ def test_a_registered_device_is_measured_on_its_own_host(find: Find, host: Host)
 
 def test_sata_ssd_is_scaled_to_what_a_probe_found(find: Find, host: Host) -> None:
     device = device_row(host, find())
-    probe = Probe.objects.create(
-        device=device,
-        seconds=50,
-        state=JobState.OK,
-        random_read_iops=50_000,
-        random_write_iops=20_000,
-        read_mb_s=3000,
-        write_mb_s=1000,
-    )
+    probe = probed(device)
     scaled = find(emulate="sata-ssd").emulation
     assert scaled is not None
     assert scaled.read_iops == shipped_profiles()["sata-ssd"].read_iops // 20  # type: ignore[operator]
@@ -188,18 +182,36 @@ def test_sata_ssd_is_scaled_to_what_a_probe_found(find: Find, host: Host) -> Non
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "said", "field"),
     [
-        ({"path": Path("/nowhere/at/all")}, "device add /nowhere/at/all"),
-        ({"log_dir": Path("/nowhere/at/all")}, "device add /nowhere/at/all"),
-        ({"emulate": "floppy"}, "no emulated device 'floppy'; there are native, hdd"),
-        ({"emulate": "hdd", "memory_bytes": 700}, "too few for any server"),
-        ({"memory_bytes": -1}, "-1 bytes of memory are too few"),
+        ({"path": Path("/nowhere/at/all")}, "device add /nowhere/at/all", "path"),
+        ({"log_dir": Path("/nowhere/at/all")}, "device add /nowhere/at/all", "log_dir"),
+        ({"log_dir": Path("DATA")}, "the data directory", "log_dir"),
+        ({"log_dir": Path("DATA/link")}, "the data directory", "log_dir"),
+        ({"emulate": "floppy"}, "no emulated device 'floppy'; there are native, hdd", "emulate"),
+        ({"emulate": "hdd", "memory_bytes": 700}, "too few for any server", "emulate"),
+        ({"memory_bytes": -1}, "-1 bytes of memory are too few", "memory_mb"),
     ],
 )
-def test_what_cannot_be_is_refused(find: Find, values: dict[str, Any], said: str) -> None:
-    with pytest.raises((NotListed, EmulationUnavailable), match=said):
-        find(**values)
+def test_what_cannot_be_is_refused(
+    find: Find, tmp_path: Path, values: dict[str, Any], said: str, field: str
+) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    there = {
+        name: Path(str(value).replace("DATA", str(tmp_path))) if isinstance(value, Path) else value
+        for name, value in values.items()
+    }
+    with pytest.raises((NotListed, EmulationUnavailable, DeviceUnusable), match=said) as no:
+        find(**there)
+    assert no.value.field == field
+
+
+def test_tmpfs_cannot_be_throttled() -> None:
+    place = Path("/dev/shm")
+    there = made_up_host().with_directory(inspect_directory(place))
+    with pytest.raises(EmulationUnavailable, match="tmpfs") as no:
+        find_device(DeviceSpec(path=place, emulate="hdd"), there)
+    assert no.value.field == "emulate"
 
 
 def test_another_disk_behind_the_directory_is_noticed_before_a_run(
@@ -295,49 +307,16 @@ def test_a_kept_device_keeps_its_limits_after_another_probe(
 ) -> None:
     real = device_row(host, find())
     kept = device_row(host, find(emulate="sata-ssd"))
-    Probe.objects.create(
-        device=real,
-        seconds=50,
-        state=JobState.OK,
-        random_read_iops=50_000,
-        random_write_iops=20_000,
-        read_mb_s=3000,
-        write_mb_s=1000,
-    )
+    probed(real)
     assert device_row(host, find(**vars(spec_of(kept)))) == kept
     assert device_row(host, find(emulate="sata-ssd")) != kept
 
 
 def test_a_probe_of_another_disk_scales_nothing(find: Find, host: Host) -> None:
     real = device_row(host, find())
-    Probe.objects.create(
-        device=real, seconds=50, state=JobState.OK, random_read_iops=90, random_write_iops=90
-    )
+    probed(real, random_read_iops=90, random_write_iops=90)
     Device.objects.update(identity=real.identity | {"model": "Another Disk 9000"})
     assert find(emulate="hdd").emulation is not None
-
-
-def test_the_logs_directory_is_not_the_datas(find: Find, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path)
-    for same in (tmp_path, tmp_path / "link"):
-        with pytest.raises(DeviceUnusable, match="the data directory") as no:
-            find(log_dir=same)
-        assert no.value.field == "log_dir"
-
-
-def test_tmpfs_cannot_be_throttled() -> None:
-    with pytest.raises(EmulationUnavailable, match="tmpfs") as no:
-        find_device(
-            DeviceSpec(path=Path("/dev/shm"), emulate="hdd"),
-            made_up_host().with_directory(inspect_directory(Path("/dev/shm"))),
-        )
-    assert no.value.field == "emulate"
-
-
-def test_a_limit_that_no_server_can_have_is_about_the_limit(find: Find) -> None:
-    with pytest.raises(EmulationUnavailable) as no:
-        find(memory_bytes=1)
-    assert no.value.field == "memory_mb"
 
 
 def test_the_limits_of_a_kept_device_are_no_field_of_their_own(

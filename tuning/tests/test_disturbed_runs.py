@@ -74,14 +74,6 @@ def first(count: int) -> Callable[[Plan], bool]:
     return lambda plan: bool(plan.options) and next(left, None) is not None
 
 
-def test_a_run_that_is_measured_again_sets_the_same_options(study: Study) -> None:
-    Study.objects.filter(pk=study.pk).update(applied={"wait_timeout": "60"})
-    run_to_the_end(study, disturb(first(1)))
-    again = Run.objects.exclude(retry_of=None).get()
-    assert again.retry_of is not None
-    assert again.applied == again.retry_of.applied == {"wait_timeout": "60"}
-
-
 def test_a_disturbed_run_keeps_what_was_seen_and_gets_no_figure(study: Study) -> None:
     begin(study)
     run = study.slots.order_by("order")[0].run
@@ -116,18 +108,8 @@ def test_no_ended_run_keeps_the_seconds_of_those_who_watched(
     assert run.live is None
 
 
-def test_it_is_measured_again_in_its_place_of_the_block(study: Study) -> None:
-    begin(study)
-    slot = study.slots.order_by("order")[0]
-    execute_run(slot.run_id, measure=disturb(lambda _: True))
-    advance_host(study.host_id)
-    advance_host(study.host_id)  # safe to repeat
-    retry = slot.run.retries.get()
-    slot.refresh_from_db()
-    assert (slot.run, retry.state, retry.config) == (retry, RunState.QUEUED, slot.run.config)
-
-
-def test_it_waits_for_the_others_of_its_block(study: Study, sent: list[Any]) -> None:
+def test_it_is_measured_again_after_the_others_of_its_block(study: Study, sent: list[Any]) -> None:
+    Study.objects.filter(pk=study.pk).update(applied={"wait_timeout": "60"})
     begin(study)
     first, second, third = study.slots.order_by("order")
     execute_run(first.run_id, measure=disturb(lambda _: True))
@@ -138,35 +120,35 @@ def test_it_waits_for_the_others_of_its_block(study: Study, sent: list[Any]) -> 
     assert sent[-1][:2] == (EXECUTE, third.run_id)
     execute_run(third.run_id, measure=measure_by_config)
     advance_host(study.host_id)
+    advance_host(study.host_id)  # safe to repeat
     retry = first.run.retries.get()
+    assert (retry.config, retry.applied) == (first.run.config, {"wait_timeout": "60"})
+    first.refresh_from_db()
+    assert first.run == retry  # in its place of the block
     assert sent[-1][:2] == (EXECUTE, retry.pk)
     execute_run(retry.pk, measure=measure_by_config)
     advance_host(study.host_id)
     assert study.slots.get(run_id=sent[-1][1]).block == 2
 
 
-def test_the_count_is_shown_and_named_in_the_verdict(study: Study) -> None:
-    run_to_the_end(study, disturb(first(2)))
+@pytest.mark.parametrize(
+    ("times", "without_figure", "runs", "said"),
+    [(2, 0, [2, 4], ": 2 measured again."), (3, 1, [1, 4], "2 measured again and 1 left out.")],
+)
+def test_it_is_measured_again_at_most_twice_and_the_verdict_counts_that(
+    study: Study, times: int, without_figure: int, runs: list[int], said: str
+) -> None:
+    run_to_the_end(study, disturb(first(times)))
     assert study.state == StudyState.FINISHED
+    assert Run.objects.filter(state=RunState.DISTURBED).count() == times
     (board,) = boards_of(StudyRows(study))
-    assert [row.runs for row in board.judgement.ranked] == [2, 4]
+    assert sorted(row.runs for row in board.judgement.ranked) == runs
     quality = build(StudyRows(study)).quality
-    assert (quality.disturbed, quality.without_figure, quality.kinds) == (2, 0, {"foreign_cpu": 2})
+    assert (quality.disturbed, quality.without_figure) == (times, without_figure)
+    assert quality.kinds == {"foreign_cpu": times}
     verdict = study.recommendations.get().verdict
-    assert "20.0 %" in verdict
-    assert "2 runs were disturbed by CPU use of other programs: 2 measured again." in verdict
-
-
-def test_it_is_measured_again_at_most_twice_and_the_study_continues(study: Study) -> None:
-    run_to_the_end(study, disturb(first(3)))
-    assert study.state == StudyState.FINISHED
-    assert Run.objects.filter(state=RunState.DISTURBED).count() == 3
-    quality = build(StudyRows(study)).quality
-    assert (quality.disturbed, quality.without_figure) == (3, 1)
-    verdict = study.recommendations.get().verdict
-    assert "2 measured again and 1 left out." in verdict
-    (board,) = boards_of(StudyRows(study))
-    assert sorted(row.runs for row in board.judgement.ranked) == [1, 4]
+    assert f"{times} runs were disturbed by CPU use of other programs: " in verdict
+    assert said in verdict
 
 
 def test_the_bound_of_disturbed_runs_is_their_own(study: Study, settings: Any) -> None:

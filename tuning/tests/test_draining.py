@@ -11,10 +11,10 @@ from tuning.hosts.jobs import start_probe
 from tuning.hosts.states import drain_host, undrain_host
 from tuning.models import Study, StudyState
 from tuning.studies.commands import cancel_study, pause_study
-from tuning.studies.holds import drain_text
 from tuning.studies.jobs import StudyRunKind
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import EXECUTE, PREPARE, PROBE, advance_host
+from tuning.studies.waiting import drain_text
 from tuning.tests.fakes import measure_by_config, run_to_the_end
 from tuning.tests.test_pausing import Sent, asked, ended, later, study, under_way
 from tuning.tests.work import prepare_study

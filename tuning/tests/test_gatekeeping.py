@@ -11,19 +11,17 @@ import pytest
 from celery import current_app
 
 from benchmarks.errors import RunFailed
-from benchmarks.inventory import in_place
 from benchmarks.models import Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial, try_config
 from benchmarks.storage.layout import FOLDER
-from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import this_host
 from benchmarks.tests.quick import QUICK
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.readback import effective_losses
-from tuning.creation import free_space
+from tuning.creation import device_facts
 from tuning.creation.create import create_study
 from tuning.errors import InvalidConfig
 from tuning.models import Candidate, Study, StudyState
@@ -31,7 +29,6 @@ from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
 from tuning.results.boards import boards_of
 from tuning.results.study_rows import StudyRows
-from tuning.studies import preparation as prepare
 from tuning.studies import trials as gatekeeping
 from tuning.studies.budget import measurable
 from tuning.studies.scheduler import advance_host
@@ -68,18 +65,8 @@ def refusal(outcome: Outcome = Outcome.NO_START) -> RunFailed:
 
 
 @pytest.fixture
-def new_study(
-    monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
-) -> Callable[..., Study]:
-    """Makes a study on a host of fakes whose candidates are the defaults and some files."""
-    settings.RUN_DIR = tmp_path
-    settings.DEFAULT_DEVICE = tmp_path / "device"
-    this_host(servers=[BINARY], driver=FakeDriver.name, directories=[settings.DEFAULT_DEVICE])
-    monkeypatch.setattr(free_space, "estimated_directory_bytes", lambda _: 1)
-    monkeypatch.setattr(in_place, "identify", lambda _: BINARY)
-    monkeypatch.setattr(prepare, "ensure_dataset", lambda *_, **__: None)
-    monkeypatch.setattr(gatekeeping, "ensure_pristine", lambda *_, **__: tmp_path)
-    monkeypatch.setattr(current_app, "send_task", lambda *_, **__: None)
+def new_study(host_of_fakes: None, sent: list[Any]) -> Callable[..., Study]:
+    """Makes a study whose candidates are the defaults and some files."""
 
     def make(*files: tuple[str, bytes], **values: Any) -> Study:
         configs = [ConfigText.of(*file) for file in files]
@@ -319,7 +306,7 @@ def test_the_gate_on_a_real_server(
 ) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(current_app, "send_task", lambda *_, **__: None)
-    monkeypatch.setattr(free_space, "estimated_directory_bytes", lambda _: 1)
+    monkeypatch.setattr(device_facts, "estimated_directory_bytes", lambda _: 1)
     settings.RUN_DIR = server_tmp
     settings.DEFAULT_DEVICE = server_tmp / "device"
     ours = settings.DEFAULT_DEVICE / FOLDER

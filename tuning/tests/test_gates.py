@@ -165,17 +165,6 @@ def test_a_candidate_whose_run_fails_fails_the_gate_at_once() -> None:
     assert study.slots.count() == 2
 
 
-def test_a_baseline_whose_run_fails_is_an_error_and_no_verdict() -> None:
-    def measure(plan: Plan, **_: Any) -> Measurement:
-        if not plan.options:
-            raise RunFailed(Outcome.CRASHED, "it crashed")
-        return measurement()
-
-    study = run_to_the_end(gate(), measure)
-    assert (study.state, study.reason_code) == (StudyState.FAILED, "baseline_failed")
-    assert not GateVerdict.objects.exists()
-
-
 def test_a_candidate_that_the_server_refuses_fails_without_a_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -423,37 +412,42 @@ def test_a_pair_during_which_the_host_changes_is_left_out(before: int) -> None:
     assert outcome.compared == outcome.pairs[(before + 1) // 2 :]
 
 
-def test_a_gate_whose_host_changes_in_every_pair_ends_after_two() -> None:
-    runs = count(1)
-
-    def measure(plan: Plan, **_: Any) -> Measurement:
-        kernel = str(next(runs))
-        return replace(measurement(6000.0, kernel), fingerprint={"kernel": kernel})
-
-    study = run_to_the_end(gate(), measure)
-    assert (study.state, study.reason_code) == (StudyState.FAILED, "not_comparable")
-    assert study.slots.count() == 4
+def crashing(plan: Plan, **_: Any) -> Measurement:
+    if not plan.options:
+        raise RunFailed(Outcome.CRASHED, "it crashed")
+    return measurement()
 
 
-def test_a_binary_log_on_one_side_only_is_no_comparison() -> None:
-    def measure(plan: Plan, **_: Any) -> Measurement:
-        return measurement(6000.0, "with log" if plan.options else "without")
-
-    study = run_to_the_end(gate(), measure)
-    assert (study.state, study.reason_code) == (StudyState.FAILED, "not_comparable")
-    assert study.slots.count() == 2
+def disturbed(plan: Plan, **_: Any) -> Measurement:
+    raise RunFailed(Outcome.DISTURBED, "another program took 40 % of the processors")
 
 
-def test_a_host_that_is_never_quiet_ends_the_gate_without_a_verdict(settings: Any) -> None:
+def changing(plan: Plan, **_: Any) -> Measurement:
+    """Each run is on another kernel."""
+    return replace(measurement(6000.0, plan.name), fingerprint={"kernel": plan.name})
+
+
+def logging_on_one_side(plan: Plan, **_: Any) -> Measurement:
+    return measurement(6000.0, "with log" if plan.options else "without")
+
+
+@pytest.mark.parametrize(
+    ("measure", "code", "runs"),
+    [
+        (crashing, "baseline_failed", 2),
+        (changing, "not_comparable", 4),
+        (logging_on_one_side, "not_comparable", 2),
+        (disturbed, "no_whole_pair", 12),
+    ],
+)
+def test_a_gate_without_a_pair_that_counts_ends_with_the_reason(
+    measure: Callable[..., Measurement], code: str, runs: int, settings: Any
+) -> None:
     settings.DISTURBED_RUN_RETRIES = 0
-
-    def measure(plan: Plan, **_: Any) -> Measurement:
-        raise RunFailed(Outcome.DISTURBED, "another program took 40 % of the processors")
-
     study = run_to_the_end(gate(), measure)
-    assert (study.state, study.reason_code) == (StudyState.FAILED, "no_whole_pair")
-    assert "another program" in study.reason
-    assert study.slots.count() == 12
+    assert (study.state, study.reason_code) == (StudyState.FAILED, code)
+    assert not GateVerdict.objects.exists()
+    assert study.slots.count() == runs
 
 
 def test_a_recommendation_and_a_stored_config_can_be_named() -> None:
@@ -494,12 +488,6 @@ def test_knobs_change_the_candidates_config_or_else_the_baselines() -> None:
     for knobs in ({"datadir": "/tmp"}, {"innodb_flush_log_at_trx_commit": "2"}, {"x\ny": "1"}):
         with pytest.raises(InvalidConfig, match="candidate: "):
             gate(GateSide(knobs=knobs))
-
-
-def test_a_gate_of_an_unusable_file_is_refused() -> None:
-    with pytest.raises(InvalidConfig, match="candidate: bad"):
-        gate(GateSide(config=ConfigText.of("bad", b"[mysqld]\ndatdir = /tmp\n")))
-    assert not Study.objects.exists()
 
 
 def test_a_gate_that_is_concluded_ends_with_the_pairs_that_it_has() -> None:

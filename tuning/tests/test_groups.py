@@ -32,7 +32,7 @@ MOVED = replace(MYSQL, path=Path("/opt/9.7/bin/mysqld"))
 @pytest.fixture
 def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Host "a" with MySQL 8.4 and 9.7 and four CPUs, host "b" with 9.7 elsewhere and two."""
-    monkeypatch.setattr("tuning.creation.free_space.estimated_directory_bytes", lambda _: 1)
+    monkeypatch.setattr("tuning.creation.device_facts.estimated_directory_bytes", lambda _: 1)
     for name, servers, cpus in (("a", (OLD, MYSQL), 4), ("b", (MOVED,), 2)):
         a_host(name, servers=servers, logical_cpus=cpus, directories=[tmp_path / name, tmp_path])
 

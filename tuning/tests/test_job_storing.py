@@ -36,9 +36,9 @@ from benchmarks.models import JobState, Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.held import held_folder
 from benchmarks.processes.identity import this_process
-from benchmarks.tests.made_up_host import add_directories, this_host
+from benchmarks.tests.made_up_host import add_directories
 from tuning.creation.devices import register_device
-from tuning.hosts.jobs import cancel_probe, start_probe
+from tuning.hosts.jobs import start_probe
 from tuning.models import Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.studies import preparation
@@ -93,14 +93,6 @@ def is_stored(run: Run) -> bool:
     run.refresh_from_db()
     seconds = [sample.new_orders for sample in run.samples.all()]
     return (run.state, run.tpmP, seconds) == (RunState.OK, 7200.0, [100])
-
-
-def test_a_run_whose_storing_fails_once_is_stored(study: Study, database: Database) -> None:
-    run = first_run(study)
-    database.is_away(times=1)
-    execute_run(run.pk, measure=measured)
-    assert is_stored(run)
-    assert notes() == []
 
 
 def test_a_run_that_cannot_be_stored_for_long_is_stored_by_the_sweep(
@@ -287,18 +279,6 @@ def test_what_a_user_cancels_before_it_is_stored_is_cancelled(
     assert (study.state, notes()) == (StudyState.CANCELLED, [])
 
 
-def test_a_full_disk_keeps_in_memory_what_was_measured_when_the_rest_fails(
-    study: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(_: Note) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Note, "write", full)
-    run = first_run(study)
-    execute_run(run.pk, measure=_then(_raises(OSError(28, "No space left on device"))))
-    assert is_stored(run)
-
-
 def test_a_file_that_cannot_be_deleted_does_no_harm(
     study: Study, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -375,37 +355,35 @@ def test_a_result_waits_while_the_database_is_away_and_outlives_every_sweep(
     assert is_stored(run)
 
 
+def _no_space(*_: Any, **__: Any) -> None:
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("full", [Note, Path], ids=["the note", "the folder of notes"])
+@pytest.mark.parametrize("measure", [measured, _then(_raises(OSError(28, "No space left")))])
 def test_a_full_disk_keeps_the_result_in_memory_until_it_is_stored(
-    study: Study, database: Database, monkeypatch: pytest.MonkeyPatch
+    study: Study,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    full: type[Any],
+    measure: Measure,
 ) -> None:
-    def full(_: Note) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Note, "write", full)
+    run = first_run(study)
     monkeypatch.setattr(engine, "STORE_PATIENCE_S", 0.0)
-    run = first_run(study)
+    if full is Note:
+        monkeypatch.setattr(Note, "write", _no_space)
+    else:
+        make = Path.mkdir
+        shutil.rmtree(folder(), ignore_errors=True)
+        monkeypatch.setattr(
+            Path,
+            "mkdir",
+            lambda path, *args, **values: (_no_space if path == folder() else make)(
+                path, *args, **values
+            ),
+        )
     database.is_away(times=4)
-    execute_run(run.pk, measure=measured)
-    assert is_stored(run)
-
-
-def test_a_disk_that_was_full_from_the_first_result_on_loses_none(
-    study: Study, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not even the folder could be made."""
-    real = Path.mkdir
-
-    def mkdir(path: Path, *arguments: Any, **values: Any) -> None:
-        if path == folder():
-            raise OSError(28, "No space left on device")
-        real(path, *arguments, **values)
-
-    if folder().exists():
-        shutil.rmtree(folder())
-    monkeypatch.setattr(Path, "mkdir", mkdir)
-    run = first_run(study)
-    database.is_away(times=1)
-    execute_run(run.pk, measure=measured)
+    execute_run(run.pk, measure=measure)
     assert is_stored(run)
     sweep_host(study.host_id)
 
@@ -427,13 +405,15 @@ def test_a_note_that_was_half_written_is_not_left_behind(
     assert list(folder().iterdir()) == []
 
 
-@pytest.mark.parametrize("refusal", [InternalError, DataError])
+@pytest.mark.parametrize(
+    ("refusal", "times"), [(OperationalError, 1), (InternalError, 4), (DataError, 4)]
+)
 def test_a_database_that_takes_nothing_for_a_while_costs_no_result(
-    study: Study, database: Database, refusal: type[Exception]
+    study: Study, database: Database, refusal: type[Exception], times: int
 ) -> None:
     """PostgreSQL says so of one that may only be read, as after a failover."""
     run = first_run(study)
-    database.refusals += [refusal("cannot execute UPDATE in a read-only transaction")] * 4
+    database.refusals += [refusal("cannot execute UPDATE in a read-only transaction")] * times
     execute_run(run.pk, measure=measured)
     assert is_stored(run)
     assert notes() == []
@@ -571,24 +551,6 @@ def test_a_cancel_outweighs_the_end_of_the_worker_and_survives_it(
     assert (study.state, study.reason) == (StudyState.CANCELLED, "cancelled by the user")
 
 
-def test_a_cancel_is_heard_while_the_worker_ends(settings: Any, tmp_path: Path, sent: Any) -> None:
-    settings.HEARTBEAT_SECONDS = 0.02
-    settings.RUN_DIR = tmp_path
-    this_host(directories=[tmp_path / "device"])
-    probe = start_probe(register_device(DeviceRequest()))
-
-    def look(*_: Any, should_stop: Callable[[], bool], **__: Any) -> Any:
-        request_stop(probe.device.host_id)
-        _until_asked_to_stop(should_stop)
-        cancel_probe(probe)
-        time.sleep(0.5)
-        raise RunFailed(Outcome.CANCELLED, "stopped")
-
-    execute_probe(probe.pk, look=look)
-    probe.refresh_from_db()
-    assert (probe.state, probe.reason) == (JobState.CANCELLED, "cancelled by the user")
-
-
 def test_a_worker_that_ends_in_the_last_moment_of_a_preparation_stops_no_retries(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -619,19 +581,6 @@ def test_a_preparation_that_was_given_to_another_stops(
     prepare_study(study.pk)
     study.refresh_from_db()
     assert (study.state, study.claimed_by) == (StudyState.PREPARING, "another:1:1")
-
-
-def test_an_error_of_the_file_system_while_preparing_is_no_bug_of_ours(
-    study: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(preparation, "ensure_dataset", full)
-    prepare_study(study.pk)
-    study.refresh_from_db()
-    assert (study.state, study.is_paused) == (StudyState.PREPARING, True)
-    assert "No space left on device" in study.pause_reason
 
 
 def test_leftovers_are_cleared_when_nothing_runs_and_only_then(study: Study) -> None:

@@ -13,7 +13,6 @@ from celery import current_app
 from django.utils import timezone
 
 from benchmarks.errors import ProbeFailed, RunFailed
-from benchmarks.jobs import heartbeat
 from benchmarks.models import Device, Host, JobState, Probe, Server, Workload
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.jobs import Pattern
@@ -25,7 +24,7 @@ from tuning.errors import BadRequest, TuningError
 from tuning.hosts.jobs import cancel_probe, start_probe
 from tuning.models import Study, StudyState
 from tuning.requests.device import DeviceRequest
-from tuning.studies.jobs import request_stop, sweep_host
+from tuning.studies.jobs import request_stop
 from tuning.studies.scheduler import PREPARE, PROBE, advance_host
 from tuning.tests.work import execute_probe
 
@@ -193,34 +192,6 @@ def test_one_that_runs_hears_of_it(
     probe.refresh_from_db()
     assert (probe.state, probe.reason, probe.step) == (state, reason, "")
     assert probe.fraction == 0.5
-
-
-def test_one_whose_worker_died_is_lost(device: Device) -> None:
-    probe = start_probe(device)
-    Probe.objects.update(
-        state=JobState.RUNNING,
-        claimed_by="elsewhere:1:1",
-        heartbeat_at=timezone.now() - timedelta(hours=1),
-    )
-    sweep_host(device.host_id)
-    probe.refresh_from_db()
-    assert (probe.state, probe.reason) == (
-        JobState.LOST,
-        "the worker stopped sending heartbeats",
-    )
-
-
-def test_one_that_beats_is_left_alone(device: Device) -> None:
-    probe = start_probe(device)
-    Probe.objects.update(
-        state=JobState.RUNNING, claimed_by="elsewhere:1:1", heartbeat_at=timezone.now()
-    )
-    sweep_host(device.host_id)
-    probe.refresh_from_db()
-    assert probe.state == JobState.RUNNING
-    cancel_probe(probe)
-    probe.refresh_from_db()
-    assert probe.stop_request == heartbeat.CANCELLED
 
 
 @pytest.mark.slow

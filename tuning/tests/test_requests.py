@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tuning.actions.fields import ProbeFields
+from tuning.actions.of_hosts import ProbeFields
 from tuning.catalogue.costs import CostKind
 from tuning.errors import InvalidRequest
 from tuning.requests.configs import ConfigText

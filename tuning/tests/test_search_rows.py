@@ -228,10 +228,16 @@ def test_a_search_whose_pins_the_server_refuses_ends_before_anything_is_measured
     search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Values and rules let them pass; it would refuse config after config."""
-    server = refusing("7777")
+    there = {"space": {"pinned": capacity(7777)}}
+    taking, server = refusing(), refusing("7777")
+    monkeypatch.setattr(trials, "try_config", taking)
+    study = search(RandomSearch(), seed=3)
+    Study.objects.filter(pk=study.pk).update(search=there)
+    step(study)
+    assert taking.tried == ["7777", "", "5000"]  # type: ignore[attr-defined]
+    cancel_study(study)
     monkeypatch.setattr(trials, "try_config", server)
     study = search(RandomSearch(), seed=3)
-    there = {"space": {"pinned": capacity(7777)}}
     Study.objects.filter(pk=study.pk).update(search=there)
     step(study)
     study.refresh_from_db()
@@ -244,28 +250,13 @@ def test_a_search_whose_pins_the_server_refuses_ends_before_anything_is_measured
     assert not Run.objects.exists()
 
 
-def test_pins_that_the_server_takes_cost_one_start(
-    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = refusing()
-    monkeypatch.setattr(trials, "try_config", server)
-    study = search(RandomSearch(), seed=3)
-    there = {"space": {"pinned": capacity(7777)}}
-    Study.objects.filter(pk=study.pk).update(search=there)
-    for _ in range(2):
-        step(study)
-    tried = server.tried  # type: ignore[attr-defined]
-    assert tried[:3] == ["7777", "", "5000"]
-    assert "7777" not in tried[3:]
-    assert not study.is_finished
-
-
 @pytest.mark.parametrize(
     "failure",
     [
         RunFailed(Outcome.DISK_FULL, "No space left on device: /srv/data"),
         DeviceUnusable("the device is not mounted"),
         OSError(errno.ENOSPC, "No space left on device"),
+        RunFailed(Outcome.LOST, "the server was killed"),
     ],
 )
 def test_what_is_wrong_outside_pauses_a_search_that_has_results(
@@ -282,36 +273,17 @@ def test_what_is_wrong_outside_pauses_a_search_that_has_results(
         study.refresh_from_db()
     with monkeypatch.context() as patch:
         patch.setattr(trials, "try_config", fail)
-        step(study)
-    study.refresh_from_db()
-    assert (study.state, study.is_paused) == (StudyState.PREPARING, True)
-    assert study.paused_by == "the advisor"
-    assert str(failure) in study.pause_reason
-    assert not study.claimed_by
-    assert not prepare_study(study.pk)
-    resume_study(study)
-    assert to_the_end(study, noisy({"5000": 1.3})).state == StudyState.FINISHED
-
-
-def test_a_trial_start_that_is_lost_again_and_again_pauses_a_search_that_has_results(
-    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: Any, **__: Any) -> Trial:
-        raise RunFailed(Outcome.LOST, "the server was killed")
-
-    study = search(RandomSearch(), seed=3, blocks=3)
-    while not (study.runs_to_queue and study.slots.filter(run__state=RunState.OK).exists()):
-        step(study)
-        study.refresh_from_db()
-    with monkeypatch.context() as patch:
-        patch.setattr(trials, "try_config", fail)
-        for _ in range(settings.LOST_RUN_RETRIES + 1):
+        is_lost = getattr(failure, "outcome", None) is Outcome.LOST
+        for _ in range(settings.LOST_RUN_RETRIES + 1 if is_lost else 1):
             assert not study.is_paused
             step(study)
             study.refresh_from_db()
     assert (study.state, study.is_paused) == (StudyState.PREPARING, True)
-    assert "never finished: the server was killed" in study.pause_reason
-    assert (study.claimed_by, study.prepare_attempts) == ("", 0)
+    assert study.prepare_attempts == 0
+    assert study.paused_by == "the advisor"
+    assert str(failure) in study.pause_reason
+    assert not study.claimed_by
+    assert not prepare_study(study.pk)
     resume_study(study)
     assert to_the_end(study, noisy({"5000": 1.3})).state == StudyState.FINISHED
 
@@ -474,16 +446,6 @@ def test_a_search_pauses_between_trials_and_runs_and_continues(
     study.refresh_from_db()
     resume_study(study)
     assert to_the_end(study).state == StudyState.FINISHED
-
-
-def test_a_search_is_cancelled_while_it_tries(search: Callable[..., Study]) -> None:
-    study = search(RandomSearch(), seed=3, blocks=3)
-    step(study)
-    cancel_study(study)
-    study.refresh_from_db()
-    assert study.state == StudyState.CANCELLED
-    advance_host(study.host_id)
-    assert not study.slots.filter(run__state=RunState.QUEUED).exists()
 
 
 def test_a_run_that_crashed_while_searching_rules_a_config_out(

@@ -228,18 +228,6 @@ def test_a_study_without_a_baseline_figure_fails_and_says_so(study: Study) -> No
     assert not study.recommendations.exists()
 
 
-def test_a_bug_while_measuring_has_its_own_outcome(study: Study) -> None:
-    def measure(plan: Plan, **_: Any) -> Measurement:
-        raise ZeroDivisionError("a bug")
-
-    begin(study)
-    run = study.slots.order_by("order")[0].run
-    execute_run(run.pk, measure=measure)
-    run.refresh_from_db()
-    assert run.state == RunState.INTERNAL_ERROR
-    assert run.reason == "ZeroDivisionError: a bug"
-
-
 @pytest.mark.parametrize(
     ("error", "state"),
     [
@@ -247,6 +235,7 @@ def test_a_bug_while_measuring_has_its_own_outcome(study: Study) -> None:
         (OSError(errno.EACCES, "denied", "/device/oltp-advisor/runs"), RunState.SETUP_FAILED),
         (DeviceFull("/device: cannot be written to: no space"), RunState.DISK_FULL),
         (DeviceUnusable("/device: denied"), RunState.SETUP_FAILED),
+        (ZeroDivisionError("a bug"), RunState.INTERNAL_ERROR),
     ],
 )
 def test_an_error_of_the_file_system_is_no_bug_of_ours(
@@ -344,6 +333,10 @@ def _sweep_while_silent(study: Study) -> None:
 
 def test_a_silent_run_is_lost_and_queued_again_as_a_new_run(study: Study) -> None:
     run = _begun(study)
+    _abandon(run)
+    sweep_host(study.host_id)
+    run.refresh_from_db()
+    assert run.state == RunState.RUNNING  # it lives
     _abandon(run, heartbeat_at=timezone.now() - timedelta(minutes=5))
     _sweep_while_silent(study)
     run.refresh_from_db()
@@ -434,14 +427,6 @@ def test_a_preparation_that_stands_still_fails_no_study(study: Study) -> None:
     assert (study.state, study.claimed_by) == (StudyState.PREPARING, claimant())
 
 
-def test_a_run_whose_process_is_gone_is_lost_at_once(study: Study) -> None:
-    run = _begun(study)
-    _abandon(run, claimed_by=dead_claim())
-    sweep_host(study.host_id)
-    run.refresh_from_db()
-    assert run.state == RunState.LOST
-
-
 def test_a_run_whose_process_died_after_its_claim_is_lost_and_comes_again(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -467,14 +452,6 @@ def test_a_run_whose_process_died_after_its_claim_is_lost_and_comes_again(
     assert run.retries.get().state == RunState.QUEUED
 
 
-def test_a_living_run_is_left_alone(study: Study) -> None:
-    run = _begun(study)
-    _abandon(run)
-    sweep_host(study.host_id)
-    run.refresh_from_db()
-    assert run.state == RunState.RUNNING
-
-
 @pytest.mark.long
 def test_a_run_that_gets_lost_again_is_not_retried_for_ever(study: Study) -> None:
     run = _begun(study)
@@ -494,46 +471,35 @@ def _given_up(run: Run) -> None:
     Run.objects.filter(pk=run.pk).update(state=RunState.LOST, reason="swept")
 
 
-def test_a_late_result_counts_while_the_run_is_not_measured_again(study: Study) -> None:
+@pytest.mark.parametrize(
+    ("meanwhile", "state", "reason", "tpmp"),
+    [
+        (None, RunState.OK, "", 6000.0),
+        (lambda study: advance_host(study.host_id), RunState.LOST, "swept", None),
+        (cancel_study, RunState.LOST, "swept", None),
+    ],
+    ids=["waits to be measured again", "was queued again", "its study has ended"],
+)
+def test_a_late_result_counts_only_while_the_run_is_not_measured_again(
+    study: Study,
+    meanwhile: Callable[[Study], None] | None,
+    state: RunState,
+    reason: str,
+    tpmp: float | None,
+) -> None:
     run = _begun(study)
 
     def measure(plan: Plan, **_: Any) -> Measurement:
         _given_up(run)
+        if meanwhile is not None:
+            meanwhile(study)
         return measurement()
 
     execute_run(run.pk, measure=measure)
     run.refresh_from_db()
-    assert (run.state, run.reason, run.tpmP) == (RunState.OK, "", 6000.0)
-    assert run.samples.count() == 1
-
-
-def test_a_result_that_comes_after_the_retry_makes_no_double(study: Study) -> None:
-    run = _begun(study)
-
-    def measure(plan: Plan, **_: Any) -> Measurement:
-        _given_up(run)
-        advance_host(study.host_id)
-        return measurement()
-
-    execute_run(run.pk, measure=measure)
-    run.refresh_from_db()
-    assert (run.state, run.reason, run.tpmP) == (RunState.LOST, "swept", None)
-    assert not run.samples.exists()
-    assert run.retries.get().state == RunState.QUEUED
+    assert (run.state, run.reason, run.tpmP) == (state, reason, tpmp)
+    assert run.samples.exists() is (tpmp is not None)
     assert notes() == []
-
-
-def test_a_study_that_was_concluded_takes_no_late_result(study: Study) -> None:
-    run = _begun(study)
-
-    def measure(plan: Plan, **_: Any) -> Measurement:
-        _given_up(run)
-        cancel_study(study)
-        return measurement()
-
-    execute_run(run.pk, measure=measure)
-    run.refresh_from_db()
-    assert (run.state, run.tpmP) == (RunState.LOST, None)
 
 
 def test_a_stopping_worker_gives_its_run_back(study: Study, settings: Any) -> None:
@@ -750,16 +716,6 @@ def test_nobody_waits_for_a_redis_that_is_away(
     app.conf.broker_url = f"redis+socket://{tmp_path}/nobody.sock"
     with pytest.raises(OperationalError):
         app.send_task("execute", args=[1], queue="bench.nobody")
-
-
-@pytest.mark.long
-def test_studies_of_one_host_wait_their_turn(study: Study, sent: list[Any]) -> None:
-    second = create_study(StudyRequest(template="compare", configs=[MINE], blocks=1))
-    second.refresh_from_db()
-    assert second.state == StudyState.QUEUED
-    run_to_the_end(study, measure_by_config)
-    second.refresh_from_db()
-    assert second.state == StudyState.PREPARING
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from benchmarks.measurement.result import Measurement
 from tuning.catalogue.knob import Durability
 from tuning.creation.create import create_study
 from tuning.errors import BadRequest, TuningError
-from tuning.models import DurabilityClass, SlotPurpose, Study, StudyState
+from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
 from tuning.results.boards import boards_of
@@ -153,16 +153,6 @@ def test_a_lead_that_does_not_repeat_is_withdrawn() -> None:
     assert "Not confirmed: fast -0.2 % against server-default in 5 fresh pairs" in found.verdict
 
 
-def test_six_names_of_one_config_make_no_difference() -> None:
-    configs = [ConfigText.of(f"name-{n}", cnf(10000)) for n in range(6)]
-    study = run_to_the_end(started(configs=configs, keeps_duplicates=True, blocks=4), noisy({}))
-    found = study.recommendations.get()
-    assert (found.candidate.name, found.kind) == ("server-default", "no_difference")
-    assert "No measurable difference: keep server-default" in found.verdict
-    assert not study.slots.filter(purpose=SlotPurpose.CONFIRMATION).exists()
-    assert {row.rank for row in boards_of(StudyRows(study))[0].judgement.ranked} == {1}
-
-
 def test_without_race_every_block_has_everybody() -> None:
     study = run_to_the_end(started(races=False, confirms=False, blocks=4), noisy(EFFECTS))
     assert study.slots.count() == 4 * 5
@@ -170,21 +160,6 @@ def test_without_race_every_block_has_everybody() -> None:
     found = study.recommendations.get()
     assert (found.candidate.name, found.confirmation) == ("fast", "")
     assert "not confirmed in fresh pairs" in found.verdict
-
-
-def test_classes_of_durability_race_apart_and_share_the_baseline() -> None:
-    risky = cnf(9000, "innodb_flush_log_at_trx_commit = 2")
-    study = started(
-        configs=[ConfigText.of("fast", cnf(5000)), ConfigText.of("risky", risky)],
-        durability=Durability.D1,
-    )
-    run_to_the_end(study, noisy({"5000": 1.2, "9000": 2.0}))
-    found = {one.durability: one for one in study.recommendations.all()}
-    assert found[DurabilityClass.D0].candidate.name == "fast"
-    assert found[DurabilityClass.D1].candidate.name == "risky"
-    assert not study.eliminations.exists()
-    names = {board.durability: set(board.candidates) for board in boards_of(StudyRows(study))}
-    assert names == {"D0": {"server-default", "fast"}, "D1": {"server-default", "risky"}}
 
 
 def test_each_number_of_connections_has_its_own_race_and_answer() -> None:

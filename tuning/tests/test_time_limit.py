@@ -20,7 +20,6 @@ from tuning.requests.study import StudyRequest
 from tuning.results.answer import time_sentence
 from tuning.results.document import Board, BoardRow, RunFacts, StudyDocument
 from tuning.studies.commands import extend_study
-from tuning.tests.export_cases import exported
 from tuning.tests.test_disturbed_runs import disturbed
 from tuning.tests.test_search_rows import to_the_end
 from tuning.tests.test_study_race import cnf, noisy, started
@@ -66,48 +65,9 @@ def test_a_noisy_host_has_fewer_blocks_and_a_confirmed_answer_in_time() -> None:
     assert "were not enough for all" not in study.recommendations.get().verdict
 
 
-@pytest.mark.long
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("host_of_fakes", "sent")
-def test_pairs_that_were_void_are_measured_when_the_study_is_extended() -> None:
-    counts = noisy({"5000": 1.2})
-
-    def two_pairs_are_void(plan: Plan, **values: Any) -> Measurement:
-        run = _first(Run.objects.get(pk=int(plan.name.removeprefix("run-"))))
-        pairs = study.slots.filter(purpose=SlotPurpose.CONFIRMATION).order_by("order")
-        blocks = sorted(set(pairs.values_list("block", flat=True)))[:2]
-        void = pairs.filter(block__in=blocks, candidate__is_baseline=True)
-        if run.pk in {_first(slot.run).pk for slot in void}:
-            raise disturbed()
-        return counts(plan, **values)
-
-    study = started(configs=[ConfigText.of("fast", cnf(5000))], blocks=2)
-    study = to_the_end(study, two_pairs_are_void)
-    found = study.recommendations.get()
-    assert (found.candidate.name, found.confirmation) == ("server-default", "unfinished")
-    assert "Not confirmed: 3 of 5 pairs of fast and server-default" in found.verdict
-    pairs = study.slots.filter(purpose=SlotPurpose.CONFIRMATION)
-    before = pairs.count()
-
-    extend_study(study, 1)
-    study = to_the_end(study, counts)
-    assert pairs.count() == before + 4
-    found = study.recommendations.get()
-    assert (found.candidate.name, found.confirmation) == ("fast", "confirmed")
-    # What is told of them are those with both figures.
-    assert "in 5 fresh pairs" in found.verdict
-    assert " in 5 fresh pairs; " in exported(study)
-
-
 def made(part: Any, **values: Any) -> Any:
     """Return a part of a document that has only these fields."""
     return part.model_construct(**values)
-
-
-def _first(run: Run) -> Run:
-    while run.retry_of is not None:
-        run = run.retry_of
-    return run
 
 
 @pytest.mark.parametrize(
