@@ -119,7 +119,7 @@ def commands(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
     settings.RUN_DIR = settings.INSTALLED_SERVERS_DIR = tmp_path
     settings.DEFAULT_DEVICE = tmp_path / "place"
     settings.MEASURING_LOCK = tmp_path / "measuring.lock"
-    monkeypatch.setattr("benchmarks.servers.discovery._SERVER_FOLDERS", ())
+    monkeypatch.setattr("benchmarks.inventory.inspection._SERVER_FOLDERS", ())
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     for module in ("measuring", "commands.serve"):
         monkeypatch.setattr(f"advisor.management.{module}.Supervisor", supervise)

@@ -22,7 +22,7 @@ DOCUMENTS = [
 ]
 CODE = [*(ROOT / name for name in ("advisor/settings.py", "benchmarks/drivers/tpcc_mysql.py"))]
 CODE.append(ROOT / "benchmarks/processes/users.py")
-CODE.append(ROOT / "benchmarks/emulation/hierarchies.py")
+CODE.append(ROOT / "benchmarks/host/cgroups.py")
 CODE.append(ROOT / "benchmarks/storage/reserve.py")
 
 
@@ -87,7 +87,7 @@ def test_no_other_module_reads_the_environment() -> None:
     }
     known = {path.relative_to(ROOT).as_posix() for path in CODE}
     # discovery.py looks along PATH, as a shell does.
-    assert readers == known - {"advisor/settings.py"} | {"benchmarks/servers/discovery.py"}
+    assert readers == known - {"advisor/settings.py"} | {"benchmarks/inventory/inspection.py"}
 
 
 def links() -> list[tuple[str, str]]:

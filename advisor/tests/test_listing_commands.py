@@ -23,7 +23,7 @@ def host(settings: Any, server_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> No
     settings.RUN_DIR = server_tmp
     settings.DEFAULT_DEVICE = server_tmp / "device"
     settings.INSTALLED_SERVERS_DIR = server_tmp
-    monkeypatch.setattr("benchmarks.servers.discovery._SERVER_FOLDERS", ())
+    monkeypatch.setattr("benchmarks.inventory.inspection._SERVER_FOLDERS", ())
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.setattr("celery.Celery.send_task", lambda *_, **__: None)
 

@@ -31,7 +31,7 @@ from benchmarks.inventory.stored import store_inventory
 from benchmarks.jobs.claimant import machine_id
 from benchmarks.models import Host, RunState
 from benchmarks.processes.identity import process_id
-from benchmarks.servers.startup import free_port
+from benchmarks.servers.running import free_port
 from benchmarks.tests.made_up_host import made_up_host
 
 

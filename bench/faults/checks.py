@@ -13,7 +13,7 @@ from bench.faults.scene import SCRATCH, Scene
 from bench.faults.storm import Storm
 from bench.faults.watch import Watch
 from benchmarks.datasets.shared_folders import READY
-from benchmarks.emulation.device import PREFIX
+from benchmarks.emulation.groups import PREFIX
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.held import is_free
 

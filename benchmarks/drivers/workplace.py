@@ -14,7 +14,7 @@ from typing import IO
 
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.handover import give
-from benchmarks.ownership.reading import open_plain
+from benchmarks.ownership.walking import open_plain
 from benchmarks.processes.users import server_user, uid_of
 
 

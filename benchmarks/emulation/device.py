@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import re
-import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.emulation.groups import Group
+from benchmarks.emulation.groups import Group, by_tree, new_group
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.targets import Disk, disks_behind
-from benchmarks.errors import EmulationUnavailable
-from benchmarks.host.cgroups import IO, MEMORY, Hierarchy, find_hierarchy, parent_for
-from benchmarks.ownership.held import hold, is_free
+from benchmarks.errors import EmulationUnavailable, NoServerUser
+from benchmarks.host.cgroups import IO, MEMORY
 from benchmarks.processes.child import run
-from benchmarks.servers.resource_limits import NOT_ENTERED, not_entered
 
-#: Every cgroup of ours begins with this. Its maker holds a lock on it for as long as it lives.
-PREFIX = "oltp-advisor-"
+#: The exit status of `entry_words` when the process could not go in.
+NOT_ENTERED = 97
 _SHELL = "/bin/sh"
 # `0` is the writer itself, and the shell writes before it becomes the command: so the command is
 # inside from its first instruction, with all its threads, and nothing else ever is.
@@ -36,7 +31,7 @@ exec "$@"
 
 @dataclass(frozen=True)
 class CgroupLimits:
-    """The cgroups of one run: the ResourceLimits of `running_server` and fio."""
+    """Limits around one server or fio from its first instruction on: the cgroups of one run."""
 
     profile: EmulationProfile
     disks: tuple[Disk, ...]
@@ -91,7 +86,11 @@ def emulated_device(
     if profile.throttles and not disks:
         raise ValueError("a throttle needs the path of what it is to hold back")
     with contextlib.ExitStack() as stack:
-        groups = tuple(_make(where, run, stack) for where in _branches(profile))
+        controllers = [IO] if profile.throttles else []
+        if profile.memory_bytes is not None:
+            controllers.append(MEMORY)
+        trees = by_tree(controllers)
+        groups = tuple(new_group(*where, run, stack) for where in trees.items())
         for group in groups:
             group.limit(profile, disks)
         yield CgroupLimits(profile, disks, groups)
@@ -103,7 +102,7 @@ def why_unavailable(profile: EmulationProfile, paths: Sequence[Path]) -> str:
         with emulated_device(profile, paths, run="check") as limits:
             if limits is not None:
                 _try_entering(limits)
-    except EmulationUnavailable as error:
+    except (EmulationUnavailable, NoServerUser) as error:
         return str(error)
     return ""
 
@@ -114,67 +113,10 @@ def _try_entering(limits: CgroupLimits) -> None:
         raise not_entered(tried.output)
 
 
-@dataclass(frozen=True)
-class _Branch:
-    hierarchy: Hierarchy
-    controllers: tuple[str, ...]
-
-
-def _branches(profile: EmulationProfile) -> list[_Branch]:
-    """The trees to make a group in: one where both controllers share it, as in v2."""
-    needed = [IO] if profile.throttles else []
-    if profile.memory_bytes is not None:
-        needed.append(MEMORY)
-    by_tree: dict[Hierarchy, tuple[str, ...]] = {}
-    for controller in needed:
-        tree = find_hierarchy(controller)
-        by_tree[tree] = (*by_tree.get(tree, ()), controller)
-    return [_Branch(tree, controllers) for tree, controllers in by_tree.items()]
-
-
-def _make(branch: _Branch, run: str, stack: contextlib.ExitStack) -> Group:
-    parent = parent_for(branch.hierarchy, list(branch.controllers))
-    readable = re.sub(r"[^A-Za-z0-9_-]", "-", run)[:60]
-    name = f"{PREFIX}{readable}.{secrets.token_hex(4)}"
-    group = Group(parent / name, branch.hierarchy.version, branch.controllers)
-    stack.callback(group.remove)  # before it exists: an interrupt may come in between
-    while True:
-        try:
-            group.directory.mkdir()
-        except OSError as error:
-            raise EmulationUnavailable(
-                f"cannot make a cgroup in {parent}: {error.strerror}"
-            ) from error
-        # A sweep in between takes it for a leftover; then it is made again.
-        if (held := hold(group.directory)) is not None:
-            stack.callback(os.close, held)
-            if group.directory.exists():
-                return group
-
-
-def sweep_cgroups() -> list[Path]:
-    """Remove every cgroup of ours that no process holds, and end what is still in it.
-
-    Returns the groups that are gone.
-    """
-    trees: dict[Hierarchy, tuple[str, ...]] = {}
-    for controller in (IO, MEMORY):
-        with contextlib.suppress(EmulationUnavailable):
-            tree = find_hierarchy(controller)
-            trees[tree] = (*trees.get(tree, ()), controller)
-    return [
-        path
-        for tree, controllers in trees.items()
-        for path in _ours(tree.mount_point)
-        if is_free(path) and Group(path, tree.version, controllers).remove()
-    ]
-
-
-def _ours(mount_point: Path) -> list[Path]:
-    """Our cgroups in the whole tree: the worker that comes after may sit in another cgroup."""
-    found = []
-    for folder, names, _ in os.walk(mount_point):
-        ours = [name for name in names if name.startswith(PREFIX)]
-        found += [Path(folder, name) for name in ours]
-        names[:] = [name for name in names if name not in ours]
-    return found
+def not_entered(output: str) -> EmulationUnavailable:
+    """Make the error for a process that could not go in; `output` is what its shell printed."""
+    lines = output.strip().splitlines()
+    return EmulationUnavailable(
+        "a process cannot be put into the cgroup: the worker must itself run in a cgroup below "
+        f"one that it may write to (docs/emulation.md){': ' + lines[-1] if lines else ''}"
+    )

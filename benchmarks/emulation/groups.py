@@ -6,19 +6,32 @@ import contextlib
 import errno
 import logging
 import os
+import re
+import secrets
 import signal
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.targets import Disk
 from benchmarks.errors import EmulationUnavailable
-from benchmarks.host.cgroups import IO, MEMORY, field_of
+from benchmarks.host.cgroups import (
+    IO,
+    MEMORY,
+    Hierarchy,
+    field_of,
+    find_hierarchy,
+    parent_for,
+)
 from benchmarks.host.files import read_text
+from benchmarks.ownership.held import hold, is_free
 
 log = logging.getLogger(__name__)
 
+#: Every cgroup of ours begins with this. Its maker holds a lock on it for as long as it lives.
+PREFIX = "oltp-advisor-"
 _V2_IO = "io.max"
 _V1_IO = {
     "blkio.throttle.read_iops_device": "riops",
@@ -144,3 +157,60 @@ class Group:
             raise EmulationUnavailable(
                 f"the kernel refused {what} ({text!r} to {name}: {error.strerror})"
             ) from error
+
+
+def by_tree(controllers: Iterable[str]) -> dict[Hierarchy, tuple[str, ...]]:
+    """Return the controllers by the tree they are in: one tree for all, as in v2, or several.
+
+    Raises EmulationUnavailable for a controller that is in none.
+    """
+    trees: dict[Hierarchy, tuple[str, ...]] = {}
+    for controller in controllers:
+        tree = find_hierarchy(controller)
+        trees[tree] = (*trees.get(tree, ()), controller)
+    return trees
+
+
+def new_group(
+    tree: Hierarchy, controllers: tuple[str, ...], run: str, stack: contextlib.ExitStack
+) -> Group:
+    """Make a cgroup of ours, which is removed when the stack ends.
+
+    This process holds a lock on it. Raises EmulationUnavailable.
+    """
+    parent = parent_for(tree, list(controllers))
+    readable = re.sub(r"[^A-Za-z0-9_-]", "-", run)[:60]
+    name = f"{PREFIX}{readable}.{secrets.token_hex(4)}"
+    group = Group(parent / name, tree.version, controllers)
+    stack.callback(group.remove)  # before it exists: an interrupt may come in between
+    while True:
+        try:
+            group.directory.mkdir()
+        except OSError as error:
+            raise EmulationUnavailable(
+                f"cannot make a cgroup in {parent}: {error.strerror}"
+            ) from error
+        # A sweep in between takes it for a leftover; then it is made again.
+        if (held := hold(group.directory)) is not None:
+            stack.callback(os.close, held)
+            if group.directory.exists():
+                return group
+
+
+def sweep_cgroups() -> list[Path]:
+    """Remove every cgroup of ours that no process holds, and end what is still in it.
+
+    Returns the groups that are gone. Looks through the whole tree: the worker that comes after a
+    killed one may sit in another cgroup.
+    """
+    gone = []
+    for controller in (IO, MEMORY):
+        with contextlib.suppress(EmulationUnavailable):
+            tree = find_hierarchy(controller)
+            for folder, names, _ in os.walk(tree.mount_point):
+                for name in [name for name in names if name.startswith(PREFIX)]:
+                    names.remove(name)
+                    path = Path(folder, name)
+                    if is_free(path) and Group(path, tree.version, (controller,)).remove():
+                        gone.append(path)
+    return gone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -24,13 +25,15 @@ from benchmarks.inventory.host import (
 )
 from benchmarks.processes.users import open_files
 from benchmarks.servers.binary import ServerBinary, identify, known_options
-from benchmarks.servers.discovery import server_candidates
 from benchmarks.storage.direct_io import supports_direct_io
 from benchmarks.storage.identify import check_device, identify_device
 from benchmarks.storage.layout import DeviceLayout
 from benchmarks.storage.reserve import reserve_bytes, room_of
 from benchmarks.telemetry import cpu
 
+# Packages put mysqld where an ordinary user's PATH does not look.
+_SERVER_FOLDERS = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin")
+_INSTALLED = (Path("mysql") / "mysqld", Path("mariadb") / "mariadbd")
 _MEMORY_LIMIT = EmulationProfile("memory-limit", memory_bytes=16 * MIN_MEMORY_BYTES)
 _THROTTLE = EmulationProfile(
     "throttle", read_iops=1000, write_iops=1000, read_mb_s=100, write_mb_s=100
@@ -78,6 +81,22 @@ def inspect_host(
         load_address=load_address,
         load_needs_tls=load_needs_tls,
     )
+
+
+def server_candidates(installed_dir: Path, search_path: str | None = None) -> list[Path]:
+    """Paths that are probably server programs, the one that studies use by default first.
+
+    `search_path` defaults to PATH and the usual server folders.
+    """
+    if search_path is None:
+        search_path = os.pathsep.join([os.environ.get("PATH", ""), *_SERVER_FOLDERS])
+    found = [
+        Path(there)
+        for name in ("mysqld", "mariadbd")
+        if (there := shutil.which(name, path=search_path)) is not None
+    ]
+    installed = [installed_dir / path for path in _INSTALLED]
+    return [*found, *(path for path in installed if path.exists())]
 
 
 def options_text(binary: ServerBinary) -> str:

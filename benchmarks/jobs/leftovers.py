@@ -8,7 +8,7 @@ from pathlib import Path
 from django.conf import settings
 
 from benchmarks.datasets.shared_folders import sweep_loads
-from benchmarks.emulation.device import sweep_cgroups
+from benchmarks.emulation.groups import sweep_cgroups
 from benchmarks.errors import DeviceUnusable
 from benchmarks.models import Device
 from benchmarks.ownership.deleting import delete

@@ -19,9 +19,9 @@ from benchmarks.measurement.drive import called_off, target_of
 from benchmarks.measurement.folders import find_dataset, run_folders
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
+from benchmarks.ownership.walking import forget_cached
 from benchmarks.servers.failures import find_trouble, variables_of
 from benchmarks.servers.instance import ServerInstance
-from benchmarks.servers.pagecache import forget_cached
 from benchmarks.servers.running import running_server
 from benchmarks.storage.identify import check_in_place
 from benchmarks.storage.reserve_watch import ReserveWatch

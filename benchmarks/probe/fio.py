@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.drivers.child import Child
+from benchmarks.emulation.device import NOT_ENTERED, CgroupLimits, not_entered
 from benchmarks.errors import NoFio, ProbeFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.jobs import Job, Purpose
 from benchmarks.probe.result import JobResult, Latency
 from benchmarks.probe.workspace import Workspace
 from benchmarks.processes.child import run
-from benchmarks.servers.resource_limits import NOT_ENTERED, ResourceLimits, not_entered
 
 #: The asynchronous engines, best first: InnoDB on Linux uses libaio. psync works everywhere.
 ENGINES = ("libaio", "io_uring", "psync")
@@ -63,7 +63,7 @@ class Control:
 
     deadline: float
     should_stop: Callable[[], bool]
-    resource_limits: ResourceLimits | None = None
+    resource_limits: CgroupLimits | None = None
 
 
 def run_job(

@@ -9,6 +9,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from benchmarks.emulation.device import CgroupLimits
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.fio import ENGINES, Control, Fio, find_fio, run_job, works
@@ -24,7 +25,6 @@ from benchmarks.probe.workspace import (
     supports_direct,
     workspace,
 )
-from benchmarks.servers.resource_limits import ResourceLimits
 from benchmarks.storage.human import human_bytes
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
@@ -53,7 +53,7 @@ def probe_device(
     device: DeviceIdentity,
     *,
     seconds: float = USUAL_S,
-    resource_limits: ResourceLimits | None = None,
+    resource_limits: CgroupLimits | None = None,
     deadline_s: float | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,

@@ -31,7 +31,7 @@ class Child:
     """A started program. Leaving the `with` block kills the program and everything it started.
 
     The program runs as the user that servers run as, in a clean environment; `entry` are words
-    before its command that still run as we do (ResourceLimits.entry_words). A session of its own
+    before its command that still run as we do (CgroupLimits.entry_words). A session of its own
     keeps a Ctrl-C in our terminal from ending it. The kernel kills it when the thread that started
     it ends. Raises OSError and NoServerUser.
     """

@@ -11,20 +11,12 @@ from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.handover import give
 from benchmarks.processes.child import Child, check_reachable
 from benchmarks.processes.kills import describe_exit
-from benchmarks.processes.users import server_user
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.errorlog import meaningful, said
 from benchmarks.servers.failures import start_failure
 from benchmarks.servers.flavours import instance_rules
-from benchmarks.servers.options import (
-    InstancePaths,
-    check_options,
-    config_text,
-    location_options,
-    share_folders,
-    write_private,
-)
-from benchmarks.servers.startup import make_run_dir, open_console
+from benchmarks.servers.options import check_options, config_text, location_options, share_folders
+from benchmarks.servers.paths import InstancePaths, make_run_dir, open_console, write_private
 from benchmarks.servers.trusted import trusted_file
 from benchmarks.storage.reserve import room_of
 from benchmarks.storage.reserve_watch import no_room
@@ -56,7 +48,6 @@ def create_data_dir(
     RunFailed(TIMED_OUT), RunFailed(DISK_FULL), DeviceUnusable.
     """
     data_dir = data_dir.absolute()
-    user = server_user()
     existed = data_dir.is_dir()
     if existed and any(data_dir.iterdir()):
         raise FileExistsError(f"{data_dir} is not empty")
@@ -65,8 +56,8 @@ def create_data_dir(
     scratch = Path(tempfile.mkdtemp(prefix=f"{data_dir.name}.init-", dir=data_dir.parent))
     try:
         paths = InstancePaths(data_dir, scratch)
-        make_run_dir(paths, user)
-        write_private(paths.config, _config(binary, paths, options or {}), user)
+        make_run_dir(paths)
+        write_private(paths.config, _config(binary, paths, options or {}))
         give(data_dir)
         check_reachable(data_dir)
         _initialise(binary, paths, deadline_s)

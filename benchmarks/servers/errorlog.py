@@ -6,9 +6,9 @@ import os
 import re
 from pathlib import Path
 
-from benchmarks.ownership.reading import open_plain
+from benchmarks.ownership.walking import open_plain
 from benchmarks.processes.users import server_user, uid_of
-from benchmarks.servers.options import InstancePaths
+from benchmarks.servers.paths import InstancePaths
 
 _TAIL_BYTES = 256 * 1024
 _MAX_LINE = 4096

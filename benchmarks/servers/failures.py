@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pymysql
 
+from benchmarks.emulation.device import NOT_ENTERED, not_entered
 from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.processes.kills import blame_for_kill, describe_exit
 from benchmarks.servers import errorlog
 from benchmarks.servers.instance import ServerInstance
-from benchmarks.servers.resource_limits import NOT_ENTERED, not_entered
 
 APPARMOR_PROFILES = Path("/sys/kernel/security/apparmor/profiles")
 ANSWER_S = 5  # whole seconds, as PyMySQL wants them

@@ -16,14 +16,14 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
+from benchmarks.emulation.device import CgroupLimits
 from benchmarks.processes.child import Child
 from benchmarks.processes.users import server_user, uid_of
 from benchmarks.servers import errorlog
 from benchmarks.servers.accounts import Account
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.options import InstancePaths
+from benchmarks.servers.paths import InstancePaths
 from benchmarks.servers.reach import Reach
-from benchmarks.servers.resource_limits import ResourceLimits
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class ServerInstance:
         process: Child,
         admin: Account,
         driver_account: Account,
-        resource_limits: ResourceLimits | None = None,
+        resource_limits: CgroupLimits | None = None,
         reach: Reach | None = None,
         certificate: str = "",
     ) -> None:

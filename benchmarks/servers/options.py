@@ -1,91 +1,27 @@
-"""my.cnf as the server reads it: our instance options first, then the candidate's knobs."""
+"""my.cnf as the server reads it: our instance options first, then the candidate's knobs.
+
+Facts on the format: MySQL Reference Manual, "Using Option Files".
+"""
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.processes.users import ServerUser
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.flavours import instance_rules
 from benchmarks.servers.forbidden import is_forbidden, leaves_the_run
-from benchmarks.servers.option_file import MAX_LINE_BYTES, option_line
+from benchmarks.servers.paths import InstancePaths
 from benchmarks.servers.reach import Reach
 
-OWN = "own"  # the folder that is the server's
+#: The server reads a file in pieces of 4 KiB: what is longer continues as another line.
+MAX_LINE_BYTES = 4095
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b"}
+_PLAIN = re.compile(r"[A-Za-z0-9_.%:/,+-]+")
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
 _PLUGIN_FOLDERS = ("lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin", "lib64/plugin")
 _ON_OFF = {"on": True, "1": True, "true": True, "off": False, "0": False, "false": False}
-
-
-@dataclass(frozen=True)
-class InstancePaths:
-    """Where one instance keeps what; every path absolute.
-
-    `run_dir` is ours: the server can neither replace its my.cnf nor put a link where we write.
-    """
-
-    data_dir: Path
-    run_dir: Path
-    log_dir: Path | None = None
-    socket_name: str = field(default_factory=lambda: f"{secrets.token_hex(4)}.sock")
-
-    @property
-    def config(self) -> Path:
-        """The file named by --defaults-file."""
-        return self.run_dir / "my.cnf"
-
-    @property
-    def init_file(self) -> Path:
-        """SQL that makes the accounts; exists only while the server starts."""
-        return self.run_dir / "init.sql"
-
-    @property
-    def own_dir(self) -> Path:
-        """Folder for files outside of the data directory: the server's only part of `run_dir`."""
-        return self.run_dir / OWN
-
-    @property
-    def error_log(self) -> Path:
-        """The server's error log."""
-        return self.own_dir / "error.log"
-
-    @property
-    def console(self) -> Path:
-        """File for the output before the server opens its error log; we open it."""
-        return self.run_dir / "console.log"
-
-    @property
-    def socket(self) -> Path:
-        """The server's Unix socket; its folder is private to us and the server."""
-        return self.own_dir / self.socket_name
-
-    @property
-    def socket_from_data(self) -> str:
-        """The socket's path from the data directory, where mysqld runs.
-
-        An absolute path may be longer than the 107 bytes of sockaddr_un.
-        """
-        return os.path.relpath(self.socket, self.data_dir)
-
-    @property
-    def certificate(self) -> Path:
-        """The certificate of a server that is reached over TLS."""
-        return self.run_dir / "server-cert.pem"
-
-    @property
-    def key(self) -> Path:
-        """Its private key."""
-        return self.run_dir / "server-key.pem"
-
-    @property
-    def tmp_dir(self) -> Path:
-        """The server's temporary files, and the only place LOAD DATA may read on MariaDB."""
-        return self.own_dir / "tmp"
 
 
 def render_config(
@@ -112,6 +48,18 @@ def render_config(
     if "local_infile" not in (name for name, _ in knobs):
         ours.append(("local_infile", "OFF"))  # on by default before 8.0; only the loader needs it
     return config_text(ours, knobs)
+
+
+def option_value(value: str) -> str:
+    """A value as it must be written for the server to read back exactly this text."""
+    if _PLAIN.fullmatch(value):
+        return value
+    return '"' + "".join(_ESCAPES.get(letter, letter) for letter in value) + '"'
+
+
+def option_line(name: str, value: str | None) -> str:
+    """One line; None is a bare option."""
+    return name if value is None else f"{name} = {option_value(value)}"
 
 
 def config_text(ours: list[tuple[str, str | None]], knobs: list[tuple[str, str | None]]) -> str:
@@ -189,16 +137,6 @@ def check_options(options: Mapping[str, str | None]) -> list[tuple[str, str | No
             raise ValueError(f"the value of {name} could name a file")
         checked.append((name, value))
     return checked
-
-
-def write_private(path: Path, text: str, user: ServerUser | None) -> None:
-    """Write a file, in a folder of ours, that only the server's user can read."""
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        if user is not None:
-            os.fchown(descriptor, user.uid, user.gid)
-        file.write(text)
 
 
 def _binary_log(name: str, value: str | None) -> tuple[str, str | None]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.emulation.device import CgroupLimits
 from benchmarks.errors import NO_SPACE_ERRNOS, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
@@ -24,15 +25,13 @@ from benchmarks.ownership.held import held_folder
 from benchmarks.ownership.ours import make_ours
 from benchmarks.processes.child import NULL, Child
 from benchmarks.processes.kills import describe_exit
-from benchmarks.processes.users import server_user
 from benchmarks.servers import errorlog
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.failures import variables_of
 from benchmarks.servers.leftovers import sweep_folders
-from benchmarks.servers.options import InstancePaths, render_config, write_private
-from benchmarks.servers.resource_limits import ResourceLimits
+from benchmarks.servers.options import render_config
+from benchmarks.servers.paths import InstancePaths, make_run_dir, open_console, write_private
 from benchmarks.servers.running import running_server
-from benchmarks.servers.startup import make_run_dir, open_console
 from benchmarks.storage.copying import copy_tree
 from benchmarks.storage.human import human_bytes
 from benchmarks.storage.reserve import room_of
@@ -80,7 +79,7 @@ def try_config(
     redo_bytes: int = 0,
     deadline_s: float = 60,
     should_stop: Callable[[], bool] = lambda: False,
-    resource_limits: ResourceLimits | None = None,
+    resource_limits: CgroupLimits | None = None,
 ) -> Trial:
     """Start `binary` with `options` on a copy of `pristine`, read its variables and stop it.
 
@@ -180,10 +179,9 @@ def _own_check(
     data_dir.mkdir(mode=0o700)
     paths = InstancePaths(data_dir, run_dir)
     text = render_config(binary, paths, port=1, options=options, fast_shutdown=True)
-    user = server_user()
-    make_run_dir(paths, user)
-    write_private(paths.config, text, user)
-    write_private(paths.init_file, "", user)
+    make_run_dir(paths)
+    write_private(paths.config, text)
+    write_private(paths.init_file, "")
     give(data_dir)
     command = [str(binary.path), f"--defaults-file={paths.config}"]
     command += ["--validate-config"] if validates else ["--verbose", "--help"]

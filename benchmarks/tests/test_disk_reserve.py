@@ -21,7 +21,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.ownership import handover
 from benchmarks.probe.workspace import file_size
 from benchmarks.processes import child
-from benchmarks.servers import datadir, startup
+from benchmarks.servers import datadir, paths, running
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.identify import check_usable, identify_device
 from benchmarks.storage.reserve import VARIABLE, Reserve, parse_reserve, room_of
@@ -166,13 +166,13 @@ def test_a_server_that_cannot_even_write_its_log_on_a_full_disk_is_not_refused_f
     place = mount_tmpfs("size=10m")
     monkeypatch.setenv(VARIABLE, "4M")
     ended_at_once = MagicMock(alive=MagicMock(return_value=False))
-    monkeypatch.setattr(startup, "explain_failed_start", lambda _: RunFailed(fails, "exit status"))
+    monkeypatch.setattr(running, "explain_failed_start", lambda _: RunFailed(fails, "exit status"))
 
     def job() -> None:
         with ReserveWatch([place], lambda: False) as watch:
             (place / "of another").write_bytes(b"x" * 7 * MIB)
             try:
-                startup._wait_until_ready(ended_at_once, 0.0, 0.0, watch.should_stop)
+                running._wait_until_ready(ended_at_once, 0.0, 0.0, watch.should_stop)
             finally:
                 (place / "of another").unlink()
 
@@ -185,7 +185,7 @@ def test_neither_is_one_that_cannot_make_a_data_directory(
     mount_tmpfs: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     place = mount_tmpfs("size=10m")
-    for module in (datadir, child, handover):
+    for module in (child, handover, paths):
         monkeypatch.setattr(module, "server_user", lambda: None)
     program = tmp_path / "mysqld"
     program.write_text(f"#!/bin/sh\nhead -c 7M /dev/zero > {place}/rows\nexit 1\n")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.emulation import device, targets
-from benchmarks.emulation.device import PREFIX, emulated_device, sweep_cgroups, why_unavailable
-from benchmarks.emulation.groups import Group
+from benchmarks.emulation.device import emulated_device, why_unavailable
+from benchmarks.emulation.groups import PREFIX, Group, sweep_cgroups
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.targets import Disk, disks_behind
 from benchmarks.errors import EmulationUnavailable

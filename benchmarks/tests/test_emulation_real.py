@@ -21,16 +21,16 @@ import pytest
 from benchmarks.emulation.device import (
     CgroupLimits,
     emulated_device,
-    sweep_cgroups,
     why_unavailable,
 )
+from benchmarks.emulation.groups import sweep_cgroups
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.targets import Disk
 from benchmarks.errors import EmulationUnavailable, RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.ownership.walking import forget_cached
 from benchmarks.processes.identity import process_id
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.pagecache import forget_cached
 from benchmarks.servers.running import running_server
 from benchmarks.tests.quick import QUICK
 

@@ -29,7 +29,7 @@ from benchmarks.tests.made_up_host import made_up_host, this_host, with_inventor
 @pytest.fixture(autouse=True)
 def nothing_on_path(server_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers of this machine, whatever they are, are not what these tests are about."""
-    monkeypatch.setattr("benchmarks.servers.discovery._SERVER_FOLDERS", ())
+    monkeypatch.setattr("benchmarks.inventory.inspection._SERVER_FOLDERS", ())
     monkeypatch.setenv("PATH", f"{server_tmp}:/usr/bin:/bin")
 
 

@@ -20,12 +20,10 @@ from benchmarks.ownership import handover
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.handover import give, take_back
 from benchmarks.ownership.ours import check_ours, make_ours
-from benchmarks.ownership.reading import open_plain
+from benchmarks.ownership.walking import forget_cached, open_plain
 from benchmarks.processes.users import ServerUser
 from benchmarks.servers import errorlog, instance
-from benchmarks.servers.options import InstancePaths
-from benchmarks.servers.pagecache import forget_cached
-from benchmarks.servers.startup import make_run_dir, open_console
+from benchmarks.servers.paths import InstancePaths, make_run_dir, open_console
 from benchmarks.storage.identify import check_device
 from benchmarks.storage.layout import FOLDER
 
@@ -323,7 +321,7 @@ def test_a_second_start_writes_over_nothing_that_the_first_server_left(
     paths.own_dir.mkdir()
     for place in (paths.console, paths.error_log, paths.tmp_dir):
         plant(place, secret)
-    make_run_dir(paths, None)
+    make_run_dir(paths)
     with open_console(paths) as console:
         console.write(b"said")
     assert list(paths.own_dir.iterdir()) == [paths.tmp_dir]

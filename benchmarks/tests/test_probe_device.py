@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 import pytest
 
+from benchmarks.emulation.device import NOT_ENTERED, CgroupLimits
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable, NoFio, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.probe import fio, run
@@ -32,7 +33,6 @@ from benchmarks.probe.workspace import (
     supports_direct,
     workspace,
 )
-from benchmarks.servers.resource_limits import NOT_ENTERED
 from benchmarks.storage.identify import identify_device
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
@@ -323,15 +323,6 @@ class WrittenDown:
         script = f'echo in >> "{log}"; [ {status} = 0 ] || exit {status}; exec "$@"'
         self.entry_words = ["/bin/sh", "-c", script, "resource_limits"]
 
-    def holds(self, pid: int) -> bool:
-        raise NotImplementedError
-
-    def lift(self) -> None:
-        raise NotImplementedError
-
-    def oom_kills(self) -> int | None:
-        return None
-
 
 def test_an_emulated_device_is_probed_inside_its_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -339,7 +330,9 @@ def test_an_emulated_device_is_probed_inside_its_limits(
     monkeypatch.setattr(run, "plan_jobs", lambda *_, direct: plan_jobs(2, direct=direct)[:2])
     log = tmp_path / "entered"
     result = probe_device(
-        identify_device(tmp_path), seconds=SECONDS, resource_limits=WrittenDown(log)
+        identify_device(tmp_path),
+        seconds=SECONDS,
+        resource_limits=cast(CgroupLimits, WrittenDown(log)),
     )
     assert result.emulated == WrittenDown.label
     assert len(log.read_text().split()) == 3  # the trial and two jobs
@@ -348,7 +341,7 @@ def test_an_emulated_device_is_probed_inside_its_limits(
         probe_device(
             identify_device(tmp_path),
             seconds=SECONDS,
-            resource_limits=WrittenDown(log, NOT_ENTERED),
+            resource_limits=cast(CgroupLimits, WrittenDown(log, NOT_ENTERED)),
         )
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.servers.discovery import server_candidates
+from benchmarks.inventory.inspection import server_candidates
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_folders_that_an_ordinary_path_lacks_are_searched_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr("benchmarks.servers.discovery._SERVER_FOLDERS", (str(tmp_path),))
+    monkeypatch.setattr("benchmarks.inventory.inspection._SERVER_FOLDERS", (str(tmp_path),))
     assert server_candidates(tmp_path) == []
     mysqld = program(tmp_path / "mysqld")
     assert server_candidates(tmp_path / "none") == [mysqld]

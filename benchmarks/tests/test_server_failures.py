@@ -8,9 +8,11 @@ import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from benchmarks.emulation.device import CgroupLimits
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.processes import kills
@@ -173,7 +175,7 @@ class TestOnARealServer:
         assert "did not rise" in message
         # Under the limits of an emulated device the group's own count decides.
         for kills_inside, expected in ((0, Outcome.LOST), (1, Outcome.OUT_OF_MEMORY)):
-            server.resource_limits = MemoryLimit(kills_inside)
+            server.resource_limits = cast(CgroupLimits, MemoryLimit(kills_inside))
             assert verdict(server)[0] is expected
         server.resource_limits = None
 

@@ -19,14 +19,13 @@ import pytest
 from benchmarks.errors import DeviceUnusable, NoServerUser, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.processes.identity import find_by_argument
-from benchmarks.servers import startup
+from benchmarks.servers import running
 from benchmarks.servers.accounts import account_sql
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import create_data_dir
 from benchmarks.servers.leftovers import defaults_argument
-from benchmarks.servers.options import InstancePaths
-from benchmarks.servers.running import running_server
-from benchmarks.servers.startup import free_port
+from benchmarks.servers.paths import InstancePaths
+from benchmarks.servers.running import free_port, running_server
 from benchmarks.tests.quick import QUICK
 
 pytestmark = pytest.mark.server
@@ -104,7 +103,7 @@ def test_an_interrupt_before_the_process_is_noted_leaves_none(
         assert find_by_argument({defaults_argument(run_dir)})
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(startup, "ServerInstance", interrupted)
+    monkeypatch.setattr(running, "ServerInstance", interrupted)
     with (
         pytest.raises(KeyboardInterrupt),
         running_server(
@@ -180,7 +179,7 @@ def test_one_that_never_answers_is_ended_even_when_it_ignores_sigterm(
     run_dir: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(startup, "FAILED_STOP_S", 0.3)
+    monkeypatch.setattr(running, "FAILED_STOP_S", 0.3)
     binary = pretend(server_tmp, "trap '' TERM; echo waiting; while :; do sleep 0.05; done")
     began = time.monotonic()
     with (
@@ -213,7 +212,7 @@ def test_a_port_that_was_snatched_away_costs_one_more_start(
         taken = squatter.getsockname()[1]
         free = free_port()
         ports = iter([taken, free])
-        monkeypatch.setattr(startup, "free_port", lambda *_: next(ports))
+        monkeypatch.setattr(running, "free_port", lambda *_: next(ports))
         with running_server(
             any_server,
             data_dir=fresh_data_dir(any_server),
@@ -316,7 +315,7 @@ def test_root_has_no_empty_password_from_the_first_moment(
         assert "'root'" in lines[-1]
         return "".join(lines[:-1])
 
-    monkeypatch.setattr(startup, "account_sql", without_the_lock)
+    monkeypatch.setattr(running, "account_sql", without_the_lock)
     answers: set[int] = set()
     refused = {1045, 4151, 3118}  # denied, or locked
     stop = threading.Event()

@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks.servers.accounts import Account, account_sql
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.servers.option_file import option_line
-from benchmarks.servers.options import InstancePaths, render_config, write_private
+from benchmarks.servers.options import option_line, render_config
+from benchmarks.servers.paths import InstancePaths, write_private
 
 PATHS = InstancePaths(Path("/d/data"), Path("/d/run"), socket_name="s.sock")
 
@@ -236,6 +236,6 @@ def test_private_files_are_private_even_over_an_old_one(tmp_path: Path) -> None:
     path = tmp_path / "init.sql"
     path.write_text("old")
     path.chmod(0o644)
-    write_private(path, "new", None)
+    write_private(path, "new")
     assert path.read_text() == "new"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -22,7 +22,8 @@ from benchmarks.errors import RunFailed
 from benchmarks.measurement.drive import target_of
 from benchmarks.servers.accounts import Account, account_sql
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.servers.options import InstancePaths, render_config
+from benchmarks.servers.options import render_config
+from benchmarks.servers.paths import InstancePaths
 from benchmarks.servers.reach import (
     NotReachable,
     Reach,

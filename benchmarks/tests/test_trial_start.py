@@ -16,7 +16,7 @@ from benchmarks.datasets.pristine import ensure_pristine, pristine_key
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.processes import child
-from benchmarks.servers import startup
+from benchmarks.servers import running
 from benchmarks.servers import trial as trial_module
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.instance import ServerInstance
@@ -111,7 +111,7 @@ def test_a_trial_whose_server_is_ended_from_outside_is_repeated(
     attempt: Try, monkeypatch: pytest.MonkeyPatch, kills: int, starts: int
 ) -> None:
     spawned: list[int] = []
-    spawn = startup._spawn
+    spawn = running._Start._spawn
 
     def spawn_and_kill(*arguments: Any) -> ServerInstance:
         server = spawn(*arguments)
@@ -120,7 +120,7 @@ def test_a_trial_whose_server_is_ended_from_outside_is_repeated(
             os.kill(server.pid, signal.SIGKILL)
         return server
 
-    monkeypatch.setattr(startup, "_spawn", spawn_and_kill)
+    monkeypatch.setattr(running._Start, "_spawn", spawn_and_kill)
     if kills < starts:
         assert attempt({"innodb_io_capacity": "300"}).variables["innodb_io_capacity"] == "300"
     else:
@@ -133,7 +133,7 @@ def test_a_trial_whose_server_is_ended_from_outside_is_repeated(
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """MariaDB hears no SIGTERM while it starts: SIGKILL comes after a second, not after ten."""
-    monkeypatch.setattr(startup, "FAILED_STOP_S", 1.0)
+    monkeypatch.setattr(running, "FAILED_STOP_S", 1.0)
 
 
 @pytest.mark.server

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 
-from benchmarks.servers.option_file import option_line
+from benchmarks.servers.options import option_line
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.values import readable_value, usable

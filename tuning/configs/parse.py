@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.servers.option_file import MAX_LINE_BYTES
+from benchmarks.servers.options import MAX_LINE_BYTES
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.line import Fate, LineResult
 from tuning.configs.values import printable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from benchmarks.servers.option_file import option_line
+from benchmarks.servers.options import option_line
 from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.servers.option_file import MAX_LINE_BYTES, option_value
+from benchmarks.servers.options import MAX_LINE_BYTES, option_value
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.config_check.rules import Broken, broken_rules

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.servers.option_file import option_line
-from benchmarks.servers.options import InstancePaths, render_config
+from benchmarks.servers.options import option_line, render_config
+from benchmarks.servers.paths import InstancePaths
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.line import Fate
 from tuning.configs.parse import (
