@@ -13,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import cache
 from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import register
 from pathlib import Path
 from typing import Any
 
@@ -154,12 +155,19 @@ def _connected() -> Connection[Any]:
     return connection
 
 
+def _pickled(key: bytes) -> tuple[type[bytes], tuple[bytes]]:
+    return bytes, (bytes(key),)
+
+
 class _Pool:
     """Loading processes. Leaving the block on an error kills them."""
 
     def __init__(self, jobs: int, account: Mapping[str, str]) -> None:
-        # Celery's processes are daemonic, and those may have no children.
-        multiprocessing.current_process().daemon = False
+        # Celery's processes are daemonic, and those may have no children. Their key is pickled for
+        # Celery's children only.
+        ours = multiprocessing.current_process()
+        ours.daemon = False
+        register(type(ours.authkey), _pickled)
         self._oom_kills_before = oom_kills()
         self._others = set(multiprocessing.active_children())
         self._children: list[BaseProcess] = []
