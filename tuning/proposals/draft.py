@@ -13,11 +13,11 @@ from tuning.catalogue.timeline import reached
 from tuning.configs.effective.by_itself import by_itself
 from tuning.configs.effective.costs import forbidden_costs, free_redo_bytes
 from tuning.configs.effective.expected import GIB, MIB, Expected
-from tuning.configs.effective.memory import MAX_SHARE, memory_need
+from tuning.configs.effective.memory import largest_pool
 from tuning.configs.effective.redo import redo_settings
-from tuning.configs.effective.variables import INSTANCES, POOL
+from tuning.configs.effective.variables import INSTANCES
 from tuning.configs.notes import Action, Note
-from tuning.configs.presets.scale import MIN_POOL, unrounded_pool
+from tuning.configs.presets.scale import unrounded_pool
 from tuning.configs.situation import Situation
 from tuning.configs.values import BadValue, normalise, same
 
@@ -26,6 +26,8 @@ _MAX_PART_OF_FREE = 4
 _MAX_REDO = 128 * GIB
 _MIN_REDO = 8 * MIB
 _STEP = 0.97
+# Below what the gate allows: parts that are set later make the server round the pool up.
+_MAX_POOL = 0.8
 
 
 @dataclass(frozen=True)
@@ -133,13 +135,9 @@ class Draft:
 
     def largest_pool(self) -> float:
         """Bytes that the gate leaves for a pool beside the connections and the log buffer."""
-        host, resources = self.situation.host, self.situation.resources
-        most = resources.memory_bytes * MAX_SHARE
-        need = memory_need(Expected({**self.knobs, POOL: f"{MIN_POOL}"}, self.situation.target))
-        if host.memory_budget_bytes is None or need is None:
-            return most
-        beside = need.total(host.connections or 0)
-        return min(most, host.memory_budget_bytes * MAX_SHARE - beside)
+        budget = self.situation.host.memory_budget_bytes
+        most = self.situation.resources.memory_bytes * _MAX_POOL
+        return most if budget is None else min(most, largest_pool(self.expected, budget))
 
     def set_redo(self, wanted: float, reason: str, source: str) -> None:
         """Size the redo log, all its files together, under the names that the server has for it.

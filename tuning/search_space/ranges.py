@@ -11,7 +11,7 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.configs.effective.costs import forbidden_costs, free_redo_bytes
 from tuning.configs.effective.durability import loss
 from tuning.configs.effective.expected import DEFAULT_CHUNK, MIB, Expected
-from tuning.configs.effective.memory import MAX_SHARE, memory_need
+from tuning.configs.effective.memory import largest_pool
 from tuning.configs.effective.variables import (
     CAPACITY,
     CHUNK,
@@ -201,10 +201,7 @@ def _pool(
         high = max(min(high, rounded(round(most))), usual)
     budget = host.memory_budget_bytes or situation.resources.memory_bytes
     log_buffer = str(_most_log_buffer(situation))
-    need = memory_need(Expected({POOL: str(round(high)), LOG_BUFFER: log_buffer}, target, host))
-    if need is not None:
-        rest = need.total(host.connections or 0) - need.pool
-        high = min(high, MAX_SHARE * budget - rest)
+    high = min(high, largest_pool(Expected({LOG_BUFFER: log_buffer}, target, host), budget))
     expected = Expected({POOL: str(max(round(high), 1))}, target, host)
     chunk = expected.whole(CHUNK) or DEFAULT_CHUNK
     unit = chunk * (expected.instances(max(round(high), 1)) or 1)

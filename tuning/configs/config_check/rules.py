@@ -16,7 +16,12 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.config_check.workload import requirements
 from tuning.configs.effective.expected import DEFAULT_CHUNK, MIB, Expected
 from tuning.configs.effective.host import HostFacts
-from tuning.configs.effective.memory import MAX_SHARE, largest_cause, memory_need
+from tuning.configs.effective.memory import (
+    MAX_SHARE,
+    largest_cause,
+    largest_pool,
+    memory_need,
+)
 from tuning.configs.effective.variables import (
     CAPACITY,
     FILES,
@@ -77,7 +82,7 @@ def _fitting_pool(expected: Expected) -> int | None:
     """The largest buffer pool that fits with the other knobs; None if that of the file does."""
     if not any(_memory(expected)):
         return None
-    most = min(expected.pool() or 0, expected.host.memory_budget_bytes or 0)
+    most = largest_pool(expected, expected.host.memory_budget_bytes or 0)
     # The server may round a size up again.
     for pool in range(most // DEFAULT_CHUNK * DEFAULT_CHUNK, 0, -DEFAULT_CHUNK):
         knobs = {**expected.knobs, POOL: f"{pool}"}
@@ -200,6 +205,10 @@ def _memory(expected: Expected) -> Iterator[tuple[str, str]]:
     budget, connections = expected.host.memory_budget_bytes, expected.host.connections or 0
     need = memory_need(expected)
     if budget is None or need is None or need.total(connections) <= budget * MAX_SHARE:
+        return
+    # Where the server's own defaults do not fit, a trial start decides.
+    usual = memory_need(Expected({}, expected.target, expected.host))
+    if usual is not None and need.total(connections) <= usual.total(connections):
         return
     yield (
         largest_cause(expected, need, connections),

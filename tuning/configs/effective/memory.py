@@ -1,4 +1,4 @@
-"""The memory that a config uses in the worst case: buffer pool, log buffer and connections."""
+"""The memory that a config uses in the worst case."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ from benchmarks.storage.human import human_bytes
 from tuning.configs.effective.expected import MIB, Expected
 from tuning.configs.effective.variables import LOG_BUFFER, POOL
 
-#: Share of the budget for these; the rest is for the driver, the system and the server itself.
-MAX_SHARE = 0.85
+#: Share of the budget for the server; the rest is for the driver and the system.
+MAX_SHARE = 0.9
+# InnoDB's control structures as a share of the buffer pool, and what it needs whatever the pool.
+# Seen in performance_schema of MySQL 9.7.4 with pools of 1 and 4 GiB; the Reference Manual says
+# "approximately 10 %" of innodb_buffer_pool_size.
+_CONTROL_SHARE = 0.05
+_INNODB = 42 * MIB
+# performance_schema with its defaults, seen on MySQL 9.7.4; that of MariaDB, off by default, was
+# not measured.
+_PERFORMANCE_SCHEMA = 230 * MIB
 # Buffers of one connection and their defaults where the catalogue has none; each at most once in
 # the workload's statements. Source: MySQL Reference Manual, "How MySQL Uses Memory".
 _PER_CONNECTION = {
@@ -21,50 +29,65 @@ _PER_CONNECTION = {
     "binlog_cache_size": 32 * 1024,
     "binlog_stmt_cache_size": 32 * 1024,
     "net_buffer_length": 2 * 16 * 1024,
+    "thread_stack": MIB,  # since MySQL 8.0.27; 256 to 292 KiB before and in MariaDB
 }
-_STACK = "thread_stack"
-_STACK_BYTES = 1 * MIB  # since MySQL 8.0.27; 256 to 292 KiB before and in MariaDB
-_SHARED = ("query_cache_size",)
 
 
 @dataclass(frozen=True)
 class Need:
-    """Bytes in the worst case: once for the server, and for each connection."""
+    """Bytes in the worst case.
+
+    `control`: InnoDB's structures for the pool. `fixed`: log buffer, query cache, performance
+    schema, and what InnoDB needs whatever its pool.
+    """
 
     pool: int
-    log_buffer: int
-    shared: int
+    control: int
+    fixed: int
     per_connection: int
 
     def total(self, connections: int) -> int:
         """Bytes with that many active connections."""
-        return self.pool + self.log_buffer + self.shared + connections * self.per_connection
+        return self.pool + self.control + self.fixed + connections * self.per_connection
 
     def text(self, connections: int) -> str:
         """The sum in words."""
         return (
             f"up to {human_bytes(self.total(connections))} "
-            f"(buffer pool {human_bytes(self.pool)}, "
-            f"log buffer {human_bytes(self.log_buffer + self.shared)}, "
+            f"(buffer pool {human_bytes(self.pool)} with control structures of "
+            f"{human_bytes(self.control)}, log buffer and performance schema "
+            f"{human_bytes(self.fixed)}, "
             f"{counted(connections, 'connection')} of {human_bytes(self.per_connection)})"
         )
 
 
-def memory_need(expected: Expected) -> Need | None:
-    """The memory that the config may use; None if the pool's size cannot be known."""
-    pool = expected.pool()
+def memory_need(expected: Expected, pool: int | None = None) -> Need | None:
+    """Return the memory that the config may use, with that buffer pool or its own.
+
+    None if the pool's size cannot be known.
+    """
+    pool = expected.pool() if pool is None else pool
     if pool is None:
         return None
+    has_schema = not expected.target.mariadb and expected.text("performance_schema") == "ON"
+    caches = sum(expected.whole(name) or 0 for name in (LOG_BUFFER, "query_cache_size"))
     per = sum(expected.whole(name) or default for name, default in _PER_CONNECTION.items())
-    stack = expected.whole(_STACK) or _STACK_BYTES
-    shared = sum(expected.whole(name) or 0 for name in _SHARED)
-    return Need(pool, expected.whole(LOG_BUFFER) or 0, shared, per + stack)
+    return Need(
+        pool, int(pool * _CONTROL_SHARE), _INNODB + caches + _PERFORMANCE_SCHEMA * has_schema, per
+    )
+
+
+def largest_pool(expected: Expected, budget: int) -> int:
+    """Return the bytes of a buffer pool that the other knobs leave of the budget."""
+    beside = memory_need(expected, 0)
+    left = budget * MAX_SHARE - (beside.total(expected.host.connections or 0) if beside else 0)
+    return max(int(left / (1 + _CONTROL_SHARE)), 0)
 
 
 def largest_cause(expected: Expected, need: Need, connections: int) -> str:
-    """The knob of the config that uses the most memory; the pool if it sets none of them."""
-    causes = {POOL: need.pool, LOG_BUFFER: need.log_buffer}
-    for name in (*_PER_CONNECTION, _STACK):
+    """Return the knob of the config that uses the most memory; the pool if it sets none."""
+    causes = {POOL: need.pool, LOG_BUFFER: expected.whole(LOG_BUFFER) or 0}
+    for name in _PER_CONNECTION:
         causes[name] = connections * (expected.whole(name) or 0)
     mine = {name: count for name, count in causes.items() if name in expected.knobs}
     return max(mine, key=lambda name: mine[name]) if mine else POOL

@@ -69,7 +69,7 @@ def test_the_fewest_warehouses_are_the_first_that_leave_a_server_enough(
     least = ScaleModel(data * GB, memory * GB, 1, 550 * MB).min_warehouses
 
     def room(warehouses: int) -> float:
-        return ScaleModel(data * GB, memory * GB, warehouses, 550 * MB).model_memory_bytes * 0.85
+        return ScaleModel(data * GB, memory * GB, warehouses, 550 * MB).model_memory_bytes * 0.9
 
     assert room(least) >= 128 * MIB - 1
     assert least == 1 or room(least - 1) < 128 * MIB
