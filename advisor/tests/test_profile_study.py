@@ -217,7 +217,12 @@ def test_the_page_asks_for_the_profile_and_shows_at_once_what_it_brings(
     posted = {"question": "yours", "template": "your-server", "durability": "D0"}
     answer = admin_client.post(address, posted)
     assert (answer.status_code, "choose a profile" in answer.content.decode()) == (400, True)
-    typed = {"config_name": "mine", "config_text": MINE.text, "data_size": "80G", "memory": "16G"}
+    typed = {
+        "config_name": "mine",
+        "config_text": MINE.text,
+        "data_size": "80GB",
+        "memory": "16GB",
+    }
     for more in ({"profile": row.pk}, typed):
         answer = admin_client.post(address, posted | more)
         assert answer.status_code == 302, html.unescape(answer.content.decode())

@@ -27,7 +27,7 @@ def post(client: Client, text: str = "", **fields: Any) -> tuple[int, str]:
 
 
 def test_a_pasted_output_is_stored_and_shown(admin_client: Client) -> None:
-    status, page = post(admin_client, output(), memory="16G", hides_names="on")
+    status, page = post(admin_client, output(), memory="16GB", hides_names="on")
     assert status == 200
     assert "every 8.99 s" in page
     assert "What was kept" in page
@@ -50,7 +50,7 @@ def test_a_file_is_read_like_a_pasted_text(admin_client: Client) -> None:
         (output()[:900], {}, "not complete"),
         (output() + output(), {}, "more than one"),
         ("x" * 2_000_000, {}, "larger than 1024 KiB"),
-        (output(), {"memory": "1G"}, "less than the server's buffer pool"),
+        (output(), {"memory": "1GB"}, "less than the server's buffer pool"),
         (output(), {"memory": "sixteen"}, "number with its unit"),
         (output() + "\0", {}, "Null characters"),
     ],
@@ -66,7 +66,7 @@ def test_a_refused_output_is_explained_and_not_stored(
 
 
 def test_the_api_takes_and_lists_profiles(admin_client: Client) -> None:
-    body = {"text": output(), "memory": "16G", "name": "shop"}
+    body = {"text": output(), "memory": "16GB", "name": "shop"}
     made = admin_client.post("/api/v1/profiles/", body, content_type="application/json")
     assert made.status_code == 201
     figures = {one["name"]: one for one in made.json()["figures"]}

@@ -232,7 +232,7 @@ def test_the_terminal_asks_for_it(
 
     monkeypatch.setattr(advise, "create_study", refuse)
     with pytest.raises(SystemExit):
-        call_command("advise", "--data-size", "200G", "--memory", "48GiB")
+        call_command("advise", "--data-size", "200GB", "--memory", "48GiB")
     assert (seen[0].data_size, seen[0].memory) == (200 * GB, 48 * 1024**3)
     assert "enough seen (--data-size)" in capsys.readouterr().err
     with pytest.raises(SystemExit):
@@ -243,14 +243,14 @@ def test_the_terminal_asks_for_it(
 def test_the_form_asks_for_it_and_refuses_beside_the_fields(
     admin_client: Client, host: None
 ) -> None:
-    status, text = post(admin_client, data_size="200G", memory="plenty")
+    status, text = post(admin_client, data_size="200GB", memory="plenty")
     assert status == 400
     assert "must be a number with its unit" in beside(text, "memory")
-    status, text = post(admin_client, data_size="200G")
+    status, text = post(admin_client, data_size="200GB")
     assert "is of no use without the memory" in beside(text, "memory")
-    status, text = post(admin_client, data_size="200G", memory="48G", memory_mb="900")
+    status, text = post(admin_client, data_size="200GB", memory="48GB", memory_mb="900")
     assert "contradicts the scale model 1:200" in beside(text, "memory_mb")
-    status, _ = post(admin_client, data_size="200G", memory="48G")
+    status, _ = post(admin_client, data_size="200GB", memory="48GB")
     assert status == 302
     study = Study.objects.get()
     page = admin_client.get(f"/studies/{study.pk}/").content.decode()
@@ -262,9 +262,9 @@ def test_a_space_says_that_its_sizes_are_those_of_the_model(
     admin_client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
     note = "Sizes that scale with memory are those of the scale model 1:200."
-    call_command("advise", "--search", "--show-space", "--data-size", "200G", "--memory", "48G")
+    call_command("advise", "--search", "--show-space", "--data-size", "200GB", "--memory", "48GB")
     assert note in capsys.readouterr().out
-    both = {"template": "search", "data_size": "200G", "memory": "48G"}
+    both = {"template": "search", "data_size": "200GB", "memory": "48GB"}
     assert note in post(admin_client, action="space", **both)[1]
     [answer, plain] = [
         admin_client.post("/api/v1/search-space/", json.dumps(body), "application/json").json()

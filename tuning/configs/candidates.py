@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -10,6 +10,7 @@ from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.config_check.check import check_knobs, import_cnf
+from tuning.configs.config_check.report import ConfigReport
 from tuning.configs.config_check.stages import StageResult, static_stages
 from tuning.configs.effective.durability import leaves_out_fsync
 from tuning.configs.effective.expected import Expected
@@ -83,16 +84,19 @@ def plan_candidates(
     all files together, or if the baseline is not possible.
     """
     widest = max(durability, template.durability)
-    planned = [
-        proposals[name]
-        if name in template.proposals
-        else plan_variant(variant, target, resources=resources, durability=widest, host=host)
-        if (variant := template.variants.get(name))
-        else plan_preset(name, target, resources=resources, durability=widest, host=host)
-        if name == template.baseline
-        else _preset_or_left_out(name, target, resources, widest, host)
-        for name in template.candidates
-    ]
+
+    def plan(name: str) -> PlannedCandidate:
+        if name in template.proposals:
+            return proposals[name]
+        if variant := template.variants.get(name):
+            return plan_variant(variant, target, resources=resources, durability=widest, host=host)
+        # What is not possible here is left out: the others are still worth comparing.
+        preset = load_preset(name)
+        if name == template.baseline:
+            return _fitted(preset, target, resources, widest, host)
+        return _if_possible(preset, (), "here", target, resources, widest, host)
+
+    planned = [plan(name) for name in template.candidates]
     baseline = planned[0] = replace(planned[0], is_baseline=True)
     if baseline.left_out:
         raise InvalidConfig([Problem(baseline.name, None, "", baseline.left_out)])
@@ -106,34 +110,13 @@ def plan_candidates(
             problems.append(Problem(name, None, "", "another candidate has this name"))
             continue
         try:
-            planned.append(
-                plan_file(
-                    name,
-                    data,
-                    target,
-                    host=host,
-                    translate_from=translate_from,
-                    fit=fit,
-                )
-            )
+            one = plan_file(name, data, target, host=host, translate_from=translate_from, fit=fit)
+            planned.append(one)
         except InvalidConfig as refused:
             problems.extend(refused.problems)
     if problems:
         raise InvalidConfig(problems)
     return share_applied(planned)
-
-
-def _preset_or_left_out(
-    name: str,
-    target: ServerTraits,
-    resources: HostResources,
-    durability: Durability,
-    host: HostFacts,
-) -> PlannedCandidate:
-    """A template asks about what is possible here: the others are still worth comparing."""
-    preset = load_preset(name)
-    planned, lost = _fitted_if_possible(preset, target, resources, durability, host)
-    return replace(planned, left_out=f"not possible here ({lost})") if lost else planned
 
 
 def plan_preset(
@@ -149,8 +132,7 @@ def plan_preset(
     Values that do not fit the host or the workload are left at the default or raised, with a note.
     Raises UnknownPreset, and InvalidConfig if it cannot run here at all.
     """
-    preset = load_preset(name)
-    return _fitted(preset, target, resources, durability, host)
+    return _fitted(load_preset(name), target, resources, durability, host)
 
 
 def plan_variant(
@@ -166,32 +148,37 @@ def plan_variant(
     Raises UnknownPreset for its base.
     """
     preset = variant_preset(variant, resources)
-    planned, lost = _fitted_if_possible(preset, target, resources, durability, host)
-    # A candidate that loses its own knob would be its base under a misleading name.
-    lost = lost or "; ".join(
-        f"{note.name}: {note.detail}"
-        for note in planned.notes
-        if note.name in variant.knobs and note.action in (Action.DROPPED, Action.HELD)
-    )
-    planned = replace(planned, logs_with_data=variant.logs_with_data)
-    if not lost:
-        return planned
-    return replace(planned, knobs={}, checks=(), left_out=f"not possible on {target} ({lost})")
+    where = f"on {target}"
+    planned = _if_possible(preset, variant.knobs, where, target, resources, durability, host)
+    return replace(planned, logs_with_data=variant.logs_with_data)
 
 
-def _fitted_if_possible(
+def _if_possible(
     preset: Preset,
+    own: Collection[str],
+    where: str,
     target: ServerTraits,
     resources: HostResources,
     durability: Durability,
     host: HostFacts,
-) -> tuple[PlannedCandidate, str]:
-    """The preset, and why it cannot run here, "" if it can; then it has no knobs."""
+) -> PlannedCandidate:
+    """The preset; without knobs and with `left_out` if it or its `own` knobs cannot be had."""
+    planned = PlannedCandidate(preset.name, {}, f"{preset.title}. {preset.source}")
     try:
-        return _fitted(preset, target, resources, durability, host), ""
+        planned = _fitted(preset, target, resources, durability, host)
     except InvalidConfig as refused:
-        empty = PlannedCandidate(preset.name, {}, f"{preset.title}. {preset.source}")
-        return empty, "; ".join(map(str, refused.problems))
+        lost = [f"{problem}" for problem in refused.problems]
+    else:
+        # Without its own knob a candidate would be its base under a misleading name.
+        lost = [
+            f"{note.name}: {note.detail}"
+            for note in planned.notes
+            if note.name in own and note.action in (Action.DROPPED, Action.HELD)
+        ]
+    if not lost:
+        return planned
+    why = f"not possible {where} ({'; '.join(lost)})"
+    return replace(planned, knobs={}, checks=(), left_out=why)
 
 
 def _fitted(
@@ -214,13 +201,8 @@ def _fitted(
         host=host,
         raises_set=True,  # a preset was chosen for another workload
     ).accepted()
-    return PlannedCandidate(
-        name=preset.name,
-        knobs=report.knobs,
-        source=f"{preset.title}. {preset.source}",
-        notes=(*translation.notes, *changes, *held, *report.notes),
-        checks=static_stages(report),
-    )
+    source = f"{preset.title}. {preset.source}"
+    return _of_report(preset.name, source, report, (*translation.notes, *changes, *held))
 
 
 def _without_direct_io(
@@ -333,6 +315,36 @@ def plan_knobs(
         translation = translate_knobs(knobs, translate_from, target, durability=durability)
         knobs, notes = translation.knobs, tuple(translation.notes)
     report = check_knobs(knobs, target, source=name, durability=durability, host=host).accepted()
+    return _of_report(name, source, report, notes)
+
+
+def plan_proposed(
+    name: str,
+    knobs: Mapping[str, str],
+    target: ServerTraits,
+    *,
+    source: str,
+    durability: Durability = Durability.D0,
+    host: HostFacts = UNKNOWN,
+) -> PlannedCandidate:
+    """Return a config that was made while its study ran; with `left_out` where it is refused.
+
+    Limits that are too low for the workload are raised, as with presets. Never raises: a search
+    learns from what is refused; such a candidate keeps the requested knobs.
+    """
+    report = check_knobs(
+        knobs, target, source=name, durability=durability, host=host, raises_set=True
+    )
+    planned = _of_report(name, source, report)
+    if not report.problems:
+        return planned
+    whys = [f"{one.name}: {one.reason}" if one.name else one.reason for one in report.problems]
+    return replace(planned, knobs=dict(knobs), left_out="; ".join(whys))
+
+
+def _of_report(
+    name: str, source: str, report: ConfigReport, notes: Sequence[Note] = ()
+) -> PlannedCandidate:
     return PlannedCandidate(
         name=name,
         knobs=report.knobs,

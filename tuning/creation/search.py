@@ -8,9 +8,8 @@ from math import ceil
 from typing import Any
 
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.candidates import PlannedCandidate, plan_preset
+from tuning.configs.candidates import PlannedCandidate, plan_preset, plan_proposed
 from tuning.configs.notes import Action, Note
-from tuning.configs.proposed import plan_proposed
 from tuning.configs.situation import Situation
 from tuning.configs.values import readable_value
 from tuning.creation.earlier_studies import (

@@ -123,7 +123,7 @@ def _bytes(value: object) -> object:
 
 
 def _size_text(count: int) -> str:
-    return f"{count / 1000:.15g}K"
+    return f"{count / 1000:.15g}KB"
 
 
 def _absolute(path: Path) -> Path:
@@ -134,7 +134,7 @@ def _absolute(path: Path) -> Path:
     return path
 
 
-#: Bytes, written with a unit: "200G" or "48GiB".
+#: Bytes, written with a unit: "200G" as in a my.cnf, or "200GB" of 10^9 bytes.
 Size = Annotated[
     StrictInt,
     BeforeValidator(_bytes, json_schema_input_type=str),

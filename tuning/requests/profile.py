@@ -25,7 +25,8 @@ class ProfileRequest(Request):
     memory: Annotated[Size | None, Cli("memory", "SIZE")] = Field(
         None,
         title="Memory of the server",
-        description="Memory of the server's host, such as 48G (10^9 bytes) or 48GiB.",
+        description="Memory of the server's host, such as 48G as in a my.cnf, or 48GB "
+        "(10^9 bytes).",
     )
     hides_names: Annotated[StrictBool, Cli("hide-names")] = Field(
         False,

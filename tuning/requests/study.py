@@ -181,9 +181,9 @@ class _StudyFields(Request):
     data_size: Annotated[Size | None, Cli("data-size", "SIZE")] = Field(
         None,
         title="Data of the real server",
-        description="Data of your real server, such as 200G (10^9 bytes) or 200GiB. With the "
-        "memory, the study is a scale model of that server (docs/how-to/scale.md), and the "
-        "recommendation is sized back to it.",
+        description="Data of your real server, such as 200G as in a my.cnf, or 200GB (10^9 "
+        "bytes). With the memory, the study is a scale model of that server "
+        "(docs/how-to/scale.md), and the recommendation is sized back to it.",
     )
     memory: Annotated[Size | None, Cli("memory", "SIZE")] = Field(
         None,

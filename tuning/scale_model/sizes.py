@@ -1,4 +1,4 @@
-"""Sizes as a user states them: "200G" is 200 GB of 10^9 bytes, "48GiB" counts in 2^30."""
+"""Sizes as a user states them: "48G" is 2^30 as in a my.cnf, and so is "48GiB"; "48GB" is 10^9."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _POWERS = "KMGTP"
 
 
 def read_size(text: str) -> int:
-    """Bytes of "200G", "200 GB" or "1.5TiB". Raises ValueError for anything else."""
+    """Return the bytes of "200G", "200 GB" or "1.5TiB". Raises ValueError for anything else."""
     found = _SIZE.fullmatch(text.strip())
     if found is None or len(text) > 40:
         raise ValueError(
-            "must be a number with its unit, such as 200G (GB of 10^9 bytes) or 200GiB"
+            "must be a number with its unit, such as 200G as in a my.cnf, or 200GB (10^9 bytes)"
         )
     power = _POWERS.index(found[2].upper()) + 1
-    is_binary = (found[3] or "").upper() == "IB"
-    unit: int = (1024 if is_binary else 1000) ** power
+    is_decimal = (found[3] or "").upper() == "B"
+    unit: int = (1000 if is_decimal else 1024) ** power
     size = round(float(found[1]) * unit)
     if not 0 < size <= MAX_BYTES:
         raise ValueError("must be more than 0 and at most 1000P")

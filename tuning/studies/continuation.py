@@ -19,7 +19,7 @@ from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import ACTIVE_JOB_STATES, ACTIVE_RUN_STATES, Config
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import traits_of
-from tuning.configs.proposed import plan_proposed
+from tuning.configs.candidates import plan_proposed
 from tuning.errors import TuningError
 from tuning.models import Candidate, Elimination, SlotPurpose, Study, StudyState
 from tuning.scale_model.model import ScaleModel

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from benchmarks.datafiles import faults
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.facts import Computed, Dynamic
-from tuning.catalogue.knob import Durability, Kind, Knob, SetBy
+from tuning.catalogue.knob import Durability, Knob
 from tuning.catalogue.loader import DATA_FILE, Catalogue, load_catalogue
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits, parse_version
@@ -48,11 +48,6 @@ def test_the_catalogue_is_whole() -> None:
 
 
 # Thousands of short tests take long to be handed to processes: what holds for each entry is one.
-def test_every_entry_holds_what_it_must() -> None:
-    for entry in load_catalogue().knobs.values():
-        check_is_consistent(entry)
-        check_every_group_of_facts_has_its_source(entry)
-        check_what_is_worth_testing_is_within_what_servers_take(entry)
 
 
 def changed(path: str, value: object) -> dict[str, Any]:
@@ -158,30 +153,6 @@ def test_a_file_without_knobs_or_evidence_is_refused() -> None:
         TypeAdapter(Catalogue).validate_python({"knobs": {}, "knob": {}})
     for complaint in ("knobs: .* at least 1", "evidence: is missing", "knob: is unknown"):
         assert re.search(complaint, faults(refused.value))
-
-
-def check_is_consistent(entry: Knob) -> None:
-    successors = {f.successor for f in entry.flavours.values() if f.successor}
-    assert successors <= load_catalogue().knobs.keys()
-    if entry.kind is Kind.PATH:
-        assert entry.set_by is SetBy.ADVISOR
-    for text, target in TARGETS.items():
-        if not entry.exists_in(target):
-            continue
-        default, limits, values = entry.default(target), entry.limits(target), entry.values(target)
-        if entry.kind is Kind.ENUM:
-            assert values, text
-        if isinstance(default, str) and values:
-            assert default in values, text
-        if isinstance(default, str) and limits:
-            assert limits.low <= float(default) <= limits.high, text
-        if limits:
-            assert limits.low < limits.high, text
-        if entry.kind is Kind.BOOL and not isinstance(default, Computed):
-            assert default in {"ON", "OFF"}, text
-    if entry.kind is Kind.ENUM:
-        spellings = {value for target in TARGETS.values() for value in entry.values(target)}
-        assert all(rule.values | rule.not_values <= spellings for rule in entry.durability)
 
 
 def test_computed_defaults_name_variables_of_the_catalogue() -> None:
@@ -352,43 +323,10 @@ def test_a_slip_is_recognised() -> None:
     assert catalogue.closest("wait_timeout", target) is None
 
 
-def check_every_group_of_facts_has_its_source(entry: Knob) -> None:
-    for flavour, facts in entry.flavours.items():
-        lifecycle = (facts.added, facts.deprecated, facts.ignored, facts.removed, facts.successor)
-        stated = {
-            "lifecycle": any(lifecycle) or facts.tolerated,
-            "default": bool(facts.default),
-            "range": bool(facts.limits),
-            "values": bool(facts.values),
-            "dynamic": bool(facts.dynamic),
-        }
-        assert {group for group, there in stated.items() if there} == facts.evidence.keys(), (
-            flavour
-        )
-        assert bool(facts.default) == bool(facts.dynamic), flavour
-    assert bool(entry.durability) == bool(entry.durability_evidence)
-
-
 def test_what_was_seen_on_mysql_was_not_seen_on_percona_server() -> None:
     facts = knob("innodb_io_capacity").flavours
     assert facts[Flavour.MYSQL].evidence["default"] == "B"
     assert facts[Flavour.PERCONA].evidence["default"] == "S"
-
-
-def check_what_is_worth_testing_is_within_what_servers_take(entry: Knob) -> None:
-    spellings = {word for target in TARGETS.values() for word in entry.values(target)}
-    for part in entry.worth_testing:
-        if part.values and entry.kind in (Kind.ENUM, Kind.BOOL):
-            assert set(part.values) <= (spellings or {"ON", "OFF"})
-        if part.low is None or part.high is None:
-            continue
-        assert part.low <= part.high
-        if part.of is None:
-            assert any(
-                limits.low <= part.low and part.high <= limits.high
-                for target in TARGETS.values()
-                if (limits := entry.limits(target))
-            )
 
 
 def test_what_is_worth_testing_depends_on_the_host() -> None:

@@ -16,11 +16,12 @@ from tuning.configs.candidates import plan_file, share_applied
 from tuning.configs.config_check.check import check_knobs, import_cnf
 from tuning.configs.config_check.report import ConfigReport
 from tuning.configs.effective.readback import signature
-from tuning.configs.effective.variables import REDO
+from tuning.configs.effective.variables import FILES, REDO
 from tuning.configs.line import Fate, LineResult
 from tuning.configs.parse import MAX_SETTINGS
 from tuning.configs.translation.origin import ANY_VERSION, RELEASES, Origin
 from tuning.configs.translation.translate import translate_knobs
+from tuning.configs.values import readable
 from tuning.errors import InvalidConfig
 
 MYSQL57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))
@@ -102,156 +103,54 @@ def test_an_old_file_is_explained_line_by_line() -> None:
     assert all(line.reason for line in found.lines if line.fate not in plain)
 
 
-@pytest.mark.parametrize(
-    ("lines", "origin", "target", "fate", "became"),
-    [
-        # the redo log, in every direction
-        (
-            "innodb_log_file_size=48M",
-            MYSQL57,
-            MYSQL84,
-            Fate.TRANSLATED,
-            {"innodb_redo_log_capacity": 96 << 20},
-        ),
-        (
-            "innodb_log_files_in_group=4",
-            MYSQL57,
-            MYSQL97,
-            Fate.TRANSLATED,
-            {"innodb_redo_log_capacity": 192 << 20},
-        ),
-        (
-            "innodb_log_file_size=1G",
-            MARIADB,
-            MYSQL97,
-            Fate.TRANSLATED,
-            {"innodb_redo_log_capacity": GIB},
-        ),
-        (
-            "innodb_log_file_size=1G",
-            MARIADB,
-            MYSQL57,
-            Fate.TRANSLATED,
-            {"innodb_log_file_size": 512 << 20, "innodb_log_files_in_group": 2},
-        ),
-        (
-            "innodb_log_file_size=1G\ninnodb_log_files_in_group=3",
-            MYSQL57,
-            MARIADB,
-            Fate.TRANSLATED,
-            {"innodb_log_file_size": 3 * GIB},
-        ),
-        (
-            "innodb_log_file_size=1G",
-            ANY_VERSION,
-            MARIADB,
-            Fate.MEASURED,
-            {"innodb_log_file_size": GIB},
-        ),
-        (
-            "innodb_redo_log_capacity=2G",
-            MYSQL84,
-            MARIADB,
-            Fate.TRANSLATED,
-            {"innodb_log_file_size": 2 * GIB},
-        ),
-        (
-            "innodb_redo_log_capacity=2G",
-            MYSQL84,
-            MYSQL57,
-            Fate.TRANSLATED,
-            {"innodb_log_file_size": GIB, "innodb_log_files_in_group": 2},
-        ),
-        (
-            "innodb_log_file_size=1G\ninnodb_redo_log_capacity=2G",
-            MYSQL80,
-            MYSQL97,
-            Fate.REMOVED,
-            {},
-        ),
-        (
-            "innodb_log_file_size=1M",
-            MYSQL57,
-            MYSQL97,
-            Fate.TRANSLATED,
-            {"innodb_redo_log_capacity": 8 << 20},
-        ),
-        # gone variables
-        ("query_cache_type=0", MYSQL57, MYSQL80, Fate.REMOVED, {}),
-        ("query_cache_type=0", MYSQL57, MARIADB, Fate.MEASURED, {"query_cache_type": "OFF"}),
-        ("innodb_page_cleaners=8", MYSQL57, MARIADB, Fate.REMOVED, {}),
-        ("innodb_empty_free_list_algorithm=backoff", PERCONA80, MYSQL80, Fate.REMOVED, {}),
-        ("innodb_buffer_pool_chunk_size=1M", ANY_VERSION, MARIADB, Fate.KEPT, {}),
-        ("innodb_large_prefix=ON", MYSQL57, MYSQL80, Fate.REMOVED, {}),
-        # other names
-        (
-            "tx_isolation=READ-COMMITTED",
-            ANY_VERSION,
-            MYSQL84,
-            Fate.TRANSLATED,
-            {"transaction_isolation": "READ-COMMITTED"},
-        ),
-        ("table_cache=400", ANY_VERSION, MYSQL84, Fate.TRANSLATED, {"table_open_cache": 400}),
-        (
-            "innodb_checksums=ON",
-            MYSQL57,
-            MYSQL84,
-            Fate.REMOVED,
-            {},
-        ),
-        (
-            "binlog_group_commit_sync_delay=50",
-            MYSQL80,
-            MARIADB,
-            Fate.TRANSLATED,
-            {"binlog_commit_wait_usec": 50},
-        ),
-        # values
-        (
-            "innodb_max_purge_lag_delay=30000000",
-            MYSQL57,
-            MYSQL84,
-            Fate.TRANSLATED,
-            {"innodb_max_purge_lag_delay": 10000000},
-        ),
-        (
-            "innodb_max_dirty_pages_pct=100",
-            ANY_VERSION,
-            MYSQL84,
-            Fate.TRANSLATED,
-            {"innodb_max_dirty_pages_pct": "99.999"},
-        ),
-        (
-            "innodb_flush_log_at_trx_commit=3",
-            MARIADB,
-            MYSQL84,
-            Fate.TRANSLATED,
-            {"innodb_flush_log_at_trx_commit": 1},
-        ),
-        ("thread_handling=pool-of-threads", MARIADB, MYSQL84, Fate.KEPT, {}),
-        ("innodb_checksum_algorithm=full_crc32", MARIADB, MYSQL84, Fate.KEPT, {}),
-        (
-            "innodb_flush_method=",
-            MYSQL57,
-            MYSQL84,
-            Fate.TRANSLATED,
-            {"innodb_flush_method": "fsync"},
-        ),
-        (
-            "join_buffer_size=1T",
-            MYSQL80,
-            MYSQL57,
-            Fate.MEASURED,
-            {"join_buffer_size": 1 << 40},
-        ),
-    ],
-)
-def test_what_translation_makes_of_a_line(
-    lines: str, origin: Origin, target: ServerTraits, fate: Fate, became: dict[str, object]
-) -> None:
-    line = first(lines, target, origin)
-    assert line.fate is fate, line
-    assert dict(line.became) == {name: f"{value}" for name, value in became.items()}
+SERVERS = {
+    "5.7": MYSQL57,
+    "8.0": MYSQL80,
+    "8.4": MYSQL84,
+    "9.7": MYSQL97,
+    "percona": PERCONA80,
+    "mariadb": MARIADB,
+}
+#: Lines, the server that they are from, the target, the fate of the first, what it becomes.
+TRANSLATED = """
+innodb_log_file_size=48M | 5.7 | 8.4 | translated | innodb_redo_log_capacity=96M
+FILES=4 | 5.7 | 9.7 | translated | innodb_redo_log_capacity=192M
+innodb_log_file_size=1G | mariadb | 9.7 | translated | innodb_redo_log_capacity=1G
+innodb_log_file_size=1G | mariadb | 5.7 | translated | innodb_log_file_size=512M, FILES=2
+innodb_log_file_size=1G; FILES=3 | 5.7 | mariadb | translated | innodb_log_file_size=3G
+innodb_log_file_size=1G | any | mariadb | measured | innodb_log_file_size=1G
+innodb_redo_log_capacity=2G | 8.4 | mariadb | translated | innodb_log_file_size=2G
+innodb_redo_log_capacity=2G | 8.4 | 5.7 | translated | innodb_log_file_size=1G, FILES=2
+innodb_log_file_size=1G; innodb_redo_log_capacity=2G | 8.0 | 9.7 | removed | -
+innodb_log_file_size=1M | 5.7 | 9.7 | translated | innodb_redo_log_capacity=8M
+query_cache_type=0 | 5.7 | 8.0 | removed | -
+query_cache_type=0 | 5.7 | mariadb | measured | query_cache_type=OFF
+innodb_page_cleaners=8 | 5.7 | mariadb | removed | -
+innodb_empty_free_list_algorithm=backoff | percona | 8.0 | removed | -
+innodb_buffer_pool_chunk_size=1M | any | mariadb | kept | -
+innodb_large_prefix=ON | 5.7 | 8.0 | removed | -
+tx_isolation=READ-COMMITTED | any | 8.4 | translated | transaction_isolation=READ-COMMITTED
+table_cache=400 | any | 8.4 | translated | table_open_cache=400
+innodb_checksums=ON | 5.7 | 8.4 | removed | -
+binlog_group_commit_sync_delay=50 | 8.0 | mariadb | translated | binlog_commit_wait_usec=50
+innodb_max_purge_lag_delay=30000000 | 5.7 | 8.4 | translated | innodb_max_purge_lag_delay=10000000
+innodb_max_dirty_pages_pct=100 | any | 8.4 | translated | innodb_max_dirty_pages_pct=99.999
+innodb_flush_log_at_trx_commit=3 | mariadb | 8.4 | translated | innodb_flush_log_at_trx_commit=1
+thread_handling=pool-of-threads | mariadb | 8.4 | kept | -
+innodb_checksum_algorithm=full_crc32 | mariadb | 8.4 | kept | -
+innodb_flush_method= | 5.7 | 8.4 | translated | innodb_flush_method=fsync
+join_buffer_size=1T | 8.0 | 5.7 | measured | join_buffer_size=1T
+"""
+
+
+@pytest.mark.parametrize("row", TRANSLATED.strip().splitlines())
+def test_what_translation_makes_of_a_line(row: str) -> None:
+    lines, origin, target, fate, became = row.replace("FILES", FILES).split(" | ")
+    written_for = ANY_VERSION if origin == "any" else SERVERS[origin]
+    line = first(lines.replace("; ", "\n"), SERVERS[target], written_for)
+    assert line.fate == fate, line
+    found = [f"{name}={readable(int(v)) if v.isdigit() else v}" for name, v in line.became]
+    assert (", ".join(found) or "-") == became
 
 
 GROUPS = """\

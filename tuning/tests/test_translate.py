@@ -95,47 +95,12 @@ def test_the_redo_log_becomes_one_capacity(server: str) -> None:
     )
 
 
-@pytest.mark.parametrize("server", ["mysql 5.7.42", "mysql 8.0.19", "percona 5.7.44"])
-def test_older_servers_keep_size_and_number_of_files(server: str) -> None:
-    knobs = translated("whitepaper-2", server).knobs
-    assert knobs["innodb_log_file_size"] == str(GIB)
-    assert knobs["innodb_log_files_in_group"] == "3"
-
-
-@pytest.mark.parametrize("server", ["mariadb 10.6.7", "mariadb 11.8.9"])
-def test_mariadb_gets_the_total_in_its_one_file(server: str) -> None:
-    translation = translated("whitepaper-3", server)
-    assert translation.knobs["innodb_log_file_size"] == str(3 * GIB)
-    assert "innodb_log_files_in_group" not in translation.knobs
-    assert actions(translation)["innodb_log_file_size"] is Action.ADJUSTED
-    assert actions(translation)["innodb_log_files_in_group"] is Action.RENAMED
-
-
 @pytest.mark.parametrize("server", SERVERS)
 def test_an_empty_flush_method_is_written_out_as_what_it_meant(server: str) -> None:
     translation = translated("whitepaper-1", server)
     assert translation.knobs["innodb_flush_method"] == "fsync"
     assert actions(translation)["innodb_flush_method"] is Action.ADJUSTED
     assert translated("whitepaper-2", server).knobs["innodb_flush_method"] == "O_DIRECT"
-
-
-def test_query_cache_stays_where_it_exists() -> None:
-    assert translated("whitepaper-1", "mysql 5.7.42").knobs["query_cache_size"] == "0"
-    assert translated("whitepaper-1", "mariadb 11.8.9").knobs["query_cache_size"] == "0"
-    gone = translated("whitepaper-1", "mysql 8.4.13")
-    assert "query_cache_size" not in gone.knobs
-    assert "removed in 8.0.3" in detail(gone, "query_cache_size")
-
-
-def test_what_mariadb_has_removed_is_dropped_with_a_note() -> None:
-    translation = translated("whitepaper-3", "mariadb 10.11.19")
-    dropped = {name for name, action in actions(translation).items() if action is Action.DROPPED}
-    assert {
-        "innodb_thread_concurrency",
-        "innodb_page_cleaners",
-        "innodb_buffer_pool_instances",
-    } <= dropped
-    assert translation.knobs["innodb_use_native_aio"] == "ON"
 
 
 def test_percona_knobs_live_on_percona_only() -> None:
@@ -168,18 +133,6 @@ def test_a_d2_study_gets_the_published_checksums_where_the_server_has_them() -> 
     held = translated("whitepaper-1", "mariadb 10.11.19", Durability.D2)
     assert actions(held)["innodb_checksum_algorithm"] is Action.HELD
     assert "must be one of crc32" in detail(held, "innodb_checksum_algorithm")
-
-
-def test_a_value_beyond_the_range_is_what_servers_made_of_it() -> None:
-    translation = translated("whitepaper-1", "mysql 9.7.4")
-    assert translation.knobs["innodb_max_purge_lag_delay"] == "10000000"
-    assert actions(translation)["innodb_max_purge_lag_delay"] is Action.ADJUSTED
-
-
-def test_units_of_the_paper_are_read() -> None:
-    knobs = translated("whitepaper-3", "mysql 9.7.4").knobs
-    assert knobs["innodb_buffer_pool_size"] == str(12 * GIB)
-    assert knobs["join_buffer_size"] == "32768"
 
 
 def test_a_dedicated_server_keeps_its_fsync_on_the_way_to_80() -> None:

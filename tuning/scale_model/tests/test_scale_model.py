@@ -25,16 +25,15 @@ HOST = HostFacts(logical_cpus=8, pool_chunk_bytes=MODEL.chunk_bytes(MYSQL))
 @pytest.mark.parametrize(
     ("text", "size"),
     [
-        ("200G", 200 * GB),
+        ("200G", 200 * GIB),
+        ("200GB", 200 * GB),
         ("200 GB", 200 * GB),
         ("48GiB", 48 * GIB),
-        ("1.5t", 1500 * GB),
+        ("1.5t", 1536 * GIB),
         ("900MB", 900 * MB),
     ],
 )
-def test_sizes_are_read_in_decimal_units_unless_binary_ones_are_named(
-    text: str, size: int
-) -> None:
+def test_sizes_are_read_as_in_a_my_cnf_unless_decimal_ones_are_named(text: str, size: int) -> None:
     assert read_size(text) == size
 
 
