@@ -223,7 +223,7 @@ STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
 ]
-# plotly.js comes with plotly. Its Python code is not imported for that: it takes long to import.
+# plotly.js comes with plotly. Its Python code takes long to import, so it is not imported here.
 STATICFILES_DIRS = [("plotly", str(distribution("plotly").locate_file("plotly/package_data")))]
 # Files are found in the packages that ship them; no collectstatic step on one host.
 WHITENOISE_USE_FINDERS = True

@@ -66,7 +66,6 @@ def name_rows(figure: Figure, names: Sequence[str]) -> None:
         ticktext=list(names),
         range=[len(names) - 0.5, -0.5],
         showgrid=False,
-        zeroline=False,
     )
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from advisor.charts.effects import intervals_figure, lines_figure
-from advisor.charts.figure import Figure
+from advisor.charts.figure import Figure, add_points, lay_out, new_figure
 from advisor.charts.pareto import pareto_figure
-from advisor.charts.style import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, faded, lay_out, plain
+from advisor.charts.style import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, faded, plain
 from advisor.wording.addresses import run_url
-from tuning.results.document import Board, RunFacts, StudyDocument
+from tuning.results.document import Board, StudyDocument
 from tuning.statistics.data import Metric
 
 # Two charts with one x axis, whose labels stand below the second.
@@ -20,6 +19,10 @@ _TWO_ROWS: dict[str, Any] = {
     "xaxis2": {"anchor": "y2", "domain": [0.0, 1.0]},
     "yaxis2": {"anchor": "x2", "domain": [0.0, 0.455]},
 }
+_PANELS = (
+    (Metric.TPMP, "tpmP<br>New-Orders per minute", "", BLUE, ",.0f", ""),
+    (Metric.P95, "p95 response time<br>of New-Order, ms", " ms", ORANGE, ".1f", "2"),
+)
 
 
 def board_figures(
@@ -46,7 +49,7 @@ def every_run_figure(document: StudyDocument, board: Board) -> Figure | None:
     place.
     """
     runs = [
-        (run, run.figures.throughput, run.figures.p95_ms)
+        run
         for run in document.board_runs(board, "block")
         if run.is_ok and run.figures.throughput is not None and run.figures.p95_ms is not None
     ]
@@ -54,16 +57,13 @@ def every_run_figure(document: StudyDocument, board: Board) -> Figure | None:
         return None
     places = {row.candidate_id: at for at, row in enumerate(board.rows)}
     names = [plain(document.candidate[pk].name) for pk in places]
-    last = max(run.block for run, _, _ in runs)
-    x = [places[run.candidate_id] + _offset(run.block, last) for run, _, _ in runs]
-    hover = [(names[places[run.candidate_id]], run_url(run.id), run.block) for run, _, _ in runs]
-    figure = Figure()
+    last = max(run.block for run in runs)
+    x = [places[run.candidate_id] + _offset(run.block, last) for run in runs]
+    hover = [(names[places[run.candidate_id]], run_url(run.id), run.block) for run in runs]
+    baseline = board.row(board.baseline_id) if len(board.rows) > 1 else None
+    figure = new_figure()
     figure.update_layout(**_TWO_ROWS)
-    panels = (
-        (Metric.TPMP, [tpmp for _, tpmp, _ in runs], "", BLUE, ",.0f", ""),
-        (Metric.P95, [p95 for _, _, p95 in runs], " ms", ORANGE, ".1f", "2"),
-    )
-    for metric, dots, unit, colour, form, axis in panels:
+    for metric, title, unit, colour, form, axis in _PANELS:
         axes = {"xaxis": f"x{axis}", "yaxis": f"y{axis}"}
         figure.add_bar(
             x=list(places.values()),
@@ -76,7 +76,7 @@ def every_run_figure(document: StudyDocument, board: Board) -> Figure | None:
         )
         figure.add_scatter(
             x=x,
-            y=dots,
+            y=[run.figures.of(metric) for run in runs],
             name="one run",
             mode="markers",
             marker={"color": colour, "size": 9, "line": {"color": "white", "width": 1}},
@@ -85,7 +85,12 @@ def every_run_figure(document: StudyDocument, board: Board) -> Figure | None:
             f"%{{y:{form}}}{unit}<extra></extra>",
             **axes,
         )
-        _mark_baseline(figure, board, metric, axis)
+        level = baseline.figures.of(metric) if baseline else None
+        if level is not None:
+            ends = {"x0": 0, "x1": 1, "xref": f"x{axis} domain", "yref": f"y{axis}"}
+            line = {"color": GREY, "dash": "dot", "width": 1}
+            figure.add_shape(type="line", y0=level, y1=level, line=line, **ends)
+        figure.update_layout({f"yaxis{axis}": {"title": {"text": title}}})
     figure.update_xaxes(
         tickvals=list(places.values()),
         ticktext=names,
@@ -93,33 +98,15 @@ def every_run_figure(document: StudyDocument, board: Board) -> Figure | None:
         ticklabeloverflow="allow",
         range=[-0.5, len(names) - 0.5],
         showgrid=False,
-        zeroline=False,
     )
     figure.update_yaxes(rangemode="tozero")
-    figure.update_layout(
-        yaxis_title_text="tpmP<br>New-Orders per minute",
-        yaxis2_title_text="p95 response time<br>of New-Order, ms",
-        bargap=0.45,
-    )
+    figure.update_layout(bargap=0.45)
     return lay_out(figure, 460, legend=False)
 
 
 def _offset(block: int, last: int) -> float:
     """Put a candidate's dots side by side in the order of blocks: none hides another."""
     return 0.0 if last == 1 else 0.3 * ((block - 1) / (last - 1) - 0.5)
-
-
-def _mark_baseline(figure: Figure, board: Board, metric: Metric, axis: str) -> None:
-    """Draw a dotted line at the baseline's median, across all candidates."""
-    baseline = board.row(board.baseline_id)
-    level = baseline.figures.of(metric) if baseline else None
-    if level is not None and len(board.rows) > 1:
-        figure.add_shape(
-            type="line",
-            line={"color": GREY, "dash": "dot", "width": 1},
-            **{"x0": 0, "x1": 1, "xref": f"x{axis} domain"},
-            **{"y0": level, "y1": level, "yref": f"y{axis}"},
-        )
 
 
 def drift_figure(document: StudyDocument, board: Board) -> Figure | None:
@@ -146,60 +133,54 @@ def drift_figure(document: StudyDocument, board: Board) -> Figure | None:
     if winner is not None and winner != board.baseline_id:
         name = plain(document.candidate[winner].name)
         lines += [(name, ORANGE, "square", [r for r in counted if r.candidate_id == winner])]
-    figure = Figure()
+    figure = new_figure()
     for name, colour, symbol, runs in lines:
         if runs:
-            _over_time(figure, name, colour, symbol, sorted(runs, key=lambda run: run.order))
+            figure.add_scatter(
+                x=[run.started_at for run in runs],
+                y=[run.figures.throughput for run in runs],
+                name=name,
+                mode="lines+markers",
+                line={"color": colour, "width": 1},
+                marker={"color": colour, "size": 8, "symbol": symbol},
+                customdata=[[run.block, run_url(run.id)] for run in runs],
+                hovertemplate=f"{name}, block %{{customdata[0]}}<br>%{{y:,.0f}} tpmP<br>"
+                "%{x|%H:%M:%S}<extra></extra>",
+            )
     _mark_void(figure, document, board)
-    figure.update_xaxes(title_text="wall time, UTC", zeroline=False)
     figure.update_yaxes(rangemode="tozero")
-    figure.update_layout(
-        yaxis_title_text="tpmP<br>New-Orders per minute",
-        yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
-    )
-    return lay_out(figure, 340)
+    lay_out(figure, 340, x="wall time, UTC", y="tpmP<br>New-Orders per minute")
+    return without_values(figure)
 
 
-def _over_time(
-    figure: Figure, name: str, colour: str, symbol: str, runs: Sequence[RunFacts]
-) -> None:
-    figure.add_scatter(
-        x=[run.started_at for run in runs],
-        y=[run.figures.throughput for run in runs],
-        name=name,
-        mode="lines+markers",
-        line={"color": colour, "width": 1},
-        marker={"color": colour, "size": 8, "symbol": symbol},
-        customdata=[[run.block, run_url(run.id)] for run in runs],
-        hovertemplate=f"{name}, block %{{customdata[0]}}<br>%{{y:,.0f}} tpmP<br>"
-        "%{x|%H:%M:%S}<extra></extra>",
+def without_values(figure: Figure) -> Figure:
+    """Add the second y axis, unseen, on which points without a value are drawn at the bottom."""
+    return figure.update_layout(
+        yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
     )
 
 
 def _mark_void(figure: Figure, document: StudyDocument, board: Board) -> None:
-    ranked = {row.candidate_id for row in board.rows}
+    names = {row.candidate_id: document.candidate[row.candidate_id].name for row in board.rows}
     void = [
         run
         for run in document.runs
         if run.state == "disturbed"
         and run.started_at is not None
-        and run.candidate_id in ranked
+        and run.candidate_id in names
         and (run.device_id, run.workload_id) == board.place
     ]
     if not void:
         return
-    names = {pk: document.candidate[pk].name for pk in ranked}
-    figure.add_scatter(
-        x=[run.started_at for run in void],
-        y=[0.03] * len(void),
+    add_points(
+        figure,
+        [run.started_at for run in void],
+        [0.03] * len(void),
+        [plain(f"{names[run.candidate_id]}: {run.reason}") for run in void],
+        [run_url(run.id) for run in void],
         yaxis="y2",
         name="disturbed (void)",
-        mode="markers",
         marker={"color": RED, "size": 9, "symbol": "x"},
-        customdata=[
-            [plain(f"{names[run.candidate_id]}: {run.reason}"), run_url(run.id)] for run in void
-        ],
-        hovertemplate="%{customdata[0]}<extra></extra>",
     )
     for run in void:
         figure.add_vline(x=run.started_at, line={"color": GREY, "dash": "dot", "width": 1})

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 
-from advisor.charts.figure import Figure
+from advisor.charts.figure import Figure, lay_out, new_figure
 from advisor.charts.seconds import y_axis
-from advisor.charts.style import GREY, SeriesStyle, lay_out, plain
+from advisor.charts.style import GREY, SeriesStyle, plain
 from tuning.statistics.ratios import Spread
 
 _PUBLISHED_STYLES = (
@@ -57,7 +57,7 @@ def by_setting_figure(series: BySetting) -> Figure | None:
     most = max((len(line.points) for line in series.lines), default=0)
     if most < (1 if series.published else 2):
         return None
-    figure = Figure()
+    figure = new_figure()
     for (name, values), (dash, symbol) in zip(series.published.items(), cycle(_PUBLISHED_STYLES)):
         there = [(number, value) for number, value in values.items() if value is not None]
         title = f"published, whitepaper 2016{name}"
@@ -76,15 +76,10 @@ def by_setting_figure(series: BySetting) -> Figure | None:
         _add_device(figure, series, line)
     lines = [line.points for line in series.lines], series.published.values()
     ticks = _spaced({number for there in lines for points in there for number in points})
-    figure.update_xaxes(
-        title_text=series.setting,
-        type="log",
-        tickvals=ticks,
-        ticktext=[f"{number:,}" for number in ticks],
-        zeroline=False,
-    )
-    y_axis(figure, series.axis, [value for trace in figure.data for value in trace["y"]])
-    return lay_out(figure, 340 + 30 * len(series.published))
+    texts = [f"{number:,}" for number in ticks]
+    figure.update_xaxes(type="log", tickvals=ticks, ticktext=texts)
+    y_axis(figure, series.axis, [value for trace in figure.data for value in trace.y])
+    return lay_out(figure, 340 + 30 * len(series.published), x=series.setting)
 
 
 def _add_device(figure: Figure, series: BySetting, line: DeviceLine) -> None:

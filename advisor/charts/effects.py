@@ -8,19 +8,8 @@ from itertools import groupby
 from math import exp
 
 from advisor.charts.axes import drawn_range, name_rows, percent_of, whiskers
-from advisor.charts.figure import Figure
-from advisor.charts.style import (
-    BAND,
-    BLUE,
-    GREEN,
-    GREY,
-    PURPLE,
-    RED,
-    faded,
-    lay_out,
-    plain,
-    wrapped,
-)
+from advisor.charts.figure import Figure, add_points, lay_out, new_figure
+from advisor.charts.style import BAND, BLUE, GREEN, GREY, PURPLE, RED, faded, plain, wrapped
 from advisor.wording.formatting import confidence_text
 from tuning.results.document import Ablation, Board, Standing, StudyDocument
 from tuning.statistics.data import Metric
@@ -71,7 +60,7 @@ def intervals_figure(document: StudyDocument, board: Board, metric: Metric) -> F
         for one in board.confirmations
         if metric == document.study.objective and one.estimate and one.candidate_id in places
     ]
-    figure, (low, high) = Figure(), _range([*rows, *pairs])
+    figure, (low, high) = new_figure(), _range([*rows, *pairs])
     floor = None if ranking.noise_floor is None else ranking.noise_floor * 100
     if floor is not None and floor < high - low:
         _band(figure, -100 * floor / (100 + floor), floor)
@@ -81,7 +70,7 @@ def intervals_figure(document: StudyDocument, board: Board, metric: Metric) -> F
     if pairs:
         _draw(figure, pairs, "fresh pairs", PURPLE)
     title = f"{_NAMES[metric]}, change from the baseline in % ({_better(metric)} is better)"
-    _finish(figure, list(names.values()), title, (low, high), height=110 + 44 * max(len(rows), 3))
+    _finish(figure, list(names.values()), title, (low, high), row_height=44)
     figure.update_layout(showlegend=bool(pairs), margin={"r": 26})
     return figure
 
@@ -105,13 +94,13 @@ def lines_figure(ablation: Ablation) -> Figure | None:
         )
         for at, (one, found) in enumerate(shown)
     ]
-    figure, metric = Figure(), ablation.metric
+    figure, metric = new_figure(), ablation.metric
     margin = percent_of(exp(ablation.margin))
     _band(figure, *((0.0, margin) if metric.more_is_better else (margin, 0.0)))
     _draw(figure, rows, "", GREY)
     labels = [_label(one.names) for one, _ in shown]
     title = f"what the line does to {_NAMES[metric]}, in % ({_better(metric)} is better)"
-    _finish(figure, labels, title, _range(rows), height=110 + 36 * max(len(rows), 3))
+    _finish(figure, labels, title, _range(rows), row_height=36)
     return figure
 
 
@@ -138,7 +127,7 @@ def findings_figure(document: StudyDocument) -> Figure | None:
     claimed = [(claims[one.claim].claimed_low, claims[one.claim].claimed_high) for one, _ in found]
     ends = [percent_of(end) for pair in claimed for end in pair if end is not None]
     low, high = _range(rows, ends)
-    figure = Figure()
+    figure = new_figure()
     for at, (first, last) in enumerate(claimed):
         _claimed(figure, at, first, last, (low, high))
     _draw(figure, rows, "", GREY)
@@ -148,9 +137,7 @@ def findings_figure(document: StudyDocument) -> Figure | None:
         for where in [_where(document, one.device_id, one.connections)]
     ]
     tallest = max(44, 4 + 17 * max(label.count("<br>") + 1 for label in labels))
-    _finish(
-        figure, labels, "measured change, %", (low, high), height=80 + tallest * max(len(rows), 3)
-    )
+    _finish(figure, labels, "measured change, %", (low, high), row_height=tallest)
     return figure
 
 
@@ -204,29 +191,32 @@ def _range(rows: Sequence[Row], more: Sequence[float] = ()) -> tuple[float, floa
 
 
 def _draw(figure: Figure, rows: Sequence[Row], name: str, colour: str) -> None:
-    figure.add_scatter(
-        x=[row.change for row in rows],
-        y=[row.at for row in rows],
+    add_points(
+        figure,
+        [row.change for row in rows],
+        [row.at for row in rows],
+        [row.hover for row in rows],
         name=name or None,
-        mode="markers",
         marker={
             "color": [row.colour for row in rows],
             "size": 10,
             "symbol": [row.symbol for row in rows],
         },
         error_x=whiskers([(row.low, row.change, row.high) for row in rows], colour),
-        customdata=[[row.hover] for row in rows],
-        hovertemplate="%{customdata[0]}<extra></extra>",
     )
 
 
 def _finish(
-    figure: Figure, names: Sequence[str], title: str, ends: tuple[float, float], height: int
+    figure: Figure,
+    names: Sequence[str],
+    title: str,
+    ends: tuple[float, float],
+    row_height: int,
 ) -> None:
     figure.add_vline(x=0, line={"color": GREY, "width": 1})
     name_rows(figure, names)
-    figure.update_xaxes(title_text=title, range=list(ends), zeroline=False)
-    lay_out(figure, height, legend=False)
+    figure.update_xaxes(range=list(ends))
+    lay_out(figure, 110 + row_height * max(len(names), 3), x=title, legend=False)
 
 
 def _band(figure: Figure, low: float, high: float) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
-from advisor.charts.figure import Figure
-from advisor.charts.style import lay_out, plain, rounded, series_style
+from advisor.charts.figure import Figure, add_points, lay_out, new_figure
+from advisor.charts.style import plain, rounded, series_style
 
 
-@dataclass(frozen=True)
-class DrawnPoint:
+class DrawnPoint(NamedTuple):
     """A study or gate. texts: the lines of its hover box. url: opened by a click."""
 
     at: datetime
@@ -31,18 +30,15 @@ def months_figure(series: Series, y_title: str, x_title: str) -> Figure | None:
     """
     if all(len(points) < 2 for _, points in series):
         return None
-    figure = Figure()
+    figure = new_figure()
     for index, (name, points) in enumerate(series):
-        style = series_style(index)
-        figure.add_scatter(
-            x=[point.at for point in points],
-            y=[rounded(point.value) for point in points],
+        add_points(
+            figure,
+            [point.at for point in points],
+            [rounded(point.value) for point in points],
+            ["<br>".join(map(plain, (f"{one.at:%Y-%m-%d}", *one.texts))) for one in points],
+            [point.url for point in points],
             name=plain(name),
-            mode="markers",
-            marker={**style.marker, "size": 8},
-            customdata=[["<br>".join(map(plain, point.texts)), point.url] for point in points],
-            hovertemplate="%{x|%Y-%m-%d}<br>%{customdata[0]}<extra></extra>",
+            marker={**series_style(index).marker, "size": 8},
         )
-    figure.update_xaxes(title_text=x_title, zeroline=False)
-    figure.update_yaxes(title_text=y_title, zeroline=False)
-    return lay_out(figure, 340, legend=len(series) > 1)
+    return lay_out(figure, 340, x=x_title, y=y_title, legend=len(series) > 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from advisor.charts.figure import Figure
-from advisor.charts.style import GREEN, GREY, ORANGE, lay_out, plain
+from advisor.charts.figure import Figure, add_points, lay_out, new_figure
+from advisor.charts.style import GREEN, GREY, ORANGE, plain
 from advisor.wording.formatting import kept_apart
 from tuning.results.document import Board, StudyDocument
 
@@ -55,16 +55,18 @@ def pareto_figure(document: StudyDocument, board: Board, p95_ms: float | None) -
 
 def drawn_points(points: Sequence[Point], limit_ms: float | None = None) -> Figure:
     """Draw p95 on x and tpmP on y; points on the front have a ring, the baseline is a square."""
-    figure = Figure()
+    figure = new_figure()
     sides = _sides(points)
     labels = [plain(one) for one in kept_apart([point.name for point in points], _MAX_NAME)]
     names = [
         f"<b>{label}</b>" if point.is_front else label
         for label, point in zip(labels, points, strict=True)
     ]
-    figure.add_scatter(
-        x=[point.p95_ms for point in points],
-        y=[point.tpmP for point in points],
+    add_points(
+        figure,
+        [point.p95_ms for point in points],
+        [point.tpmP for point in points],
+        [_hover_text(point) for point in points],
         mode="markers+text",
         text=[name if side else "" for name, side in zip(names, sides, strict=True)],
         textposition=[side or "middle right" for side in sides],
@@ -77,15 +79,11 @@ def drawn_points(points: Sequence[Point], limit_ms: float | None = None) -> Figu
             **_colours(points),
         },
         ids=[plain(point.name) for point in points],
-        customdata=[[_hover_text(point)] for point in points],
-        hovertemplate="%{customdata[0]}<extra></extra>",
     )
     if limit_ms is not None:
         figure.add_vline(x=limit_ms, line={"color": ORANGE, "dash": "dash", "width": 1.5})
     x_title = "p95 response time of New-Order, ms (lower is better)"
-    figure.update_xaxes(title_text=x_title, zeroline=False)
-    figure.update_yaxes(title_text="tpmP, New-Orders per minute", zeroline=False)
-    lay_out(figure, 400, legend=False)
+    lay_out(figure, 400, x=x_title, y="tpmP, New-Orders per minute", legend=False)
     figure.update_layout(margin={"t": 56})
     return figure
 

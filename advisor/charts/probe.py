@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from advisor.charts.axes import log_ticks
-from advisor.charts.figure import Figure
-from advisor.charts.style import BLUE, GREEN, ORANGE, PURPLE, faded, lay_out
+from advisor.charts.figure import Figure, lay_out, new_figure
+from advisor.charts.style import BLUE, GREEN, ORANGE, PURPLE, faded
 from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.result import JobResult, ProbeResult
 
@@ -29,60 +28,16 @@ _PARTS = (
 )
 
 
-@dataclass(frozen=True)
-class DepthLine:
-    """Values by queue depth, shallow first; a dashed line is of buffered requests."""
-
-    name: str
-    colour: str
-    depths: list[int]
-    values: list[float]
-    dashed: bool = False
-    symbol: str = "circle"
-
-
 def probe_figures(found: ProbeResult) -> dict[str, Figure]:
     """Return the charts that have data, by key."""
     figures = {
-        "iops": _depth_figure(iops_lines(found), "IOPS", "IOPS (log scale)"),
+        "iops": _iops_figure(found),
         "split": _split_figure(found),
         "commit": _commit_figure(found),
+        "read-latency": _latency_figure(found, Pattern.RANDOM_READ),
+        "write-latency": _latency_figure(found, Pattern.RANDOM_WRITE),
     }
-    for key, pattern in (
-        ("read-latency", Pattern.RANDOM_READ),
-        ("write-latency", Pattern.RANDOM_WRITE),
-    ):
-        lines = latency_lines(found, pattern)
-        figures[key] = _depth_figure(lines, "µs", "latency, µs (log scale)")
-    return {key: figure for key, figure in figures.items() if figure is not None}
-
-
-def iops_lines(found: ProbeResult) -> list[DepthLine]:
-    """Return IOPS of random requests of 16 KB: direct, and buffered if that was measured too."""
-    lines = []
-    for way in ("direct", "buffered"):
-        for pattern, colour in _COLOURS.items():
-            jobs = found.by_depth(pattern, direct=way == "direct")
-            values = [job.iops for job in jobs]
-            name = f"{WORDS[pattern]}, {way}"
-            lines.append(DepthLine(name, colour, _depths(jobs), values, way == "buffered"))
-    return [line for line in lines if line.values]
-
-
-def latency_lines(found: ProbeResult, pattern: Pattern) -> list[DepthLine]:
-    """Return percentiles of 16 KB requests in microseconds; direct ones if possible."""
-    jobs = found.by_depth(pattern)
-    lines = [
-        DepthLine(
-            name,
-            colour,
-            _depths(jobs),
-            [getattr(job.latency, name) for job in jobs],
-            symbol=symbol,
-        )
-        for name, (colour, symbol) in _PERCENTILES.items()
-    ]
-    return lines if jobs else []
+    return {key: figure for key, figure in figures.items() if figure.data}
 
 
 def split_jobs(found: ProbeResult) -> list[tuple[str, JobResult]]:
@@ -97,39 +52,60 @@ def split_jobs(found: ProbeResult) -> list[tuple[str, JobResult]]:
     return jobs
 
 
-def _depths(jobs: Sequence[JobResult]) -> list[int]:
-    return [job.job.queue_depth for job in jobs]
+def _iops_figure(found: ProbeResult) -> Figure:
+    """Draw IOPS of random requests of 16 KB; buffered ones, where measured, are dashed."""
+    figure = new_figure()
+    for way, dash, symbol in (("direct", "solid", "circle"), ("buffered", "dot", "circle-open")):
+        for pattern, colour in _COLOURS.items():
+            jobs = found.by_depth(pattern, direct=way == "direct")
+            values = [job.iops for job in jobs]
+            _add_line(figure, f"{WORDS[pattern]}, {way}", jobs, values, (colour, dash, symbol))
+    return _by_depth(figure, "IOPS (log scale)")
 
 
-def _depth_figure(lines: Sequence[DepthLine], unit: str, title: str) -> Figure | None:
-    """Draw lines on logarithmic axes: depths quadruple, devices differ."""
-    if not lines:
-        return None
-    figure = Figure()
-    for line in lines:
+def _latency_figure(found: ProbeResult, pattern: Pattern) -> Figure:
+    """Draw percentiles of 16 KB requests in microseconds; direct ones if possible."""
+    figure, jobs = new_figure(), found.by_depth(pattern)
+    for name, (colour, symbol) in _PERCENTILES.items():
+        values = [getattr(job.latency, name) for job in jobs]
+        _add_line(figure, name, jobs, values, (colour, "solid", symbol))
+    return _by_depth(figure, "latency, µs (log scale)")
+
+
+def _add_line(
+    figure: Figure,
+    name: str,
+    jobs: Sequence[JobResult],
+    values: Sequence[float],
+    look: tuple[str, str, str],
+) -> None:
+    """Draw values by queue depth, if there are any; look: colour, dash, symbol."""
+    colour, dash, symbol = look
+    if jobs:
         figure.add_scatter(
-            x=line.depths,
-            y=line.values,
-            name=line.name,
+            x=[job.job.queue_depth for job in jobs],
+            y=values,
+            name=name,
             mode="lines+markers",
-            line={"color": line.colour, "width": 2, "dash": "dot" if line.dashed else "solid"},
-            marker={"size": 8, "symbol": "circle-open" if line.dashed else line.symbol},
-            hovertemplate=f"depth %{{x}}: %{{y:,.4~g}} {unit}<extra>{line.name}</extra>",
+            line={"color": colour, "width": 2, "dash": dash},
+            marker={"size": 8, "symbol": symbol},
+            hovertemplate=f"depth %{{x}}: %{{y:,.4~g}}<extra>{name}</extra>",
         )
-    depths = sorted({depth for line in lines for depth in line.depths})
-    texts = [str(depth) for depth in depths]
-    figure.update_xaxes(title_text="queue depth", type="log", tickvals=depths, ticktext=texts)
-    values = [value for line in lines for value in line.values]
-    figure.update_yaxes(title_text=title, type="log", **log_ticks(values))
-    return lay_out(figure, _HEIGHT, legend=len(lines) > 1)
 
 
-def _split_figure(found: ProbeResult) -> Figure | None:
+def _by_depth(figure: Figure, title: str) -> Figure:
+    """Lay out lines on logarithmic axes: depths quadruple, devices differ."""
+    depths = sorted({depth for line in figure.data for depth in line.x})
+    figure.update_xaxes(type="log", tickvals=depths, ticktext=[str(depth) for depth in depths])
+    values = [value for line in figure.data for value in line.y]
+    figure.update_yaxes(type="log", **log_ticks(values))
+    return lay_out(figure, _HEIGHT, x="queue depth", y=title, legend=len(figure.data) > 1)
+
+
+def _split_figure(found: ProbeResult) -> Figure:
     """Draw mean microseconds of one request: a bar with its parts in the order of processing."""
     bars = [(name, job.split) for name, job in split_jobs(found) if job.split is not None]
-    if not bars:
-        return None
-    figure = Figure()
+    figure = new_figure()
     # The disk's counters start before the block layer's queue, so the device's part includes it.
     has_queue_time = any(split.source == "tracepoints" for _, split in bars)
     for part, colour, field in _PARTS:
@@ -146,15 +122,14 @@ def _split_figure(found: ProbeResult) -> Figure | None:
             customdata=[split.source for _, split in bars],
             hovertemplate=f"%{{y}}<br>%{{x:,.4~g}} µs (%{{customdata}})<extra>{label}</extra>",
         )
-    figure.update_xaxes(title_text="mean latency of one request, µs")
     figure.update_yaxes(autorange="reversed", showgrid=False)
-    figure.update_layout(barmode="stack", bargap=0.35)
-    return _in_order(figure)
+    figure.update_layout(barmode="stack", bargap=0.35, legend_traceorder="normal")
+    return lay_out(figure, _HEIGHT, x="mean latency of one request, µs")
 
 
-def _commit_figure(found: ProbeResult) -> Figure | None:
+def _commit_figure(found: ProbeResult) -> Figure:
     """Draw percentiles of one flush after a write of 4 KB, by the call that flushes."""
-    figure = Figure()
+    figure = new_figure()
     for sync, colour in (("fsync", BLUE), ("fdatasync", GREEN)):
         job = found.commit(sync)
         if job is None or job.flush is None:
@@ -170,15 +145,7 @@ def _commit_figure(found: ProbeResult) -> Figure | None:
             marker={"color": faded(colour, 0.6), "line": {"color": colour, "width": 1}},
             hovertemplate=f"%{{x}}: %{{y:,.4~g}} µs<extra>{sync}</extra>",
         )
-    if not figure.data:
-        return None
     figure.update_xaxes(showgrid=False)
-    figure.update_yaxes(title_text="time of one flush, µs", rangemode="tozero")
-    figure.update_layout(barmode="group", bargap=0.3)
-    return _in_order(figure)
-
-
-def _in_order(figure: Figure) -> Figure:
-    lay_out(figure, _HEIGHT)
-    figure.update_layout(legend={"traceorder": "normal"})
-    return figure
+    figure.update_yaxes(rangemode="tozero")
+    figure.update_layout(barmode="group", bargap=0.3, legend_traceorder="normal")
+    return lay_out(figure, _HEIGHT, y="time of one flush, µs")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from advisor.charts.axes import name_rows
-from advisor.charts.figure import Figure
+from advisor.charts.figure import Figure, lay_out, new_figure
 from advisor.charts.latency import latency_figures
 from advisor.charts.seconds import Line, seconds_figure
-from advisor.charts.style import BLUE, GREEN, ORANGE, faded, lay_out, plain, series_style
+from advisor.charts.style import BLUE, GREEN, ORANGE, faded, plain, series_style
 from advisor.wording.addresses import run_url
-from tuning.results.document import Board, StudyDocument
+from tuning.results.document import Board, Price, StudyDocument
 from tuning.results.series import Seconds, latencies_of, middle_run, seconds_of
 
 #: Configs over each other in one chart: more cannot be told apart.
@@ -22,17 +21,20 @@ OVER_TIME = {
     "p95_ms": ("ms (p95)", "p95 response time of New-Order, ms"),
     "cpu_busy_pct": ("% of all CPUs", "CPU of the host, user + sys, % of all CPUs"),
 }
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Medians over `runs`: 10^6 cycles of the whole host and kB written per New-Order."""
-
-    name: str
-    runs: int
-    user_megacycles: float | None
-    sys_megacycles: float | None
-    written_kb: float | None
+# Charts of costs: title, and of each bar its name, field of Price, unit, colour and pattern.
+_COSTS = {
+    "path": (
+        "host path length, Mcycles per New-Order (less is better)",
+        (
+            ("user", "user_megacycles", "Mcycles", BLUE, ""),
+            ("system", "sys_megacycles", "Mcycles", ORANGE, "/"),
+        ),
+    ),
+    "bytes": (
+        "written per New-Order, kB (less is better)",
+        (("written", "written_kb", "kB", GREEN, ""),),
+    ),
+}
 
 
 def compared_candidates(board: Board, most: int = MAX_CONFIGS) -> list[int]:
@@ -48,33 +50,19 @@ def run_figures(document: StudyDocument, board: Board) -> dict[str, Figure]:
     They show the baseline and the best others: response times, the seconds of the run nearest to
     each median, and costs.
     """
-    runs = {
-        document.candidate[pk].name: [
-            run for run in document.ranked_runs(board) if run.candidate_id == pk
-        ]
-        for pk in compared_candidates(board)
-    }
-    runs = {name: there for name, there in runs.items() if there}
-    keys = {name: [run.id for run in there] for name, there in runs.items()}
-    middle = {
-        name: middle_run({run.id: run.figures.throughput or 0.0 for run in there})
-        for name, there in runs.items()
-    }
-    costs = [
-        Cost(
-            name=document.candidate[row.candidate_id].name,
-            runs=row.runs,
-            user_megacycles=row.user_megacycles,
-            sys_megacycles=row.sys_megacycles,
-            written_kb=row.written_kb,
-        )
-        for row in board.rows
-        if row.runs
-    ]
+    names = {row.candidate_id: document.candidate[row.candidate_id].name for row in board.rows}
+    runs: dict[str, dict[int, float]] = {}
+    for pk in compared_candidates(board):
+        for run in document.ranked_runs(board):
+            if run.candidate_id == pk:
+                runs.setdefault(names[pk], {})[run.id] = run.figures.throughput or 0.0
+    keys = {name: list(there) for name, there in runs.items()}
+    middle = {name: middle_run(there) for name, there in runs.items()}
     figures = latency_figures(keys, latencies_of(key for there in keys.values() for key in there))
     over_time = over_time_figure(middle, seconds_of(middle.values()), "new_orders")
     if over_time is not None:
         figures["over-time"] = over_time
+    costs = [(names[row.candidate_id], row.runs, row.price) for row in board.rows if row.runs]
     return figures | cost_figures(costs)
 
 
@@ -92,54 +80,37 @@ def over_time_figure(
     return seconds_figure(lines, *OVER_TIME[field]) if lines else None
 
 
-def cost_figures(costs: Sequence[Cost]) -> dict[str, Figure]:
-    """Draw "path" and "bytes", each only if something is known."""
+def cost_figures(costs: Sequence[tuple[str, int, Price]]) -> dict[str, Figure]:
+    """Draw "path" and "bytes", each only if something is known.
+
+    costs: of each config its name, the number of its runs, and the medians over them.
+    """
     figures = {}
-    if any(one.user_megacycles is not None for one in costs):
-        path = Figure()
-        user = [one.user_megacycles for one in costs]
-        system = [one.sys_megacycles for one in costs]
-        _bars(path, costs, user, ("user", "Mcycles", BLUE, ""))
-        _bars(path, costs, system, ("system", "Mcycles", ORANGE, "/"))
-        path.update_layout(barmode="stack")
-        title = "host path length, Mcycles per New-Order (less is better)"
-        figures["path"] = _named(path, costs, title)
-    if any(one.written_kb is not None for one in costs):
-        written = Figure()
-        _bars(written, costs, [one.written_kb for one in costs], ("written", "kB", GREEN, ""))
-        title = "written per New-Order, kB (less is better)"
-        figures["bytes"] = _named(written, costs, title)
+    rows = [plain(name) for name, _, _ in costs]
+    for key, (title, bars) in _COSTS.items():
+        figure = new_figure()
+        for name, field, unit, colour, pattern in bars:
+            values = [getattr(price, field) for _, _, price in costs]
+            if all(value is None for value in values):
+                continue
+            figure.add_bar(
+                orientation="h",
+                x=values,
+                y=list(range(len(rows))),
+                name=name,
+                marker={
+                    "color": faded(colour, 0.55),
+                    "line": {"color": colour, "width": 1},
+                    "pattern": {"shape": pattern, "fgcolor": colour, "size": 6},
+                },
+                customdata=[[row, runs] for row, (_, runs, _) in zip(rows, costs, strict=True)],
+                hovertemplate=f"%{{customdata[0]}}<br>{name}: %{{x:.4~g}} {unit} per New-Order, "
+                "median of %{customdata[1]}<extra></extra>",
+            )
+        if figure.data:
+            name_rows(figure, rows)
+            figure.update_xaxes(rangemode="tozero")
+            figure.update_layout(barmode="stack", bargap=0.35, legend_traceorder="normal")
+            height = 110 + 30 * max(len(rows), 3)
+            figures[key] = lay_out(figure, height, x=title, legend=len(figure.data) > 1)
     return figures
-
-
-def _bars(
-    figure: Figure,
-    costs: Sequence[Cost],
-    values: Sequence[float | None],
-    look: tuple[str, str, str, str],
-) -> None:
-    """Draw a bar per config; look: name, unit, colour, pattern."""
-    name, unit, colour, pattern = look
-    figure.add_bar(
-        orientation="h",
-        x=values,
-        y=list(range(len(costs))),
-        name=name,
-        marker={
-            "color": faded(colour, 0.55),
-            "line": {"color": colour, "width": 1},
-            "pattern": {"shape": pattern, "fgcolor": colour, "size": 6},
-        },
-        customdata=[[plain(one.name), one.runs] for one in costs],
-        hovertemplate=f"%{{customdata[0]}}<br>{name}: %{{x:.4~g}} {unit} per New-Order, "
-        "median of %{customdata[1]}<extra></extra>",
-    )
-
-
-def _named(figure: Figure, costs: Sequence[Cost], title: str) -> Figure:
-    name_rows(figure, [plain(one.name) for one in costs])
-    figure.update_xaxes(title_text=title, rangemode="tozero", zeroline=False)
-    figure.update_layout(bargap=0.35)
-    lay_out(figure, 110 + 30 * max(len(costs), 3), legend=len(figure.data) > 1)
-    figure.update_layout(legend={"traceorder": "normal"})
-    return figure

@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from advisor.charts.axes import percent_of
-from advisor.charts.figure import Figure
+from advisor.charts.board import without_values
+from advisor.charts.figure import Figure, add_points, lay_out, new_figure
 from advisor.charts.search_map import parallel_figure
-from advisor.charts.style import BAND, BLUE, GREEN, GREY, ORANGE, RED, lay_out, plain, wrapped
+from advisor.charts.style import BAND, BLUE, GREEN, GREY, ORANGE, RED, plain, wrapped
 from advisor.wording.addresses import run_url
 from advisor.wording.spaces import knob_text
 from benchmarks.models import RunState
-from tuning.results.document import Search, ShortRun, StudyDocument, TriedConfig
+from tuning.results.document import Search, ShortRun, StudyDocument
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
 from tuning.strategy.search.space import Dimension, Space
+
+_ZERO = {"color": GREY, "dash": "dot", "width": 1}
 
 
 def search_figures(document: StudyDocument) -> dict[str, Figure]:
@@ -37,7 +40,7 @@ def search_figures(document: StudyDocument) -> dict[str, Figure]:
 
 def _best_figure(document: StudyDocument, found: Search) -> Figure:
     """Draw every short run as a dot, the best so far as a line with the noise of a run around."""
-    figure = Figure()
+    figure = new_figure()
     numbers = [one.number for one in found.best]
     if found.noise is not None:
         share = 1 + 2 * found.noise
@@ -62,86 +65,79 @@ def _best_figure(document: StudyDocument, found: Search) -> Figure:
         hovertemplate="best so far: %{customdata}, %{y:+.1f} %<extra></extra>",
     )
     made = {one.id for one in document.candidates if one.found_by_search}
-    known = [run for run in found.runs if run.ratio is not None]
-    given = [run for run in known if run.candidate_id not in made]
-    proposed = [run for run in known if run.candidate_id in made]
-    for name, colour, runs in (("given", GREY, given), ("proposed by the search", BLUE, proposed)):
+    kinds: dict[str, tuple[dict[str, Any], list[ShortRun]]] = {
+        "given": ({"marker": {"color": GREY, "size": 8}}, []),
+        "proposed by the search": ({"marker": {"color": BLUE, "size": 8}}, []),
+        "no result": ({"marker": {"color": RED, "size": 9, "symbol": "x"}, "yaxis": "y2"}, []),
+    }
+    for run in found.runs:
+        kind = "proposed by the search" if run.candidate_id in made else "given"
+        kinds["no result" if run.ratio is None else kind][1].append(run)
+    for name, (look, runs) in kinds.items():
         if runs:
-            figure.add_scatter(
-                x=[run.number for run in runs],
-                y=[percent_of(run.ratio or 1.0) for run in runs],
-                mode="markers",
-                marker={"color": colour, "size": 8},
+            add_points(
+                figure,
+                [run.number for run in runs],
+                [0.04 if run.ratio is None else percent_of(run.ratio) for run in runs],
+                [_hover(document, run) for run in runs],
+                [run_url(run.run_id) for run in runs],
                 name=name,
-                customdata=[_hover(document, run) for run in runs],
-                hovertemplate="%{customdata[0]}<br>%{y:+.1f} %<extra></extra>",
+                **look,
             )
-    if lost := [run for run in found.runs if run.ratio is None]:
-        figure.add_scatter(
-            x=[run.number for run in lost],
-            y=[0.04] * len(lost),
-            yaxis="y2",
-            mode="markers",
-            marker={"color": RED, "size": 9, "symbol": "x"},
-            name="no result",
-            customdata=[_hover(document, run) for run in lost],
-            hovertemplate="%{customdata[0]}<extra></extra>",
-        )
-    figure.add_hline(y=0, line={"color": GREY, "dash": "dot", "width": 1})
-    figure.update_xaxes(title_text="short runs", zeroline=False, rangemode="tozero")
-    figure.update_yaxes(title_text=f"{FULL_NAMES[found.metric]}, change from the baseline, %")
-    lay_out(figure, 360)
-    figure.update_layout(
-        yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
-        legend={"yref": "container", "yanchor": "top"},
-    )
-    return figure
+    figure.add_hline(y=0, line=_ZERO)
+    figure.update_xaxes(rangemode="tozero")
+    lay_out(figure, 360, x="short runs", y=_change(found.metric))
+    figure.update_layout(legend={"yref": "container", "yanchor": "top"})
+    return without_values(figure)
 
 
-def _hover(document: StudyDocument, run: ShortRun) -> list[str]:
+def _change(metric: Metric) -> str:
+    return f"{FULL_NAMES[metric]}, change from the baseline, %"
+
+
+def _hover(document: StudyDocument, run: ShortRun) -> str:
     candidate = document.candidate[run.candidate_id]
     state = "" if run.state == RunState.OK else f": {RunState(run.state).label}"
+    result = "" if run.ratio is None else f"<br>{percent_of(run.ratio):+.1f} %"
     head = plain(f"{candidate.name}{state}, round {run.round}")
-    return [f"{head}<br>{wrapped(candidate.source, 60)}", run_url(run.run_id)]
+    return f"{head}<br>{wrapped(candidate.source, 60)}{result}"
 
 
 def _slice_figure(
     document: StudyDocument, found: Search, space: Space, order: Sequence[str]
 ) -> Figure | None:
     """Draw one knob at a time, chosen from a list; the other knobs vary."""
-    figure = Figure()
+    figure = new_figure()
     axes: list[dict[str, Any]] = []
     for one in sorted(space.dimensions, key=lambda one: order.index(one.name)):
-        points = list(_values(document, found, one))
+        points = _values(document, found, one)
         if not points:
             continue
-        figure.add_scatter(
-            x=[value for value, _, _ in points],
-            y=[percent_of(run.ratio or 1.0) for _, _, run in points],
-            mode="markers",
+        values = [value for value, _, _ in points]
+        names = [document.candidate[run.candidate_id].name for _, _, run in points]
+        changes = [percent_of(run.ratio or 1.0) for _, _, run in points]
+        add_points(
+            figure,
+            values,
+            changes,
+            [
+                f"{plain(f'{name}: {one.name} = {text}')}<br>{change:+.1f} %"
+                for name, change, (_, text, _) in zip(names, changes, points, strict=True)
+            ],
+            [run_url(run.run_id) for _, _, run in points],
             marker={"color": BLUE, "size": 8},
             visible=not axes,
             name=one.name,
-            customdata=[
-                [
-                    plain(f"{document.candidate[run.candidate_id].name}: {one.name} = {text}"),
-                    run_url(run.run_id),
-                ]
-                for _, text, run in points
-            ],
-            hovertemplate="%{customdata[0]}<br>%{y:+.1f} %<extra></extra>",
         )
-        axes.append(_axis(one, [value for value, _, _ in points]))
+        axes.append(_axis(one, values))
     if not axes:
         return None
     buttons = [
-        _button(name, [at == chosen for at in range(len(axes))], axes[chosen])
-        for chosen, name in enumerate(trace["name"] for trace in figure.data)
+        _button(trace.name, [at == chosen for at in range(len(axes))], axes[chosen])
+        for chosen, trace in enumerate(figure.data)
     ]
-    first = {key.removeprefix("xaxis."): value for key, value in axes[0].items()}
-    figure.add_hline(y=0, line={"color": GREY, "dash": "dot", "width": 1})
-    figure.update_yaxes(title_text=f"{FULL_NAMES[found.metric]}, change from the baseline, %")
-    return _with_list(figure, buttons, first)
+    figure.add_hline(y=0, line=_ZERO)
+    return _with_list(figure, buttons, _change(found.metric))
 
 
 def _values(
@@ -167,11 +163,11 @@ def _axis(one: Dimension, points: Sequence[float | str]) -> dict[str, Any]:
     is_log = one.is_log and all(value > 0 for value in values)
     ticks = _ticks(one, values) if one.is_number else {}
     return {
-        "xaxis.title": {"text": one.name},
-        "xaxis.type": "log" if is_log else "linear" if one.is_number else "category",
-        "xaxis.autorange": True,
-        "xaxis.tickvals": list(ticks) or None,
-        "xaxis.ticktext": list(ticks.values()) or None,
+        "title": {"text": one.name},
+        "type": "log" if is_log else "linear" if one.is_number else "category",
+        "autorange": True,
+        "tickvals": list(ticks) or None,
+        "ticktext": list(ticks.values()) or None,
     }
 
 
@@ -191,18 +187,16 @@ def _ticks(one: Dimension, values: Sequence[float]) -> dict[float, str]:
 
 def _front_figure(document: StudyDocument, found: Search) -> Figure | None:
     """Draw throughput against response time or CPU, chosen from a list; the front is a line."""
-    both = {
-        cost: [one for one in found.tried if {Metric.TPMP, cost} <= one.ratios.keys()]
+    figure = new_figure()
+    costs = [
+        cost
         for cost in found.fronts
-    }
-    costs = [cost for cost, tried in both.items() if tried]
+        if any({Metric.TPMP, cost} <= one.ratios.keys() for one in found.tried)
+    ]
     if not costs:
         return None
-    figure = Figure()
     for cost in costs:
-        _add_front(figure, document, both[cost], found.fronts[cost], cost)
-        for trace in figure.data[-2:]:
-            trace["visible"] = cost == costs[0]
+        _add_front(figure, document, found, cost, visible=cost == costs[0])
     figure.add_scatter(
         x=[0],
         y=[0],
@@ -211,65 +205,69 @@ def _front_figure(document: StudyDocument, found: Search) -> Figure | None:
         name="baseline",
         hovertemplate="baseline<extra></extra>",
     )
-    titles = {c: f"{FULL_NAMES[c]}, change from the baseline, % (lower is better)" for c in costs}
-    figure.update_yaxes(title_text="tpmP, change from the baseline, %", zeroline=False)
     buttons = [
         _button(
             f"against {FULL_NAMES[cost]}",
             [at // 2 == chosen for at in range(2 * len(costs))] + [True],
-            {"xaxis.title": {"text": titles[cost]}, "xaxis.autorange": True},
+            {"title": {"text": f"{_change(cost)} (lower is better)"}, "autorange": True},
         )
         for chosen, cost in enumerate(costs)
     ]
-    first = {"title": {"text": titles[costs[0]]}, "zeroline": False}
-    return _with_list(figure, buttons if len(costs) > 1 else [], first)
+    return _with_list(figure, buttons, _change(Metric.TPMP))
 
 
 def _add_front(
-    figure: Figure,
-    document: StudyDocument,
-    tried: Sequence[TriedConfig],
-    front: Sequence[int],
-    cost: Metric,
+    figure: Figure, document: StudyDocument, found: Search, cost: Metric, *, visible: bool
 ) -> None:
-    there = {one.candidate_id: one for one in tried}
-    names = {pk: plain(document.candidate[pk].name) for pk in there}
-    on_front = [there[pk] for pk in front]
+    tried = [one for one in found.tried if {Metric.TPMP, cost} <= one.ratios.keys()]
+    names = {one.candidate_id: plain(document.candidate[one.candidate_id].name) for one in tried}
+    changes = {
+        one.candidate_id: (percent_of(one.ratios[cost]), percent_of(one.ratios[Metric.TPMP]))
+        for one in tried
+    }
+    front = found.fronts[cost]
     figure.add_scatter(
-        x=[percent_of(one.ratios[cost]) for one in on_front],
-        y=[percent_of(one.ratios[Metric.TPMP]) for one in on_front],
+        x=[changes[pk][0] for pk in front],
+        y=[changes[pk][1] for pk in front],
         mode="lines",
         line={"color": GREEN, "width": 1.5, "shape": "vh"},
         hoverinfo="skip",
         name="Pareto front",
-        ids=[names[one.candidate_id] for one in on_front],
+        ids=[names[pk] for pk in front],
+        visible=visible,
     )
-    figure.add_scatter(
-        x=[percent_of(one.ratios[cost]) for one in tried],
-        y=[percent_of(one.ratios[Metric.TPMP]) for one in tried],
-        mode="markers",
+    add_points(
+        figure,
+        [x for x, _ in changes.values()],
+        [y for _, y in changes.values()],
+        [
+            f"{names[pk]}<br>tpmP {y:+.1f} %, {FULL_NAMES[cost]} {x:+.1f} %"
+            for pk, (x, y) in changes.items()
+        ],
+        [run_url(one.last_run_id) for one in tried],
         marker={
             "color": BLUE,
-            "size": [12 if pk in front else 8 for pk in there],
-            "line": {"color": GREEN, "width": [3 if pk in front else 0 for pk in there]},
+            "size": [12 if pk in front else 8 for pk in changes],
+            "line": {"color": GREEN, "width": [3 if pk in front else 0 for pk in changes]},
         },
         name="one config",
         ids=list(names.values()),
-        customdata=[[names[one.candidate_id], run_url(one.last_run_id)] for one in tried],
-        hovertemplate="%{customdata[0]}<br>tpmP %{y:+.1f} %, "
-        f"{FULL_NAMES[cost]} %{{x:+.1f}} %<extra></extra>",
+        visible=visible,
     )
 
 
 def _button(label: str, visible: Sequence[bool], axis: dict[str, Any]) -> dict[str, Any]:
-    return {"label": label, "method": "update", "args": [{"visible": list(visible)}, axis]}
+    """Return a choice of traces with their x axis."""
+    shown = {f"xaxis.{name}": value for name, value in axis.items()}
+    return {"label": label, "method": "update", "args": [{"visible": list(visible)}, shown]}
 
 
-def _with_list(figure: Figure, buttons: Sequence[Any], axis: dict[str, Any]) -> Figure:
-    """Finish a chart whose traces are chosen from a list; `axis` is the first one."""
-    lay_out(figure, 380, legend=False)
-    figure.update_layout(xaxis=axis, margin={"t": 50})
-    if buttons:
+def _with_list(figure: Figure, buttons: Sequence[Any], y: str) -> Figure:
+    """Finish a chart whose traces are chosen from a list; the first choice is shown."""
+    lay_out(figure, 380, y=y, legend=False)
+    first = {key.removeprefix("xaxis."): value for key, value in buttons[0]["args"][1].items()}
+    figure.update_layout(xaxis=first, margin={"t": 50})
+    if len(buttons) > 1:
         place = {"x": 0, "xanchor": "left", "y": 1.16, "yanchor": "top"}
         figure.update_layout(updatemenus=[{"buttons": buttons, **place}])
     return figure

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from advisor.charts.axes import percent_of
-from advisor.charts.figure import Figure
-from advisor.charts.style import GREY, lay_out, plain
+from advisor.charts.figure import Figure, add_points, lay_out, new_figure
+from advisor.charts.style import GREY, plain
 from advisor.wording.addresses import run_url
 from advisor.wording.spaces import knob_text
 from tuning.results.document import Search, StudyDocument, TriedConfig
@@ -45,7 +45,7 @@ def parallel_figure(
         return None
     ratios = [percent_of(one.ratio or 1.0) for one in ranked]
     low, high = min(ratios), max(ratios)
-    figure = Figure()
+    figure = new_figure()
     for fifth, (colour, width, word) in enumerate(_FIFTHS):
         x: list[float | None] = []
         points: list[_Point | None] = []
@@ -57,18 +57,16 @@ def parallel_figure(
                 points += [*line, None]
                 urls += [run_url(one.last_run_id)] * (len(line) + 1)
         if x:
-            figure.add_scatter(
-                x=x,
-                y=[point and point[0] for point in points],
+            add_points(
+                figure,
+                x,
+                [point and point[0] for point in points],
+                [point and plain(point[1]) for point in points],
+                urls,
                 mode="lines+markers",
                 line={"color": colour, "width": width},
                 marker={"size": 5},
                 name=word,
-                customdata=[
-                    point and [plain(point[1]), url]
-                    for point, url in zip(points, urls, strict=True)
-                ],
-                hovertemplate="%{customdata[0]}<extra></extra>",
             )
     result = [(0.0, f"{low:+.0f} %"), (1.0, f"{high:+.0f} %")]
     for at, labels in enumerate([*map(_ends, axes), result]):
@@ -79,11 +77,9 @@ def parallel_figure(
         ticktext=[*names, f"{FULL_NAMES[found.metric]},<br>change, %"],
         range=[-0.4, len(axes) + 0.4],
         showgrid=False,
-        zeroline=False,
-        title_text="variables, and the result of each config",
     )
     figure.update_yaxes(visible=False, range=[-0.22, 1.14], showgrid=False, fixedrange=True)
-    return lay_out(figure, 420)
+    return lay_out(figure, 420, x="variables, and the result of each config")
 
 
 def _line(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import median_low
 
 from advisor.charts.axes import kept_places
-from advisor.charts.figure import Figure
-from advisor.charts.style import BAND, faded, lay_out, plain, rounded
+from advisor.charts.figure import Figure, lay_out, new_figure
+from advisor.charts.style import BAND, faded, plain, rounded
 
 #: For slow and fast devices in one chart: above this factor an axis is logarithmic.
 MAX_LINEAR = 20.0
@@ -39,7 +39,7 @@ def seconds_figure(
     Long runs are thinned; stacked areas share their places. `may_be_log`: the axis is logarithmic
     where the medians of the lines lie far apart.
     """
-    figure = Figure()
+    figure = new_figure()
     together = kept_places(_sums(lines)) if stacked else []
     for line in lines:
         kept = together or kept_places(line.values)
@@ -56,18 +56,14 @@ def seconds_figure(
         )
     first = min((second for line in lines for second in line.second), default=0)
     if first < 0:
-        figure.add_vrect(x0=first, x1=0, fillcolor=BAND, line_width=0, layer="below")
-        figure.add_annotation(
-            text="warm-up",
-            font_size=11,
-            showarrow=False,
-            **{"x": first, "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom"},
-        )
-    figure.update_xaxes(title_text="seconds since the start of the measurement", zeroline=False)
+        note = {"text": "warm-up", "font": {"size": 11}, "yanchor": "bottom"}
+        look = {"fillcolor": BAND, "line_width": 0, "layer": "below"}
+        figure.add_vrect(first, 0, **look, annotation=note, annotation_position="top left")
     # A second may have no transactions, so the medians decide.
     y_axis(figure, title, _medians(lines) if may_be_log else [])
     figure.update_layout(hovermode="closest" if any(line.url for line in lines) else "x unified")
-    return lay_out(figure, 300, legend=len(lines) > 1)
+    x = "seconds since the start of the measurement"
+    return lay_out(figure, 300, x=x, legend=len(lines) > 1)
 
 
 def y_axis(figure: Figure, title: str, typical: Sequence[float]) -> None:
@@ -78,7 +74,6 @@ def y_axis(figure: Figure, title: str, typical: Sequence[float]) -> None:
         figure.update_yaxes(title_text=title, type="log", dtick=1, tickformat=",~g")
     else:
         figure.update_yaxes(title_text=title, rangemode="tozero")
-    figure.update_yaxes(zeroline=False)
 
 
 def _medians(lines: Sequence[Line]) -> list[float]:

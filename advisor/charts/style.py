@@ -1,4 +1,4 @@
-"""Colours, styles of series, texts and the layout that all charts share.
+"""Colours, styles of series and texts that all charts share.
 
 The colours suit light and dark backgrounds; charts.js sets text and grid from the page's CSS.
 """
@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
 from typing import Any
-
-from advisor.charts.figure import Figure
 
 BLUE = "#3b82c4"
 ORANGE = "#d9822b"
@@ -82,14 +80,3 @@ def wrapped(text: str, width: int) -> str:
 def rounded(value: float | None) -> float | None:
     """Round to five significant digits: more than a screen can show, in half the bytes."""
     return None if value is None else float(f"{value:.5g}")
-
-
-def lay_out(figure: Figure, height: int, *, legend: bool = True) -> Figure:
-    """Set the margins, the height in pixels and the legend above the chart."""
-    figure.update_layout(
-        showlegend=legend,
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "left", "x": 0},
-        margin={"l": 8, "r": 12, "t": 48 if legend else 20, "b": 8},
-        height=height,
-    )
-    return figure

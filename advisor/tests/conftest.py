@@ -14,9 +14,7 @@ from django.contrib.auth.hashers import reset_hashers
 from django.core.cache import cache
 from filelock import FileLock
 
-from advisor.charts.figure import Figure
 from advisor.tests import postgres
-from advisor.tests.drawn import drawn
 from advisor.tests.harness import Home, without_services
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.layout import FOLDER
@@ -47,24 +45,6 @@ def nothing_kept(quick_requests: None) -> None:
 def documents_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests write rows without raising the revision, so that no stored document may be used."""
     monkeypatch.setattr(stored_documents, "_stored", lambda _: {})
-
-
-@pytest.fixture(scope="session", autouse=True)
-def charts_are_checked() -> Iterator[None]:
-    """Every chart that a test makes has only what Plotly knows."""
-    made = Figure.to_json
-    known: set[int] = set()
-
-    def checked(figure: Figure) -> str:
-        text = made(figure)
-        if hash(text) not in known:  # most are of the same made-up studies
-            drawn(figure)
-            known.add(hash(text))
-        return text
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Figure, "to_json", checked)
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ from advisor.charts.by_setting import BySetting, DeviceLine, by_setting_figure
 from advisor.charts.seconds import Line, seconds_figure
 from advisor.charts.style import SERIES, plain, series_style, wrapped
 from advisor.tests import factories
-from advisor.tests.drawn import drawn
 from tuning.results.build import build
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
@@ -35,11 +34,11 @@ def test_devices_in_the_charts_of_the_comparison() -> None:
     over_seconds = seconds_figure([Line(NAME, "#112233", "dot", [0, 1], [1.0, 2.0])], "ms", "p95")
     assert by_setting is not None
     for figure in (by_setting, over_seconds):
-        [line] = drawn(figure).data
+        [line] = figure.data
         assert line.name == plain(NAME)
         assert plain(NAME) in line.hovertemplate
         assert NAME not in line.hovertemplate
-    [line] = drawn(by_setting).data
+    [line] = by_setting.data
     assert (line.error_y.array, line.error_y.arrayminus) == ((10.0, 0.0), (10.0, 0.0))
     assert line.marker.symbol == "circle-open", "emulated"
 
@@ -50,7 +49,7 @@ def test_a_device_with_one_setting_is_no_line_unless_published_figures_stand_bes
     published = {": disk": {8: 50.0, 16: 60.0}}
     figure = by_setting_figure(BySetting("tpmP", "tpmP", [device], published))
     assert figure is not None
-    assert [line.name for line in drawn(figure).data] == ["published, whitepaper 2016: disk", "a"]
+    assert [line.name for line in figure.data] == ["published, whitepaper 2016: disk", "a"]
 
 
 @pytest.mark.django_db

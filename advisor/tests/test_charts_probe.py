@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from advisor.charts.figure import charts_json
-from advisor.charts.probe import iops_lines, latency_lines, probe_figures
-from advisor.tests.drawn import drawn
+from advisor.charts.probe import probe_figures
 from advisor.tests.probes import probe_result
 from benchmarks.probe.jobs import Pattern, Purpose
 from benchmarks.probe.result import ProbeResult
@@ -23,7 +22,7 @@ def without(found: ProbeResult, *purposes: Purpose) -> ProbeResult:
 
 def test_iops_are_by_depth_direct_and_buffered() -> None:
     found = probe_result(reads=48_000, writes=120_000)
-    lines = {line.name: line for line in iops_lines(found)}
+    lines = {line.name: line for line in probe_figures(found)["iops"].data}
     assert list(lines) == [
         "Random read, direct",
         "Random write, direct",
@@ -31,36 +30,35 @@ def test_iops_are_by_depth_direct_and_buffered() -> None:
         "Random write, buffered",
     ]
     direct = lines["Random write, direct"]
-    assert direct.depths == [1, 4, 16, 64]
-    assert direct.values == [j.iops for j in found.by_depth(Pattern.RANDOM_WRITE)]
-    assert direct.values[-1] == pytest.approx(120_000 * 64 / 68)
-    assert lines["Random read, buffered"].depths == [1, 16]
-    assert [line.dashed for line in lines.values()] == [False, False, True, True]
+    assert direct.x == (1, 4, 16, 64)
+    assert list(direct.y) == [j.iops for j in found.by_depth(Pattern.RANDOM_WRITE)]
+    assert direct.y[-1] == pytest.approx(120_000 * 64 / 68)
+    assert lines["Random read, buffered"].x == (1, 16)
+    assert [line.line.dash for line in lines.values()] == ["solid"] * 2 + ["dot"] * 2
 
 
 def test_without_direct_io_there_is_one_buffered_set() -> None:
     found = probe_result(direct_missing=MISSING)
-    assert [line.name for line in iops_lines(found)] == [
-        "Random read, buffered",
-        "Random write, buffered",
-    ]
-    assert latency_lines(found, Pattern.RANDOM_READ)[0].depths == [1, 4, 16, 64]
-    assert "split" not in probe_figures(found)
+    figures = probe_figures(found)
+    names = [line.name for line in figures["iops"].data]
+    assert names == ["Random read, buffered", "Random write, buffered"]
+    assert figures["read-latency"].data[0].x == (1, 4, 16, 64)
+    assert "split" not in figures
 
 
 def test_latency_is_three_percentiles_in_microseconds() -> None:
     found = probe_result()
-    lines = latency_lines(found, Pattern.RANDOM_READ)
+    figure = probe_figures(found)["read-latency"]
+    lines, axis = figure.data, figure.layout.yaxis
     assert [line.name for line in lines] == ["p50", "p95", "p99"]
     deepest = found.by_depth(Pattern.RANDOM_READ)[-1].latency
-    assert [line.values[-1] for line in lines] == [deepest.p50, deepest.p95, deepest.p99]
-    axis = drawn(probe_figures(found)["read-latency"]).layout.yaxis
+    assert [line.y[-1] for line in lines] == [deepest.p50, deepest.p95, deepest.p99]
     assert "µs" in axis.title.text
     assert axis.type == "log"
 
 
 def test_the_split_shows_the_queue_only_where_tracepoints_were_read() -> None:
-    figure = drawn(probe_figures(probe_result())["split"])
+    figure = probe_figures(probe_result())["split"]
     assert figure.data[0].y == (
         "Random read, low load",
         "Random read, depth 1",
@@ -71,7 +69,7 @@ def test_the_split_shows_the_queue_only_where_tracepoints_were_read() -> None:
     assert names == ["user (the program)", "kernel", "device, incl. queue"]
 
     found = probe_result(tracing_missing="")
-    traced = drawn(probe_figures(found)["split"])
+    traced = probe_figures(found)["split"]
     assert [trace.name for trace in traced.data][2:] == ["queue (block layer)", "device"]
     assert traced.data[0].customdata[0] == "tracepoints"
     low = found.low_load(Pattern.RANDOM_READ)
@@ -84,7 +82,7 @@ def test_the_split_shows_the_queue_only_where_tracepoints_were_read() -> None:
 
 
 def test_a_flush_counts_not_the_write_before_it() -> None:
-    bars = drawn(probe_figures(probe_result(flush_us=10_000))["commit"]).data
+    bars = probe_figures(probe_result(flush_us=10_000))["commit"].data
     assert [bar.name for bar in bars] == ["fsync", "fdatasync"]
     assert [list(bar.x) for bar in bars] == [["p50", "p95", "p99"]] * 2
     assert bars[0].y[0] == pytest.approx(9_700)
@@ -92,13 +90,13 @@ def test_a_flush_counts_not_the_write_before_it() -> None:
 
 
 def test_the_axis_names_whole_figures() -> None:
-    axis = drawn(probe_figures(probe_result())["iops"]).layout.yaxis
+    axis = probe_figures(probe_result())["iops"].layout.yaxis
     assert "20,000" in axis.ticktext
     level = probe_result(reads=200, writes=210)
     reads = replace(level, jobs=tuple(replace(j, iops=170.0) for j in level.jobs))
-    assert {"150", "200"} <= set(drawn(probe_figures(reads)["iops"]).layout.yaxis.ticktext)
+    assert {"150", "200"} <= set(probe_figures(reads)["iops"].layout.yaxis.ticktext)
     slow = probe_result(reads=2, writes=1_000_000)
-    assert set(drawn(probe_figures(slow)["iops"]).layout.yaxis.ticktext) >= {"1", "1,000,000"}
+    assert set(probe_figures(slow)["iops"].layout.yaxis.ticktext) >= {"1", "1,000,000"}
 
 
 def test_what_was_not_measured_has_no_chart() -> None:

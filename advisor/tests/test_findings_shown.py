@@ -16,7 +16,7 @@ from advisor.charts.effects import findings_figure
 from advisor.charts.style import GREEN, RED
 from advisor.terminal.report import print_study
 from advisor.tests import claimed, factories
-from advisor.tests.drawn import drawn, flat
+from advisor.tests.drawn import flat
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.storage.kinds import kind_words
 from tuning.models import Study, StudyState
@@ -148,7 +148,7 @@ def test_connections_are_named_where_there_are_several(browser: Client) -> None:
 def chart_of(study: Study) -> go.Figure:
     figure = findings_figure(build(StudyRows(study)))
     assert figure is not None
-    return drawn(figure)
+    return figure
 
 
 def test_the_chart_has_the_interval_the_threshold_and_the_answer() -> None:

@@ -6,7 +6,6 @@ import html
 import re
 from typing import Any
 
-import plotly.graph_objects as go
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -14,10 +13,10 @@ from django.utils import timezone
 
 from advisor.charts.board import board_figures
 from advisor.charts.effects import tied_groups
+from advisor.charts.figure import Figure
 from advisor.charts.pareto import MAX_NAMED, Point, drawn_points
 from advisor.pages.study.page import ROWS
 from advisor.tests import factories
-from advisor.tests.drawn import drawn
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.answer import store_recommendations
@@ -206,10 +205,9 @@ def test_a_finished_study_is_extended_by_more_blocks(
 # --- charts --------------------------------------------------------------------------------------
 
 
-def charts_of(study: Study, p95_ms: float | None = None) -> dict[str, go.Figure]:
+def charts_of(study: Study, p95_ms: float | None = None) -> dict[str, Figure]:
     document = build(StudyRows(study))
-    figures = board_figures(document, document.boards[0], Metric.TPMP, p95_ms)
-    return {key: drawn(figure) for key, figure in figures.items()}
+    return board_figures(document, document.boards[0], Metric.TPMP, p95_ms)
 
 
 def test_the_interval_chart_has_whiskers_floor_and_the_confirmed_effect() -> None:
@@ -261,7 +259,7 @@ def test_of_many_candidates_the_pareto_chart_names_a_few_that_do_not_touch() -> 
     points = [
         Point(f"c{at}", 6000 - 20 * at, 140 + at, None, at % 2 > 0, at == 20) for at in range(24)
     ]
-    [trace] = drawn(drawn_points(points)).data
+    [trace] = drawn_points(points).data
     named = [point for point, text in zip(points, trace.text, strict=True) if text]
     assert {"c0", "c20"} <= {point.name for point in named}, "the best and the baseline"
     assert 2 < len(named) <= MAX_NAMED
@@ -275,7 +273,7 @@ def test_a_name_in_the_pareto_chart_does_not_cover_another_point() -> None:
         Point("next", 8485, 87, None, True, False),
         Point("baseline", 6100, 150, None, False, True),
     ]
-    [trace] = drawn(drawn_points(points)).data
+    [trace] = drawn_points(points).data
     assert list(trace.textposition) == ["top right", "middle right", "middle left"]
 
 

@@ -82,7 +82,6 @@ def _rows(
     found = []
     for line in board.judgement.ranked:
         pk, left = board.candidates[line.name].pk, board.eliminations.get(line.name)
-        price = price_of([slot.run for slot in ok if slot.candidate_id == pk])
         found.append(
             doc.BoardRow.copied_from(
                 line,
@@ -93,9 +92,7 @@ def _rows(
                 owing=owing.get(pk, 0),
                 left=doc.Elimination.copied_from(left) if left else None,
                 missed=board.missed_text(line.name),
-                user_megacycles=price.user_megacycles,
-                sys_megacycles=price.sys_megacycles,
-                written_kb=price.written_kb,
+                price=price_of([slot.run for slot in ok if slot.candidate_id == pk]),
             )
         )
     return tuple(found)

@@ -266,12 +266,19 @@ class Elimination(Part):
     reason: str
 
 
+class Price(Part):
+    """The price of a New-Order on the whole host: 10^6 CPU cycles and kB written; medians."""
+
+    user_megacycles: float | None
+    sys_megacycles: float | None
+    written_kb: float | None
+
+
 class BoardRow(Part):
     """A candidate's line on a board, whatever it is ranked by: medians over its runs.
 
     disturbed, warming, owing count its void runs, those whose throughput had a trend, and those
-    that postponed writes. missed: the limits that it misses, in words. user_megacycles,
-    sys_megacycles, written_kb: what a New-Order costs on the whole host.
+    that postponed writes. missed: the limits that it misses, in words.
     """
 
     candidate_id: int
@@ -285,9 +292,7 @@ class BoardRow(Part):
     owing: int
     left: Elimination | None
     missed: str
-    user_megacycles: float | None
-    sys_megacycles: float | None
-    written_kb: float | None
+    price: Price
 
 
 class Pair(Part):

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 
 from benchmarks.models import Run
+from tuning.results.document import Price
 from tuning.results.run_lines import RunRow
-
-
-@dataclass(frozen=True)
-class Price:
-    """Medians: 10^6 cycles of the whole host and kB written per New-Order; None is unknown."""
-
-    user_megacycles: float | None
-    sys_megacycles: float | None
-    written_kb: float | None
 
 
 def price_of(runs: Sequence[Run | RunRow]) -> Price:
@@ -28,9 +19,9 @@ def price_of(runs: Sequence[Run | RunRow]) -> Price:
         if run.bytes_written_per_new_order is not None
     ]
     return Price(
-        median(user for user, _ in halves) if halves else None,
-        median(system for _, system in halves) if halves else None,
-        median(written) if written else None,
+        user_megacycles=median(user for user, _ in halves) if halves else None,
+        sys_megacycles=median(system for _, system in halves) if halves else None,
+        written_kb=median(written) if written else None,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from advisor.charts.figure import Figure
 from advisor.charts.latency import latency_figures
-from advisor.charts.runs import OVER_TIME, Cost, cost_figures, over_time_figure
+from advisor.charts.runs import OVER_TIME, cost_figures, over_time_figure
 from advisor.pages.compare.context import columns_of
 from tuning.comparison.sides import Side
 from tuning.results.prices import price_of
@@ -24,14 +24,8 @@ def side_figures(sides: Sequence[Side]) -> dict[str, Figure]:
     over_time = {field: over_time_figure(middle, seconds, field) for field in OVER_TIME}
     figures = {field: figure for field, figure in over_time.items() if figure is not None}
     figures |= latency_figures(runs, latencies_of(pk for keys in runs.values() for pk in keys))
-    return figures | cost_figures([_cost(name, side) for name, side in names.items()])
-
-
-def _cost(name: str, side: Side) -> Cost:
-    price = price_of(side.runs)
-    return Cost(
-        name, len(side.runs), price.user_megacycles, price.sys_megacycles, price.written_kb
-    )
+    costs = [(name, len(side.runs), price_of(side.runs)) for name, side in names.items()]
+    return figures | cost_figures(costs)
 
 
 def _short(name: str) -> str:
