@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
-from typing import Any
+from typing import NamedTuple
 
-from django.db.models import Exists, OuterRef
-
-from benchmarks.models import Config, Device, Host, Run
-from tuning.comparison.measured import ranked_slots
-from tuning.comparison.run_sets import ConfigKey, Place, RunGroup, RunSet, count_of
+from benchmarks.models import Config, Device, Host, Run, Server
+from tuning.comparison.measured import RankedRun
+from tuning.comparison.run_sets import RunSet
 from tuning.models import DurabilityClass, Recommendation, StudyState
 from tuning.results.document import short_names
+from tuning.results.series import middle_run
 from tuning.statistics.ratios import Ratio, Spread, ladder, ratio, spread
 from tuning.strategy.racing import FAULTS
 
@@ -26,9 +24,18 @@ BEST = "best"
 _WITH_DATA = ".logs-with-data"
 _KINDS = ("hdd", "sata-ssd", "sas-ssd", "nvme", "tmpfs")
 
-#: By place and config the groups of runs that count, oldest first.
-Measured = Mapping[Place, Mapping[ConfigKey, Sequence[RunGroup]]]
-Columns = Mapping[str, Sequence[Any]]
+Place = tuple[int, int]  # id of a device, connections
+
+
+class ConfigKey(NamedTuple):
+    """A config that was measured, and whether its redo log was on the data device."""
+
+    config_id: int
+    logs_with_data: bool
+
+
+#: By place and config the runs that count, oldest first.
+Measured = Mapping[Place, Mapping[ConfigKey, Sequence[RankedRun]]]
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Cell:
     """One device with one number of connections, over the runs of one config.
 
     Times in ms, path lengths in cycles per New-Order, shares in % of all CPUs, IOPS as the sum of
-    the data device and a separate log device. middle_run: the run nearest to the median tpmP.
+    the data device and a separate log device. middle_run: the run with the median tpmP.
     is_recommended: whether a study recommends that config for that device and workload.
     """
 
@@ -114,25 +121,23 @@ def compare(run_set: RunSet, token: str = BEST) -> DeviceComparison:
     among those that a study recommends; if there are none, among those with at least two runs;
     else among all. Only configs of durability D0 that never failed there.
     """
-    groups = _of_one_setup(run_set.groups)
-    measured = _by_config(groups)
-    names, choices = _names(groups), _choices(groups)
+    runs = _of_one_setup(run_set.runs)
+    measured: dict[Place, dict[ConfigKey, list[RankedRun]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for run in runs:
+        measured[_place(run)][_key(run)].append(run)
+    names, choices = _names(runs), _choices(runs)
     choice = next((one for one in choices if one.token == token), None)
-    recommended = _recommended(run_set)
-    if choice is not None:
-        key = choice.config_key
-        asked = {at: [key] for at, there in measured.items() if key in there}
-    else:
-        failed = _failed(run_set)
-        asked = {
-            at: _best_among(there, recommended[at], failed[at]) for at, there in measured.items()
-        }
+    recommended, failed = _recommended(run_set), _failed(run_set)
     cells = {}
-    for at, there in read_figures(measured, asked).items():
-        best = max(there, key=lambda key: median(there[key]["tpmP"]))
-        cells[at] = _cell(
-            there[best], best, names[best], measured[at][best], best in recommended[at]
-        )
+    for at, there in measured.items():
+        asked = [key for key in there if choice and key == choice.config_key]
+        if choice is None:
+            asked = _best_among(there, recommended[at], failed[at])
+        found = [_cell(key, names[key], there[key], key in recommended[at]) for key in asked]
+        if found:
+            cells[at] = max(found, key=lambda cell: cell.tpmP.median)
     compared = Device.objects.filter(pk__in={device for device, _ in cells})
     devices = list(compared.select_related("host").defer("host__inventory", "host__datasets"))
     connections = sorted({number for _, number in cells})
@@ -144,52 +149,48 @@ def compare(run_set: RunSet, token: str = BEST) -> DeviceComparison:
         cells=cells,
         choice=choice,
         choices=choices,
-        left_out=run_set.run_count - count_of(groups),
+        left_out=len(run_set.runs) - len(runs),
         measured=measured,
     )
 
 
-def _of_one_setup(groups: Iterable[RunGroup]) -> list[RunGroup]:
+def _place(run: RankedRun) -> Place:
+    return run.device_id, run.connections
+
+
+def _key(run: RankedRun) -> ConfigKey:
+    return ConfigKey(run.config_id, run.logs_with_data)
+
+
+def _of_one_setup(runs: Iterable[RankedRun]) -> list[RankedRun]:
     """Keep of each device the runs with its most frequent configuration; in a tie the newest."""
-    found: dict[int, dict[str, list[RunGroup]]] = defaultdict(lambda: defaultdict(list))
-    for group in groups:
-        found[group.device_id][group.comparability_key].append(group)
-    kept = [
-        max(setups.values(), key=lambda there: (count_of(there), max(g.newest for g in there)))
+    found: dict[int, dict[str, list[RankedRun]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        found[run.device_id][run.comparability_key].append(run)
+    usual = (
+        max(setups.values(), key=lambda there: (len(there), there[-1].id))
         for setups in found.values()
-    ]
-    return [group for there in kept for group in there]
+    )
+    return [run for there in usual for run in there]
 
 
-def _by_config(groups: Iterable[RunGroup]) -> Measured:
-    found: dict[Place, dict[ConfigKey, list[RunGroup]]] = defaultdict(lambda: defaultdict(list))
-    for group in groups:
-        found[group.place][group.config_key].append(group)
-    return found
-
-
-def _durability(groups: Iterable[RunGroup]) -> DurabilityClass:
-    """Return the class of a config, as its newest run has it."""
-    return DurabilityClass(max(groups, key=lambda group: group.newest).durability)
-
-
-def _names(groups: Iterable[RunGroup]) -> dict[ConfigKey, str]:
+def _names(runs: Iterable[RankedRun]) -> dict[ConfigKey, str]:
     """Return a name per config: the one with the most runs, in a tie the shortest."""
     names: dict[ConfigKey, Counter[str]] = defaultdict(Counter)
-    for group in groups:
-        names[group.config_key][group.name] += group.count
+    for run in runs:
+        names[_key(run)][run.candidate] += 1
     return {
         key: min(count, key=lambda name: (-count[name], len(name), name))
         for key, count in names.items()
     }
 
 
-def _choices(groups: Sequence[RunGroup]) -> list[ConfigChoice]:
+def _choices(runs: Sequence[RankedRun]) -> list[ConfigChoice]:
     """Return the measured configs, those on the most devices first."""
-    of_config: dict[ConfigKey, list[RunGroup]] = defaultdict(list)
-    for group in groups:
-        of_config[group.config_key].append(group)
-    names = _names(groups)
+    of_config: dict[ConfigKey, list[RankedRun]] = defaultdict(list)
+    for run in runs:
+        of_config[_key(run)].append(run)
+    names = _names(runs)
     configs = Config.objects.filter(pk__in={key.config_id for key in of_config})
     hashes = dict(configs.values_list("pk", "hash"))
     found = [
@@ -198,31 +199,33 @@ def _choices(groups: Sequence[RunGroup]) -> list[ConfigChoice]:
             token=hashes[key.config_id][:12] + (_WITH_DATA if key.logs_with_data else ""),
             name=names[key],
             durability=_durability(there),
-            devices=len({group.device_id for group in there}),
+            devices=len({run.device_id for run in there}),
         )
         for key, there in of_config.items()
     ]
     return sorted(found, key=lambda one: (-one.devices, one.durability, one.name))
 
 
+def _durability(runs: Iterable[RankedRun]) -> DurabilityClass:
+    """Return the class of a config, as its newest run has it."""
+    return DurabilityClass(max(runs, key=lambda run: run.id).durability)
+
+
 def _recommended(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
     """Return the D0 configs that ended studies recommend on the basis of runs of the run set."""
-    there = ranked_slots().filter(
-        study=OuterRef("study"),
-        candidate=OuterRef("candidate"),
-        device=OuterRef("device"),
-        workload=OuterRef("workload"),
-        run__comparability_key__in={group.comparability_key for group in run_set.groups},
+    advised = set(
+        Recommendation.objects.filter(
+            device__in=run_set.device_ids,
+            study__state=StudyState.FINISHED,
+            durability=DurabilityClass.D0,
+            candidate__durability=DurabilityClass.D0,
+        ).values_list("candidate", "device", "workload")
     )
-    advised = Recommendation.objects.filter(
-        Exists(there),
-        device__in=run_set.device_ids,
-        study__state=StudyState.FINISHED,
-        durability=DurabilityClass.D0,
-        candidate__durability=DurabilityClass.D0,
-    )
-    of_the_config = "candidate__config_id", "candidate__logs_with_data"
-    return _keys(advised.values_list("device_id", "workload__connections", *of_the_config))
+    found: dict[Place, set[ConfigKey]] = defaultdict(set)
+    for run in run_set.runs:
+        if (run.candidate_id, run.device_id, run.workload_id) in advised:
+            found[_place(run)].add(_key(run))
+    return found
 
 
 def _failed(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
@@ -230,20 +233,15 @@ def _failed(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
 
     A run that was measured again, because the disk was full, is none of these.
     """
-    load = run_set.newest.workload
-    failed = Run.objects.filter(
+    servers = Server.objects.filter(pk__in={run.server_id for run in run_set.runs})
+    rows = Run.objects.filter(
         host__in=run_set.hosts,
         state__in=FAULTS,
         retries=None,
-        server__digest__in={group.server.digest for group in run_set.groups},
-        workload__driver=load.driver,
-        workload__warehouses=load.warehouses,
-    )
-    of_the_config = "config_id", "logs_with_data"
-    return _keys(failed.values_list("device_id", "workload__connections", *of_the_config))
-
-
-def _keys(rows: Iterable[tuple[int, int, int, bool]]) -> Mapping[Place, set[ConfigKey]]:
+        server__digest__in=servers.values("digest"),
+        workload__driver=run_set.workload.driver,
+        workload__warehouses=run_set.workload.warehouses,
+    ).values_list("device_id", "workload__connections", "config_id", "logs_with_data")
     found: dict[Place, set[ConfigKey]] = defaultdict(set)
     for device, connections, config, with_data in rows:
         found[device, connections].add(ConfigKey(config, with_data))
@@ -251,95 +249,44 @@ def _keys(rows: Iterable[tuple[int, int, int, bool]]) -> Mapping[Place, set[Conf
 
 
 def _best_among(
-    there: Mapping[ConfigKey, Sequence[RunGroup]],
+    there: Mapping[ConfigKey, Sequence[RankedRun]],
     recommended: Collection[ConfigKey],
     failed: Collection[ConfigKey],
 ) -> list[ConfigKey]:
     """Return the configs of a place that may be its best, as `compare` defines it."""
     fit = [
         key
-        for key, groups in there.items()
-        if key not in failed and _durability(groups) == DurabilityClass.D0
+        for key, runs in there.items()
+        if key not in failed and _durability(runs) == DurabilityClass.D0
     ]
     # A single run may be lucky, and the best of many single runs probably is.
-    often = [key for key in fit if count_of(there[key]) > 1]
+    often = [key for key in fit if len(there[key]) > 1]
     return [key for key in fit if key in recommended] or often or fit
 
 
-_COLUMNS = (
-    *("pk", "tpmP", "p95_ms", "max_ms", "cpu_user_pct", "cpu_sys_pct", "cpu_iowait_pct"),
-    *("server_path_length", "data_read_iops", "data_write_iops"),
-    *("log_read_iops", "log_write_iops"),
-)
-
-
-def read_figures(
-    measured: Measured, asked: Mapping[Place, Sequence[ConfigKey]]
-) -> dict[Place, dict[ConfigKey, Columns]]:
-    """Return columns of figures for the configs asked for, without runs that have gone since."""
-    groups = [g for at, keys in asked.items() for key in keys for g in measured[at][key]]
-    setups = {(group.device_id, group.comparability_key) for group in groups}
-    runs = ranked_slots().filter(
-        run__comparability_key__in={key for _, key in setups},
-        device__in={device for device, _ in setups},
-        workload__in={group.workload.pk for group in groups},
-        run__config__in={group.config_id for group in groups},
-    )
-    of_the_run = "device_id", "run__comparability_key", "workload__connections"
-    config = "run__config_id", "run__logs_with_data"
-    rows: dict[tuple[Place, ConfigKey], list[Sequence[Any]]] = defaultdict(list)
-    columns = (f"run__{name}" for name in _COLUMNS)
-    for device, setup, number, *key, in_columns in (
-        (*row[:5], row[5:]) for row in runs.values_list(*of_the_run, *config, *columns)
-    ):
-        if (device, setup) in setups:
-            rows[(device, number), ConfigKey(*key)].append(in_columns)
-    found: dict[Place, dict[ConfigKey, Columns]] = defaultdict(dict)
-    for (at, config_key), there in rows.items():
-        if config_key in asked.get(at, ()):
-            values = zip(*there, strict=True)
-            found[at][config_key] = dict(zip(_COLUMNS, values, strict=True))
-    return found
-
-
-def _cell(
-    columns: Columns,
-    key: ConfigKey,
-    name: str,
-    groups: Sequence[RunGroup],
-    is_recommended: bool,
-) -> Cell:
-    tpmp = spread(columns["tpmP"])
+def _cell(key: ConfigKey, name: str, runs: Sequence[RankedRun], is_recommended: bool) -> Cell:
+    tpmp = spread(run.tpmP for run in runs)
     if tpmp is None:
-        raise ValueError("a successful run has a tpmP")
-    runs = zip(columns["pk"], columns["tpmP"], strict=True)
+        raise ValueError("a config that was measured has a run")
     return Cell(
         config_key=key,
         config=name,
-        durability=_durability(groups),
+        durability=_durability(runs),
         is_recommended=is_recommended,
-        middle_run=min(runs, key=lambda run: (abs(run[1] - tpmp.median), run[0]))[0],
+        middle_run=middle_run({run.id: run.tpmP for run in runs}),
         tpmP=tpmp,
-        p95_ms=spread(columns["p95_ms"]),
-        max_ms=spread(columns["max_ms"]),
-        busy_pct=_sums(columns["cpu_user_pct"], columns["cpu_sys_pct"]),
-        iowait_pct=spread(columns["cpu_iowait_pct"]),
-        server_path_length=spread(columns["server_path_length"]),
-        read_iops=_sums(columns["data_read_iops"], _or_none(columns["log_read_iops"])),
-        write_iops=_sums(columns["data_write_iops"], _or_none(columns["log_write_iops"])),
+        p95_ms=spread(run.p95_ms for run in runs),
+        max_ms=spread(run.max_ms for run in runs),
+        busy_pct=spread(_sum(run.cpu_user_pct, run.cpu_sys_pct) for run in runs),
+        iowait_pct=spread(run.cpu_iowait_pct for run in runs),
+        server_path_length=spread(run.server_path_length for run in runs),
+        read_iops=spread(_sum(run.data_read_iops, run.log_read_iops or 0.0) for run in runs),
+        write_iops=spread(_sum(run.data_write_iops, run.log_write_iops or 0.0) for run in runs),
     )
 
 
-def _or_none(values: Iterable[float | None]) -> list[float]:
-    """Return the figures of a separate log device, 0 without one."""
-    return [value or 0.0 for value in values]
-
-
-def _sums(first: Iterable[float | None], second: Iterable[float | None]) -> Spread | None:
-    return spread(
-        None if one is None or other is None else one + other
-        for one, other in zip(first, second, strict=True)
-    )
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
 
 
 def _slowest_first(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.models import Config
-from tuning.comparison.devices import DeviceComparison, read_figures
-from tuning.comparison.run_sets import ConfigKey, count_of
+from tuning.comparison.devices import DeviceComparison
+from tuning.comparison.measured import RankedRun
 from tuning.statistics.ratios import Spread, spread
 
 KNOB = "innodb_io_capacity"
@@ -36,21 +36,20 @@ def io_capacity_sweep(
     measured = {at: there for at, there in comparison.measured.items() if at[0] in shown}
     ids = {key.config_id for there in measured.values() for key in there}
     knobs = dict(Config.objects.filter(pk__in=ids).values_list("pk", "knobs"))
-    # By connections and all other knobs: by device the config for each value.
-    found: dict[tuple[int, object], dict[int, dict[int, ConfigKey]]] = defaultdict(
+    # By connections and all other knobs: by device the runs with each value.
+    found: dict[tuple[int, object], dict[int, dict[int, Sequence[RankedRun]]]] = defaultdict(
         lambda: defaultdict(dict)
     )
     for (device, number), there in measured.items():
-        for key, groups in there.items():
+        for key, runs in there.items():
             value = str(knobs[key.config_id].get(KNOB, ""))
             if not value.isdigit():
                 continue
             rest = {(k, str(v)) for k, v in knobs[key.config_id].items() if k not in _SWEPT}
             line = found[number, (frozenset(rest), key.logs_with_data)][device]
-            known = line.get(int(value))
             # If two differ only in the maximum, the one measured more often stays.
-            if known is None or count_of(groups) > count_of(there[known]):
-                line[int(value)] = key
+            if len(runs) > len(line.get(int(value), ())):
+                line[int(value)] = runs
     sweeps = {
         at: {device: line for device, line in lines.items() if len(line) > 1}
         for at, lines in found.items()
@@ -59,14 +58,12 @@ def io_capacity_sweep(
     if not size:
         return None
     best = max(size, key=lambda at: (at[0] == connections, size[at], at[0]))
-    number = best[0]
-    asked = {(device, number): list(line.values()) for device, line in sweeps[best].items()}
-    figures = read_figures(measured, asked)
-    lines: dict[int, dict[int, Spread]] = defaultdict(dict)
-    for device, line in sweeps[best].items():
-        columns = figures.get((device, number), {})
-        for capacity, key in sorted(line.items()):
-            seen = spread(columns[key]["tpmP"]) if key in columns else None
-            if seen is not None:
-                lines[device][capacity] = seen
-    return IoCapacitySweep(number, lines)
+    lines = {
+        device: {
+            value: seen
+            for value, runs in sorted(line.items())
+            if (seen := spread(run.tpmP for run in runs)) is not None
+        }
+        for device, line in sweeps[best].items()
+    }
+    return IoCapacitySweep(best[0], lines)

@@ -6,13 +6,51 @@ everywhere or nowhere.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from django.db.models import F, QuerySet
 
 from benchmarks.models import RunState
 from tuning.models import Slot, SlotPurpose
 
-#: The newest studies of a baseline that are compared.
+#: The newest studies that are compared, of those that have measured what is asked for.
 MAX_STUDIES = 300
+
+
+class RankedRun(NamedTuple):
+    """A run by which a study ranks, with its figures as in `benchmarks.models.Run`."""
+
+    id: int
+    host_id: int
+    server_id: int
+    workload_id: int
+    connections: int
+    device_id: int
+    comparability_key: str
+    config_id: int
+    logs_with_data: bool
+    candidate_id: int
+    candidate: str
+    durability: str
+    tpmP: float
+    p95_ms: float | None
+    max_ms: float | None
+    cpu_user_pct: float | None
+    cpu_sys_pct: float | None
+    cpu_iowait_pct: float | None
+    server_path_length: float | None
+    data_read_iops: float | None
+    data_write_iops: float | None
+    log_read_iops: float | None
+    log_write_iops: float | None
+
+
+_OF = {
+    "connections": "workload__connections",
+    "candidate_id": "candidate",
+    "candidate": "candidate__name",
+    "durability": "candidate__durability",
+}
 
 
 def measured_slots() -> QuerySet[Slot]:
@@ -32,6 +70,13 @@ def ranked_slots() -> QuerySet[Slot]:
     Other runs are of configs that were chosen because they were fast.
     """
     return measured_slots().filter(purpose=SlotPurpose.BLOCK)
+
+
+def ranked_runs() -> list[RankedRun]:
+    """Return the ranked runs of the newest MAX_STUDIES studies, oldest first."""
+    columns = [_OF.get(name, f"run__{name}") for name in RankedRun._fields]
+    slots = of_newest_studies(ranked_slots()).order_by("run_id")
+    return [RankedRun._make(row) for row in slots.values_list(*columns)]
 
 
 def baseline_slots() -> QuerySet[Slot]:

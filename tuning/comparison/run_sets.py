@@ -11,98 +11,51 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
-from django.db.models import Count, Max, Min
 from django.db.models.fields.json import KT
 
 from benchmarks.counted import counted
 from benchmarks.measurement.fingerprint import OF_THE_HOST, comparable_facts
 from benchmarks.models import Host, Run, Server, Workload
-from tuning.comparison.measured import ranked_slots
+from tuning.comparison.measured import RankedRun, ranked_runs
 
 # Prefixes of the parts of a run's fingerprint that are about its devices and their limits.
 _OF_THE_DEVICE = ("data_", "log_", "emulation")
 # Read one by one as text: the variables of a run are some 20 KB.
 _VARIABLES = {name: KT(f"variables__{name}") for name in ("log_bin", "innodb_page_size")}
 
-# Of slots, in the order of the fields of RunGroup.
-_ALIKE = (
-    *("run__host", "run__server", "run__workload", "run__device", "run__comparability_key"),
-    *("run__config", "run__logs_with_data", "candidate__name", "candidate__durability"),
-)
-
-Place = tuple[int, int]  # id of a device, connections
-
-
-class ConfigKey(NamedTuple):
-    """A config that was measured, and whether its redo log was on the data device."""
-
-    config_id: int
-    logs_with_data: bool
-
-
-@dataclass(frozen=True)
-class RunGroup:
-    """Runs of one config under one name, on one device in one configuration of it.
-
-    count: how many; oldest, newest: ids of runs.
-    """
-
-    host_id: int
-    server: Server
-    workload: Workload
-    device_id: int
-    comparability_key: str
-    config_id: int
-    logs_with_data: bool
-    name: str
-    durability: str
-    count: int
-    oldest: int
-    newest: int
-
-    @property
-    def place(self) -> Place:
-        return self.device_id, self.workload.connections
-
-    @property
-    def config_key(self) -> ConfigKey:
-        return ConfigKey(self.config_id, self.logs_with_data)
-
 
 @dataclass(frozen=True)
 class RunSet:
     """Runs that are comparable across devices.
 
-    key: its name in addresses. hosts: by name, mostly one. facts: the hosts' fingerprint, the
-    binary log and the page size, as far as they agree; differing: by host, where they do not.
-    groups: its runs, oldest first.
+    key: its name in addresses. hosts: by name, mostly one. server, workload: of the newest run.
+    facts: the hosts' fingerprint, the binary log and the page size, as far as they agree;
+    differing: by host, where they do not. runs: oldest first.
     """
 
     key: str
     hosts: tuple[Host, ...]
+    server: Server
+    workload: Workload
     facts: Mapping[str, str]
     differing: Mapping[str, Mapping[str, str]]
-    groups: Sequence[RunGroup] = field(repr=False)
+    runs: Sequence[RankedRun] = field(repr=False)
 
     @property
-    def newest(self) -> RunGroup:
-        return max(self.groups, key=lambda group: group.newest)
+    def newest(self) -> int:
+        """The id of the newest run."""
+        return self.runs[-1].id
 
     @property
     def device_ids(self) -> frozenset[int]:
-        return frozenset(group.device_id for group in self.groups)
-
-    @property
-    def run_count(self) -> int:
-        return count_of(self.groups)
+        return frozenset(run.device_id for run in self.runs)
 
     @property
     def load_hosts(self) -> str:
         """The names of the hosts that run the driver; "" beside the server."""
-        return self.newest.workload.load_hosts_text
+        return self.workload.load_hosts_text
 
     @property
     def hosts_text(self) -> str:
@@ -112,9 +65,9 @@ class RunSet:
 
     @property
     def text(self) -> str:
-        load = self.newest.workload
+        load = self.workload
         parts = [
-            str(self.newest.server),
+            str(self.server),
             f"{load.driver}{f' on {self.load_hosts}' if self.load_hosts else ''}",
             counted(load.warehouses, "warehouse"),
             f"{load.warmup_s} s warm-up, {load.measure_s} s measured",
@@ -122,27 +75,31 @@ class RunSet:
         return ", ".join(parts)
 
 
-def count_of(groups: Iterable[RunGroup]) -> int:
-    return sum(group.count for group in groups)
-
-
 def run_sets() -> list[RunSet]:
     """Return all run sets, newest first."""
-    hosts, groups = Host.objects.only("name").in_bulk(), _groups()
-    facts = _facts_by_key(groups)
+    alike: dict[tuple[int, int, int, str], list[RankedRun]] = defaultdict(list)
+    for run in ranked_runs():
+        alike[run.host_id, run.server_id, run.workload_id, run.comparability_key].append(run)
+    hosts = Host.objects.only("name").in_bulk()
+    servers = Server.objects.in_bulk({server for _, server, _, _ in alike})
+    workloads = Workload.objects.in_bulk({workload for _, _, workload, _ in alike})
+    Workload.objects.fetch_load_hosts(workloads.values())
+    facts = _facts_by_key({key: runs[-1].id for (_, _, _, key), runs in alike.items()})
     together = defaultdict(list)
-    for group in groups:
-        known = dict(facts[group.comparability_key])
-        load = *_load(group.workload), known.pop("driver_version")
-        together[_hash([[group.host_id, group.server.digest, *load], known])].append(group)
+    for (host, server, workload, key), runs in alike.items():
+        known = dict(facts[key])
+        load = *_load(workloads[workload]), known.pop("driver_version")
+        together[_hash([[host, servers[server].digest, *load], known])] += runs
     found = []
-    for key, there in together.items():
-        last = max(there, key=lambda group: group.newest)
+    for key, runs in together.items():
+        runs.sort(key=lambda run: run.id)
+        last = runs[-1]
+        server, load = servers[last.server_id], workloads[last.workload_id]
         known = facts[last.comparability_key]
-        found.append(RunSet(key, (hosts[last.host_id],), known, {}, there))
+        found.append(RunSet(key, (hosts[last.host_id],), server, load, known, {}, runs))
     # A run set of one host comes before one of several hosts with the same newest run.
     found += _over_several_hosts(found)
-    return sorted(found, key=lambda one: (-one.newest.newest, len(one.hosts)))
+    return sorted(found, key=lambda one: (-one.newest, len(one.hosts)))
 
 
 def chosen_run_set(
@@ -175,24 +132,6 @@ def labels(found: Sequence[RunSet]) -> dict[str, str]:
     return found_labels
 
 
-def _groups() -> list[RunGroup]:
-    """Return all runs that count; groups that began first come first."""
-    rows = list(
-        ranked_slots()
-        .order_by()
-        .values_list(*_ALIKE)
-        .annotate(count=Count("pk"), oldest=Min("run"), newest=Max("run"))
-    )
-    servers = Server.objects.in_bulk({row[1] for row in rows})
-    workloads = Workload.objects.in_bulk({row[2] for row in rows})
-    Workload.objects.fetch_load_hosts(workloads.values())
-    found = [
-        RunGroup(host, servers[server], workloads[workload], *rest)
-        for host, server, workload, *rest in rows
-    ]
-    return sorted(found, key=lambda group: group.oldest)
-
-
 def _load(workload: Workload) -> tuple[str, int, int, int]:
     return workload.driver, workload.warehouses, workload.warmup_s, workload.measure_s
 
@@ -206,8 +145,7 @@ def _over_several_hosts(found: Iterable[RunSet]) -> list[RunSet]:
     alike = defaultdict(list)
     for one in found:
         facts = {name: text for name, text in one.facts.items() if name not in OF_THE_HOST}
-        server = one.newest.server
-        traits = server.flavour, server.version, *_load(one.newest.workload)
+        traits = one.server.flavour, one.server.version, *_load(one.workload)
         alike[_hash([traits, facts])].append(one)
     return [
         _joined(key, parts)
@@ -217,7 +155,7 @@ def _over_several_hosts(found: Iterable[RunSet]) -> list[RunSet]:
 
 
 def _joined(key: str, parts: Sequence[RunSet]) -> RunSet:
-    last = max(parts, key=lambda one: one.newest.newest)
+    last = max(parts, key=lambda one: one.newest)
     hosts = {one.hosts[0].name: one.hosts[0] for one in parts}
     differing = {}
     for name in sorted({name for one in parts for name in one.facts}):
@@ -226,18 +164,18 @@ def _joined(key: str, parts: Sequence[RunSet]) -> RunSet:
             texts[one.hosts[0].name].add(one.facts.get(name, ""))
         if len({text for there in texts.values() for text in there}) > 1:
             differing[name] = {host: ", ".join(sorted(texts[host])) for host in sorted(hosts)}
-    return RunSet(
+    return replace(
+        last,
         key=key,
         hosts=tuple(hosts[name] for name in sorted(hosts)),
         facts={name: text for name, text in last.facts.items() if name not in differing},
         differing=differing,
-        groups=sorted((group for one in parts for group in one.groups), key=lambda g: g.oldest),
+        runs=sorted((run for one in parts for run in one.runs), key=lambda run: run.id),
     )
 
 
-def _facts_by_key(groups: Iterable[RunGroup]) -> dict[str, dict[str, str]]:
+def _facts_by_key(examples: Mapping[str, int]) -> dict[str, dict[str, str]]:
     """Return by comparability key what its runs share besides the device, taken from one run."""
-    examples = {group.comparability_key: group.newest for group in groups}
     rows = Run.objects.filter(pk__in=examples.values()).values_list(
         "comparability_key", "driver_version", "fingerprint", *_VARIABLES.values()
     )
