@@ -33,7 +33,7 @@ from tuning.gate_facts import gate_facts
 from tuning.models import Candidate, GateVerdict, Study
 from tuning.requests.gate import GateSide
 from tuning.results.document import Gate
-from tuning.results.gate_history import gate_history
+from tuning.results.gate_history import gate_history, recent_candidates
 from tuning.results.gate_sentences import change_percent, limit_sentence, percent_text
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import Limit, LimitResult, Verdict
@@ -239,10 +239,10 @@ def test_slow_drift_through_many_passing_gates_is_seen(admin_client: Client) -> 
     for number in range(1, 25):
         level = 6000 * math.exp(-0.01 * number + 0.004 * math.sin(7 * number))
         study = passed_again(first, level, level * 1.01, -1.0)
-    history = gate_history(study)
-    assert {point.verdict for point in history.points} == {"pass"}
-    assert len(history.points) == 25
-    recent = history.recent(0)
+    points = gate_history(study)
+    assert {point.verdict for point in points} == {"pass"}
+    assert len(points) == 25
+    recent = recent_candidates(points, Metric.TPMP)
     assert recent is not None
     assert recent.is_outside
     assert recent.ratio < 0.9

@@ -24,7 +24,7 @@ from tuning.models import Study
 from tuning.requests.configs import ConfigText
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
-from tuning.results.ablation import BOUNDED, PINNED, Ablations
+from tuning.results.ablation import BOUNDED, PINNED, kept_by
 from tuning.search_space.space_request import BadSpace
 from tuning.statistics.data import Metric
 from tuning.strategy.compose import strategy_for
@@ -102,7 +102,7 @@ def test_what_a_template_gives_is_held_to_pins_and_bounds_and_own_files_are_not(
         said = {note["name"]: note["detail"] for note in one.notes}
         assert said[redo] == "512M: pinned in this search"
     assert said[POOL] == "512M: within the bounds of this search"
-    assert Ablations.in_study(study, study.candidates.all()).kept == {redo: PINNED, POOL: BOUNDED}
+    assert kept_by(study.search or {}) == {redo: PINNED, POOL: BOUNDED}
 
 
 @pytest.mark.usefixtures("host")

@@ -8,8 +8,7 @@ from math import inf
 from advisor.wording.formatting import change_range, confidence_text, percent_change
 from advisor.wording.spaces import knob_text
 from benchmarks.counted import counted
-from tuning.results.document import Importance, KnobEffect
-from tuning.strategy.search.importance import MIN_CONFIGS
+from tuning.strategy.search.importance import MIN_CONFIGS, Importance, KnobEffect
 
 TOO_FEW = "too few runs to tell"
 
@@ -49,15 +48,14 @@ def importance_note(found: Importance) -> str:
 def _line(one: KnobEffect, of: int) -> KnobLine:
     values = counted(one.values, "value")
     seen = f"{values}; other than the most frequent one in {one.runs} of {of} runs"
-    if one.share is None:
+    if one.share is None or one.estimate is None:
         return KnobLine(one.name, "–", "–", TOO_FEW, seen, is_known=False)
     share = f"{one.share * 100:.0f} %" if one.share >= 0.005 else "under 1 %"
     best, worst = knob_text(one.name, one.best), knob_text(one.name, one.worst)
-    low, high = one.estimate.low or 0.0, one.estimate.high or inf
-    is_known = low > 1.0 or high < 1.0
-    spread = change_range(low, high)
-    sure = confidence_text(one.estimate.confidence)
-    change = f"{percent_change(one.estimate.ratio)} from {worst} to {best} ({sure}: {spread})"
-    if not is_known:
+    found = one.estimate
+    bounds = change_range(found.low or 0.0, inf if found.high is None else found.high)
+    spread = f"{confidence_text(found.confidence)}: {bounds}"
+    change = f"{percent_change(found.ratio)} from {worst} to {best} ({spread})"
+    if not one.is_known:
         change += "; may be nothing"
-    return KnobLine(one.name, share, best if is_known else "–", change, seen, is_known)
+    return KnobLine(one.name, share, best if one.is_known else "–", change, seen, one.is_known)

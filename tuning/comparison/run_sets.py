@@ -85,7 +85,7 @@ def run_sets() -> list[RunSet]:
     workloads = Workload.objects.in_bulk({workload for _, _, workload, _ in alike})
     Workload.objects.fetch_load_hosts(workloads.values())
     facts = _facts_by_key({key: runs[-1].id for (_, _, _, key), runs in alike.items()})
-    together = defaultdict(list)
+    together: dict[str, list[RankedRun]] = defaultdict(list)
     for (host, server, workload, key), runs in alike.items():
         known = dict(facts[key])
         load = *_load(workloads[workload]), known.pop("driver_version")
@@ -94,9 +94,17 @@ def run_sets() -> list[RunSet]:
     for key, runs in together.items():
         runs.sort(key=lambda run: run.id)
         last = runs[-1]
-        server, load = servers[last.server_id], workloads[last.workload_id]
-        known = facts[last.comparability_key]
-        found.append(RunSet(key, (hosts[last.host_id],), server, load, known, {}, runs))
+        found.append(
+            RunSet(
+                key=key,
+                hosts=(hosts[last.host_id],),
+                server=servers[last.server_id],
+                workload=workloads[last.workload_id],
+                facts=facts[last.comparability_key],
+                differing={},
+                runs=runs,
+            )
+        )
     # A run set of one host comes before one of several hosts with the same newest run.
     found += _over_several_hosts(found)
     return sorted(found, key=lambda one: (-one.newest, len(one.hosts)))

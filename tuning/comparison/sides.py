@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 from django.db.models import Q, QuerySet
@@ -14,6 +15,8 @@ from benchmarks.counted import counted
 from benchmarks.models import Run
 from tuning.comparison.measured import measured_slots, ranked_slots
 from tuning.models import Candidate, Recommendation, Slot, Study
+from tuning.results.document import Price
+from tuning.results.prices import price_of
 from tuning.results.series import BULKY, middle_run
 
 #: More columns than that are no comparison any more.
@@ -61,6 +64,12 @@ class Side:
     def is_candidate(self) -> bool:
         """Whether its runs are those by which one study ranks one candidate."""
         return self.token.startswith("candidate")
+
+    @property
+    def price(self) -> Price:
+        """Medians over its runs."""
+        names = "host_path_length", "cpu_user_pct", "cpu_sys_pct", "bytes_written_per_new_order"
+        return price_of(attrgetter(*names)(run) for run in self.runs)
 
     @property
     def middle(self) -> Run:

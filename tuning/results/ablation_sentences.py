@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuning.models import Candidate
-from tuning.results.document import Ablation, LinesEffect, Reduced
+from tuning.results.document import Ablation, CandidateFacts, Reduced, StudyDocument
 from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
 from tuning.statistics.removal import ReductionState, RemovalState, loss_text
@@ -18,18 +17,18 @@ _OF = {
 }
 
 
-def ablation_sentences(
-    found: Ablation, whole: Candidate, reduced: Candidate | None
-) -> Iterator[str]:
+def ablation_sentences(document: StudyDocument, found: Ablation) -> Iterator[str]:
     """Yield for the verdict which lines were left out and why, and which were not tested."""
-    if found.reduced is not None and reduced is not None:
+    whole = document.candidate[found.whole_id]
+    if found.reduced is not None:
+        reduced = document.candidate[found.reduced.candidate_id]
         yield _about_reduced(found, found.reduced, whole, reduced)
     elif found.is_over and (left_out := _names(found, RemovalState.NO_EFFECT)):
         why = _why_kept_all(found, whole.name)
         yield f"Nothing measurable is lost without {', '.join(left_out)}, but {why}."
     if not found.is_over:
         return
-    command = f"manage.py study ablation {whole.study_id}"
+    command = f"manage.py study ablation {document.study.id}"
     untested = _names(found, RemovalState.UNTESTED)
     if untested and not any(one.blocks for one in found.effects):
         yield (
@@ -48,18 +47,11 @@ def ablation_sentences(
         yield f"{command} tests the others."
 
 
-def effect_text(effect: LinesEffect, found: Ablation) -> str:
-    """Return the change as "+12.3 % tpmP (95 % interval +8.0 to +16.9 %)", else why not."""
-    if effect.state == RemovalState.SAME:
-        return "the server has the same effective values without"
-    if effect.state == RemovalState.UNTESTED:
-        return f"not tested on its own{f': {found.shortage}' if found.is_over else ' yet'}"
-    if effect.estimate is None:
-        return effect.reason or "no figure"
-    change = _change(effect.estimate, found.metric)
-    if effect.state == RemovalState.UNSETTLED:
-        return f"{change}; more than {loss_text(found.margin)} may be lost without"
-    return change
+def effect_text(estimate: Estimate | None, metric: Metric) -> str:
+    """Return the change as "+12.3 % tpmP (95 % interval +8.0 to +16.9 %)"."""
+    if estimate is None:
+        return "no figure"
+    return estimate.change(_OF[metric])
 
 
 def shortage_text(*, is_concluded: bool, is_left: bool) -> str:
@@ -84,18 +76,18 @@ def _why_kept_all(found: Ablation, whole: str) -> str:
 
 
 def _about_reduced(
-    found: Ablation, reduced: Reduced, whole: Candidate, candidate: Candidate
+    found: Ablation, reduced: Reduced, whole: CandidateFacts, candidate: CandidateFacts
 ) -> str:
     left_out = ", ".join(candidate.without)
     if reduced.state not in set(ReductionState) - {ReductionState.UNFINISHED}:
         return f"{whole.name} without {left_out} was not measured to the end."
-    against = f"{_change(reduced.to_whole, found.metric)} against {whole.name}"
+    against = f"{effect_text(reduced.to_whole, found.metric)} against {whole.name}"
     if reduced.is_advice:
+        lead = effect_text(reduced.to_baseline, found.metric)
         return (
             f"Lines tested: nothing measurable is lost without {left_out}, so they are left out. "
-            f"{candidate.name}: {_change(reduced.to_baseline, found.metric)} against the baseline "
-            f"and {against}, in {reduced.rounds} fresh rounds; at most {loss_text(found.margin)} "
-            "may be lost."
+            f"{candidate.name}: {lead} against the baseline and {against}, in {reduced.rounds} "
+            f"fresh rounds; at most {loss_text(found.margin)} may be lost."
         )
     why = {
         ReductionState.NOT_CONFIRMED: "the config without is not measurably better than the "
@@ -105,9 +97,3 @@ def _about_reduced(
         ReductionState.VERIFIED: "without, a run failed or a limit was missed",
     }
     return f"Lines tested: {left_out} kept, because {why[ReductionState(reduced.state)]}."
-
-
-def _change(estimate: Estimate | None, metric: Metric) -> str:
-    if estimate is None:
-        return "no figure"
-    return estimate.change(_OF[metric])

@@ -13,8 +13,10 @@ from benchmarks.counted import WERE, counted
 from benchmarks.models import RunState
 from tuning.errors import NothingToRecommend
 from tuning.models import Recommendation, Study
+from tuning.results.ablation_sentences import ablation_sentences
 from tuning.results.build import build
 from tuning.results.document import Board, RunFacts, StudyDocument
+from tuning.results.run_lines import observation_of
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim, limit_text, metric_name, missed_texts
 from tuning.statistics.confirmation import ConfirmationState
@@ -38,7 +40,6 @@ class Advice:
 
     candidate_id: int
     effect: Estimate = KEPT
-    selected_ratio: float | None = None
     confirmation: str = ""
     gained: Estimate | None = None
     whole_id: int | None = None
@@ -59,7 +60,6 @@ def advise(document: StudyDocument, board: Board) -> Advice:
     return Advice(
         candidate_id=reduced.candidate_id,
         effect=reduced.throughput,
-        selected_ratio=advice.selected_ratio,
         confirmation=advice.confirmation,
         gained=_gained(document, reduced.to_baseline),
         whole_id=ablation.whole_id,
@@ -73,16 +73,15 @@ def _with_all_lines(document: StudyDocument, board: Board) -> Advice:
     standing = by_throughput.standing(winner) if winner is not None else None
     if winner is None or standing is None or standing.estimate is None:
         return Advice(board.baseline_id)
-    selected = standing.estimate.ratio
     if not document.study.confirms:
         decided = board.advice.standing(winner)
         gained = _gained(document, decided.estimate if decided else None)
-        return Advice(winner, standing.estimate, selected, gained=gained)
+        return Advice(winner, standing.estimate, gained=gained)
     found = next(one for one in board.confirmations if one.candidate_id == winner)
     if found.state != ConfirmationState.CONFIRMED or found.throughput is None:
-        return Advice(board.baseline_id, KEPT, selected, found.state)
+        return Advice(board.baseline_id, KEPT, found.state)
     gained = _gained(document, found.estimate)
-    return Advice(winner, found.throughput, selected, found.state, gained)
+    return Advice(winner, found.throughput, found.state, gained)
 
 
 def _gained(document: StudyDocument, found: Estimate | None) -> Estimate | None:
@@ -156,7 +155,7 @@ def _sentences(
     is_baseline = advice.candidate_id == board.baseline_id
     yield board.advice.verdict.sentence
     if advice.confirmation:
-        yield from board.ablation.sentences if board.ablation else ()
+        yield from ablation_sentences(document, board.ablation) if board.ablation else ()
     elif not is_baseline:
         yield UNCONFIRMED
     if advice.gained is not None:
@@ -285,19 +284,6 @@ def _limits_of_search(
             yield test.sentence
 
 
-def observation_of(run: RunFacts, candidate: str) -> Observation:
-    """Return a run as the statistics take it."""
-    figures = run.figures
-    return Observation(
-        candidate,
-        run.block,
-        run.state,
-        tpmP=figures.throughput,
-        p95_ms=figures.p95_ms,
-        server_path_length=figures.server_path_length,
-    )
-
-
 def _store(
     study: Study,
     board: Board,
@@ -320,7 +306,6 @@ def _store(
             "low": effect.low,
             "high": effect.high,
             "confidence": effect.confidence,
-            "selected_ratio": advice.selected_ratio,
             "objective": Aim.from_json(study.search or {}).objective,
             "objective_ratio": gained.ratio if gained else None,
             "objective_low": gained.low if gained else None,

@@ -13,7 +13,7 @@ from functools import cached_property
 from benchmarks.models import CrashTest, Device, Workload
 from tuning.models import Candidate, DurabilityClass, Elimination
 from tuning.results.document import Pair
-from tuning.results.run_lines import RunRow, SlotRow
+from tuning.results.run_lines import SlotRow
 from tuning.results.sentences import all_failed_text, not_recovered
 from tuning.statistics.aim import Aim, figure_text, limit_text
 from tuning.statistics.confirmation import Confirmation, ConfirmationState, confirm_each
@@ -175,10 +175,10 @@ class Board:
         return [name for name in self.candidates if name in self._faults]
 
     @cached_property
-    def _faults(self) -> dict[str, RunRow]:
-        """The last run that a config may have broken, by candidate without the baseline."""
+    def _faults(self) -> dict[str, tuple[str, str]]:
+        """State and reason of the last run that a config may have broken, by candidate."""
         return {
-            slot.candidate.name: slot.run
+            slot.candidate.name: (slot.run.state, slot.run.reason)
             for slot in (*self.slots, *self.pair_slots, *self.screening, *self.ablation_slots)
             if slot.run.state in FAULTS and not slot.candidate.is_baseline
         }
@@ -245,8 +245,8 @@ class Board:
             found.append(
                 Pair(
                     block=block,
-                    winner=getattr(ours, metric.value) if same else None,
-                    baseline=getattr(theirs, metric.value) if same else None,
+                    winner=ours.figures.of(metric) if same else None,
+                    baseline=theirs.figures.of(metric) if same else None,
                     is_finished=ours.is_finished and theirs.is_finished,
                 )
             )

@@ -9,7 +9,7 @@ from benchmarks.models import RunState
 from tuning.models import Candidate, Recommendation
 from tuning.results import document as doc
 from tuning.results.board import Board
-from tuning.results.prices import price_of
+from tuning.results.prices import Costs, price_of
 from tuning.results.sentences import proportion_text, recovery_sentence
 from tuning.results.study_rows import StudyRows
 from tuning.results.write_debt import debt_sentence, debtors_of
@@ -92,10 +92,15 @@ def _rows(
                 owing=owing.get(pk, 0),
                 left=doc.Elimination.copied_from(left) if left else None,
                 missed=board.missed_text(line.name),
-                price=price_of([slot.run for slot in ok if slot.candidate_id == pk]),
+                price=price_of(_costs(slot.run) for slot in ok if slot.candidate_id == pk),
             )
         )
     return tuple(found)
+
+
+def _costs(run: doc.RunFacts) -> Costs:
+    figures, written = run.figures, run.bytes_written_per_transaction
+    return figures.host_path_length, run.cpu_user_pct, run.cpu_sys_pct, written
 
 
 def _ranking(found: Judgement, metric: Metric, ids: Mapping[str, int]) -> doc.Ranking:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from benchmarks.models import RunState
 from tuning.models import VARIANT_PURPOSES, Candidate, DurabilityClass, SlotPurpose
 from tuning.results.board import Board
-from tuning.results.run_lines import RunRow, SlotRow
+from tuning.results.document import RunFacts
+from tuning.results.run_lines import SlotRow
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Observation
 from tuning.strategy.racing import conclusion_alpha
@@ -101,7 +102,7 @@ def _board(
             if (one.device_id, one.workload_id) == first.place
             and rows.candidates[one.candidate_id].name in candidates
         },
-        excluded=[slot.run_id for slot in ended if _is_excluded(slot.run, key)],
+        excluded=[slot.run.id for slot in ended if _is_excluded(slot.run, key)],
         alpha=conclusion_alpha(rows.study.conclusions),
         screening=[slot for slot in slots if slot.purpose == SlotPurpose.SEARCH],
         ablation_slots=[slot for slot in variants if _belongs(_owner(slot), durability)],
@@ -143,6 +144,6 @@ def _comparable_key(slots: Sequence[SlotRow]) -> str:
     return max(last, key=lambda key: (rankable[key], keys.count(key), last[key]), default="")
 
 
-def _is_excluded(run: RunRow, key: str) -> bool:
+def _is_excluded(run: RunFacts, key: str) -> bool:
     has_figures = run.state in (RunState.OK, RunState.CUT_SHORT)
     return has_figures and run.comparability_key != key

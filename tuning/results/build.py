@@ -12,7 +12,7 @@ from benchmarks.emulation.shipped import NATIVE
 from benchmarks.models import Device, Workload
 from tuning.models import Candidate, StudyState
 from tuning.results import document as doc
-from tuning.results.ablation import Ablations
+from tuning.results.ablation import ablation_of
 from tuning.results.board_part import board_part
 from tuning.results.boards import boards_of
 from tuning.results.findings import findings_of, template_of
@@ -35,8 +35,7 @@ def build(rows: StudyRows, *, is_over: bool = False) -> doc.StudyDocument:
     numbers: dict[Claim, int] = {}
     for finding in findings:
         numbers.setdefault(finding.claim, len(numbers) + 1)
-    inputs = Ablations.in_study(study, rows.candidates.values(), is_over=is_over)
-    ablations = [inputs.of(board) for board in boards]
+    ablations = [ablation_of(rows, board, is_over=is_over) for board in boards]
     return doc.StudyDocument(
         schema_version=doc.SCHEMA_VERSION,
         revision=study.revision,

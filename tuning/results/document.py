@@ -14,12 +14,13 @@ from functools import cached_property
 from math import isfinite
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tuning.configs.effective.differences import SettingDifference
 from tuning.statistics.data import Metric
 from tuning.statistics.drift import Drift
 from tuning.statistics.estimate import Estimate
+from tuning.strategy.search.importance import Importance
 
 #: Rises with every change of the classes below, and of what is computed for them.
 SCHEMA_VERSION = 1
@@ -168,6 +169,8 @@ class RunFacts(Part):
     """A run. replaced_by: the run by which it was measured again.
 
     write_debt: `benchmarks.telemetry.write_debt.WriteDebt`. disturbances: why it is void.
+    Not stored: measure_s, how long its workload is measured; comparability_key; unwatched, the
+    checks that were off.
     """
 
     id: int
@@ -197,10 +200,25 @@ class RunFacts(Part):
     debt_grew: bool
     write_debt: dict[str, Any] | None
     disturbances: tuple[dict[str, Any], ...]
+    measure_s: int = Field(default=0, exclude=True)
+    comparability_key: str = Field(default="", exclude=True)
+    unwatched: tuple[str, ...] = Field(default=(), exclude=True)
 
     @property
     def is_ok(self) -> bool:
         return self.state == "ok"
+
+    @property
+    def is_done(self) -> bool:
+        """Finished, and not because it was cancelled."""
+        return self.is_finished and self.state != "cancelled"
+
+    @property
+    def wall_s(self) -> float | None:
+        """Seconds from start to end; None while unknown."""
+        if self.started_at is None or self.finished_at is None:
+            return None
+        return (self.finished_at - self.started_at).total_seconds()
 
 
 class Verdict(Part):
@@ -410,7 +428,6 @@ class Ablation(Part):
     is_left: bool
     no_use: str
     shortage: str
-    sentences: tuple[str, ...]
 
 
 class Recommendation(Part):
@@ -424,7 +441,6 @@ class Recommendation(Part):
     whole_id: int | None
     kind: str
     effect: Estimate
-    selected_ratio: float | None
     objective: Metric
     objective_effect: Estimate | None
     noise_floor: float | None
@@ -507,25 +523,6 @@ class BestSoFar(Part):
     number: int
     candidate_id: int
     ratio: float
-
-
-class KnobEffect(Part):
-    """The effect of a knob, as in `tuning.strategy.search.importance.KnobEffect`."""
-
-    name: str
-    runs: int
-    values: int
-    share: float | None
-    worst: str
-    best: str
-    estimate: Estimate
-
-
-class Importance(Part):
-    runs: int
-    configs: int
-    knobs: tuple[KnobEffect, ...]
-    together: float
 
 
 class EarlierStudies(Part):

@@ -16,7 +16,6 @@ from tuning.errors import NothingToRecommend
 from tuning.models import GateVerdict, SlotPurpose, Study
 from tuning.results import document as doc
 from tuning.results.gate_sentences import change_percent, side_sentences, verdict_sentences
-from tuning.results.run_lines import RunRow
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import (
@@ -39,15 +38,15 @@ class GatePair:
     """One pair; its runs are the newest of either side. `is_whole`: both succeeded."""
 
     number: int
-    candidate: RunRow
-    baseline: RunRow
+    candidate: doc.RunFacts
+    baseline: doc.RunFacts
 
     @property
     def is_ended(self) -> bool:
         return self.candidate.is_finished and self.baseline.is_finished
 
     @property
-    def runs(self) -> tuple[RunRow, RunRow]:
+    def runs(self) -> tuple[doc.RunFacts, doc.RunFacts]:
         return self.candidate, self.baseline
 
     @property
@@ -80,7 +79,7 @@ class GateOutcome:
     @cached_property
     def pairs(self) -> list[GatePair]:
         """The pairs that were queued, in their order."""
-        by_block: dict[int, dict[bool, RunRow]] = {}
+        by_block: dict[int, dict[bool, doc.RunFacts]] = {}
         for slot in self._slots:
             by_block.setdefault(slot.block, {})[slot.candidate.is_baseline] = slot.run
         return [
@@ -97,7 +96,7 @@ class GateOutcome:
             return _usual([pair for pair in whole if len(set(pair.keys)) == 1])
         # Two servers, whose datasets differ as well: then the host at least is the same.
         facts = _facts([run for pair in whole for run in pair.runs])
-        same = [pair for pair in whole if facts[pair.candidate.pk] == facts[pair.baseline.pk]]
+        same = [pair for pair in whole if facts[pair.candidate.id] == facts[pair.baseline.id]]
         return _usual(same)
 
     @cached_property
@@ -149,12 +148,8 @@ class GateOutcome:
     @cached_property
     def pair_seconds(self) -> float:
         """Wall time of a pair, on average; 0 while there is none."""
-        spent = [
-            (run.finished_at - run.started_at).total_seconds()
-            for pair in self.pairs
-            for run in pair.runs
-            if run.finished_at and run.started_at
-        ]
+        times = (run.wall_s for pair in self.pairs for run in pair.runs)
+        spent = [time for time in times if time is not None]
         return 2 * sum(spent) / len(spent) if spent else 0.0
 
     @cached_property
@@ -164,10 +159,10 @@ class GateOutcome:
             return None
         runs = self.compared[-1].runs
         read = dict(
-            Run.objects.filter(pk__in=[run.pk for run in runs]).values_list("pk", "variables")
+            Run.objects.filter(pk__in=[run.id for run in runs]).values_list("pk", "variables")
         )
         candidate, baseline = (
-            EffectiveSettings(traits_of(side.measured_on), read[run.pk], side.config.knobs)
+            EffectiveSettings(traits_of(side.measured_on), read[run.id], side.config.knobs)
             for side, run in zip((self.candidate, self.baseline), runs, strict=True)
         )
         return candidate, baseline
@@ -220,7 +215,7 @@ class GateOutcome:
 
     def _level(self, side: str, metric: Metric) -> float | None:
         """The geometric mean of one side's figures; None without any."""
-        figures = [getattr(getattr(pair, side), metric.value) for pair in self.compared]
+        figures = [getattr(pair, side).figures.of(metric) for pair in self.compared]
         known = [figure for figure in figures if figure]
         return round(geometric_mean(known), 4) if known else None
 
@@ -258,18 +253,18 @@ def store_verdict(study: Study) -> None:
     )
 
 
-def _figures(run: RunRow) -> Mapping[Metric, float | None]:
-    return {metric: getattr(run, metric.value) for metric in Metric}
+def _figures(run: doc.RunFacts) -> Mapping[Metric, float | None]:
+    return {metric: run.figures.of(metric) for metric in Metric}
 
 
-def _how(run: RunRow) -> str:
+def _how(run: doc.RunFacts) -> str:
     return f"{RunState(run.state).label.lower()}{f', {run.reason}' if run.reason else ''}"
 
 
 def _changed_during(pair: GatePair) -> bool:
     """Return whether the host changed between the two runs of a pair."""
     facts = _facts(list(pair.runs))
-    return facts[pair.candidate.pk] != facts[pair.baseline.pk]
+    return facts[pair.candidate.id] != facts[pair.baseline.id]
 
 
 def _usual(pairs: Sequence[GatePair]) -> list[GatePair]:
@@ -278,9 +273,9 @@ def _usual(pairs: Sequence[GatePair]) -> list[GatePair]:
     return [pair for pair in pairs if pair.keys == counted[0][0]]
 
 
-def _facts(runs: list[RunRow]) -> dict[int, tuple[object, ...]]:
+def _facts(runs: list[doc.RunFacts]) -> dict[int, tuple[object, ...]]:
     """Return what two servers must have in common, by primary key of the run."""
-    rows = Run.objects.filter(pk__in=[run.pk for run in runs])
+    rows = Run.objects.filter(pk__in=[run.id for run in runs])
     return {
         pk: (comparable_facts(fingerprint), driver)
         for pk, fingerprint, driver in rows.values_list("pk", "fingerprint", "driver_version")

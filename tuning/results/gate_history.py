@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import NamedTuple
 
 from tuning.models import Candidate, GateVerdict, Study
 from tuning.results.document import Gate, GateLimit
@@ -15,34 +15,25 @@ from tuning.statistics.ratios import Recent, compare_recent
 MAX_POINTS = 200
 
 
-@dataclass(frozen=True)
-class GatePoint:
-    """A gate that has a verdict. figures: one for each metric, None where it had no limit."""
+class GatePoint(NamedTuple):
+    """A gate that has a verdict, with its limits by metric."""
 
     pk: int
     created_at: datetime
     verdict: str
     candidate: str
-    figures: tuple[GateLimit | None, ...]
+    limits: Mapping[Metric, GateLimit]
+
+    def figures(self, metric: Metric) -> tuple[float, float] | None:
+        """Return the candidate's and the baseline's figure; None if one of them is missing."""
+        found = self.limits.get(metric)
+        if found is None or not found.candidate or not found.baseline:
+            return None
+        return found.candidate, found.baseline
 
 
-@dataclass(frozen=True)
-class GateHistory:
-    """The gates of one name on one host, device, workload and binary log, oldest first."""
-
-    metrics: tuple[Metric, ...]
-    points: tuple[GatePoint, ...]
-
-    def recent(self, index: int) -> Recent | None:
-        """Compare the newest candidates by the metric at `index` with those before.
-
-        Where each gate has a new baseline, their ratios stay small while the level goes down.
-        """
-        return compare_recent([ours for _, ours, _ in measured(self.points, index)])
-
-
-def gate_history(study: Study) -> GateHistory:
-    """Return the gates of the same name, host, device, workload and binary log."""
+def gate_history(study: Study) -> list[GatePoint]:
+    """Return the gates of the same name, host, device, workload and binary log, oldest first."""
     found = GateVerdict.objects.filter(
         study__name=study.name,
         study__host=study.host_id,
@@ -51,35 +42,24 @@ def gate_history(study: Study) -> GateHistory:
         study__workloads__in=study.workloads.all(),
     )
     rows = list(found.select_related("study").order_by("-study_id")[:MAX_POINTS])[::-1]
-    sides = Candidate.objects.filter(study__in=[row.study_id for row in rows])
-    names = {
-        (pk, is_baseline): (name, config)
-        for pk, is_baseline, name, config in sides.values_list(
-            "study_id", "is_baseline", "name", "config_id"
-        )
-    }
-    limits = {
-        row.study_id: {one.metric: one for one in Gate.model_validate(row.result).limits}
-        for row in rows
-    }
-    metrics = [metric for metric in Metric if any(metric in one for one in limits.values())]
-    points = tuple(
+    ours = Candidate.objects.filter(study__in=[row.study_id for row in rows], is_baseline=False)
+    names = dict(ours.values_list("study_id", "name"))
+    return [
         GatePoint(
             pk=row.study_id,
             created_at=row.study.created_at,
             verdict=row.verdict,
-            candidate=names[row.study_id, False][0],
-            figures=tuple(limits[row.study_id].get(metric) for metric in metrics),
+            candidate=names[row.study_id],
+            limits={one.metric: one for one in Gate.model_validate(row.result).limits},
         )
         for row in rows
-    )
-    return GateHistory(tuple(metrics), points)
-
-
-def measured(points: Sequence[GatePoint], index: int) -> list[tuple[GatePoint, float, float]]:
-    """Return each gate with both figures of the metric at `index`."""
-    return [
-        (point, found.candidate, found.baseline)
-        for point in points
-        if (found := point.figures[index]) and found.candidate and found.baseline
     ]
+
+
+def recent_candidates(points: Iterable[GatePoint], metric: Metric) -> Recent | None:
+    """Compare the newest candidates by a metric with those before.
+
+    Where each gate has a new baseline, their ratios stay small while the level goes down.
+    """
+    known = (point.figures(metric) for point in points)
+    return compare_recent([both[0] for both in known if both is not None])

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from statistics import median
 
-from benchmarks.models import Run
 from tuning.results.document import Price
-from tuning.results.run_lines import RunRow
+
+#: Of a run: cycles of the host per New-Order, % of the CPUs in user and in system code, and bytes
+#: written per New-Order.
+Costs = tuple[float | None, float | None, float | None, float | None]
 
 
-def price_of(runs: Sequence[Run | RunRow]) -> Price:
-    """Return the medians over these runs."""
-    halves = [half for run in runs if (half := _halves(run)) is not None]
-    written = [
-        run.bytes_written_per_new_order / 1e3
-        for run in runs
-        if run.bytes_written_per_new_order is not None
-    ]
+def price_of(runs: Iterable[Costs]) -> Price:
+    """Return the medians over these runs; cycles are split as the CPU time is."""
+    users, systems, written = [], [], []
+    for cycles, user, system, bytes_written in runs:
+        if bytes_written is not None:
+            written.append(bytes_written / 1e3)
+        if cycles is None or user is None or system is None or user + system <= 0:
+            continue
+        share = user / (user + system)
+        users.append(cycles / 1e6 * share)
+        systems.append(cycles / 1e6 * (1 - share))
     return Price(
-        user_megacycles=median(user for user, _ in halves) if halves else None,
-        sys_megacycles=median(system for _, system in halves) if halves else None,
+        user_megacycles=median(users) if users else None,
+        sys_megacycles=median(systems) if systems else None,
         written_kb=median(written) if written else None,
     )
-
-
-def _halves(run: Run | RunRow) -> tuple[float, float] | None:
-    """Split the host's path length as its CPU time is split into user and system code."""
-    whole = run.host_path_length
-    # Columns that follow from the usage figures, which mypy does not see.
-    user, system = (getattr(run, name) for name in ("cpu_user_pct", "cpu_sys_pct"))
-    if whole is None or user is None or system is None or user + system <= 0:
-        return None
-    share = user / (user + system)
-    return whole / 1e6 * share, whole / 1e6 * (1 - share)

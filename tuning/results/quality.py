@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from django.conf import settings
 
@@ -36,8 +35,7 @@ def quality_of(slots: Iterable[SlotRow], history: Iterable[RunFacts]) -> Quality
     The short runs of a search are not ranked.
     """
     ended = [one for one in slots if one.is_finished and one.purpose != SlotPurpose.SEARCH]
-    texts = {slot.run.unwatched for slot in ended if slot.run.unwatched}
-    unwatched = {line for text in texts for line in json.loads(text) or ()}
+    unwatched = {line for slot in ended for line in slot.run.unwatched}
     runs = [run for run in history if run.purpose != SlotPurpose.SEARCH]
     disturbed = [run for run in runs if run.state == RunState.DISTURBED]
     ok = [run for run in runs if run.is_ok]
@@ -45,35 +43,41 @@ def quality_of(slots: Iterable[SlotRow], history: Iterable[RunFacts]) -> Quality
     for run in sorted(disturbed, key=lambda run: run.id):
         kinds.update({found["kind"] for found in run.disturbances})
     limit_pct = settings.STEAL_LIMIT_PCT
-    stolen = [run.cpu_steal_pct or 0.0 for run in ok]
-    found = Quality(
+    steal = [run.cpu_steal_pct or 0.0 for run in ok]
+    stolen = tuple(pct for pct in steal if pct > limit_pct > 0)
+    lost = sum(run.replaced_by is None for run in disturbed)
+    warming = sum(run.still_warming for run in ok)
+    causes = dict(kinds.most_common())
+    texts = [
+        *_about_disturbed(len(disturbed), lost, causes),
+        *([f"{counted(warming, 'run', WERE)} still warming up."] if warming else []),
+        *_about_the_host(stolen, unwatched),
+    ]
+    return Quality(
         disturbed=len(disturbed),
-        without_figure=sum(run.replaced_by is None for run in disturbed),
-        still_warming=sum(run.still_warming for run in ok),
-        kinds=dict(kinds.most_common()),
+        without_figure=lost,
+        still_warming=warming,
+        kinds=causes,
         unwatched=tuple(sorted(unwatched)),
-        stolen_pct=tuple(pct for pct in stolen if pct > limit_pct > 0),
-        sentence="",
+        stolen_pct=stolen,
+        sentence=" ".join(texts),
     )
-    return found.model_copy(update={"sentence": " ".join(_sentences(found))})
 
 
-def _sentences(found: Quality) -> Iterator[str]:
-    if found.disturbed:
-        causes = ", ".join(NAMES.get(kind, kind) for kind in found.kinds)
-        by = f" by {causes}" if causes else ""
-        yield f"{counted(found.disturbed, 'run', WERE)} disturbed{by}:"
-        again = found.disturbed - found.without_figure
-        parts = [f"{again} measured again"] if again else []
-        if found.without_figure:
-            parts.append(f"{found.without_figure} left out")
+def _about_disturbed(number: int, lost: int, kinds: Mapping[str, int]) -> Iterator[str]:
+    if number:
+        causes = ", ".join(NAMES.get(kind, kind) for kind in kinds)
+        yield f"{counted(number, 'run', WERE)} disturbed{f' by {causes}' if causes else ''}:"
+        parts = [f"{number - lost} measured again"] if number > lost else []
+        parts += [f"{lost} left out"] if lost else []
         yield f"{' and '.join(parts)}."
-    if found.still_warming:
-        yield f"{counted(found.still_warming, 'run', WERE)} still warming up."
-    if found.stolen_pct:
+
+
+def _about_the_host(stolen_pct: Sequence[float], unwatched: Iterable[str]) -> Iterator[str]:
+    if stolen_pct:
         yield (
-            f"In {counted(len(found.stolen_pct), 'counted run')} the hypervisor took up to "
-            f"{max(found.stolen_pct):.1f} % of the CPU time, as is usual on this host."
+            f"In {counted(len(stolen_pct), 'counted run')} the hypervisor took up to "
+            f"{max(stolen_pct):.1f} % of the CPU time, as is usual on this host."
         )
-    if off := switched_off(found.unwatched):
+    if off := switched_off(unwatched):
         yield f"Not monitored, because switched off: {', '.join(off)}."

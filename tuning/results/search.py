@@ -16,7 +16,6 @@ from tuning.results.run_lines import SlotRow
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import missed_texts
 from tuning.statistics.data import Metric
-from tuning.statistics.estimate import Estimate
 from tuning.statistics.ratios import ShortRun, round_ratios
 from tuning.strategy.search.importance import VERSION, Importance, importance
 from tuning.strategy.search.space import Space
@@ -55,7 +54,7 @@ def search_of(rows: StudyRows) -> doc.Search | None:
         duplicates=sum(one.merged_into_id is not None for one in made),
         raced=len(raced - {one.pk for one in rows.candidates.values() if one.is_baseline}),
         misses=_missed_by_the_baseline(rows),
-        importance=_importance(knob_importance(rows)),
+        importance=knob_importance(rows),
         began_with=began_with(stored),
         baseline_missed_in=missed.get("study", 0),
         baseline_missed=tuple(missed.get("limits", ())),
@@ -87,7 +86,7 @@ def _short_runs(slots: Sequence[SlotRow], metric: Metric) -> list[doc.ShortRun]:
                 number=len(found) + 1,
                 round=rounds[slot.block],
                 candidate_id=slot.candidate_id,
-                run_id=slot.run_id,
+                run_id=slot.run.id,
                 state=slot.state,
                 ratio=known.get(metric),
                 ratios=known,
@@ -214,27 +213,13 @@ def _whole_rounds(rows: StudyRows) -> list[SlotRow]:
 
 def _key(slots: Sequence[SlotRow]) -> str:
     """Return what names these runs, which never change, and the version of the model."""
-    return f"{VERSION}:{len(slots)}:{max((slot.run_id for slot in slots), default=0)}"
+    return f"{VERSION}:{len(slots)}:{max((slot.run.id for slot in slots), default=0)}"
 
 
 def _fitted(rows: StudyRows, slots: Sequence[SlotRow]) -> Importance:
     space = Space.from_json((rows.study.search or {})["space"])
     knobs = {slot.name: slot.candidate.config.knobs for slot in slots}
     return importance(space, screened_runs(slots), knobs, rows.aim.objective)
-
-
-def _importance(found: Importance | None) -> doc.Importance | None:
-    if found is None:
-        return None
-    return doc.Importance(
-        runs=found.runs,
-        configs=found.configs,
-        knobs=tuple(
-            doc.KnobEffect.copied_from(one, estimate=one.estimate or Estimate(ratio=1.0))
-            for one in found.knobs
-        ),
-        together=found.together,
-    )
 
 
 def began_with(stored: Mapping[str, Any]) -> doc.EarlierStudies | None:

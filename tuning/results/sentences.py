@@ -7,10 +7,9 @@ from math import isfinite
 
 from benchmarks.counted import counted, percent
 from benchmarks.datasets.rules import estimated_bytes
-from benchmarks.models import CrashTest, Device, JobState, Workload
+from benchmarks.models import CrashTest, Device, JobState, RunState, Workload
 from benchmarks.outcomes import Outcome
 from tuning.models import Candidate, Study
-from tuning.results.run_lines import RunRow
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
 from tuning.statistics.aim import recovery_limit_text
@@ -27,7 +26,7 @@ _FAULTS = (
 
 
 def all_failed_text(
-    baseline: str, others: Iterable[Candidate], failed: Mapping[str, RunRow]
+    baseline: str, others: Iterable[Candidate], failed: Mapping[str, tuple[str, str]]
 ) -> str:
     """All other candidates failed, with the first few reasons; "" if that is not the case.
 
@@ -38,8 +37,10 @@ def all_failed_text(
     for one in others:
         if one.refusal:
             why = f"refused ({one.refusal})"
-        elif run := failed.get(one.name):
-            why = run.label.lower() + (f" ({run.reason.rstrip('.')})" if run.reason else "")
+        elif one.name in failed:
+            state, reason = failed[one.name]
+            why = str(RunState(state).label).lower()
+            why += f" ({reason.rstrip('.')})" if reason else ""
         else:
             return ""
         reasons.setdefault(why, []).append(one.name)

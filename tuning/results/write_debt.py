@@ -11,10 +11,10 @@ from statistics import median
 
 from benchmarks.counted import WERE, counted, percent
 from benchmarks.models import RunState
+from benchmarks.telemetry.write_debt import WriteDebt
 from tuning.models import Candidate, SlotPurpose
 from tuning.results.board import Board
-from tuning.results.document import Debtor, finite
-from tuning.results.run_lines import RunRow
+from tuning.results.document import Debtor, RunFacts, finite
 
 # The pairs that confirm a winner may be longer than the blocks; the seconds of runs vary slightly.
 _AS_LONG = 0.9
@@ -24,7 +24,7 @@ _MAX_NAMED = 4
 
 def debtors_of(board: Board) -> list[Debtor]:
     """Return the candidates with marked runs in blocks or pairs, in the order of the study."""
-    runs: dict[int, list[RunRow]] = defaultdict(list)
+    runs: dict[int, list[RunFacts]] = defaultdict(list)
     for slot in (*board.slots, *board.pair_slots):
         if slot.run.state == RunState.OK:
             runs[slot.candidate_id].append(slot.run)
@@ -81,13 +81,13 @@ def _length(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} h"
 
 
-def _debtor(candidate: Candidate, runs: Sequence[RunRow]) -> Debtor | None:
+def _debtor(candidate: Candidate, runs: Sequence[RunFacts]) -> Debtor | None:
     marked = [run for run in runs if run.debt_grew]
     if not marked:
         return None
-    longest = max(run.measured_seconds or 0.0 for run in runs)
-    long_runs = [run.owes for run in runs if (run.measured_seconds or 0.0) >= _AS_LONG * longest]
-    known = [owes for run in marked if (owes := run.owes) is not None]
+    longest = max(run.measured_s or 0.0 for run in runs)
+    long_runs = [_owes(run) for run in runs if (run.measured_s or 0.0) >= _AS_LONG * longest]
+    known = [owes for run in marked if (owes := _owes(run)) is not None]
     needs = [needed for owes in known if (needed := owes.seconds_to_settle) is not None]
     needed_s = finite(median(needs)) if needs else None
     # One run that ended in the middle of a flush does not decide.
@@ -102,3 +102,7 @@ def _debtor(candidate: Candidate, runs: Sequence[RunRow]) -> Debtor | None:
         is_settled=is_settled,
         sentence=_settling(candidate.name, is_settled=is_settled, needed_s=needed_s),
     )
+
+
+def _owes(run: RunFacts) -> WriteDebt | None:
+    return WriteDebt.from_json(run.write_debt) if run.write_debt else None

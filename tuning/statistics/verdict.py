@@ -57,9 +57,11 @@ def conclude_by_pairs(
     if not analysis.choices:
         return conclude(analysis, drift)
     best = analysis.standing(confirmed or next(iter(tried), analysis.choices[0]))
+    blocks = counted(analysis.blocks, "block")
+    # An effect has one figure: that of the fresh pairs, once there are any.
+    effect = f"{_effect(best, analysis)} ({_evidence(best, analysis)})"
     texts = [
-        f"By {counted(analysis.blocks, 'block')}, {best.name} {_effect(best, analysis)} "
-        f"({_evidence(best, analysis)})."
+        f"{best.name} was chosen by {blocks}." if tried else f"By {blocks}, {best.name} {effect}."
     ]
     kind = VerdictKind.NOT_CONFIRMED
     if confirmed is not None:

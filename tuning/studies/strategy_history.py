@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from tuning.models import SlotPurpose, Study
-from tuning.results.ablation import Ablations
+from tuning.results.ablation import whole_of
 from tuning.results.board import Board
 from tuning.results.boards import boards_of, screened_runs
 from tuning.results.gate import gate_seen
@@ -99,7 +99,7 @@ def _whole(
     """The board's confirmed winner, whose rounds will be as long as its pairs."""
     if board is None or not result.study.ablates:
         return None
-    whole = Ablations.in_study(result.study, result.candidates.values()).whole_of(board)
+    whole = whole_of(result, board)
     if whole is None:
         return None
     pairs = (s for s in slots if s.purpose == SlotPurpose.CONFIRMATION and s.name == whole.name)

@@ -23,7 +23,7 @@ from tuning.errors import BadRequest
 from tuning.models import Recommendation, SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
-from tuning.results.ablation import Ablations
+from tuning.results import ablation
 from tuning.results.boards import boards_of
 from tuning.results.document import Ablation, LinesEffect
 from tuning.results.study_rows import StudyRows
@@ -119,7 +119,7 @@ def with_state(found: Ablation, state: RemovalState) -> list[LinesEffect]:
 
 def ablation_of(study: Study) -> Ablation | None:
     rows = StudyRows(study)
-    return Ablations.in_study(study, rows.candidates.values()).of(boards_of(rows)[0])
+    return ablation.ablation_of(rows, boards_of(rows)[0])
 
 
 def ablated(study: Study) -> Ablation:

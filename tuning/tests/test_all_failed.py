@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from benchmarks.models import RunState
 from tuning.models import Candidate
-from tuning.results.run_lines import RunRow
 from tuning.results.sentences import all_failed_text
 
 REFUSED = Candidate(name="z", refusal="unknown variable")
 
 
-def said(failed: dict[str, RunRow], *more: Candidate) -> str:
+def said(failed: dict[str, tuple[str, str]], *more: Candidate) -> str:
     return all_failed_text("base", [*(Candidate(name=name) for name in "abcd"), *more], failed)
 
 
-def crashed(reason: str) -> RunRow:
-    return RunRow(1, RunState.CRASHED, reason=reason)
+def crashed(reason: str) -> tuple[str, str]:
+    return RunState.CRASHED, reason
 
 
 def test_the_same_reason_is_said_once_and_only_the_first_few() -> None:

@@ -194,7 +194,8 @@ def test_what_a_cut_run_saved_is_left_of_a_budget_in_minutes() -> None:
     def left(state: RunState) -> float:
         slots = [slot for slot in StudyRows(study).slots if slot.block == 1]
         at = next(at for at, slot in enumerate(slots) if slot.name != "server-default")
-        slots[at] = slots[at]._replace(run=slots[at].run._replace(state=state))
+        run = slots[at].run.model_copy(update={"state": state})
+        slots[at] = slots[at]._replace(run=run)
         found = StudyBudget(study, slots).at(places(study)[0]).blocks
         assert found.seconds_left is not None
         return found.seconds_left

@@ -336,8 +336,8 @@ def test_both_servers_log_alike_where_that_is_asked_for(
     # What is measured with another binary log has another level: it is no change of the server.
     as_it_is = run_to_the_end(gate(sides[0], baseline=sides[1]), telling_options([]))
     assert "Only the baseline writes a binary log" in as_it_is.gate_verdict.reason
-    assert [point.pk for point in gate_history(as_it_is).points] == [as_it_is.pk]
-    assert [point.pk for point in gate_history(study).points] == [study.pk]
+    assert [point.pk for point in gate_history(as_it_is)] == [as_it_is.pk]
+    assert [point.pk for point in gate_history(study)] == [study.pk]
 
 
 @pytest.mark.usefixtures("two_servers")

@@ -9,7 +9,6 @@ from advisor.charts.latency import latency_figures
 from advisor.charts.runs import OVER_TIME, cost_figures, over_time_figure
 from advisor.pages.compare.context import columns_of
 from tuning.comparison.sides import Side
-from tuning.results.prices import price_of
 from tuning.results.series import latencies_of, seconds_of
 
 _MAX_NAME = 40
@@ -24,7 +23,7 @@ def side_figures(sides: Sequence[Side]) -> dict[str, Figure]:
     over_time = {field: over_time_figure(middle, seconds, field) for field in OVER_TIME}
     figures = {field: figure for field, figure in over_time.items() if figure is not None}
     figures |= latency_figures(runs, latencies_of(pk for keys in runs.values() for pk in keys))
-    costs = [(name, len(side.runs), price_of(side.runs)) for name, side in names.items()]
+    costs = [(name, len(side.runs), side.price) for name, side in names.items()]
     return figures | cost_figures(costs)
 
 

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from advisor.charts.figure import Figure
 from advisor.charts.over_months import DrawnPoint, months_figure
 from advisor.wording import addresses
 from advisor.wording.history import UNITS, figure_text
-from tuning.results.gate_history import GateHistory, GatePoint, measured
+from tuning.results.gate_history import GatePoint
 from tuning.statistics.aim import limit_scale, metric_name
 from tuning.statistics.data import Metric
 
 X_TITLE = "when the gate was created, UTC"
 
 
-def gate_figures(history: GateHistory) -> dict[str, Figure]:
+def limited_metrics(points: Sequence[GatePoint]) -> list[Metric]:
+    """Return the metrics that had a limit in any of the gates."""
+    return [metric for metric in Metric if any(metric in point.limits for point in points)]
+
+
+def gate_figures(points: Sequence[GatePoint]) -> dict[str, Figure]:
     """By the metric's value; one point is no history."""
     figures = {}
-    for index, metric in enumerate(history.metrics):
-        seen = measured(history.points, index)
+    for metric in limited_metrics(points):
+        seen = [(point, both) for point in points if (both := point.figures(metric))]
         drawn = [
-            ("candidates", [_drawn(metric, point, value) for point, value, _ in seen]),
-            ("baselines", [_drawn(metric, point, value) for point, _, value in seen]),
+            (name, [_drawn(metric, point, both[at]) for point, both in seen])
+            for at, name in enumerate(("candidates", "baselines"))
         ]
         figure = months_figure(drawn, f"{metric_name(metric)}, {UNITS[metric]}", X_TITLE)
         if figure is not None:

@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from advisor.charts.figure import charts_answer
-from advisor.pages.gates.charts import gate_figures
+from advisor.pages.gates.charts import gate_figures, limited_metrics
 from advisor.pages.lists import Listing
 from advisor.wording.history import recent_sentence
 from tuning.gate_facts import gate_facts, gates
-from tuning.results.gate_history import gate_history
+from tuning.results.gate_history import gate_history, recent_candidates
 from tuning.statistics.aim import metric_name
 from tuning.studies.progress import study_progress
 from tuning.studies.revision import progress_mark
@@ -45,18 +45,17 @@ def gate_list(request: HttpRequest) -> HttpResponse:
 def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The verdict with its limits, then the history of the name."""
     context = _live(request, pk, progress_mark(pk))
-    history = gate_history(context["gate"])
-    names = [metric_name(metric) for metric in history.metrics]
+    points = gate_history(context["gate"])
+    names = {metric: metric_name(metric) for metric in limited_metrics(points)}
     more = {
-        "history": history,
-        "names": names,
+        "metrics": names,
         "rows": [
-            (point, list(zip(names, point.figures, strict=True)))
-            for point in reversed(history.points)
+            (point, [(name, point.limits.get(metric)) for metric, name in names.items()])
+            for point in reversed(points)
         ],
         "sentences": [
-            recent_sentence(f"The candidates' {name}", "gates", history.recent(index))
-            for index, name in enumerate(names)
+            recent_sentence(f"The candidates' {name}", "gates", recent_candidates(points, metric))
+            for metric, name in names.items()
         ],
     }
     return render(request, "gates/detail.html", context | more)

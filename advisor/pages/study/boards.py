@@ -17,6 +17,7 @@ from advisor.wording.lines import LineRow, line_rows
 from advisor.wording.spaces import knob_text
 from benchmarks.counted import counted
 from tuning.models import DurabilityClass, SlotPurpose
+from tuning.results.ablation_sentences import ablation_sentences
 from tuning.results.document import (
     Board,
     BoardRow,
@@ -255,6 +256,12 @@ class BoardView:
         """The contribution of each line of the winner."""
         found = self.board.ablation
         return line_rows(found, self.document.candidate[found.whole_id]) if found else []
+
+    @property
+    def ablation_sentences(self) -> list[str]:
+        """Which lines were left out and why, and which were not tested."""
+        found = self.board.ablation
+        return list(ablation_sentences(self.document, found)) if found else []
 
     @property
     def margin(self) -> str:
