@@ -247,18 +247,6 @@ def test_no_config_of_d0_is_said(admin_client: Client) -> None:
     assert "server-default [D2]" in text
 
 
-@pytest.mark.parametrize("name", ["device-comparison", "device-comparison-charts"])
-def test_it_requires_log_in(client: Client, name: str) -> None:
-    answer = client.get(reverse(name))
-    assert answer.status_code == 302
-    assert answer["Location"].startswith(reverse("login"))
-
-
-@pytest.mark.parametrize("name", ["device-comparison", "device-comparison-charts"])
-def test_it_is_only_read(admin_client: Client, name: str) -> None:
-    assert admin_client.post(reverse(name)).status_code == 405
-
-
 @pytest.mark.long
 def test_devices_of_several_hosts_are_compared_from_the_page_of_their_study(
     admin_client: Client,

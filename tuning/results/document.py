@@ -14,7 +14,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from tuning.configs.effective.differences import SettingDifference
 from tuning.statistics.data import Metric
@@ -169,8 +169,7 @@ class RunFacts(Part):
     """A run. replaced_by: the run by which it was measured again.
 
     write_debt: `benchmarks.telemetry.write_debt.WriteDebt`. disturbances: why it is void.
-    Not stored: measure_s, how long its workload is measured; comparability_key; unwatched, the
-    checks that were off.
+    measure_s: how long its workload is measured. unwatched: the checks that were off.
     """
 
     id: int
@@ -200,9 +199,9 @@ class RunFacts(Part):
     debt_grew: bool
     write_debt: dict[str, Any] | None
     disturbances: tuple[dict[str, Any], ...]
-    measure_s: int = Field(default=0, exclude=True)
-    comparability_key: str = Field(default="", exclude=True)
-    unwatched: tuple[str, ...] = Field(default=(), exclude=True)
+    measure_s: int
+    comparability_key: str
+    unwatched: tuple[str, ...]
 
     @property
     def is_ok(self) -> bool:

@@ -86,6 +86,7 @@ def test_what_fresh_pairs_say_is_the_verdict() -> None:
     verdict = conclude_by_pairs(found, second, said)
     assert (verdict.kind, verdict.candidate) == (VerdictKind.WINNER, second)
     assert verdict.sentence.endswith(" ".join(said.values()))
+    assert "%" not in verdict.sentence, "the figure of the pairs is the only one of an effect"
     verdict = conclude_by_pairs(found, None, {first: said[first]})
     assert (verdict.kind, verdict.candidate) == (VerdictKind.NOT_CONFIRMED, BASE)
     assert verdict.sentence.endswith("Keep base.")
