@@ -250,14 +250,14 @@ def test_each_word_is_explained_in_one_place(admin_client: Client) -> None:
 
 def test_fewer_bytes_are_not_called_better_where_writes_were_postponed() -> None:
     study = factories.measured_study(blocks=2)
-    baseline, *_, best = candidates(study)
+    _, slow, *_, best = candidates(study)
     runs = Run.objects.filter(slot__study=study)
     runs.update(bytes_written_per_new_order=9000.0)
     winner = runs.filter(slot__candidate=study.candidates.latest("position"))
     winner.update(bytes_written_per_new_order=4000.0)
 
     def better() -> bool | None:
-        laid = lay_side_by_side(find_sides([baseline, best]).sides)
+        laid = lay_side_by_side(find_sides([slow, best]).sides)
         figure = laid.figures["bytes_written_per_new_order"][1]
         assert figure is not None
         return figure.better
