@@ -20,7 +20,7 @@ from tuning.creation.search import (
     plan_search,
 )
 from tuning.errors import BadRequest, InvalidConfig, Problem
-from tuning.proposals.plan import plan_proposals
+from tuning.proposals.rules import plan_proposals
 from tuning.strategy.budget import plan as blocks_within
 from tuning.studies.budget import ABLATION_SHARE, expected_run_s
 

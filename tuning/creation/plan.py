@@ -29,8 +29,7 @@ from tuning.creation.hosts import driver_for, host_for, load_hosts_for
 from tuning.creation.real_server import RealServer, binary_log_of, with_profile
 from tuning.creation.scale_model import check_direct_io, model_of
 from tuning.errors import BadRequest
-from tuning.proposals.plan import plan_proposals
-from tuning.proposals.rules import rule_sets
+from tuning.proposals.rules import plan_proposals, rule_sets
 from tuning.requests.fields import given
 from tuning.requests.search import SearchRequest
 from tuning.requests.sizes import Sizes

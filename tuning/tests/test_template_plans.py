@@ -22,7 +22,7 @@ from tuning.configs.notes import Action
 from tuning.configs.situation import Situation
 from tuning.creation.preview import template_seconds
 from tuning.errors import InvalidConfig
-from tuning.proposals.plan import plan_proposals
+from tuning.proposals.rules import plan_proposals
 from tuning.study_templates.loader import StudyTemplate, load_template, template_names
 
 MIB = 1024**2

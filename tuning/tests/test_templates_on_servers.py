@@ -19,7 +19,7 @@ from tuning.configs.candidates import plan_candidates
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.readback import differences
 from tuning.configs.situation import DeviceFacts, Situation
-from tuning.proposals.plan import plan_proposal
+from tuning.proposals.rules import plan_proposal
 from tuning.study_templates.loader import load_template
 
 # A larger host has larger buffer pools, to make which takes the server longer.

@@ -14,6 +14,7 @@ from tuning.statistics.data import Metric
 from tuning.statistics.gate import (
     GatePlan,
     Limit,
+    LimitResult,
     PairFigures,
     Verdict,
     judge_gate,
@@ -34,6 +35,14 @@ def pairs(gain: float, count: int, noise: float = 0.02, seed: int = 1) -> list[P
         }
 
     return [PairFigures(figures(gain), figures(0.0)) for _ in range(count)]
+
+
+def ends(found: LimitResult) -> tuple[float, float, float]:
+    """Return low, ratio and high of a limit that has an interval."""
+    assert found.low is not None
+    assert found.ratio is not None
+    assert found.high is not None
+    return found.low, found.ratio, found.high
 
 
 @pytest.mark.parametrize(
@@ -105,13 +114,11 @@ def test_an_equal_candidate_passes_and_a_worse_one_fails_as_soon_as_that_is_clea
     equal = judge_gate(TPMP, pairs(0.0, 30))
     assert equal.verdict is Verdict.PASS
     (only,) = equal.limits
-    assert only.low is not None
-    assert only.high is not None
-    assert 0.95 < only.low < 1 < only.high
+    low, _, high = ends(only)
+    assert 0.95 < low < 1 < high
     worse = judge_gate(TPMP, pairs(-0.3, 8))
     assert worse.verdict is Verdict.FAIL
-    assert worse.limits[0].high is not None
-    assert worse.limits[0].high < 0.95
+    assert ends(worse.limits[0])[2] < 0.95
 
 
 def test_a_time_is_judged_from_its_own_side() -> None:
@@ -119,9 +126,9 @@ def test_a_time_is_judged_from_its_own_side() -> None:
     slower = judge_gate(plan, pairs(-0.3, 10))
     assert slower.verdict is Verdict.FAIL
     (only,) = slower.limits
-    assert only.ratio == pytest.approx(exp(0.3), rel=0.05)
-    assert only.low is not None
-    assert only.low > 1.05
+    low, ratio, _ = ends(only)
+    assert ratio == pytest.approx(exp(0.3), rel=0.05)
+    assert low > 1.05
     assert judge_gate(plan, pairs(0.3, 10)).verdict is Verdict.PASS
 
 
@@ -148,10 +155,8 @@ def test_one_limit_fails_the_gate_and_all_have_to_pass() -> None:
     # One that keeps both is failed no more often than by one: each is failed half as easily.
     one = judge_gate(replace(plan, limits=plan.limits[:1]), pairs(0.0, 30)).limits[0]
     two = judge_gate(plan, pairs(0.0, 30)).limits[0]
-    assert one.low == two.low
-    assert one.high is not None
-    assert two.high is not None
-    assert one.high < two.high
+    assert ends(one)[:2] == ends(two)[:2]
+    assert ends(one)[2] < ends(two)[2]
     mixed = [
         PairFigures(
             {**one.candidate, Metric.P95: 2 * (one.candidate[Metric.P95] or 0)}, one.baseline
@@ -180,13 +185,9 @@ def test_pairs_beyond_the_plan_do_not_count_and_a_decision_stays() -> None:
     later = judge_gate(long, passed + pairs(-0.02, 5))
     assert later.verdict is Verdict.PASS
     # Its interval only ever becomes narrower.
-    (before,), (after,) = first.limits, later.limits
-    assert before.low is not None
-    assert after.low is not None
-    assert after.low >= before.low
-    assert after.ratio is not None
-    assert before.ratio is not None
-    assert after.ratio < before.ratio
+    (low, ratio, _), (later_low, later_ratio, _) = ends(first.limits[0]), ends(later.limits[0])
+    assert later_low >= low
+    assert later_ratio < ratio
 
 
 def test_noise_of_nothing_is_no_trouble() -> None:
@@ -202,7 +203,6 @@ def test_pairs_that_contradict_each_other_have_no_interval() -> None:
     assert found.is_inconsistent
     assert (found.low, found.high) == (None, None)
     (before,) = judge_gate(plan, seen[:12]).limits
-    assert before.low is not None
-    assert before.high is not None
-    assert before.low < 1.105 < before.high
+    low, _, high = ends(before)
+    assert low < 1.105 < high
     assert not before.is_inconsistent

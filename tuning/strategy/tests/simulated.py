@@ -246,19 +246,8 @@ def to_the_end(
     raise AssertionError(f"no end after {limit} proposals")
 
 
-def copy_of(study: SimulatedStudy) -> SimulatedStudy:
-    """As it is now; what is measured there afterwards is not known here."""
-    return replace(
-        study,
-        groups=dict(study.groups),
-        measured=list(study.measured),
-        observations=list(study.observations),
-        screened=list(study.screened),
-        knobs=dict(study.knobs),
-        dropped=dict(study.dropped),
-        pairs={block: dict(figures) for block, figures in study.pairs.items()},
-        variants=dict(study.variants),
-        ablation=list(study.ablation),
-        rounds=list(study.rounds),
-        gate={block: dict(figures) for block, figures in study.gate.items()},
-    )
+def proposed(strategy: Strategy, history: History) -> Proposal:
+    """Return the strategy's proposal; fails where it is done."""
+    answer = strategy.propose(history)
+    assert isinstance(answer, Proposal)
+    return answer

@@ -22,6 +22,7 @@ from tuning.strategy.protocol import (
     Proposal,
     Purpose,
 )
+from tuning.strategy.tests.simulated import proposed
 from tuning.strategy.whole import Whole
 
 LINES = {"innodb_io_capacity": "5000", "innodb_lru_scan_depth": "512", "table_open_cache": "3000"}
@@ -61,8 +62,7 @@ def test_time_that_is_too_short_for_a_reduced_config_still_tells_which_lines_mat
     assert group.whole is not None
     whole = replace(group.whole, measure_s=80, longer_s=73.0)
     history = replace(history, groups=(replace(group, whole=whole),))
-    answer = strategy.propose(history)
-    assert isinstance(answer, Proposal)
+    answer = proposed(strategy, history)
     assert {run.purpose for run in answer.runs} == {Purpose.ABLATION}
     # Three blocks of the winner, twice, and each of its lines left out.
     assert {one.without for one in answer.new} == {frozenset({name}) for name in LINES}
@@ -77,8 +77,7 @@ def test_the_runs_of_one_winner_are_not_those_of_another() -> None:
     assert group.whole is not None
     spent = replace(group, whole=replace(group.whole, runs_left=0))
     assert isinstance(strategy.propose(replace(history, groups=(spent,))), Done)
-    answer = strategy.propose(replace(history, groups=(spent, replace(group, name="D1"))))
-    assert isinstance(answer, Proposal)
+    answer = proposed(strategy, replace(history, groups=(spent, replace(group, name="D1"))))
     assert len(answer.runs) == 5
 
 
@@ -90,8 +89,7 @@ def test_time_that_pairs_have_saved_begins_no_block(races: bool) -> None:
     rivals = [replace(group, candidates=(BASE, "fast", "b")) for group in history.groups]
     history = replace(history, groups=tuple(rivals), candidates=(BASE, "fast", "b"))
     assert isinstance(strategy.propose(history), Done)
-    owed = strategy.propose(replace(history, owed_blocks=1))
-    assert isinstance(owed, Proposal)
+    owed = proposed(strategy, replace(history, owed_blocks=1))
     assert {run.purpose for run in owed.runs} == {Purpose.BLOCK}
 
 

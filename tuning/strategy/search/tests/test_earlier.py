@@ -16,7 +16,7 @@ from tuning.strategy.search.plan import PREFIX, EarlierConfig, SearchPlan
 from tuning.strategy.search.search import Search
 from tuning.strategy.search.space import Rule, Space
 from tuning.strategy.search.tests.test_search import PLAN, SPACE, Hill, hill, searched, worth
-from tuning.strategy.tests.simulated import BASE, to_the_end
+from tuning.strategy.tests.simulated import BASE, proposed, to_the_end
 
 
 def earlier(knobs: Mapping[str, str], gain: float, study: int = 3, runs: int = 1) -> EarlierConfig:
@@ -110,8 +110,7 @@ def test_figures_of_earlier_studies_are_in_no_model_of_this_one() -> None:
     strategy = Search(replace(PLAN, earlier=history()), strategy_for(races=True, confirms=True))
     plain = replace(strategy, plan=PLAN)
     for _ in range(3):
-        answer = strategy.propose(study.history())
-        assert isinstance(answer, Proposal)
+        answer = proposed(strategy, study.history())
         study.measure(answer)
     mine, other = strategy.learn(study.history()), plain.learn(study.history())
     assert mine is not None

@@ -19,7 +19,7 @@ from tuning.strategy.search.plan import PREFIX, SearchPlan
 from tuning.strategy.search.search import Effort, Search
 from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.search.tests.choice import choice
-from tuning.strategy.tests.simulated import BASE, SimulatedStudy, copy_of, to_the_end
+from tuning.strategy.tests.simulated import BASE, SimulatedStudy, proposed, to_the_end
 
 SPACE = Space(
     (
@@ -31,6 +31,8 @@ SPACE = Space(
     )
 )
 PLAN = SearchPlan(SPACE)
+THEN = strategy_for(races=True, confirms=True)
+SEARCH = Search(PLAN, THEN)
 
 
 @dataclass
@@ -63,19 +65,11 @@ def searched(study: SimulatedStudy, plan: SearchPlan = PLAN) -> list[Proposal]:
     return to_the_end(study, strategy_for(races=True, confirms=True, search=plan))[0]
 
 
-def test_what_was_given_is_looked_at_first_and_beside_the_baseline() -> None:
-    study = hill()
-    (first, *_) = searched(study)
-    assert {run.candidate for run in first.runs} == {BASE, "given"}
-    assert {run.purpose for run in first.runs} == {Purpose.SEARCH}
-
-
 def test_the_winner_of_a_concluded_search_has_no_ablation() -> None:
     study = hill()
     searched(study)
     asked = strategy_for(races=True, confirms=True, ablates=True, search=PLAN)
-    would_be = asked.propose(study.history())
-    assert isinstance(would_be, Proposal)
+    would_be = proposed(asked, study.history())
     assert {run.purpose for run in would_be.runs} == {Purpose.ABLATION}
     answer = asked.propose(replace(study.history(), concludes=True))
     assert isinstance(answer, Done)
@@ -93,7 +87,7 @@ def test_a_given_config_races_by_what_its_lines_beside_the_space_bring(seed: int
     (pair, *_) = history.groups[0].pairs
     assert pair.candidate == "given"
     # What the values of the space bring is found nevertheless.
-    known = Search(PLAN, strategy_for(races=True, confirms=True)).learn(study.history())
+    known = SEARCH.learn(study.history())
     assert known is not None
     ours = max(one.mean for one in known.standings if one.name.startswith(PREFIX))
     assert ours - known.baseline.mean > 0.2
@@ -105,6 +99,11 @@ def test_a_search_finds_what_is_there_and_has_it_confirmed(seed: int) -> None:
     proposals = searched(study)
     (pair, *_) = study.history().among(study.history().finalists).groups[0].pairs
     assert study.worth(study.knobs[pair.candidate]) > 0.3
+    # What was given is looked at first, and all that is new says why it is tried.
+    assert {run.candidate for run in proposals[0].runs} == {BASE, "given"}
+    sources = [one.source for proposal in proposals for one in proposal.new]
+    for said in ("spread over the space", "differs from", "against the baseline"):
+        assert any(said in source for source in sources)
     purposes = [proposal.runs[0].purpose for proposal in proposals]
     assert purposes == sorted(
         purposes, key=[Purpose.SEARCH, Purpose.BLOCK, Purpose.CONFIRMATION].index
@@ -146,24 +145,11 @@ def test_what_was_refused_is_not_tried_again() -> None:
     assert sum(knobs.get("method") == "O_DIRECT" for knobs in late) <= len(late) / 4
 
 
-@pytest.mark.long
-def test_a_gate_that_refuses_everything_ends_the_search() -> None:
-    class Shut(Hill):
-        def measure(self, proposal: Proposal) -> None:
-            self.refused |= {one.name for one in proposal.new}
-            super().measure(proposal)
-
-    study = Shut({}, {"D0": ("given",)}, runs=45, worth=worth)
-    searched(study)
-    assert not any(name.startswith(PREFIX) for name in study.history().finalists)
-
-
 def test_a_run_that_failed_is_no_finalist() -> None:
     study = hill()
     strategy = strategy_for(races=True, confirms=True, search=PLAN)
     while len(study.screened) < 20:
-        answer = strategy.propose(study.history())
-        assert isinstance(answer, Proposal)
+        answer = proposed(strategy, study.history())
         study.endings = {(run.candidate, run.block): "crashed" for run in answer.runs[:1]}
         study.endings.pop((BASE, answer.runs[0].block), None)
         study.measure(answer)
@@ -171,18 +157,6 @@ def test_a_run_that_failed_is_no_finalist() -> None:
     assert crashed
     to_the_end(study, strategy)
     assert not crashed & set(study.history().finalists)
-
-
-def test_the_same_history_and_seed_give_the_same_proposal() -> None:
-    study = hill()
-    strategy = Search(PLAN, strategy_for(races=True, confirms=True))
-    for _ in range(4):
-        answer = strategy.propose(study.history())
-        assert answer == strategy.propose(copy_of(study).history())
-        assert isinstance(answer, Proposal)
-        study.measure(answer)
-    other = replace(study.history(), seed=99)
-    assert strategy.propose(other) != strategy.propose(study.history())
 
 
 def history_of(
@@ -223,22 +197,18 @@ def _run(name: str, block: int, pool: int, slow_when_large: bool) -> Observation
 
 def test_finalists_keep_the_limits() -> None:
     history = recorded(30)
-    free = Search(PLAN, strategy_for(races=True, confirms=True))
-    held = Search(
-        replace(PLAN, aim=Aim(keep={Metric.P95: 45.0})), strategy_for(races=True, confirms=True)
-    )
+    held = Search(replace(PLAN, aim=Aim(keep={Metric.P95: 45.0})), THEN)
     p95 = {run.candidate: run.p95_ms or 0.0 for run in history.screened}
-    assert all(p95[name] > 45 for name in free.finalists(history))
+    assert all(p95[name] > 45 for name in SEARCH.finalists(history))
     assert held.finalists(history)
     assert all(p95[name] <= 45 for name in held.finalists(history))
 
 
 def test_another_objective_finds_another_config() -> None:
     history = recorded(30)
-    by_time = Search(replace(PLAN, aim=Aim(Metric.P95)), strategy_for(races=True, confirms=True))
-    by_work = Search(PLAN, strategy_for(races=True, confirms=True))
+    by_time = Search(replace(PLAN, aim=Aim(Metric.P95)), THEN)
     pool = {name: int(knobs.get("pool", "1")) for name, knobs in history.knobs.items()}
-    assert pool[choice(by_time, history)] < 4 < 32 <= pool[choice(by_work, history)]
+    assert pool[choice(by_time, history)] < 4 < 32 <= pool[choice(SEARCH, history)]
 
 
 def test_a_proposal_after_a_hundred_runs_takes_less_than_two_seconds() -> None:
@@ -247,23 +217,13 @@ def test_a_proposal_after_a_hundred_runs_takes_less_than_two_seconds() -> None:
         for number in range(20 - len(SPACE.dimensions))
     )
     plan = SearchPlan(Space((*SPACE.dimensions, *wide)))
-    strategy = Search(plan, strategy_for(races=True, confirms=True))
+    strategy = Search(plan, THEN)
     history = recorded(100)
     began = process_time()  # however busy the host is
-    answer = strategy.propose(history)
-    assert isinstance(answer, Proposal)
+    answer = proposed(strategy, history)
     assert answer.new
     # Two of a quiet processor; this one may be slower, and be traced.
     assert process_time() - began < 6
-
-
-def test_every_new_candidate_says_why_it_is_tried() -> None:
-    study = hill()
-    proposals = searched(study)
-    sources = [one.source for proposal in proposals for one in proposal.new]
-    assert any("spread over the space" in source for source in sources)
-    assert any("differs from" in source and " setting" in source for source in sources)
-    assert any("against the baseline" in source for source in sources)
 
 
 @pytest.mark.long
@@ -278,25 +238,21 @@ def test_a_space_that_has_been_tried_whole_ends_the_search() -> None:
 
 def test_a_search_looks_at_so_many_configs_at_most_however_long_it_may_take() -> None:
     history = replace(recorded(30), budget=Budget(runs_left=100_000, runs_spent=36))
-    then = strategy_for(races=True, confirms=True)
-    answer = Search(PLAN, then, Effort(most=30)).propose(history)
-    assert isinstance(answer, Proposal)
+    answer = proposed(Search(PLAN, THEN, Effort(most=30)), history)
     assert not answer.new
     assert {run.purpose for run in answer.runs} == {Purpose.BLOCK}
     assert Effort().most <= 400
-    going_on = Search(PLAN, then, Effort(most=60)).propose(history)
-    assert isinstance(going_on, Proposal)
+    going_on = proposed(Search(PLAN, THEN, Effort(most=60)), history)
     assert going_on.new
 
 
 def test_a_search_that_ends_before_its_race_names_what_should_have_raced() -> None:
     history = replace(recorded(30), budget=Budget(runs_left=0, runs_spent=36))
-    search = Search(PLAN, strategy_for(races=True, confirms=True))
-    answer = search.propose(history)
+    answer = SEARCH.propose(history)
     assert isinstance(answer, Done)
-    assert answer.unraced == search.finalists(history)
+    assert answer.unraced == SEARCH.finalists(history)
     assert answer.unraced
-    raced = search.propose(replace(history, finalists=answer.unraced))
+    raced = SEARCH.propose(replace(history, finalists=answer.unraced))
     assert isinstance(raced, Done)
     assert raced.unraced == ()
 
@@ -305,14 +261,11 @@ def test_only_configs_wasted_in_a_row_end_a_search() -> None:
     history = recorded(30)
     wasted = {f"{PREFIX}{number}": {"capacity": str(number)} for number in range(100, 200)}
     refused = dict.fromkeys(wasted, "no")
-    strategy = Search(PLAN, strategy_for(races=True, confirms=True))
     early = replace(history, knobs={BASE: {}, **wasted, **history.knobs}, refused=refused)
-    answer = strategy.propose(early)
-    assert isinstance(answer, Proposal)
+    answer = proposed(SEARCH, early)
     assert answer.new
     late = replace(history, knobs={**history.knobs, **wasted}, refused=refused)
-    answer = strategy.propose(late)
-    assert isinstance(answer, Proposal)
+    answer = proposed(SEARCH, late)
     assert not answer.new
 
 
@@ -322,7 +275,7 @@ def test_the_model_of_what_runs_stays_small_however_much_is_refused() -> None:
     history = replace(
         history, knobs={**history.knobs, **refused}, refused=dict.fromkeys(refused, "no")
     )
-    found = Search(PLAN, strategy_for(races=True, confirms=True)).learn(history)
+    found = SEARCH.learn(history)
     assert found is not None
     assert found.beliefs.runs is not None
     assert len(found.beliefs.runs.x) <= 120
