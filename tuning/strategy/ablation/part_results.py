@@ -8,7 +8,7 @@ recommended without its lines is therefore measured afresh (`tuning.statistics.r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tuning.statistics.analysis import Analysis, analyse
 from tuning.statistics.data import Metric, Observation
@@ -68,74 +68,59 @@ class PartResults:
         return frozenset(line for one in there for line in one.part.lines)
 
 
-@dataclass
-class _Replay:
-    whole: Whole
-    metric: Metric
-    margin: float
-    open: list[Part]
-    decided: list[PartResult] = field(default_factory=list)
-
-    def look(self, seen: Sequence[Observation], analysis: Analysis | None) -> None:
-        """Decide what can be decided, the parts of what was split included."""
-        waiting = self.open
-        self.open = []
-        while waiting:
-            part = waiting.pop(0)
-            found = self.result(part, seen, analysis)
-            if found.state is None:
-                self.open.append(part)
-                continue
-            self.decided.append(found)
-            if found.state in _SPLIT and not part.is_single:
-                waiting += part.split()
-
-    def result(
-        self, part: Part, seen: Sequence[Observation], analysis: Analysis | None
-    ) -> PartResult:
-        name = self.whole.variant(frozenset(part.lines))
-        if not name:
-            return PartResult(part, None)
-        variant = self.whole.variants[name]
-        if variant.refusal:
-            return PartResult(part, RemovalState.NEEDED, reason=variant.refusal)
-        if variant.same_as == self.whole.name:
-            return PartResult(part, RemovalState.SAME)
-        measured_as = self.whole.measured_as(name)
-        mine = [run for run in seen if run.candidate == measured_as]
-        faults = [run.outcome for run in mine if run.outcome in FAULTS]
-        blocks = len({run.block for run in mine})
-        if faults:
-            reason = f"without it a run failed: {faults[0]}"
-            return PartResult(part, RemovalState.NEEDED, blocks=blocks, reason=reason)
-        if analysis is None or not blocks:
-            return PartResult(part, None, blocks=blocks)
-        standing = analysis.standing(measured_as)
-        state = None
-        if blocks >= MIN_BLOCKS:
-            state = removal_state(standing, self.metric, self.margin)
-        if state is None and blocks >= MAX_BLOCKS:
-            state = RemovalState.UNSETTLED
-        return PartResult(part, state, standing.estimate, blocks)
-
-
 def part_results(whole: Whole, metric: Metric) -> PartResults:
     """Return the results so far; every run of a block must have ended."""
     margin = margin_of(whole.lead)
-    replay = _Replay(whole, metric, margin, first_parts(whole))
-    replay.look((), None)
-    analysis, seen = None, whole.runs
-    for block in sorted({run.block for run in seen}):
-        so_far = tuple(run for run in seen if run.block <= block)
-        names = sorted({run.candidate for run in so_far} - {whole.name})
-        analysis = analyse(so_far, whole.name, names, metric)
-        replay.look(so_far, analysis)
-    still = [replay.result(part, seen, analysis) for part in replay.open]
-    return PartResults(
-        margin,
-        (*replay.decided, *still),
-        analysis.run_noise if analysis is not None else whole.run_noise,
-    )
+    waiting, decided = first_parts(whole), list[PartResult]()
+    still: list[PartResult] = []
+    analysis = None
+    # The first look, before any block, decides what is refused or changes nothing.
+    for last in [0, *sorted({run.block for run in whole.runs})]:
+        seen = [run for run in whole.runs if run.block <= last]
+        if seen:
+            names = sorted({run.candidate for run in seen} - {whole.name})
+            analysis = analyse(seen, whole.name, names, metric)
+        still = []
+        while waiting:
+            found = _result(waiting.pop(0), whole, seen, analysis, margin)
+            if found.state is None:
+                still.append(found)
+                continue
+            decided.append(found)
+            if found.state in _SPLIT and not found.part.is_single:
+                waiting += found.part.split()
+        waiting = [one.part for one in still]
+    run_noise = whole.run_noise if analysis is None else analysis.run_noise
+    return PartResults(margin, (*decided, *still), run_noise)
+
+
+def _result(
+    part: Part, whole: Whole, seen: Sequence[Observation], analysis: Analysis | None, margin: float
+) -> PartResult:
+    """Return the result of a part by the runs `seen`, which `analysis` judges."""
+    name = whole.variant(frozenset(part.lines))
+    if not name:
+        return PartResult(part, None)
+    variant = whole.variants[name]
+    if variant.refusal:
+        return PartResult(part, RemovalState.NEEDED, reason=variant.refusal)
+    if variant.same_as == whole.name:
+        return PartResult(part, RemovalState.SAME)
+    measured_as = whole.measured_as(name)
+    mine = [run for run in seen if run.candidate == measured_as]
+    faults = [run.outcome for run in mine if run.outcome in FAULTS]
+    blocks = len({run.block for run in mine})
+    if faults:
+        reason = f"without it a run failed: {faults[0]}"
+        return PartResult(part, RemovalState.NEEDED, blocks=blocks, reason=reason)
+    if analysis is None or not blocks:
+        return PartResult(part, None, blocks=blocks)
+    standing, state = analysis.standing(measured_as), None
+    if blocks >= MIN_BLOCKS:
+        state = removal_state(standing, analysis.metric, margin)
+    if state is None and blocks >= MAX_BLOCKS:
+        state = RemovalState.UNSETTLED
+    return PartResult(part, state, standing.estimate, blocks)
 
 
 def of_each_line(found: PartResults) -> list[PartResult]:
