@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
 from benchmarks.counted import counted
+from benchmarks.documents import read_document
 from tuning.statistics.data import Metric, Observation
 
 
@@ -48,20 +49,12 @@ class Aim:
 
     def as_json(self) -> dict[str, Any]:
         """Return the aim as `from_json` takes it."""
-        keep = {metric.value: bound for metric, bound in self.keep.items()}
-        if self.max_recovery_s is not None:
-            keep[_RECOVERY] = self.max_recovery_s
-        return {"objective": self.objective.value, "keep": keep}
+        return asdict(self)
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Aim:
         """The aim that was stored; throughput without limits where nothing is said."""
-        keep = dict(content.get("keep", {}))
-        objective = Metric(content.get("objective", Metric.TPMP))
-        recovery_s = keep.pop(_RECOVERY, None)
-        return cls(
-            objective, {Metric(name): float(bound) for name, bound in keep.items()}, recovery_s
-        )
+        return read_document(cls, content)
 
 
 def _keeps(metric: Metric, value: float, bound: float) -> bool:
@@ -108,8 +101,6 @@ def figure_text(metric: Metric, value: float | None) -> str:
     return f"{value / scale:,.4g}{unit}"
 
 
-# The key of the limit of crash recovery where an aim is stored.
-_RECOVERY = "recovery_s"
 # How a metric is called in a limit, its unit and what of the stored figure makes one of that unit.
 _SHOWN = {
     Metric.TPMP: ("tpmP", "", 1.0),

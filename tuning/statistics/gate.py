@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from math import ceil, exp, inf, log
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.counted import percent
+from benchmarks.documents import read_document
 from tuning.statistics.aim import metric_name
 from tuning.statistics.data import Metric
 from tuning.statistics.looks import FIRST_LOOK, MAX_LOOKS, Floats, bounds, growing
@@ -130,17 +131,12 @@ class GatePlan:
 
     def as_json(self) -> dict[str, Any]:
         """Return the plan as `from_json` takes it."""
-        return {
-            "limits": {limit.metric.value: limit.loss for limit in self.limits},
-            "confidence": self.confidence,
-            "max_pairs": self.max_pairs,
-        }
+        return asdict(self)
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> GatePlan:
         """The plan that was stored."""
-        limits = tuple(Limit(Metric(name), loss) for name, loss in document["limits"].items())
-        return cls(limits, document["confidence"], document["max_pairs"])
+        return read_document(cls, document)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tuning.statistics.aim import Aim, figure_text, limit_text
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.tests.helpers import cut, ok
@@ -32,3 +34,9 @@ def test_a_limit_without_a_figure_is_missed_by_whatever_ran_successfully() -> No
 def test_what_never_ran_successfully_misses_nothing() -> None:
     assert SHORT.missed([]) == {}
     assert SHORT.missed([Observation("a", 1, "crashed"), cut("a", 2, 3000.0)]) == {}
+
+
+def test_an_aim_survives_its_row_in_which_more_is_stored() -> None:
+    aim = Aim(Metric.P95, {Metric.TPMP: 5000.0}, max_recovery_s=60.0)
+    assert Aim.from_json(json.loads(json.dumps(aim.as_json() | {"space": {}}))) == aim
+    assert Aim.from_json({}) == Aim()
