@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from benchmarks.outcomes import Outcome
 from tuning.statistics.data import Metric, Observation
@@ -94,13 +92,6 @@ def test_a_candidate_that_never_ran_is_last_without_rank_but_with_its_outcome() 
     )
 
 
-def test_a_block_without_baseline_gives_no_ratio() -> None:
-    runs = [ok("base", 1, 100), ok("other", 1, 110), failed("base", 2), ok("other", 2, 500)]
-    other = line(rank(runs, "base"), "other")
-    assert ratio(other) == pytest.approx(1.1)
-    assert other.runs == 2
-
-
 def test_without_any_baseline_nothing_is_ranked() -> None:
     ranking = rank([failed("base", 1), ok("other", 1, 110)], "base")
     assert [(r.name, r.rank, ratio(r)) for r in ranking] == [
@@ -163,27 +154,6 @@ def test_a_run_cut_short_has_a_bound_and_is_no_failure() -> None:
     assert ratio(found) is None
     assert found.at_most == pytest.approx(0.4)
     assert (found.cut_short, found.failures, found.rank) == (1, 0, 2)
-
-
-def test_boards_by_response_time_and_path_length_put_the_least_first() -> None:
-    runs = [ok("base", 1, 100, p95_ms=10, server_path_length=5e6)]
-    runs += [ok("a", 1, 90, p95_ms=5, server_path_length=9e6)]
-    assert [r.name for r in rank(runs, "base", metric=Metric.P95)] == ["a", "base"]
-    by_path = rank(runs, "base", metric=Metric.SERVER_PATH_LENGTH)
-    assert [r.name for r in by_path] == ["base", "a"]
-    assert ratio(line(by_path, "a")) == pytest.approx(1.8)
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 4), st.floats(1, 1e6))))
-def test_baseline_is_one_and_ranks_ascend(runs: list[tuple[str, int, float]]) -> None:
-    ranking = rank([ok(*run) for run in runs], "a")
-    ranks = [entry.rank for entry in ranking if entry.rank is not None]
-    assert ranks == sorted(ranks)
-    for entry in ranking:
-        if entry.name == "a" and entry.runs:
-            assert ratio(entry) == 1.0
-    assert sum(entry.runs + entry.failures for entry in ranking) == len(runs)
 
 
 def tied_runs(lead: float) -> list[Observation]:

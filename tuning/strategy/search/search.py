@@ -55,6 +55,10 @@ CONCLUDING_BLOCKS = FIRST_DECISION
 _MAX_GIVEN = 8
 # New configs in a row that were refused or equal to others, before the search ends.
 _MAX_WASTED = 60
+_SPREAD = "spread over the space, before anything is known of it"
+
+# The knobs of a new config, and in words where it comes from.
+Sourced = tuple[dict[str, str], str]
 
 
 @dataclass(frozen=True)
@@ -111,38 +115,30 @@ class Search:
         wasted = sum(name in history.refused or name in history.duplicates for name in since)
         if wasted >= _MAX_WASTED:
             return None
-        found = self.learn(history)
         count = min(self.effort.batch, left - 1)
         random = np.random.default_rng([abs(history.seed), history.last_block, len(ours)])
         grid = Grid(self.plan.space)
         known = {tuple(grid.nearest(knobs).tolist()) for knobs in history.knobs.values()}
-        if not ours and (begun := self._begun(grid, known, count)):
-            return _batch(history, [one.name for one in begun], tuple(begun))
-        if found is None or len(seen) - 1 < self.effort.design:
+        fresh = [] if ours else self._begun(grid, known, count)
+        found = None if fresh else self.learn(history)
+        if not fresh and (found is None or len(seen) - 1 < self.effort.design):
             short = count if found is None else min(count, self.effort.design - len(seen) + 1)
-            drawn = [tuple(point.tolist()) for point in grid.spread(short, random)]
-            fresh = [
-                NewCandidate(
-                    f"{PREFIX}{len(ours) + 1 + number}",
-                    grid.knobs(np.array(point)),
-                    "spread over the space, before anything is known of it",
-                )
-                for number, point in enumerate(p for p in dict.fromkeys(drawn) if p not in known)
-            ]
-        else:
-            fresh = _fresh(found, self.effort, known, count, len(ours), random)
-        if not fresh:
-            return None
-        return _batch(history, [one.name for one in fresh], tuple(fresh))
+            drawn = dict.fromkeys(tuple(one.tolist()) for one in grid.spread(short, random))
+            points = [np.array(point) for point in drawn if point not in known]
+            fresh = [(grid.knobs(point), _SPREAD) for point in points]
+        elif found is not None:
+            fresh = _promising(found, known, count, random)
+        new = tuple(
+            NewCandidate(f"{PREFIX}{number}", knobs, source)
+            for number, (knobs, source) in enumerate(fresh, len(ours) + 1)
+        )
+        return _batch(history, [one.name for one in new], new) if new else None
 
-    def _begun(self, grid: Grid, known: set[tuple[int, ...]], count: int) -> list[NewCandidate]:
+    def _begun(self, grid: Grid, known: set[tuple[int, ...]], count: int) -> list[Sourced]:
         """The best of earlier studies, to be measured here."""
         best = best_before(self.plan, grid, self.effort.earlier)
         there = [(point, one) for point, one in best if tuple(point.tolist()) not in known]
-        return [
-            NewCandidate(f"{PREFIX}{number}", grid.knobs(point), _where_from(one))
-            for number, (point, one) in enumerate(there[:count], 1)
-        ]
+        return [(grid.knobs(point), _where_from(one)) for point, one in there[:count]]
 
     def _total(self, history: History) -> int:
         budget = history.budget
@@ -178,28 +174,17 @@ def _concluding(history: History, names: tuple[str, ...]) -> History:
     )
 
 
-def _fresh(
-    found: Knowledge,
-    effort: Effort,
-    known: set[tuple[int, ...]],
-    count: int,
-    named: int,
-    random: np.random.Generator,
-) -> list[NewCandidate]:
+def _promising(
+    found: Knowledge, known: set[tuple[int, ...]], count: int, random: np.random.Generator
+) -> list[Sourced]:
+    """The configs of which the model expects most."""
     ranked = [one for one in found.ranked(0.0) if one.chance >= 0.5] or [found.baseline]
     # Values of the space alone need not beat what other lines contribute.
     inside = [one for one in ranked if one.name not in found.apart]
     best = max(one.mean for one in (*inside, found.baseline))
     centres = np.array([found.points[one.name] for one in ranked[:4]])
     picks = next_points(found.grid, found.beliefs, centres, best, known, count, random)
-    return [
-        NewCandidate(
-            f"{PREFIX}{named + 1 + number}",
-            found.grid.knobs(np.array(pick.point)),
-            _why(found, pick, ranked),
-        )
-        for number, pick in enumerate(picks)
-    ]
+    return [(found.grid.knobs(np.array(pick.point)), _why(found, pick, ranked)) for pick in picks]
 
 
 def _why(found: Knowledge, pick: Pick, ranked: list[Standing]) -> str:

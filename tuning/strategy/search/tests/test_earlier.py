@@ -8,15 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tuning.strategy.compose import strategy_for
-from tuning.strategy.protocol import Proposal
 from tuning.strategy.search.earlier import best_before, lies_in
 from tuning.strategy.search.grid import Grid
 from tuning.strategy.search.plan import PREFIX, EarlierConfig, SearchPlan
 from tuning.strategy.search.search import Search
 from tuning.strategy.search.space import Rule, Space
-from tuning.strategy.search.tests.test_search import PLAN, SPACE, Hill, hill, searched, worth
-from tuning.strategy.tests.simulated import BASE, proposed, to_the_end
+from tuning.strategy.search.tests.test_search import PLAN, SPACE, THEN, hill, searched, worth
+from tuning.strategy.tests.simulated import BASE, proposed
 
 
 def earlier(knobs: Mapping[str, str], gain: float, study: int = 3, runs: int = 1) -> EarlierConfig:
@@ -46,19 +44,16 @@ def history(*, seed: int = 1, misleads: bool = False) -> tuple[EarlierConfig, ..
         ({"pool": "many", "kept": "1"}, False),
         ({"threads": "0.5", "kept": "1"}, False),
         ({"method": "O_DSYNC", "kept": "1"}, False),
+        ({"capacity": "20", "kept": "1"}, True),  # a default beside the bounds
+        ({"capacity": "21", "kept": "1"}, False),
     ],
 )
 def test_only_what_the_search_could_have_made_lies_in_its_space(
     knobs: dict[str, str], lies: bool
 ) -> None:
-    assert lies_in(replace(SPACE, pinned={"kept": "1"}), knobs) is lies
-
-
-def test_a_default_beside_the_bounds_lies_in_the_space() -> None:
-    (pool, *others) = SPACE.dimensions
-    bounded = Space((replace(pool, low=4.0, default="1"), *others))
-    assert lies_in(bounded, {"pool": "1"})
-    assert not lies_in(bounded, {"pool": "2"})
+    pool, capacity, *others = SPACE.dimensions
+    space = Space((pool, replace(capacity, default="20"), *others), pinned={"kept": "1"})
+    assert lies_in(space, knobs) is lies
 
 
 def test_the_best_of_them_are_those_of_which_most_may_be_expected() -> None:
@@ -107,7 +102,7 @@ def test_what_was_given_already_is_not_measured_as_an_earlier_one_too() -> None:
 
 def test_figures_of_earlier_studies_are_in_no_model_of_this_one() -> None:
     study = hill()
-    strategy = Search(replace(PLAN, earlier=history()), strategy_for(races=True, confirms=True))
+    strategy = Search(replace(PLAN, earlier=history()), THEN)
     plain = replace(strategy, plan=PLAN)
     for _ in range(3):
         answer = proposed(strategy, study.history())
@@ -125,16 +120,3 @@ def test_a_search_finds_what_is_there_whatever_it_begins_with(misleads: bool) ->
     searched(study, replace(PLAN, earlier=history(misleads=misleads)))
     (pair, *_) = study.history().among(study.history().finalists).groups[0].pairs
     assert study.worth(study.knobs[pair.candidate]) > 0.3
-
-
-def test_where_the_gate_refuses_all_that_it_begins_with_the_search_goes_on() -> None:
-    class Gate(Hill):
-        def measure(self, proposal: Proposal) -> None:
-            self.refused |= {one.name for one in proposal.new if "study 3" in one.source}
-            super().measure(proposal)
-
-    plain = hill()
-    study = Gate({}, dict(plain.groups), runs=45, worth=worth, knobs=dict(plain.knobs))
-    strategy = strategy_for(races=True, confirms=True, search=replace(PLAN, earlier=history()))
-    to_the_end(study, strategy)
-    assert len([run for run in study.screened if run.candidate.startswith(PREFIX)]) > 10
