@@ -1,4 +1,4 @@
-"""Processes that make rows of TPC-C and load them, with LOAD DATA from memory."""
+"""Processes that make rows and load them, with LOAD DATA from memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import os
 import queue
 import signal
 import threading
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -15,12 +16,11 @@ from functools import cache
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import register
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pymysql
 from pymysql.connections import Connection
 
-from benchmarks.datasets import rows, rules
 from benchmarks.datasets.statements import POLL_S, cancelled
 from benchmarks.datasets.text import Bytes
 from benchmarks.errors import LoadFailed, RunFailed
@@ -28,46 +28,43 @@ from benchmarks.processes.kills import blame_for_kill, oom_kills
 from benchmarks.processes.users import ServerUser, become, server_user
 from benchmarks.servers.instance import ServerInstance, pinned_socket
 
-#: The order in which a warehouse's tables are loaded: processes meet in one table only at its end,
-#: and each table is loaded in key order, so that its pages lie in key order on the disk.
-TABLES = (
-    "order_line",
-    "stock",
-    "customer",
-    "orders",
-    "history",
-    "new_orders",
-    "district",
-    "warehouse",
-)
-#: The server's account, in a loading process.
+
+class Batch(NamedTuple):
+    """Rows of one table: `make`, a function of a module, gives them as LOAD DATA reads them."""
+
+    table: str
+    make: Callable[..., Bytes]
+    arguments: tuple[int, ...]
+
+
+#: The server's account and schema, in a loading process.
 _account: dict[str, str] = {}
 
 
 def load_rows(
     instance: ServerInstance,
-    warehouses: int,
+    schema: str,
+    batches: Sequence[Batch],
     *,
-    seed: int,
     jobs: int,
     on_rows: Callable[[int], None],
     should_stop: Callable[[], bool],
 ) -> Mapping[str, int]:
-    """Load all rows with `jobs` processes and return the rows of each table.
+    """Load the batches in their order with `jobs` processes; return the rows of each table.
 
     `on_rows` is called with the number of rows that have just come in. Raises LoadFailed and
     RunFailed: CANCELLED, LOST, OUT_OF_MEMORY; every process has ended by then.
     """
-    batches = [("item", 0), *((name, w) for w in range(1, warehouses + 1) for name in TABLES)]
     account = {
         "socket": str(instance.socket),
         "user": instance.admin.user,
         "password": instance.admin.password,
+        "database": schema,
     }
-    loaded = dict.fromkeys(("item", *TABLES), 0)
+    loaded: Counter[str] = Counter()
     done: queue.SimpleQueue[Future[int]] = queue.SimpleQueue()
     with _Pool(min(jobs, len(batches)), account) as pool:
-        tables = {pool.submit(load_table, name, w, seed): name for name, w in batches}
+        tables = {pool.submit(load_batch, batch): batch.table for batch in batches}
         for future in tables:
             future.add_done_callback(done.put)
         left = len(batches)
@@ -83,14 +80,10 @@ def load_rows(
     return loaded
 
 
-def load_table(table: str, warehouse: int, seed: int) -> int:
-    """Load a table's rows of one warehouse in a loading process; return their number.
-
-    Only `item` belongs to no warehouse. Raises LoadFailed.
-    """
+def load_batch(batch: Batch) -> int:
+    """Load a batch in a loading process and return the number of its rows. Raises LoadFailed."""
     try:
-        made = rows.item(seed) if table == "item" else rows.PER_WAREHOUSE[table](seed, warehouse)
-        return send(_connected(), table, made)
+        return send(_connected(), batch.table, batch.make(*batch.arguments))
     except (pymysql.Error, OSError, MemoryError, AttributeError) as error:
         # AttributeError: PyMySQL sends on a socket that it has given up, of a server that died.
         raise LoadFailed(f"a loading process failed: {type(error).__name__}: {error}") from error
@@ -144,7 +137,7 @@ def _connected() -> Connection[Any]:
             unix_socket=name,
             user=_account["user"],
             password=_account["password"],
-            database=rules.DATABASE,
+            database=_account["database"],
             local_infile=True,
             autocommit=False,
         )

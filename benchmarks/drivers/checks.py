@@ -11,7 +11,7 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
-from benchmarks.drivers.protocol import Load, Start, Target, Transaction, TransactionCounts
+from benchmarks.drivers.protocol import Start, Target, TransactionCounts, Workload
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 
@@ -65,42 +65,44 @@ def login(target: Target) -> dict[str, Any]:
     }
 
 
-def check_target(target: Target, load: Load) -> None:
-    """Check that the account can log in over TCP and that all warehouses are there.
+def check_target(target: Target, workload: Workload) -> None:
+    """Check that the account can log in over TCP and that the workload's data is there.
 
-    A driver would only count failures otherwise, and tpcc_start never compares its `-w` with
-    the tables. Logging in once also lets clients without TLS in that cannot ask for the server's
-    public key: caching_sha2_password remembers the account. Raises `RunFailed` (DRIVER_FAILED).
+    A driver would only count failures otherwise. Logging in once also lets clients without TLS
+    in that cannot ask for the server's public key: caching_sha2_password remembers the account.
+    Raises `RunFailed` (DRIVER_FAILED).
     """
     try:
         with (
             connect(target) as connection,
             connection.cursor() as cursor,
         ):
-            cursor.execute("SELECT COUNT(*), COALESCE(MAX(w_id), 0) FROM warehouse")
-            row = cursor.fetchone()
+            for query, expected in workload.holds.items():
+                cursor.execute(query)
+                row = cursor.fetchone()
+                if row is None or int(row[0]) != expected:
+                    raise RunFailed(
+                        Outcome.DRIVER_FAILED,
+                        f"The data of {workload.name} is not there: {query} gives"
+                        f" {row[0] if row else 'nothing'}, not {expected}.",
+                    )
     except (pymysql.Error, OSError) as error:
         raise RunFailed(
             Outcome.DRIVER_FAILED,
             f"The driver's account cannot work on {target.host}:{target.port}: {error}",
         ) from error
-    rows, highest = row if row else (0, 0)
-    if rows != highest or highest < load.warehouses:
-        raise RunFailed(
-            Outcome.DRIVER_FAILED,
-            f"The load wants warehouses 1 to {load.warehouses}; the database has {rows}, the"
-            f" last of them {highest}.",
-        )
 
 
-def verdict(counts: Mapping[Transaction, TransactionCounts]) -> tuple[Outcome, str] | None:
+def verdict(
+    counts: Mapping[str, TransactionCounts], workload: Workload
+) -> tuple[Outcome, str] | None:
     """Return what is wrong with these counters, or None when they make a measurement."""
     completed = sum(count.completed for count in counts.values())
     failed = sum(count.failed for count in counts.values())
     if failed > MAX_FAILED_SHARE * (completed + failed):
         return Outcome.DRIVER_FAILED, f"{failed} of {completed + failed} transactions failed."
-    if counts[Transaction.NEW_ORDER].completed == 0:
-        return Outcome.ZERO_WORK, "No New-Order was completed in the measured interval."
+    if counts[workload.counted].completed == 0:
+        return Outcome.ZERO_WORK, f"No {workload.noun} was completed in the measured interval."
     return None
 
 

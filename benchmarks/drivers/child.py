@@ -99,22 +99,6 @@ class Child(processes.Child):
             self._cpu_seconds = times.user + times.system
         return self._cpu_seconds
 
-    def hide_secrets(self) -> None:
-        """Overwrite the secrets in the program's arguments, which every user of the host can read.
-
-        Only for a program that has read them. Left as it is where the kernel does not let us.
-        """
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-            begin, end = int(fields[45]), int(fields[46])  # arg_start and arg_end of proc(5)
-            with Path(f"/proc/{self.pid}/mem").open("r+b", buffering=0) as memory:
-                memory.seek(begin)
-                words = memory.read(end - begin)
-                for secret in self._secrets:
-                    words = words.replace(secret.encode(), b"x" * len(secret.encode()))
-                memory.seek(begin)
-                memory.write(words)
-
     def output(self) -> str:
         """Standard output and, if there was any, standard error: bounded and redacted."""
         parts = (self._stdout.kept.text(), self._stderr.kept.text())

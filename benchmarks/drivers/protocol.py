@@ -7,7 +7,8 @@ The contract, which `benchmarks/tests/test_driver_contract.py` holds every drive
 
   - `DRIVER_FAILED`: the driver could not connect, lost a connection, crashed, said something that
     cannot be understood, or more than 1 % of its transactions failed for good;
-  - `ZERO_WORK`: it ran, but no New-Order was completed in the measured interval;
+  - `ZERO_WORK`: it ran, but none of the transactions that count was completed in the measured
+    interval;
   - `CANCELLED`: `should_stop` said so;
   - `TIMED_OUT`: it was still there long after warm-up and measured interval;
   - `LOST`: its process was killed from outside, or `OUT_OF_MEMORY`: by the kernel.
@@ -31,16 +32,6 @@ from typing import Any, Protocol, runtime_checkable
 from benchmarks.drivers.response_times import ResponseTimes
 
 
-class Transaction(StrEnum):
-    """TPC-C's five transactions, in the order in which tpcc-mysql numbers them."""
-
-    NEW_ORDER = "new_order"
-    PAYMENT = "payment"
-    ORDER_STATUS = "order_status"
-    DELIVERY = "delivery"
-    STOCK_LEVEL = "stock_level"
-
-
 class Phase(StrEnum):
     """How far a driver is; each is announced when it begins."""
 
@@ -60,26 +51,60 @@ class Target:
     port: int
     user: str
     password: str = field(repr=False)
-    database: str = "tpcc"
+    database: str
     certificate: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
+class Workload:
+    """A kind of work and the data that it needs.
+
+    transactions: their names, in the order in which the driver numbers them. The first is the one
+        that counts: its completions are the throughput, its response times the percentiles.
+    noun: what people call the transaction that counts. throughput: the name of its number per
+        minute, whose unit is `unit`.
+    schema: where its tables are. parameters: given to the driver's program by their names.
+    commits: COMMITs that a client sends for each transaction that counts, by which the server's
+        counter shows a run while it lasts; 0 for a workload without.
+    holds: queries and the number that each returns when the data is there.
+    """
+
+    name: str
+    transactions: tuple[str, ...]
+    noun: str
+    throughput: str
+    schema: str
+    parameters: Mapping[str, int]
+    commits: float
+    holds: Mapping[str, int]
+
+    @property
+    def counted(self) -> str:
+        """Return the transaction that counts."""
+        return self.transactions[0]
+
+    @property
+    def unit(self) -> str:
+        """Return the unit of the throughput."""
+        return f"{self.noun}s per minute"
+
+
+@dataclass(frozen=True)
 class Load:
-    """How much work: TPC-C without think time from `connections` connections at once.
+    """How much work: a workload without think time from `connections` connections at once.
 
     `seed` fixes the transactions' inputs where the driver allows (sysbench does, tpcc-mysql
     draws its seed from the kernel).
     """
 
-    warehouses: int
+    workload: Workload
     connections: int
     warmup_s: int
     measure_s: int
     seed: int
 
     def __post_init__(self) -> None:
-        if min(self.warehouses, self.connections, self.measure_s) < 1 or self.warmup_s < 0:
+        if min(self.connections, self.measure_s) < 1 or self.warmup_s < 0:
             raise ValueError(f"not a load that can be measured: {self}")
 
 
@@ -87,8 +112,7 @@ class Load:
 class TransactionCounts:
     """Counts of one transaction type in the measured interval.
 
-    `completed` includes the 1 % of New-Orders that TPC-C has rolled back and those that took
-    longer than TPC-C allows; `retried` counts attempts that were begun again (deadlocks, lock
+    `retried` counts attempts that were begun again (deadlocks, lock
     waits) and `failed` the transactions that were abandoned.
     """
 
@@ -127,15 +151,16 @@ class LoadSide:
 class DriverResult:
     """Result of one run of a driver.
 
-    `new_orders` has the response times of the New-Orders completed in the measured interval, and
-    `driver_cpu_seconds` the user and system time of the driver's process in that interval.
-    `output` is what the program said, bounded and without secrets. `load_sides` are the hosts on
-    which the program ran, none if that was beside the server.
+    `times` are the response times of the transaction that counts, as far as completed in the
+    measured interval. `counts` are by the workload's names. `driver_cpu_seconds` is the user and
+    system time of the driver's process in that interval. `output` is what the program said,
+    bounded and without secrets. `load_sides` are the hosts on which the program ran, none if that
+    was beside the server.
     """
 
     measured_seconds: float
-    new_orders: ResponseTimes
-    counts: Mapping[Transaction, TransactionCounts]
+    times: ResponseTimes
+    counts: Mapping[str, TransactionCounts]
     driver_cpu_seconds: float
     output: str
     load_sides: tuple[LoadSide, ...] = ()
@@ -143,10 +168,10 @@ class DriverResult:
 
 @dataclass(frozen=True, slots=True)
 class ReportedSecond:
-    """Report of a measured second: its number, from 1; New-Orders; their p95 in ms."""
+    """A measured second: number (from 1), completions of what counts, their p95 in ms."""
 
     number: int
-    new_orders: int
+    completed: int
     p95_ms: float
 
 

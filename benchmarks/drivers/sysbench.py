@@ -1,4 +1,4 @@
-"""Our TPC-C workload for sysbench (`tpcc.lua`), for where tpcc-mysql is not installed."""
+"""sysbench: our TPC-C workload for it (`tpcc.lua`), and its own OLTP scripts (`oltp.lua`)."""
 
 from __future__ import annotations
 
@@ -26,15 +26,19 @@ from benchmarks.drivers.protocol import (
     Phase,
     Start,
     Target,
+    Workload,
 )
 from benchmarks.drivers.sysbench_records import PREFIX, RecordCounter
+from benchmarks.drivers.workloads import TPCC
 from benchmarks.drivers.workplace import hand_over, workplace
-from benchmarks.errors import NoDriver
+from benchmarks.errors import NoDriver, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.processes.child import run
 
-WORKLOAD: Final = Path(__file__).with_name("tpcc.lua")
-_PASSWORD: Final = "TPCC_PASSWORD"  # noqa: S105 - the variable's name
+_TPCC: Final = Path(__file__).with_name("tpcc.lua")
+_OLTP: Final = Path(__file__).with_name("oltp.lua")
+_RECORDER: Final = Path(__file__).with_name("recorder.lua")
+_CONFIG: Final = "sysbench.cnf"
 _CERTIFICATE: Final = "server-cert.pem"
 _VERSION: Final = re.compile(r"^sysbench (1\.\d+[\w.]*)", re.MULTILINE)
 #: How often the records are counted while the workload runs, in seconds.
@@ -48,7 +52,7 @@ def find_sysbench() -> Path | None:
 
 
 class Sysbench:
-    """Runs one `sysbench` with our workload.
+    """Runs one `sysbench` with a workload that records its transactions.
 
     The threads run until they are asked to end, through a file that both sides map, and record
     every transaction with the monotonic clock, which all processes of a host share. So we
@@ -63,8 +67,8 @@ class Sysbench:
     def __init__(self, program: Path, *, grace_s: float = GRACE_S) -> None:
         self._program = program
         self._grace_s = grace_s
-        workload = hashlib.sha256(WORKLOAD.read_bytes()).hexdigest()
-        self.version = f"{_version(program)} tpcc.lua:{workload[:12]}"
+        scripts = b"".join(path.read_bytes() for path in (_TPCC, _OLTP, _RECORDER))
+        self.version = f"{_version(program)} scripts:{hashlib.sha256(scripts).hexdigest()[:12]}"
 
     def run(
         self,
@@ -77,31 +81,39 @@ class Sysbench:
         start: Start = AT_ONCE,
     ) -> DriverResult:
         """See `protocol.LocalDriver`."""
-        check_target(target, load)
+        workload = load.workload
+        check_target(target, workload)
+        script = _TPCC if workload.name == TPCC else _OLTP
+        if target.certificate and script is _OLTP:
+            why = f"sysbench does not check the certificate of a server for {workload.name}"
+            raise RunFailed(Outcome.DRIVER_FAILED, why)
         with workplace(work_dir) as directory:
             if target.certificate:
                 (directory / _CERTIFICATE).write_text(target.certificate)
-            # A copy: that user may not be able to read where we are installed.
-            (directory / WORKLOAD.name).write_bytes(WORKLOAD.read_bytes())
+            # Copies: that user may not be able to read where we are installed.
+            for path in (script, _RECORDER):
+                (directory / path.name).write_bytes(path.read_bytes())
+            # No list of processes shows the password.
+            (directory / _CONFIG).write_text(f"mysql-password={target.password}\n")
             hand_over(directory)
             with (
                 _Control(load.connections) as control,
                 Child(
-                    [str(self._program), *_arguments(target, load, control.name)],
+                    [str(self._program), *_arguments(target, load, script, control.name)],
                     cwd=directory,
-                    env={_PASSWORD: target.password},
+                    env={"OLTP_SCRIPT": workload.name},
                     secrets=(target.password,),
                     pass_fds=(control.descriptor,),
                 ) as child,
             ):
-                records = RecordCounter(directory, measure_s=load.measure_s)
+                records = RecordCounter(directory, workload, measure_s=load.measure_s)
                 deadline = time.monotonic() + self._grace_s
                 begins = _wait_to_begin(child, control, start, deadline, should_stop)
                 deadline = time.monotonic() + load.warmup_s + load.measure_s + self._grace_s
                 measured = _follow(
                     child, control, records, load, begins, deadline, on_phase, should_stop
                 )
-                return _collect(child, control, records, measured)
+                return _collect(child, control, records, workload, measured)
 
 
 def _version(program: Path) -> str:
@@ -114,16 +126,19 @@ def _version(program: Path) -> str:
     return version[1]
 
 
-def _arguments(target: Target, load: Load, control: str) -> list[str]:
+def _arguments(target: Target, load: Load, script: Path, control: str) -> list[str]:
+    seed = max(1, load.seed % 2**31)
+    parameters = load.workload.parameters.items()
     return [
-        f"./{WORKLOAD.name}",
+        f"--config-file={_CONFIG}",
+        f"./{script.name}",
         f"--mysql-host={target.host}",
         f"--mysql-port={target.port}",
         f"--mysql-user={target.user}",
         f"--mysql-db={target.database}",
         f"--threads={load.connections}",
-        f"--warehouses={load.warehouses}",
-        f"--workload-seed={load.seed % 2**31}",
+        *(f"--{name.replace('_', '-')}={value}" for name, value in parameters),
+        f"--workload-seed={seed}" if script is _TPCC else f"--rand-seed={seed}",
         *([f"--certificate={_CERTIFICATE}"] if target.certificate else []),
         f"--control={control}",
         f"--records={PREFIX}",
@@ -136,7 +151,7 @@ def _arguments(target: Target, load: Load, control: str) -> list[str]:
 
 
 class _Control:
-    """The memory shared with tpcc.lua: its `tpcc_control`, a word of command first.
+    """The memory shared with recorder.lua: its `recorder_control`, a word of command first.
 
     Nobody can make it smaller, which would end us with SIGBUS.
     """
@@ -147,7 +162,7 @@ class _Control:
 
     def __init__(self, threads: int) -> None:
         size = self._STATES_AT + 4 * threads
-        self.descriptor = os.memfd_create("tpcc-control", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        self.descriptor = os.memfd_create("driver-control", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(self.descriptor, size)
             seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
@@ -310,18 +325,22 @@ def _reason(child: Child) -> str:
 
 
 def _collect(
-    child: Child, control: _Control, records: RecordCounter, measured: _Measured
+    child: Child,
+    control: _Control,
+    records: RecordCounter,
+    workload: Workload,
+    measured: _Measured,
 ) -> DriverResult:
     """Judge and count the transactions that ended in the measured interval."""
     if not control.all_ended():
         raise child.failure(Outcome.DRIVER_FAILED, "A thread ended without its last records.")
     _take(child, records)
     counts = records.counts()
-    if wrong := verdict(counts):
+    if wrong := verdict(counts, workload):
         raise child.failure(*wrong)
     return DriverResult(
         measured_seconds=measured.end - measured.begin,
-        new_orders=records.new_orders,
+        times=records.times,
         counts=counts,
         driver_cpu_seconds=measured.cpu_seconds,
         output=child.output(),

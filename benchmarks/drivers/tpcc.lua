@@ -1,6 +1,6 @@
 -- TPC-C for sysbench 1.0: tpcc-mysql's schema and transaction profile, no think time.
 --
---   TPCC_PASSWORD=... sysbench tpcc.lua --mysql-host=127.0.0.1 --mysql-port=3306 \
+--   sysbench --config-file=FILE tpcc.lua --mysql-host=127.0.0.1 --mysql-port=3306 \
 --       --mysql-user=tpcc --mysql-db=tpcc --threads=8 --warehouses=10 --workload-seed=1 \
 --       --control=FILE --records=PREFIX --time=0 --events=0 run
 --
@@ -9,18 +9,15 @@
 -- functions itself: all statements are prepared once and executed in the binary protocol, as
 -- tpcc-mysql does.
 --
--- What it shares with the program that started it (benchmarks/drivers/sysbench.py):
---   --control   a file that both map, a `tpcc_control`: the word of command (wait, go, stop) and
---               the state of each thread
---   --certificate  the server's own certificate, which is trusted alone; without it there is no TLS
---   --records   each thread N writes one `tpcc_record` per transaction into the files PREFIX.N.0,
---               PREFIX.N.1, ... which are whole when they have that name, and can be deleted
--- The password comes in the environment, so that no list of processes shows it.
+-- recorder.lua says what it shares with the program that started it. The option --certificate names
+-- a file with the server's own certificate, which is trusted alone; without it there is no TLS.
+-- The password comes in the config file, so that no list of processes shows it.
 --
 -- Facts about tpcc-mysql in the comments are those of its commit 1ec1c5e.
 
 local ffi = require("ffi")
 local bit = require("bit")
+local recorder = require("recorder")
 
 -- ---------------------------------------------------------------------------------------------
 -- Numbers of the workload
@@ -100,46 +97,10 @@ char mysql_stmt_close(MYSQL_STMT *stmt);
 unsigned int mysql_stmt_errno(MYSQL_STMT *stmt);
 const char *mysql_stmt_error(MYSQL_STMT *stmt);
 
-typedef struct { long seconds, nanoseconds; } tpcc_time;
-int clock_gettime(int clock, tpcc_time *now);
 long time(long *now);
-int usleep(unsigned int microseconds);
-
-typedef struct { void *stream; } tpcc_file;
-tpcc_file *fopen(const char *path, const char *mode);
-int fileno(tpcc_file *file);
-size_t fwrite(const void *data, size_t size, size_t count, tpcc_file *file);
-int fclose(tpcc_file *file);
-int rename(const char *from, const char *to);
-void *mmap(void *address, size_t length, int protection, int flags, int fd, long offset);
-
-/* What is mapped; pthread_mutex_t and pthread_mutexattr_t take less than 64 bytes. */
-typedef struct {
-   volatile int32_t command;
-   volatile int32_t dealt;
-   volatile uint8_t deck[24];
-   uint64_t lock[8];
-   volatile int32_t state[1];  /* in fact one for each thread */
-} tpcc_control;
-int pthread_mutexattr_init(void *attributes);
-int pthread_mutexattr_setpshared(void *attributes, int shared);
-int pthread_mutex_init(void *mutex, const void *attributes);
-int pthread_mutex_lock(void *mutex);
-int pthread_mutex_unlock(void *mutex);
-
-/* One transaction; 16 bytes. Read by benchmarks/drivers/sysbench_records.py. */
-typedef struct {
-   double ended;            /* seconds of CLOCK_MONOTONIC */
-   float response_ms;
-   uint16_t retries;
-   uint8_t kind;
-   uint8_t failed;
-} tpcc_record;
 ]]
 
 local C = ffi.C
-local CLOCK_MONOTONIC = 1
-local READ_WRITE, MAP_SHARED = 3, 1
 local TYPE_LONG, TYPE_FLOAT, TYPE_STRING = 3, 4, 254
 local FETCHED, NO_DATA, TRUNCATED = 0, 100, 101
 
@@ -381,7 +342,6 @@ local STATEMENTS = {
 
 local connection
 local s = {}     -- the prepared statements: name -> {handle, parameters, columns}
-local control    -- the mapped file, shared with all other threads
 local warehouses
 
 -- Ends the attempt; caught in `attempt`.
@@ -494,12 +454,12 @@ local function shuffle(deck)
 end
 
 local function draw_card()
-   C.pthread_mutex_lock(control.lock)
+   local control = recorder.lock()
    local place = control.dealt % CARDS_IN_DECK
    if place == 0 then shuffle(control.deck) end
    control.dealt = place + 1
    local card = control.deck[place]
-   C.pthread_mutex_unlock(control.lock)
+   recorder.unlock()
    return card
 end
 
@@ -715,43 +675,18 @@ end
 -- What sysbench calls
 -- ---------------------------------------------------------------------------------------------
 
-sysbench.cmdline.options = {
+sysbench.cmdline.options = recorder.options({
    warehouses = {"Warehouses to use, from the first on", 1},
    workload_seed = {"Seed of the transactions' inputs", 1},
-   control = {"File shared with the program that started us", ""},
-   certificate = {"File with the certificate of a server that is reached over TLS", ""},
-   records = {"Beginning of the names of the files of records", ""}
-}
+   certificate = {"File with the certificate of a server that is reached over TLS", ""}
+})
 
--- The control file: words of command, and states of a thread.
-local WAIT, GO, STOP = 0, 1, 2
-local READY, ENDED, BROKEN = 1, 2, -1
-local POLL_US = 1000
--- How many records wait in memory before they are written: 64 KB.
-local BUFFERED = 4096
 -- Of how many failed attempts a thread tells.
 local MOST_MESSAGES = 5
 
-local function map_control(threads)
-   local file = C.fopen(sysbench.opt.control, "r+")
-   assert(file ~= nil, "cannot open the control file")
-   local size = ffi.offsetof("tpcc_control", "state") + 4 * threads
-   local address = C.mmap(nil, size, READ_WRITE, MAP_SHARED, C.fileno(file), 0)
-   assert(ffi.cast("intptr_t", address) ~= -1, "cannot map the control file")
-   C.fclose(file)
-   return ffi.cast("tpcc_control *", address)
-end
-
--- Each thread maps the file at another address. Only a lock that processes could share wakes up
--- those who wait for it at other addresses.
-local PROCESS_SHARED = 1
-
 function init()
    C.mysql_server_init(0, nil, nil)
-   local attributes = ffi.new("uint64_t[8]")
-   C.pthread_mutexattr_init(attributes)
-   C.pthread_mutexattr_setpshared(attributes, PROCESS_SHARED)
-   C.pthread_mutex_init(map_control(sysbench.opt.threads).lock, attributes)
+   recorder.init()
 end
 
 -- MySQL's library uses TLS by itself where the server has it, and has another number for what is
@@ -777,7 +712,7 @@ local function connect()
    if type(port) == "table" then port = port[1] end
    connection = C.mysql_init(nil)
    if opt.certificate ~= "" then encrypt(opt.certificate) end
-   if C.mysql_real_connect(connection, host, opt.mysql_user, os.getenv("TPCC_PASSWORD"),
+   if C.mysql_real_connect(connection, host, opt.mysql_user, opt.mysql_password,
                            opt.mysql_db, tonumber(port), nil, 0) == nil
       or C.mysql_autocommit(connection, 0) ~= 0 then
       fail_connection()
@@ -788,14 +723,6 @@ end
 function thread_init(thread)
    warehouses = sysbench.opt.warehouses
    math.randomseed(sysbench.opt.workload_seed * 100003 + thread)
-   control = map_control(sysbench.opt.threads)
-end
-
-local clock = ffi.new("tpcc_time")
-
-local function seconds()
-   C.clock_gettime(CLOCK_MONOTONIC, clock)
-   return tonumber(clock.seconds) + tonumber(clock.nanoseconds) * 1e-9
 end
 
 -- Errors of the client library itself: the connection is gone, or was never of any use.
@@ -823,36 +750,9 @@ local function attempt(thread, transaction)
       if connection_lost(problem) then error(problem, 0) end
       tell(thread, problem)
       C.mysql_rollback(connection)
-      if control.command ~= GO then return failures, true end
+      if not recorder.goes_on() then return failures, true end
    end
    return MAX_ATTEMPTS - 1, true
-end
-
-local function work(thread)
-   local buffer, filled = ffi.new("tpcc_record[?]", BUFFERED), 0
-   local written = 0 -- files
-   local function write()
-      local name = sysbench.opt.records .. "." .. thread
-      local file = C.fopen(name, "w")
-      assert(file ~= nil, "cannot create a file of records")
-      local complete = C.fwrite(buffer, ffi.sizeof("tpcc_record"), filled, file) == filled
-      assert(C.fclose(file) == 0 and complete, "cannot write the records")
-      assert(C.rename(name, name .. "." .. written) == 0, "cannot name the records")
-      filled, written = 0, written + 1
-   end
-   while control.command == GO do
-      local kind = draw_card()
-      draw[kind]()
-      local began = seconds()
-      local retries, failed = attempt(thread, run[kind])
-      local ended = seconds()
-      local record = buffer[filled]
-      record.ended, record.response_ms = ended, (ended - began) * 1000
-      record.kind, record.retries, record.failed = kind, retries, failed and 1 or 0
-      filled = filled + 1
-      if filled == BUFFERED then write() end
-   end
-   write()
 end
 
 local function describe(problem)
@@ -860,22 +760,15 @@ local function describe(problem)
    return problem.number .. ", " .. problem.message
 end
 
--- In place of sysbench's own loop, which only a time or a number of events can end. Connecting
--- belongs here too: sysbench gives all `thread_init` together 30 seconds.
+local function transact(thread)
+   local kind = draw_card()
+   draw[kind]()
+   local began = recorder.seconds()
+   return kind, began, attempt(thread, run[kind])
+end
+
 function thread_run(thread)
-   local completed, problem = pcall(function()
-      connect()
-      control.state[thread] = READY
-      while control.command == WAIT do C.usleep(POLL_US) end
-      work(thread)
-   end)
-   if completed then
-      control.state[thread] = ENDED
-   else
-      control.state[thread] = BROKEN
-      control.command = STOP -- without this thread the load is no longer the one asked for
-      io.stderr:write(string.format("thread %d: %s\n", thread, describe(problem)))
-   end
+   recorder.run(thread, connect, transact, describe)
 end
 
 function thread_done()
@@ -886,8 +779,4 @@ end
 
 -- sysbench wants to see it; `thread_run` is called instead.
 function event()
-end
-
--- sysbench's own report counts what went through its database functions: nothing.
-function sysbench.hooks.report_cumulative()
 end

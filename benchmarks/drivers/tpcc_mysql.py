@@ -20,10 +20,10 @@ from benchmarks.drivers.protocol import (
     ReportedSecond,
     Start,
     Target,
-    Transaction,
 )
 from benchmarks.drivers.tpcc_output import TpccOutput
 from benchmarks.drivers.tpcc_times import measured_response_times
+from benchmarks.drivers.workloads import TPCC
 from benchmarks.drivers.workplace import hand_over, workplace
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
@@ -90,7 +90,10 @@ class TpccMysql:
         start: Start = AT_ONCE,
     ) -> DriverResult:
         """See `protocol.LocalDriver`."""
-        check_target(target, load)
+        workload = load.workload
+        if workload.name != TPCC:
+            raise RunFailed(Outcome.DRIVER_FAILED, f"tpcc_start cannot drive {workload.name}.")
+        check_target(target, workload)
         if target.certificate and not self.encrypts:
             raise RunFailed(Outcome.DRIVER_FAILED, NOT_ENCRYPTED)
         # The directory is the program's working directory because the program cuts all its
@@ -109,7 +112,7 @@ def _arguments(target: Target, load: Load) -> list[str]:
     return [
         *("-h", target.host, "-P", str(target.port), "-d", target.database),
         *("-u", target.user, "-p", target.password),
-        *("-w", str(load.warehouses), "-c", str(load.connections)),
+        *("-w", str(load.workload.parameters["warehouses"]), "-c", str(load.connections)),
         *("-r", str(load.warmup_s), "-l", str(load.measure_s)),
         *("-i", "1", "-f", _RESPONSE_TIMES, *_LIMITS),
     ]
@@ -140,11 +143,7 @@ def _follow(
         on_phase(reached)
         return reached
 
-    hidden = False
     for lines in watch(child, deadline=deadline, should_stop=should_stop):
-        if lines.output and not hidden:  # it has read its arguments, and copied what they say
-            hidden = True
-            child.hide_secrets()
         for line in lines.errors:
             output.feed_error(line)
         for line in lines.output:
@@ -167,15 +166,15 @@ def _follow(
     if status is None or status < 0 or not output.finished or phase is not Phase.STOPPING:
         how = "without its results" if status is None or status >= 0 else f"by signal {-status}"
         raise child.failure(Outcome.DRIVER_FAILED, f"tpcc_start ended {how}.")
-    if wrong := verdict(output.counts):
+    if wrong := verdict(output.counts, load.workload):
         outcome, message = wrong
         if reason := output.commonest_error():
             message = f"{message} Most often: {reason}"
         raise child.failure(outcome, message)
     try:
-        new_orders = measured_response_times(
+        times = measured_response_times(
             directory / _RESPONSE_TIMES,
-            completed=output.counts[Transaction.NEW_ORDER].completed,
+            completed=output.counts[load.workload.counted].completed,
             measure_s=load.measure_s,
         )
     except ValueError as error:
@@ -186,7 +185,7 @@ def _follow(
     ticked = float(load.measure_s)
     return DriverResult(
         measured_seconds=wall if wall > ticked + _LATE_TICK_S else ticked,
-        new_orders=new_orders,
+        times=times,
         counts=output.counts,
         driver_cpu_seconds=cpu[Phase.STOPPING] - cpu[Phase.MEASURING],
         output=child.output(),

@@ -12,12 +12,12 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from benchmarks.drivers.protocol import ReportedSecond, Transaction, TransactionCounts
+from benchmarks.drivers.protocol import ReportedSecond, TransactionCounts
+from benchmarks.drivers.workloads import TPCC_TRANSACTIONS
 
 _INTERVAL = re.compile(r"^\s*(\d+), trx: (\d+), 95%:\s*(\d+(?:\.\d+)?)?")
 _TOTAL = re.compile(r"^\s*\[([0-4])\] sc:(\d+)\s+lt:(\d+)\s+rt:(-?\d+)\s+fl:(\d+)\s*$")
 _ERROR = re.compile(r"^(\d{4}), [0-9A-Z]{5}, (.*)$")
-_TRANSACTIONS = tuple(Transaction)
 #: Messages can name keys: of more different ones than this only the first are counted.
 _MAX_MESSAGES = 100
 
@@ -32,7 +32,7 @@ class TpccOutput:
     lost_threads: int = 0
     intervals: list[int] = field(default_factory=list)
     newest: ReportedSecond | None = None
-    counts: dict[Transaction, TransactionCounts] = field(default_factory=dict)
+    counts: dict[str, TransactionCounts] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
     connection_lost: str = ""
     _in_totals: bool = False
@@ -55,9 +55,11 @@ class TpccOutput:
                 )
         elif self._in_totals and (total := _TOTAL.match(line)):
             kind, in_time, late, retried, failed = (int(number) for number in total.groups())
-            self.counts[_TRANSACTIONS[kind]] = TransactionCounts(in_time + late, retried, failed)
+            self.counts[TPCC_TRANSACTIONS[kind]] = TransactionCounts(
+                in_time + late, retried, failed
+            )
         elif line.rstrip().endswith(" TpmC"):
-            self.finished = len(self.counts) == len(_TRANSACTIONS)
+            self.finished = len(self.counts) == len(TPCC_TRANSACTIONS)
 
     def feed_error(self, line: str) -> None:
         """Take one line of standard error."""

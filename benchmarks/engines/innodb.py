@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 MIB = 1 << 20
@@ -119,6 +120,81 @@ WRITE_BACK = (
 def dirty_pages(status: Mapping[str, int]) -> int:
     """Return the number of pages that are still to be written, from SHOW GLOBAL STATUS."""
     return status["Innodb_buffer_pool_pages_dirty"]
+
+
+def shutdown_options(is_kept: bool) -> list[tuple[str, str]]:
+    """Return the options that decide what a server does when it is stopped.
+
+    A data directory that is kept is purged and flushed. Else flushing is left to crash recovery:
+    a run's clone is thrown away.
+    """
+    return [("innodb_fast_shutdown", "0" if is_kept else "2")]
+
+
+def log_options(log_dir: Path) -> list[tuple[str, str]]:
+    """Return the options of a server whose redo log has a directory of its own."""
+    return [("innodb_log_group_home_dir", str(log_dir))]
+
+
+#: Read at both ends of a run: the server's status variables, then the engine's monitor.
+DEBT_QUERIES = (
+    "SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Innodb%' OR Variable_name = 'Com_commit'",
+    "SHOW ENGINE INNODB STATUS",
+)
+#: The counter of the redo log that was written, in bytes.
+REDO_WRITTEN = "Innodb_os_log_written"
+
+
+def write_behind(status: Mapping[str, str], monitor: str) -> dict[str, int | None]:
+    """Return what the server has put off, by the fields of `DebtReading`; None if it is not said.
+
+    MariaDB and Percona Server have status variables for all of it, MySQL from 8.0.30 on for the
+    redo log; what has none stands in the monitor's text, as in all of MySQL 5.7.
+    """
+
+    def counter(*names: str) -> int | None:
+        return next((int(status[name]) for name in names if status.get(name, "").isdigit()), None)
+
+    def from_monitor(pattern: re.Pattern[str]) -> int | None:
+        found = pattern.search(monitor)
+        return int(found[1]) if found else None
+
+    lsn = counter("Innodb_redo_log_current_lsn", "Innodb_lsn_current")
+    lsn = from_monitor(_LSN) if lsn is None else lsn
+    age = counter("Innodb_checkpoint_age")
+    if age is None:
+        checkpoint = counter("Innodb_redo_log_checkpoint_lsn", "Innodb_lsn_last_checkpoint")
+        checkpoint = from_monitor(_CHECKPOINT) if checkpoint is None else checkpoint
+        # The counters are not read atomically.
+        age = None if lsn is None or checkpoint is None else max(lsn - checkpoint, 0)
+    history = counter("Innodb_history_list_length")
+    flushed, page = counter("Innodb_buffer_pool_pages_flushed"), counter("Innodb_page_size")
+    return {
+        "lsn": lsn,
+        "checkpoint_age_bytes": age,
+        "dirty_bytes": counter("Innodb_buffer_pool_bytes_dirty"),
+        "history_length": from_monitor(_HISTORY) if history is None else history,
+        "flushed_bytes": None if flushed is None or page is None else flushed * page,
+        "commits": counter("Com_commit"),
+        # Not what the variable says where older variables size the log, or the server itself does.
+        "redo_capacity": counter("Innodb_redo_log_capacity_resized"),
+    }
+
+
+def redo_capacity(variables: Mapping[str, str]) -> int | None:
+    """Bytes of redo log by the variables as read back, names in lower case; None: not said.
+
+    For servers before MySQL 8.0.30, whose status says it, and for MariaDB.
+    """
+    size = variables.get("innodb_log_file_size", "")
+    # MariaDB has one file since 10.5 and no variable for their number since 10.6.
+    files = variables.get("innodb_log_files_in_group", "1")
+    return int(size) * int(files) if size.isdigit() and files.isdigit() else None
+
+
+_LSN = re.compile(r"^Log sequence number\s+(\d+)", re.MULTILINE)
+_CHECKPOINT = re.compile(r"^Last checkpoint at\s+(\d+)", re.MULTILINE)
+_HISTORY = re.compile(r"^History list length\s+(\d+)", re.MULTILINE)
 
 
 def _can_disable_redo(server: Server) -> bool:

@@ -12,9 +12,11 @@ from django.db.models import QuerySet
 from django.db.models.fields.json import KT
 
 from benchmarks.counted import plural
+from benchmarks.datasets.tpcc import TpccSource
 from benchmarks.drivers.protocol import Driver, Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.drivers.tpcc_mysql import NOT_ENCRYPTED
+from benchmarks.drivers.workloads import tpcc
 from benchmarks.inventory.in_place import unchanged_server
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.leftovers import RUN_PREFIX
@@ -193,12 +195,13 @@ def plan_for(run: Run | CrashTest, name: str, driver: Driver | None = None) -> P
         binary=binary,
         driver=driver or find_driver(workload.driver),
         load=Load(
-            warehouses=workload.warehouses,
+            tpcc(workload.warehouses),
             connections=workload.connections,
             warmup_s=workload.warmup_s,
             measure_s=workload.measure_s,
             seed=run.seed,
         ),
+        source=TpccSource(workload.warehouses),
         options=run.options,
         applied=run.applied,
         layout=device.layout,

@@ -36,13 +36,13 @@ def conclude(evidence: Evidence, driven: Driven) -> Measurement | Disturbed | Cu
     result, start, end = driven.end_of, driven.start, driven.end
     if isinstance(result, Cut):
         return CutShort(result, evidence)
-    trend = find_trend(result.new_orders.per_second())
+    trend = find_trend(result.times.per_second())
     return Measurement(
         **vars(evidence),
         metrics=compute_metrics(
             result, start, end, cpu_hz=mean_cpu_hz(start, end), logical_cpus=logical_cpus()
         ),
-        latency=result.new_orders.histogram(),
+        latency=result.times.histogram(),
         redo_mb_s=driven.redo_mb_s,
         trend_pct=trend.pct if trend else None,
         still_warming=trend is not None and not trend.is_steady,
@@ -92,6 +92,6 @@ def samples_of(sampler: Sampler, driven: Driven) -> list[SampleRow]:
     """The run second by second: telemetry, commits, and the driver's counts."""
     merged = merge_commits(sampler.series(), driven.commits_per_second)
     if isinstance(driven.end_of, DriverResult):
-        merged = merge_new_orders(merged, driven.end_of.new_orders.per_second())
-        merged = merge_p95(merged, driven.end_of.new_orders.p95_per_second())
+        merged = merge_new_orders(merged, driven.end_of.times.per_second())
+        merged = merge_p95(merged, driven.end_of.times.p95_per_second())
     return [second.as_row() for second in merged]

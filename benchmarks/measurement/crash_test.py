@@ -14,6 +14,7 @@ import pymysql
 from benchmarks.datasets.cloning import clone
 from benchmarks.drivers.protocol import Phase
 from benchmarks.emulation.device import emulated_device
+from benchmarks.engines import innodb
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.drive import called_off, target_of
 from benchmarks.measurement.folders import find_dataset, run_folders
@@ -26,7 +27,7 @@ from benchmarks.servers.running import running_server
 from benchmarks.storage.identify import check_in_place
 from benchmarks.storage.reserve_watch import ReserveWatch
 from benchmarks.telemetry.debt_reader import read_debt
-from benchmarks.telemetry.write_debt import DebtReading, redo_capacity
+from benchmarks.telemetry.write_debt import DebtReading
 
 #: How often a server is killed.
 KILLS = 3
@@ -92,7 +93,7 @@ def crash_test(
             )
             deadline_s = give_up_s if is_restart else _FIRST_START_S
             with _started(plan, run_dir, log_dir, deadline_s, should_stop) as server:
-                capacity = redo_capacity(variables_of(server))
+                capacity = innodb.redo_capacity(variables_of(server))
                 if owed is not None:
                     found.append(_recovered(server.start_s, owed, capacity))
                 if number < kills:
@@ -130,6 +131,7 @@ def _started(
             should_stop=should_stop,
             resource_limits=limits,
             reach=plan.reach,
+            schemas=plan.source.schemas,
         ) as server,
     ):
         yield server
@@ -161,7 +163,8 @@ def _load_and_kill(
     work_dir.mkdir()
     load = plan.lasting(load_s + _SPARE_S)
     try:
-        plan.driver.run(target_of(server), load, work_dir, on_phase=on_phase, should_stop=is_over)
+        target = target_of(server, load.workload.schema)
+        plan.driver.run(target, load, work_dir, on_phase=on_phase, should_stop=is_over)
     except RunFailed as failure:
         if owed:
             return owed[0]

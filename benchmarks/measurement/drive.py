@@ -92,6 +92,7 @@ def drive(
     live = LiveSeconds(
         sampler.newest,
         commits.newest,
+        commits_each=plan.load.workload.commits,
         reported=lambda: driver.reported if isinstance(driver, ReportsSeconds) else None,
         tell=plan.tell_live,
     )
@@ -118,7 +119,7 @@ def drive(
     with sampler, commits, debt:
         try:
             end_of = plan.driver.run(
-                target_of(server),
+                target_of(server, plan.load.workload.schema),
                 plan.load,
                 work_dir,
                 on_phase=on_phase,
@@ -191,13 +192,14 @@ def host_stalled(limits: Limits, sampler: Sampler, failure: RunFailed) -> RunFai
     return RunFailed(Outcome.DISTURBED, text, log_tail=failure.log_tail)
 
 
-def target_of(server: ServerInstance) -> Target:
-    """The server as a driver reaches it."""
+def target_of(server: ServerInstance, schema: str) -> Target:
+    """Return the server as a driver reaches it."""
     account = server.driver_account
     return Target(
         host=server.reach.address if server.reach else "127.0.0.1",
         port=server.port,
         user=account.user,
         password=account.password,
+        database=schema,
         certificate=server.certificate,
     )

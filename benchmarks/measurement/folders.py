@@ -8,7 +8,6 @@ from pathlib import Path
 
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.source import Dataset
-from benchmarks.datasets.tpcc import TpccSource
 from benchmarks.engines import innodb
 from benchmarks.errors import DeviceUnusable
 from benchmarks.measurement.plan import Plan
@@ -21,7 +20,7 @@ def find_dataset(plan: Plan, steps: Steps, should_stop: Callable[[], bool]) -> D
     """The golden copy that the plan's clones are made of, loaded if there is none."""
     steps.enter("looking for the dataset")
     return ensure_dataset(
-        TpccSource(plan.load.warehouses),
+        plan.source,
         plan.binary,
         device_dir=plan.layout.root,
         page_size=innodb.page_size_of(plan.options),

@@ -73,6 +73,7 @@ def measure(
                 should_stop=should_stop,
                 resource_limits=limits,
                 reach=plan.reach,
+                schemas=dataset.schemas,
             )
         )
         stack.callback(steps.enter, "stopping the server")

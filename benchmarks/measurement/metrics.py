@@ -80,7 +80,7 @@ def compute_metrics(
     """
     if (cpu_hz is not None and not cpu_hz > 0) or logical_cpus < 1:
         raise ValueError(f"not a processor: {logical_cpus} CPUs at {cpu_hz} Hz")
-    new_orders = result.new_orders.count
+    new_orders = result.times.count
     if new_orders == 0:
         raise RunFailed(
             Outcome.ZERO_WORK,
@@ -97,9 +97,9 @@ def compute_metrics(
     return Metrics(
         **asdict(usage),
         tpmP=per_second * 60.0,
-        p95_ms=result.new_orders.percentile(95),
-        p99_ms=result.new_orders.percentile(99),
-        max_ms=result.new_orders.max_ms,
+        p95_ms=result.times.percentile(95),
+        p99_ms=result.times.percentile(99),
+        max_ms=result.times.max_ms,
         server_path_length=_server_path_length(usage, cpu_hz, per_second),
         host_path_length=_host_path_length(usage, cpu_hz, logical_cpus, per_second),
         cpu_hz=cpu_hz,

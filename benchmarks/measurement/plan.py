@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 
+from benchmarks.datasets.source import DatasetSource
 from benchmarks.drivers.protocol import Driver, Load
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.measurement.early_stop import CutRule
@@ -27,8 +28,9 @@ def nobody_watches(_: list[LiveSecond]) -> None:
 class Plan:
     """The plan of one run.
 
-    `options` are the candidate's knobs, `limits` those of disturbances that make the run void;
-    `cut_rule` decides when it is not worth finishing. `emulation` limits the server to the speed
+    `source` is where the data of the load comes from. `options` are the candidate's knobs,
+    `limits` those of disturbances that make the run void; `cut_rule` decides when it is not worth
+    finishing. `emulation` limits the server to the speed
     of a slower device. `logs_with_data` leaves the redo log with the data although the layout has
     a directory for it, whose device is still monitored. `expected` are the devices that must still
     store the data and the redo log, None for any. With load hosts, `reach` is how they reach
@@ -42,6 +44,7 @@ class Plan:
     binary: ServerBinary
     driver: Driver
     load: Load
+    source: DatasetSource
     options: Mapping[str, str | None]
     layout: DeviceLayout
     limits: Limits = field(default_factory=Limits)

@@ -21,7 +21,6 @@ from benchmarks.drivers.protocol import (
     Load,
     Phase,
     Target,
-    Transaction,
     TransactionCounts,
 )
 from benchmarks.drivers.response_times import ResponseTimes
@@ -90,7 +89,7 @@ class Result(Message):
 
     measured_seconds: float
     times: str
-    counts: dict[Transaction, TransactionCounts]
+    counts: dict[str, TransactionCounts]
     driver_cpu_seconds: float
     output: str
     clock: ClockReading
@@ -102,7 +101,7 @@ class Result(Message):
     ) -> Result:
         return cls(
             measured_seconds=result.measured_seconds,
-            times=base64.b64encode(result.new_orders.to_bytes()).decode(),
+            times=base64.b64encode(result.times.to_bytes()).decode(),
             counts=dict(result.counts),
             driver_cpu_seconds=result.driver_cpu_seconds,
             output=result.output,
@@ -114,7 +113,7 @@ class Result(Message):
         """As a driver here would have given it, without the load host."""
         return DriverResult(
             measured_seconds=self.measured_seconds,
-            new_orders=ResponseTimes.from_bytes(base64.b64decode(self.times)),
+            times=ResponseTimes.from_bytes(base64.b64decode(self.times)),
             counts=self.counts,
             driver_cpu_seconds=self.driver_cpu_seconds,
             output=self.output,

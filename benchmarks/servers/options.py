@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from benchmarks.engines import innodb
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.flavours import instance_rules
 from benchmarks.servers.forbidden import is_forbidden, leaves_the_run
@@ -38,9 +39,7 @@ def render_config(
         *location_options(binary, paths),
         ("port", str(port)),
         ("init_file", str(paths.init_file)),
-        # 2 leaves flushing to crash recovery: a run's clone is thrown away. 0 is for a data
-        # directory that is kept.
-        ("innodb_fast_shutdown", "2" if fast_shutdown else "0"),
+        *innodb.shutdown_options(is_kept=not fast_shutdown),
         *(rule for rule in instance_rules(binary) if not (reach and reach.replaces(rule[0]))),
         *_offered(paths, reach),
     ]
@@ -91,7 +90,7 @@ def location_options(binary: ServerBinary, paths: InstancePaths) -> list[tuple[s
         ("log_error", str(paths.error_log)),
     ]
     if paths.log_dir is not None:
-        options.append(("innodb_log_group_home_dir", str(paths.log_dir)))
+        options += innodb.log_options(paths.log_dir)
     if binary.flavour is Flavour.MARIADB:  # which has no NULL here
         options.append(("secure_file_priv", str(paths.tmp_dir)))
     return options

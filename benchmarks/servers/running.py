@@ -6,7 +6,7 @@ import contextlib
 import logging
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,13 @@ from benchmarks.ownership.handover import give
 from benchmarks.ownership.walking import forget_cached
 from benchmarks.processes.child import Child, check_reachable
 from benchmarks.servers import errorlog
-from benchmarks.servers.accounts import ADMIN_USER, DRIVER_USER, account_sql, new_account
+from benchmarks.servers.accounts import (
+    ADMIN_USER,
+    DRIVER_USER,
+    TPCC_SCHEMAS,
+    account_sql,
+    new_account,
+)
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.failures import explain_failed_start, explain_unclean_end
 from benchmarks.servers.instance import ServerInstance
@@ -52,6 +58,7 @@ def running_server(
     fast_shutdown: bool = True,
     resource_limits: CgroupLimits | None = None,
     reach: Reach | None = None,
+    schemas: Sequence[str] = TPCC_SCHEMAS,
 ) -> Iterator[ServerInstance]:
     """Run `binary` on `data_dir` for the length of the block.
 
@@ -62,6 +69,7 @@ def running_server(
     it is purged and flushed completely, and RunFailed is raised when that did not succeed.
     With `resource_limits` (benchmarks.emulation) the server is held to them from the first
     instruction until it is asked to stop, on files that are not in the page cache.
+    The driver's account can work in `schemas`.
     With a `reach` a load host can log in as the driver, and nobody else; else the server listens
     on loopback only.
     The block must be left by the thread that entered it: the server dies with that thread.
@@ -75,7 +83,7 @@ def running_server(
     paths = InstancePaths(
         data_dir.absolute(), run_dir.absolute(), log_dir.absolute() if log_dir else None
     )
-    start = _Start(binary, paths, options, fast_shutdown, resource_limits, reach)
+    start = _Start(binary, paths, options, fast_shutdown, resource_limits, reach, schemas)
     with contextlib.ExitStack() as afterwards:
         # An interrupt may come between the start of a server and the note of its process.
         afterwards.callback(end_servers, paths.run_dir)
@@ -102,6 +110,7 @@ class _Start:
     fast_shutdown: bool
     limits: CgroupLimits | None
     reach: Reach | None
+    schemas: Sequence[str]
 
     def prepare(self) -> None:
         """Give the server its data and a new folder of its own; the rest of the run's stays ours.
@@ -167,7 +176,7 @@ class _Start:
         binary, paths, reach = self.binary, self.paths, self.reach
         admin, driver = new_account(ADMIN_USER), new_account(DRIVER_USER)
         write_private(paths.config, self._config(port))
-        write_private(paths.init_file, account_sql(binary, admin, driver, reach))
+        write_private(paths.init_file, account_sql(binary, admin, driver, reach, self.schemas))
         certificate = ""
         if reach is not None and reach.encrypted:
             made = make_certificate(reach.address)

@@ -1,9 +1,7 @@
 """The server's commits per second and its redo log while a run lasts, for every driver alike.
 
-Drivers report their New-Orders at the end only, and each in its own way. The server counts every
-COMMIT that a client sends (`Com_commit`): 3.19 per New-Order with either driver, because Delivery
-commits each of its ten districts and 1 % of the New-Orders are rolled back. The bytes of redo log
-(`Innodb_os_log_written`) come with the same answer.
+Drivers report their transactions at the end only, and each in its own way. The server counts every
+COMMIT that a client sends (`Com_commit`). The bytes of redo log come with the same answer.
 """
 
 from __future__ import annotations
@@ -20,12 +18,13 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
+from benchmarks.engines.innodb import REDO_WRITTEN
 from benchmarks.telemetry.patience import patience
 
 # A server that does not answer for so long stands still; nothing waits for this thread but the
 # end of the run.
 _TIMEOUT_S = 2
-_COMMITS, _REDO = "Com_commit", "Innodb_os_log_written"
+_COMMITS, _REDO = "Com_commit", REDO_WRITTEN
 _QUERY = f"SHOW GLOBAL STATUS WHERE Variable_name IN ('{_COMMITS}', '{_REDO}')"
 
 

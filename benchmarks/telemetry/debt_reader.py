@@ -12,8 +12,9 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
+from benchmarks.engines import innodb
 from benchmarks.telemetry.patience import patience
-from benchmarks.telemetry.write_debt import DebtReading, WriteDebt, reading_of, redo_capacity
+from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
 
 # A server that stands still is not waited for: then the figures are missing, with the reason.
 _TIMEOUT_S = 3
@@ -61,7 +62,9 @@ class DebtReader:
             if name in _NEEDED and (getattr(start, name) is None or getattr(end, name) is None)
         }
         seconds = ended - began if began and ended else 0.0
-        capacity = redo_capacity(variables) if end.redo_capacity is None else end.redo_capacity
+        capacity = (
+            innodb.redo_capacity(variables) if end.redo_capacity is None else end.redo_capacity
+        )
         return WriteDebt(start, end, seconds, capacity, missing)
 
     def _open(self) -> Connection[Cursor]:
@@ -86,12 +89,12 @@ def read_debt(connect: Connect) -> DebtReading:
 def _read(connection: Connection[Cursor]) -> _Timed:
     with connection.cursor() as cursor:
         asked = time.monotonic()
-        cursor.execute(f"SHOW GLOBAL STATUS WHERE {_NAMES}")
+        cursor.execute(innodb.DEBT_QUERIES[0])
         status = {str(name): str(value) for name, value in cursor.fetchall()}
         answered = time.monotonic()
-        cursor.execute("SHOW ENGINE INNODB STATUS")
+        cursor.execute(innodb.DEBT_QUERIES[1])
         row: tuple[Any, ...] = cursor.fetchone() or ("", "", "")
-    return (asked + answered) / 2, reading_of(status, str(row[2]))
+    return (asked + answered) / 2, DebtReading(**innodb.write_behind(status, str(row[2])))
 
 
 def _result(reading: Future[_Timed] | None) -> tuple[float, DebtReading, str]:
@@ -107,4 +110,3 @@ def _result(reading: Future[_Timed] | None) -> tuple[float, DebtReading, str]:
 
 # All but the capacity of the redo log, which most servers say in a variable.
 _NEEDED = frozenset(vars(DebtReading())) - {"redo_capacity"}
-_NAMES = "Variable_name LIKE 'Innodb%' OR Variable_name = 'Com_commit'"

@@ -17,8 +17,6 @@ from benchmarks.telemetry.snapshot import Snapshot
 from benchmarks.telemetry.usage import usage_between
 
 MAX_SECONDS = 60
-#: Of TPC-C's mix, with either driver (`benchmarks.telemetry.commits`).
-COMMITS_PER_NEW_ORDER = 3.19
 _LOOK_EVERY_S = 1.0
 
 
@@ -48,7 +46,8 @@ class LiveSeconds:
     """Keeps the last MAX_SECONDS and hands all of them to `tell` about once a second.
 
     `snapshot` and `commits` give the newest of what is read anyway, `reported` what the driver has
-    said of the newest measured second, None where it says nothing before its end.
+    said of the newest measured second, None where it says nothing before its end. `commits_each`
+    is `Workload.commits`.
     """
 
     def __init__(
@@ -56,11 +55,13 @@ class LiveSeconds:
         snapshot: Callable[[], Snapshot | None],
         commits: Callable[[], tuple[float, int] | None],
         *,
+        commits_each: float,
         reported: Callable[[], ReportedSecond | None],
         tell: Callable[[list[LiveSecond]], None],
     ) -> None:
         self._snapshot, self._commits = snapshot, commits
         self._reported, self._tell = reported, tell
+        self._commits_each = commits_each
         self._seconds: deque[LiveSecond] = deque(maxlen=MAX_SECONDS)
         self._origin: float | None = None
         self._seen: Snapshot | None = None
@@ -101,8 +102,8 @@ class LiveSeconds:
         self._counted = counted
         if reported is not None and reported.number != self._last_number:
             self._last_number = reported.number
-            return float(reported.new_orders), reported.p95_ms
-        if counted is None or before is None or counted[0] <= before[0]:
+            return float(reported.completed), reported.p95_ms
+        if not self._commits_each or not counted or not before or counted[0] <= before[0]:
             return None, None
         rate = (counted[1] - before[1]) / (counted[0] - before[0])
-        return round(rate / COMMITS_PER_NEW_ORDER, 1), None
+        return round(rate / self._commits_each, 1), None

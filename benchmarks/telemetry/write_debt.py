@@ -6,7 +6,6 @@ looks fast because the flushing comes after it. docs/explanation/write-debt.md s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -138,61 +137,9 @@ class WriteDebt:
         return read_document(cls, document)
 
 
-def reading_of(status: Mapping[str, str], monitor: str) -> DebtReading:
-    """From SHOW GLOBAL STATUS and the text of SHOW ENGINE INNODB STATUS.
-
-    MariaDB and Percona Server have status variables for all of it, MySQL from 8.0.30 on for the
-    redo log; what has none stands in the text, as in all of MySQL 5.7.
-    """
-
-    def counter(*names: str) -> int | None:
-        return next((int(status[name]) for name in names if status.get(name, "").isdigit()), None)
-
-    def from_monitor(pattern: re.Pattern[str]) -> int | None:
-        found = pattern.search(monitor)
-        return int(found[1]) if found else None
-
-    lsn = counter("Innodb_redo_log_current_lsn", "Innodb_lsn_current")
-    lsn = from_monitor(_LSN) if lsn is None else lsn
-    age = counter("Innodb_checkpoint_age")
-    if age is None:
-        checkpoint = counter("Innodb_redo_log_checkpoint_lsn", "Innodb_lsn_last_checkpoint")
-        checkpoint = from_monitor(_CHECKPOINT) if checkpoint is None else checkpoint
-        # The two are read one after the other while the server works.
-        age = None if lsn is None or checkpoint is None else max(lsn - checkpoint, 0)
-    history = counter("Innodb_history_list_length")
-    flushed, page = counter("Innodb_buffer_pool_pages_flushed"), counter("Innodb_page_size")
-    return DebtReading(
-        lsn=lsn,
-        checkpoint_age_bytes=age,
-        dirty_bytes=counter("Innodb_buffer_pool_bytes_dirty"),
-        history_length=from_monitor(_HISTORY) if history is None else history,
-        flushed_bytes=None if flushed is None or page is None else flushed * page,
-        commits=counter("Com_commit"),
-        # Not what the variable says where older variables size the log, or the server itself does.
-        redo_capacity=counter("Innodb_redo_log_capacity_resized"),
-    )
-
-
-def redo_capacity(variables: Mapping[str, str]) -> int | None:
-    """Bytes of redo log by the variables as read back, names in lower case; None: not said.
-
-    For servers before MySQL 8.0.30, whose status says it, and for MariaDB.
-    """
-    size = variables.get("innodb_log_file_size", "")
-    # MariaDB has one file since 10.5 and no variable for their number since 10.6.
-    files = variables.get("innodb_log_files_in_group", "1")
-    return int(size) * int(files) if size.isdigit() and files.isdigit() else None
-
-
 def _growth(before: int | None, after: int | None) -> int | None:
     return None if before is None or after is None else after - before
 
 
 def _share(growth: int | None, whole: int | None) -> float | None:
     return growth / whole if growth is not None and whole is not None and whole > 0 else None
-
-
-_LSN = re.compile(r"^Log sequence number\s+(\d+)", re.MULTILINE)
-_CHECKPOINT = re.compile(r"^Last checkpoint at\s+(\d+)", re.MULTILINE)
-_HISTORY = re.compile(r"^History list length\s+(\d+)", re.MULTILINE)

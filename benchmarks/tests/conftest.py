@@ -14,6 +14,7 @@ from benchmarks.datasets.source import Dataset
 from benchmarks.datasets.tpcc import TpccSource
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
+from benchmarks.drivers.workloads import tpcc
 from benchmarks.measurement.plan import Plan
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.copying import copy_tree
@@ -75,7 +76,8 @@ def plan_on(
             name=f"run-{os.getpid()}",
             binary=binary,
             driver=find_driver("sysbench"),
-            load=Load(GOLDEN_WAREHOUSES, 1, warmup_s=1, measure_s=60, seed=1),
+            load=Load(tpcc(GOLDEN_WAREHOUSES), 1, warmup_s=1, measure_s=60, seed=1),
+            source=TpccSource(GOLDEN_WAREHOUSES),
             options={},
             layout=DeviceLayout(device),
             limits=NOTHING,

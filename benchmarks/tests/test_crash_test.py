@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.drivers.protocol import Load, Phase
+from benchmarks.drivers.workloads import tpcc
 from benchmarks.errors import RunFailed
 from benchmarks.measurement import crash_test as module
 from benchmarks.measurement.crash_test import Recovered, crash_test
@@ -98,7 +99,7 @@ def plan(tmp_path: Path, driver: Driver, **values: Any) -> Plan:
         "name": "crash-test-1",
         "binary": None,
         "driver": driver,
-        "load": Load(2, 4, warmup_s=1, measure_s=5, seed=1),
+        "load": Load(tpcc(2), 4, warmup_s=1, measure_s=5, seed=1),
         "options": {},
         "layout": DeviceLayout(tmp_path),
     }

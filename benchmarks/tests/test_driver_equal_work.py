@@ -16,6 +16,7 @@ from benchmarks.datasets.source import Dataset
 from benchmarks.drivers.protocol import Driver, Load
 from benchmarks.drivers.sysbench import Sysbench, find_sysbench
 from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start
+from benchmarks.drivers.workloads import tpcc
 from benchmarks.measurement.drive import target_of
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.instance import ServerInstance
@@ -32,7 +33,7 @@ MIN_NEW_ORDERS = 400
 MAX_ROUNDS = 20
 #: Each connection has a share of each transaction that is exact in the long run only: of one
 #: connection and few long rounds the least is by accident. The first shows how fast this host is.
-LOAD = Load(warehouses=2, connections=1, warmup_s=0, measure_s=2, seed=0)
+LOAD = Load(workload=tpcc(2), connections=1, warmup_s=0, measure_s=2, seed=0)
 MAX_ROUND_S = 30
 
 STATEMENTS = (
@@ -134,7 +135,7 @@ def add_work(
 
     With the seed of another round the same transactions would be counted again.
     """
-    target = target_of(server)
+    target = target_of(server, "tpcc")
     with contextlib.closing(server.connect()) as connection:
         connection.cursor().execute(f"TRUNCATE TABLE {DIGESTS}")
     orders_before, asked, before = orders(server), server.status(), server.status()

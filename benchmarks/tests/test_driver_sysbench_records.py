@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from benchmarks.drivers import workplace
-from benchmarks.drivers.protocol import Transaction, TransactionCounts
+from benchmarks.drivers.protocol import TransactionCounts
 from benchmarks.drivers.sysbench_records import RECORD, RecordCounter
+from benchmarks.drivers.workloads import tpcc
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +28,7 @@ def left(directory: Path) -> list[str]:
 
 
 def test_what_ended_in_the_measured_interval_is_counted_once(tmp_path: Path) -> None:
-    counter = RecordCounter(tmp_path, measure_s=2)
+    counter = RecordCounter(tmp_path, tpcc(1), measure_s=2)
     write(tmp_path, "records.0.0", (99.9, 5.0, 0, 0, 0))
     counter.take()  # before measuring began: warm-up
     assert left(tmp_path) == []
@@ -37,7 +38,7 @@ def test_what_ended_in_the_measured_interval_is_counted_once(tmp_path: Path) -> 
     counter.begin(100.0)
     counter.take()
     assert left(tmp_path) == ["control", "records.1"]
-    assert counter.new_orders.per_second() == [1, 0]
+    assert counter.times.per_second() == [1, 0]
     (tmp_path / "records.1").rename(tmp_path / "records.1.0")
     write(
         tmp_path,
@@ -51,32 +52,32 @@ def test_what_ended_in_the_measured_interval_is_counted_once(tmp_path: Path) -> 
     counter.take()
     counter.take()
     assert left(tmp_path) == ["control"]
-    assert counter.new_orders.per_second() == [2, 1]  # what ended a little later is of the last
-    assert counter.new_orders.max_ms == 9.0
-    assert counter.counts()[Transaction.NEW_ORDER] == TransactionCounts(3, 2001, 1)
-    assert counter.counts()[Transaction.PAYMENT] == TransactionCounts(1, 0, 0)
-    assert counter.counts()[Transaction.DELIVERY] == TransactionCounts(0, 0, 0)
+    assert counter.times.per_second() == [2, 1]  # what ended a little later is of the last
+    assert counter.times.max_ms == 9.0
+    assert counter.counts()["new_order"] == TransactionCounts(3, 2001, 1)
+    assert counter.counts()["payment"] == TransactionCounts(1, 0, 0)
+    assert counter.counts()["delivery"] == TransactionCounts(0, 0, 0)
 
 
 def test_the_tenth_file_comes_after_the_ninth(tmp_path: Path) -> None:
-    counter = RecordCounter(tmp_path, measure_s=1)
+    counter = RecordCounter(tmp_path, tpcc(1), measure_s=1)
     counter.begin(0.0)
     for number in range(12):
         write(tmp_path, f"records.0.{number}", (0.5, 1.0, 0, 0, 0))
     counter.take()
-    assert counter.new_orders.count == 12
+    assert counter.times.count == 12
 
 
 def test_files_that_are_missing_cut_off_or_strange_are_refused(tmp_path: Path) -> None:
     write(tmp_path, "records.0.1", (0.5, 1.0, 0, 0, 0))
     with pytest.raises(ValueError, match=r"records.0.1 came before records.0.0"):
-        RecordCounter(tmp_path, measure_s=1).take()
+        RecordCounter(tmp_path, tpcc(1), measure_s=1).take()
     (tmp_path / "records.0.0").write_bytes(b"1234567")
     with pytest.raises(ValueError, match="multiple of"):
-        RecordCounter(tmp_path, measure_s=1).take()
+        RecordCounter(tmp_path, tpcc(1), measure_s=1).take()
     for record in ((0.5, 1.0, 0, 9, 0), (0.5, float("nan"), 0, 0, 0)):
         write(tmp_path, "records.0.0", record)
-        counter = RecordCounter(tmp_path, measure_s=1)
+        counter = RecordCounter(tmp_path, tpcc(1), measure_s=1)
         counter.begin(0.0)
         with pytest.raises(ValueError, match=r"there (is no transaction|are response times)"):
             counter.take()
@@ -88,4 +89,4 @@ def test_a_link_in_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
     write(tmp_path, "secret", (0.5, 1.0, 0, 0, 0))
     (directory / "records.0.0").symlink_to(secret)
     with pytest.raises(OSError, match="symbolic link"):
-        RecordCounter(directory, measure_s=1).take()
+        RecordCounter(directory, tpcc(1), measure_s=1).take()

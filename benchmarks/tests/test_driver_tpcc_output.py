@@ -10,11 +10,12 @@ import pytest
 
 from benchmarks.drivers import tpcc_times, workplace
 from benchmarks.drivers.checks import verdict
-from benchmarks.drivers.protocol import ReportedSecond, Transaction, TransactionCounts
+from benchmarks.drivers.protocol import ReportedSecond, TransactionCounts
 from benchmarks.drivers.redact import redact
 from benchmarks.drivers.response_times import ResponseTimes
 from benchmarks.drivers.tpcc_output import TpccOutput
 from benchmarks.drivers.tpcc_times import measured_response_times
+from benchmarks.drivers.workloads import tpcc
 from benchmarks.outcomes import Outcome
 
 RECORDED = Path(__file__).with_name("recorded")
@@ -44,20 +45,20 @@ def test_counters_and_intervals_of_a_good_run_are_read() -> None:
     assert output.measuring_started
     assert output.finished
     assert output.counts == {
-        Transaction.NEW_ORDER: TransactionCounts(1837, 0, 0),
-        Transaction.PAYMENT: TransactionCounts(1838, 0, 0),
-        Transaction.ORDER_STATUS: TransactionCounts(183, 0, 0),
-        Transaction.DELIVERY: TransactionCounts(184, 0, 0),
-        Transaction.STOCK_LEVEL: TransactionCounts(183, 0, 0),
+        "new_order": TransactionCounts(1837, 0, 0),
+        "payment": TransactionCounts(1838, 0, 0),
+        "order_status": TransactionCounts(183, 0, 0),
+        "delivery": TransactionCounts(184, 0, 0),
+        "stock_level": TransactionCounts(183, 0, 0),
     }
     assert output.intervals == [205, 204, 205, 207, 174, 163, 148, 182, 171, 178]
     assert output.newest == ReportedSecond(10, 178, 44.267)
-    assert verdict(output.counts) is None
+    assert verdict(output.counts, tpcc(1)) is None
 
 
 def test_late_transactions_are_completed_ones() -> None:
     text = recorded("tpcc_start-ok.txt").replace("sc:1837  lt:0", "sc:1000  lt:837")
-    assert TpccOutput.parse(text).counts[Transaction.NEW_ORDER].completed == 1837
+    assert TpccOutput.parse(text).counts["new_order"].completed == 1837
 
 
 def test_a_cut_off_output_is_not_a_finished_run() -> None:
@@ -73,7 +74,7 @@ def test_no_server_is_seen_although_the_exit_status_and_the_format_are_those_of_
     assert output.finished  # it even prints "0.000 TpmC", after averages of "-nan"
     assert output.lost_threads == 4
     assert output.connection_lost == "2002, Can't connect to server on '127.0.0.1' (115)"
-    assert verdict(output.counts) == (
+    assert verdict(output.counts, tpcc(1)) == (
         Outcome.ZERO_WORK,
         "No New-Order was completed in the measured interval.",
     )
@@ -85,9 +86,9 @@ def test_a_server_that_was_killed_shows_in_failures_only() -> None:
         recorded("tpcc_start-server-killed.stderr.txt"),
     )
     assert output.finished
-    new_orders = output.counts[Transaction.NEW_ORDER]
+    new_orders = output.counts["new_order"]
     assert (new_orders.completed, new_orders.failed) == (688, 214)
-    assert verdict(output.counts) == (
+    assert verdict(output.counts, tpcc(1)) == (
         Outcome.DRIVER_FAILED,
         "487 of 2074 transactions failed.",
     )
@@ -129,7 +130,7 @@ def test_even_a_password_of_one_letter_is_taken_out() -> None:
 
 def test_as_many_response_times_as_new_orders_were_counted(response_times: Path) -> None:
     output = TpccOutput.parse(recorded("tpcc_start-ok.txt"))
-    completed = output.counts[Transaction.NEW_ORDER].completed
+    completed = output.counts["new_order"].completed
     times = measured_response_times(response_times, completed=completed, measure_s=10)
     assert times.count == completed
     assert times.per_second() == output.intervals

@@ -17,8 +17,10 @@ import pytest
 
 from benchmarks.datasets.pristine import ensure_pristine
 from benchmarks.datasets.source import Dataset
+from benchmarks.datasets.tpcc import TpccSource
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
+from benchmarks.drivers.workloads import tpcc
 from benchmarks.errors import BenchmarkError, LoadFailed, RunFailed
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
@@ -162,7 +164,8 @@ def test_a_run(
         name="run-1",
         binary=hostile.binary,
         driver=find_driver("sysbench"),
-        load=Load(1, 2, warmup_s=1, measure_s=2, seed=1),
+        load=Load(tpcc(1), 2, warmup_s=1, measure_s=2, seed=1),
+        source=TpccSource(1),
         options={},
         layout=DeviceLayout(hostile.device, log_device),
         limits=NOTHING,

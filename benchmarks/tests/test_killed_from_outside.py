@@ -17,7 +17,8 @@ from typing import cast
 
 import pytest
 
-from benchmarks.datasets.loading import load_rows
+from benchmarks.datasets import rows
+from benchmarks.datasets.loading import Batch, load_rows
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.processes import kills
@@ -52,7 +53,8 @@ def load(place: Path, vmstat: Path, count: int, signal: str) -> None:
         listening.bind(str(server.socket))
         os.chown(server.socket, uid_of(server_user()), -1)
         listening.listen()
-        load_rows(server, 1, seed=1, jobs=2, on_rows=lambda _: None, should_stop=kill_them)
+        batches = [Batch("item", rows.item, (1,))] * 2
+        load_rows(server, "tpcc", batches, jobs=2, on_rows=lambda _: None, should_stop=kill_them)
 
 
 @pytest.fixture

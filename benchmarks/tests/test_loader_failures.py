@@ -19,9 +19,9 @@ import psutil
 import pymysql
 import pytest
 
-from benchmarks.datasets import loading, shared_folders
+from benchmarks.datasets import rows, shared_folders, tpcc
 from benchmarks.datasets.golden import ensure_dataset
-from benchmarks.datasets.loading import TABLES, _Pool, begin, load_table, send
+from benchmarks.datasets.loading import Batch, _Pool, begin, load_batch, send
 from benchmarks.datasets.progress import LoadProgress, Meter, never
 from benchmarks.datasets.tpcc import TpccSource
 from benchmarks.engines import innodb
@@ -65,7 +65,7 @@ def new_device(
 @pytest.fixture
 def small_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small tables come first: their rows are in soon, and then a large one is on its way."""
-    monkeypatch.setattr(loading, "TABLES", TABLES[::-1])
+    monkeypatch.setattr(tpcc, "TABLES", tpcc.TABLES[::-1])
 
 
 @pytest.mark.server
@@ -133,12 +133,12 @@ def test_a_server_that_dies_while_loading_has_its_own_outcome(
 KILLED = """
 import sys
 from pathlib import Path
-from benchmarks.datasets import loading
+from benchmarks.datasets import tpcc
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.tpcc import TpccSource
 from benchmarks.servers.binary import identify
 
-loading.TABLES = loading.TABLES[::-1]
+tpcc.TABLES = tpcc.TABLES[::-1]
 ensure_dataset(
     TpccSource(1), identify(Path(sys.argv[1])), device_dir=Path(sys.argv[2]),
     progress=lambda now: print(now.rows, flush=True),
@@ -279,10 +279,10 @@ def test_lost_rows_and_a_dead_server_are_failures(
     with pytest.raises(RunFailed):
         load(at_the_rows)
     with empty_server.connect(database="tpcc", local_infile=True) as connection:
-        rows = np.frombuffer(b"101\t2\t3\n102\t2\t3\n", dtype=np.uint8)
-        assert send(connection, "new_orders", rows) == 2
+        made = np.frombuffer(b"101\t2\t3\n102\t2\t3\n", dtype=np.uint8)
+        assert send(connection, "new_orders", made) == 2
         with pytest.raises(LoadFailed, match="Duplicate entry"):
-            send(connection, "new_orders", rows)  # LOCAL would only warn of it
+            send(connection, "new_orders", made)  # LOCAL would only warn of it
         broken = np.frombuffer(b"5\tx\t3\n", dtype=np.uint8)
         with pytest.raises(LoadFailed, match="Incorrect integer value"):
             send(connection, "new_orders", broken)
@@ -308,10 +308,11 @@ def test_a_loading_process_imports_all_it_needs_before_it_changes_its_user() -> 
     """That user may not be able to enter the directory that we are installed in."""
     script = """
 import sys
-from benchmarks.datasets import loading
+from benchmarks.datasets import rows, sbtest
 before = set(sys.modules)
-for table in loading.TABLES[1:]:
-    loading.rows.PER_WAREHOUSE[table](1, 1)
+for table in rows.PER_WAREHOUSE:
+    rows.PER_WAREHOUSE[table](1, 1)
+sbtest.rows(1, 1, 100)
 print(sorted(set(sys.modules) - before))
 """
     said = subprocess.run(
@@ -322,7 +323,7 @@ print(sorted(set(sys.modules) - before))
 
 def _load_as(account: dict[str, str], dropped: bool) -> None:
     begin(account, server_user() if dropped else None)
-    load_table("warehouse", 1, 1)
+    load_batch(Batch("warehouse", rows.warehouse, (1, 1)))
 
 
 @pytest.mark.parametrize("dropped", [True, False])
@@ -331,6 +332,7 @@ def test_a_loading_process_speaks_to_the_server_as_its_user(
 ) -> None:
     """A server may ask it for any file that it can read, and reads no memory of its user's."""
     account = {"socket": str(server_tmp / "s"), "user": "admin", "password": "secret"}
+    account["database"] = "tpcc"
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(server_tmp / "s"))
         (server_tmp / "s").chmod(0o777)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.drivers.protocol import Load
+from benchmarks.drivers.workloads import tpcc
 from benchmarks.emulation.device import why_unavailable
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import RunFailed
@@ -31,7 +32,7 @@ HDD = EmulationProfile(
 
 @pytest.fixture
 def plan(mysql_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]) -> Plan:
-    load = Load(GOLDEN_WAREHOUSES, 4, warmup_s=1, measure_s=4, seed=1)
+    load = Load(tpcc(GOLDEN_WAREHOUSES), 4, warmup_s=1, measure_s=4, seed=1)
     return replace(plan_on(mysql_binary), load=load, options={"performance_schema": "OFF"})
 
 

@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from benchmarks.drivers.protocol import Load
+from benchmarks.drivers.workloads import tpcc
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Disturbed
@@ -38,7 +39,7 @@ def plan(mariadb_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]) 
     """A short run on the golden dataset that the tests of this session share, on the server that
     starts and ends soonest.
     """
-    load = Load(GOLDEN_WAREHOUSES, 1, warmup_s=0, measure_s=3, seed=1)
+    load = Load(tpcc(GOLDEN_WAREHOUSES), 1, warmup_s=0, measure_s=3, seed=1)
     return replace(plan_on(mariadb_binary), load=load, options=unhurried(mariadb_binary))
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.drivers.protocol import DriverResult, Transaction, TransactionCounts
+from benchmarks.drivers.protocol import DriverResult, TransactionCounts
 from benchmarks.drivers.response_times import ResponseTimes
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.metrics import (
@@ -57,10 +57,10 @@ def driver_result(new_order_ms: list[float], measured_seconds: float = 10.0) -> 
     times.add(np.array(new_order_ms), np.zeros(len(new_order_ms), dtype=int))
     return DriverResult(
         measured_seconds=measured_seconds,
-        new_orders=times,
+        times=times,
         counts={
-            Transaction.NEW_ORDER: TransactionCounts(len(new_order_ms), 3, 1),
-            Transaction.PAYMENT: TransactionCounts(700, 2, 4),
+            "new_order": TransactionCounts(len(new_order_ms), 3, 1),
+            "payment": TransactionCounts(700, 2, 4),
         },
         driver_cpu_seconds=1.0,
         output="",

@@ -22,6 +22,7 @@ import pytest
 from benchmarks.drivers.checks import GRACE_S
 from benchmarks.drivers.protocol import DriverResult, Load, LoadSide, Phase, Target
 from benchmarks.drivers.response_times import ResponseTimes
+from benchmarks.drivers.workloads import tpcc
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.conclusion import weigh_conditions
 from benchmarks.measurement.drive import Driven
@@ -42,8 +43,8 @@ from benchmarks.telemetry.sampler import Sampler
 from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
 from benchmarks.tests.fake_driver import FakeDriver
 
-TARGET = Target("10.0.0.1", 3306, "tpcc", "correct-horse", certificate="PEM")
-LOAD = Load(warehouses=2, connections=2, warmup_s=2, measure_s=3, seed=1)
+TARGET = Target("10.0.0.1", 3306, "tpcc", "correct-horse", certificate="PEM", database="tpcc")
+LOAD = Load(workload=tpcc(2), connections=2, warmup_s=2, measure_s=3, seed=1)
 HELLO = Hello(
     address="10.0.0.2", key="", driver="fake", driver_version="1", encrypts=True, facts={}
 )
@@ -209,9 +210,9 @@ def test_a_run_driven_elsewhere_gives_what_its_driver_gave(
     expected = driven_here(LOAD)
     assert driver.loads == [LOAD]
     assert [phase for phase, _ in seen] == list(Phase)
-    assert result.new_orders.per_second() == expected.new_orders.per_second()
-    assert result.new_orders.percentile(95) == expected.new_orders.percentile(95)
-    assert result.new_orders.max_ms == expected.new_orders.max_ms
+    assert result.times.per_second() == expected.times.per_second()
+    assert result.times.percentile(95) == expected.times.percentile(95)
+    assert result.times.max_ms == expected.times.max_ms
     assert result.counts == expected.counts
     (side,) = result.load_sides
     assert (side.host, side.encrypted, side.round_trip_ms) == ("driver-1", True, 1.0)
@@ -271,7 +272,7 @@ def test_each_load_of_a_crash_test_takes_the_load_host_anew(
         result = driver.run(
             TARGET, LOAD, tmp_path, on_phase=lambda _: None, should_stop=lambda: False
         )
-        assert result.new_orders.count
+        assert result.times.count
         assert desk.report().result is not None
         desk.join()
 
@@ -309,7 +310,7 @@ def test_several_load_hosts_share_the_connections_and_begin_at_one_instant(
     loads = [one.loads[0] for one in drivers]
     # What is left over goes to the first, each draws from all warehouses, none alike.
     assert [load.connections for load in loads] == [3, 2, 2]
-    assert {load.warehouses for load in loads} == {LOAD.warehouses}
+    assert {load.workload.parameters["warehouses"] for load in loads} == {2}
     assert len({load.seed for load in loads}) == 3
     instants = [at for one in drivers for at in one.began_at if at is not None]
     assert len(instants) == 3
@@ -322,13 +323,13 @@ def test_several_load_hosts_share_the_connections_and_begin_at_one_instant(
     ]
     together = ResponseTimes(LOAD.measure_s)
     for one in alone:
-        together.merge(one.new_orders)
-    assert result.new_orders.per_second() == together.per_second()
-    assert result.new_orders.count == sum(one.new_orders.count for one in alone)
+        together.merge(one.times)
+    assert result.times.per_second() == together.per_second()
+    assert result.times.count == sum(one.times.count for one in alone)
     for percent in (50, 95, 99):
-        assert result.new_orders.percentile(percent) == together.percentile(percent)
-    mean = sum(one.new_orders.percentile(95) for one in alone) / 3
-    assert result.new_orders.percentile(95) != pytest.approx(mean, rel=0.1)
+        assert result.times.percentile(percent) == together.percentile(percent)
+    mean = sum(one.times.percentile(95) for one in alone) / 3
+    assert result.times.percentile(95) != pytest.approx(mean, rel=0.1)
     assert [(side.host, side.connections) for side in result.load_sides] == [
         ("driver-0", 3),
         ("driver-1", 2),
@@ -698,16 +699,16 @@ def test_several_processes_share_the_connections_and_merge_exactly(tmp_path: Pat
     driver = FakeDriver(second_s=0.02)
     result, seen = _several(driver, 3, tmp_path)
     assert sorted(load.connections for load in driver.loads) == [2, 2, 3]
-    assert {load.warehouses for load in driver.loads} == {LOAD.warehouses}
+    assert {load.workload.parameters["warehouses"] for load in driver.loads} == {2}
     assert len({load.seed for load in driver.loads}) == 3
     assert seen == list(Phase)
     alone = [driven_here(load) for load in driver.loads]
     merged = ResponseTimes(LOAD.measure_s)
     for one in alone:
-        merged.merge(one.new_orders)
-    assert result.new_orders.per_second() == merged.per_second()
+        merged.merge(one.times)
+    assert result.times.per_second() == merged.per_second()
     for percent in (50, 95, 99):
-        assert result.new_orders.percentile(percent) == merged.percentile(percent)
+        assert result.times.percentile(percent) == merged.percentile(percent)
     for kind, counts in result.counts.items():
         assert counts.completed == sum(one.counts[kind].completed for one in alone)
     assert result.driver_cpu_seconds == pytest.approx(sum(one.driver_cpu_seconds for one in alone))

@@ -24,6 +24,7 @@ class Watched:
         self.live = LiveSeconds(
             lambda: Snapshot(self.now, self.now, 0.0, 0.0, 0.0, 2 * self.now),
             lambda: (self.now, round(self.commits_per_s * self.now)) if self.answers else None,
+            commits_each=3.19,
             reported=lambda: self.reported,
             tell=self.heard.append,
         )

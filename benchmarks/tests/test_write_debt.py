@@ -8,13 +8,12 @@ from typing import Any
 import pymysql
 import pytest
 
+from benchmarks.engines import innodb
 from benchmarks.telemetry.debt_reader import DebtReader
 from benchmarks.telemetry.write_debt import (
     Debt,
     DebtReading,
     WriteDebt,
-    reading_of,
-    redo_capacity,
 )
 
 MB = 1_000_000
@@ -76,15 +75,17 @@ READ = DebtReading(
 def test_every_server_says_what_it_owes(
     status: dict[str, str], monitor: str, capacity: int | None
 ) -> None:
-    read = reading_of(PAGES | status, monitor)
+    read = DebtReading(**innodb.write_behind(PAGES | status, monitor))
     assert vars(read) == vars(READ) | {"redo_capacity": capacity}
 
 
 def test_what_a_server_does_not_say_is_unknown() -> None:
-    assert set(vars(reading_of({}, "")).values()) == {None}
-    assert redo_capacity({}) is None
-    assert redo_capacity({"innodb_log_file_size": "100"}) == 100
-    assert redo_capacity({"innodb_log_file_size": "5", "innodb_log_files_in_group": "2"}) == 10
+    assert set(vars(DebtReading()).values()) == {None}
+    assert innodb.redo_capacity({}) is None
+    assert innodb.redo_capacity({"innodb_log_file_size": "100"}) == 100
+    assert (
+        innodb.redo_capacity({"innodb_log_file_size": "5", "innodb_log_files_in_group": "2"}) == 10
+    )
 
 
 def owed(age: int, dirty: int = 0, flushed: int = 80 * MB, **values: Any) -> WriteDebt:

@@ -214,7 +214,7 @@ def test_a_load_goes_before_the_load_hosts_own_work_and_after_its_current_job(
 
 def drive_by_the_driver(plan: Plan, **hooks: Any) -> Any:
     """What `measure` does of a run with a load host: the driver alone."""
-    target = Target("127.0.0.1", 3306, "tpcc", SECRET)
+    target = Target("127.0.0.1", 3306, "tpcc", SECRET, database="tpcc")
     result: DriverResult = plan.driver.run(
         target,
         plan.load,
