@@ -30,8 +30,9 @@ from bench.tables import markdown
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.tpcc import TpccSource
-from benchmarks.drivers.protocol import Load, Phase, Transaction
+from benchmarks.drivers.protocol import Load, Phase
 from benchmarks.drivers.select import find_driver
+from benchmarks.drivers.workloads import tpcc
 from benchmarks.measurement.drive import target_of
 from benchmarks.ownership.deleting import delete
 from benchmarks.servers.binary import Flavour, ServerBinary, identify
@@ -140,12 +141,14 @@ def _drive(server: ServerInstance, asked: argparse.Namespace) -> tuple[float, in
         if phase is Phase.MEASURING:
             readers.append(_begun(*words.split()))
 
-    load = Load(asked.warehouses, _CONNECTIONS, asked.seconds[0], asked.seconds[1], seed=1)
+    workload = tpcc(asked.warehouses)
+    load = Load(workload, _CONNECTIONS, asked.seconds[0], asked.seconds[1], seed=1)
+    target = target_of(server, workload.schema)
     result = find_driver().run(
-        target_of(server), load, _HOME / "driver", on_phase=on_phase, should_stop=lambda: False
+        target, load, _HOME / "driver", on_phase=on_phase, should_stop=lambda: False
     )
     profile = int(re.findall(r"Profile ([0-9]+)", _ended(readers[0]))[0])
-    return 60 * result.counts[Transaction.NEW_ORDER].completed / result.measured_seconds, profile
+    return 60 * result.counts[workload.counted].completed / result.measured_seconds, profile
 
 
 def _execute(server: ServerInstance, *statements: str) -> None:
