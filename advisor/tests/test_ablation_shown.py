@@ -12,8 +12,7 @@ from rich.console import Console
 from advisor.terminal.report import print_study
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.stored_documents import document_of
-from tuning.tests.test_ablation import before, ended, measuring, started
-from tuning.tests.test_search_rows import step, to_the_end
+from tuning.tests.test_ablation import before, ended
 
 pytestmark = [
     pytest.mark.long,
@@ -79,31 +78,3 @@ def test_every_way_to_show_a_study_says_which_lines_matter(
     print_study(document_of(study), Console(file=output, width=200))
     assert "What the lines of fast contribute" in output.getvalue()
     assert "table_open_cache = 3000: no measurable effect: " in output.getvalue()
-
-
-def test_a_running_study_and_one_without_time_show_what_they_have(admin_client: Client) -> None:
-    client = admin_client
-    study = started(blocks=3)
-    while not study.slots.filter(purpose=SlotPurpose.CONFIRMATION).exists():
-        step(study, measuring())
-    Study.objects.filter(pk=study.pk).update(minutes=1)
-    fast = study.candidates.get(name="fast")
-    reason = "it was written for small tables (the manual)"
-    fast.notes = [{"name": "table_open_cache", "action": "proposed", "detail": reason}]
-    fast.save()
-    to_the_end(study, measuring())
-    shown = page(client, study)
-    assert "kept, not tested on its own" in shown
-    assert "there was no time left" in shown
-    assert reason in shown.split("Which lines of fast matter")[1]
-    answer = client.post(f"/studies/{study.pk}/actions/ablation/")
-    assert answer.status_code == 302
-    study.refresh_from_db()
-    while not study.slots.filter(purpose=SlotPurpose.ABLATION).exists():
-        step(study, measuring())
-    study.refresh_from_db()
-    assert study.state in (StudyState.RUNNING, StudyState.PREPARING)
-    shown = page(client, study)
-    assert "Which lines of fast matter" in shown
-    assert "undecided so far" in shown
-    assert "there was no time left" not in shown.split("Which lines of fast matter")[1]

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 from django.conf import settings
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from advisor.management import listing, measuring
 from advisor.management.commands import advise
@@ -17,7 +17,6 @@ from advisor.tests import factories
 from benchmarks.jobs.claimant import measuring_alone
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import MYSQL, this_host
-from tuning.catalogue.costs import CostKind
 from tuning.errors import BadRequest
 from tuning.models import Study, StudyGroup, StudyState
 from tuning.requests.device import DeviceRequest
@@ -66,27 +65,6 @@ def test_design_options_reach_the_request(
     [request] = asked
     assert (request.races, request.confirms) == (races, confirms)
     assert (request.budget_minutes, request.keeps_duplicates) == (minutes, apart)
-
-
-@pytest.mark.django_db
-def test_allowed_costs_reach_the_request(
-    asked: list[StudyRequest], capsys: pytest.CaptureFixture[str]
-) -> None:
-    for options in ([], ["--allow", "observability, Recovery-Time"]):
-        with pytest.raises(SystemExit):
-            call_command("advise", *options)
-    assert [request.allow for request in asked] == [
-        frozenset(),
-        {CostKind.OBSERVABILITY, CostKind.RECOVERY_TIME},
-    ]
-    with pytest.raises(SystemExit):
-        call_command("advise", "--allow", "speed")
-    assert "'speed' is none of observability" in capsys.readouterr().err
-
-
-def test_a_budget_is_a_number() -> None:
-    with pytest.raises(CommandError, match="--budget"):
-        call_command("advise", "--budget", "long")
 
 
 @pytest.mark.django_db
@@ -146,12 +124,6 @@ def test_a_kind_is_of_the_device_as_it_is(
         call_command("advise", "--device-kind", "nvme", "--emulate", "hdd")
     assert "has the kind that it emulates" in capsys.readouterr().err
     assert len(asked) == 1
-
-
-@pytest.mark.parametrize("option", [["--emulate", "floppy"], ["--device-kind", "drum"]])
-def test_profiles_and_kinds_are_those_there_are(option: list[str]) -> None:
-    with pytest.raises(CommandError, match=option[0]):
-        call_command("advise", *option)
 
 
 @pytest.mark.django_db

@@ -83,31 +83,6 @@ def test_wrong_input_is_one_typed_line_and_starts_nothing(
         assert said.startswith(reason.partition(":")[0])
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("innodb_bufer_pool_size = 1G", "innodb_bufer_pool_size"),
-        ("innodb_buffer_pool_size = 12Q", "12Q"),
-        # Each value is fine by itself; together they would stop InnoDB.
-        (
-            "innodb_thread_concurrency = 1000\ninnodb_redo_log_capacity = 8M",
-            "the server would not start",
-        ),
-    ],
-)
-def test_a_config_with_a_fault_is_refused_by_name_and_line(
-    refused: Refused, place: list[str], tmp_path: Path, text: str, reason: str
-) -> None:
-    config = tmp_path / "faulty.cnf"
-    config.write_text(f"[mysqld]\n{text}\n")
-    small = ("--warehouses", "1", "--connections", "2")
-    said = refused(*place, *small, "--config", str(config), status=1)
-    assert said.startswith("invalid_config: ")
-    assert said.splitlines() == [said.strip()]
-    assert "line 2" in said
-    assert reason in said
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small file system")
 def test_a_full_device_is_said_before_anything_is_loaded(
     refused: Refused, mysql_binary: ServerBinary, server_tmp: Path

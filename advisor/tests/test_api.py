@@ -107,19 +107,6 @@ def test_the_reference_is_a_page_without_foreign_scripts(
 # --- errors --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "address", ["/api/v1/nonsense/", "/api/v1/studies/x/", "/api/v2/studies/", f"{STUDIES}4711/"]
-)
-def test_an_unknown_address_is_404_in_the_same_shape(api: Client, address: str) -> None:
-    assert error(api.get(address), 404)["code"] == "not_found"
-
-
-def test_a_wrong_method_is_405(api: Client) -> None:
-    answer = api.delete(STUDIES)
-    assert error(answer, 405)["code"] == "method_not_allowed"
-    assert answer["Allow"] == "GET, POST"
-
-
 def test_a_bug_is_500_in_the_same_shape(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a bug")

@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from advisor.tests import factories
 from advisor.tests.test_api import error
-from benchmarks.models import Device, JobState, Probe
+from benchmarks.models import JobState, Probe
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
 
 pytestmark = pytest.mark.django_db
@@ -43,21 +43,6 @@ def test_a_directory_becomes_a_device(api: Client, tmp_path: Path) -> None:
     assert found["identity"]["path"] == str(tmp_path)
     again = post(api, DEVICES, {"path": str(tmp_path)}).json()
     assert again["device"]["id"] == found["device"]["id"]
-
-
-def test_a_directory_that_the_host_does_not_have_is_refused(api: Client) -> None:
-    refused = error(post(api, DEVICES, {"path": "/nowhere"}), 400)
-    assert refused["field"] == "path"
-    assert not Device.objects.exists()
-
-
-def test_the_kind_is_set_and_taken_back(api: Client) -> None:
-    device = factories.found_device()
-    address = f"{DEVICES}{device.pk}/"
-    assert post(api, f"{address}actions/kind/", {"kind": "hdd"}).status_code == 200
-    assert api.get(address).json()["device"]["kind"] == "hdd"
-    assert post(api, f"{address}actions/kind/", {"kind": ""}).status_code == 200
-    assert api.get(address).json()["device"]["kind_correction"] == ""
 
 
 def test_a_device_is_probed_once_at_a_time(api: Client) -> None:

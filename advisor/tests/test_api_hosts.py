@@ -59,26 +59,6 @@ def test_a_host_says_what_it_does_and_what_waits(api: Client) -> None:
     assert api.get(f"{HOSTS}999/").status_code == 404
 
 
-def test_a_host_is_drained_and_undrained(api: Client) -> None:
-    host = a_host()
-    study = factories.make_study(blocks=1)
-    address = f"{HOSTS}{host.pk}/"
-    assert post(api, f"{address}actions/drain/", {"reason": "a new disk"}).status_code == 200
-    drained = api.get(address).json()
-    check(committed(), "HostDetail", drained)
-    check(committed(), "Closed", drained["drained"])
-    assert (drained["state"], drained["drained"]["by"]) == ("drained", "admin")
-    waits = api.get(f"/api/v1/studies/{study.pk}/").json()["progress"]["text"]
-    assert waits.endswith(" by admin: a new disk")
-    refused = error(post(api, f"{address}actions/drain/"), 400)
-    assert refused["code"] == "already_drained"
-    assert post(api, f"{address}actions/undrain/").status_code == 200
-    assert api.get(address).json()["drained"] is None
-    refused = error(post(api, f"{address}actions/drain/", {"why": "no"}), 400)
-    assert (refused["code"], refused["field"]) == ("invalid_request", "why")
-    assert post(api, f"{HOSTS}999/actions/undrain/").status_code == 404
-
-
 def test_studies_and_devices_are_listed_by_host(api: Client) -> None:
     for name in ("one", "two"):
         factories.make_study(

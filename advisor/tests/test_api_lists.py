@@ -19,12 +19,10 @@ from advisor.access.tokens import create_token
 from advisor.tests import factories
 from advisor.tests.search_study import searching_study
 from advisor.tests.test_api import error
-from advisor.tests.test_api_contract import COMMITTED, check, document
+from advisor.tests.test_api_contract import check
 from benchmarks.models import Run, RunState, Sample
-from benchmarks.tests.made_up_host import this_host
 from tuning.models import GateVerdict, Recommendation, Slot, Study, StudyState
 
-__all__ = ["COMMITTED", "document"]
 pytestmark = pytest.mark.django_db
 V1 = "/api/v1/"
 ONE = ["server-default"]
@@ -245,16 +243,3 @@ def test_two_files_are_compared(api: Client) -> None:
     assert refused["code"] == "invalid_config"
     assert refused["problems"][0]["source"] == "right"
     assert error(post("diff", text=left), 400)["field"] == "left"
-
-
-def test_what_the_schools_advise_here(document: dict[str, Any], tmp_path: Any) -> None:
-    this_host(directories=[tmp_path])
-    token = create_token(factories.make_user("op", Role.OPERATOR), "op", Scope.RUN)
-    api = Client(headers={"Authorization": f"Bearer {token}"})
-    answer = api.post(f"{V1}proposals/", {}, content_type="application/json")
-    assert answer.status_code == 200, answer.content
-    for one in answer.json():
-        check(document, "Proposal", one)
-    assert "percona" in {one["name"] for one in answer.json()}
-    assert any(one["knobs"] and one["notes"] for one in answer.json())
-    assert not Study.objects.exists()

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
 
@@ -16,7 +15,7 @@ from advisor.access.tokens import create_token
 from advisor.tests import factories
 from advisor.tests.test_api import STUDIES, error
 from tuning.errors import InvalidConfig, Problem, TuningError
-from tuning.models import Study, StudyState
+from tuning.models import Study
 from tuning.results.document import StudyDocument
 
 pytestmark = pytest.mark.django_db
@@ -118,14 +117,6 @@ def test_a_bad_request_is_refused_beside_its_field(
 # --- reading -------------------------------------------------------------------------------------
 
 
-def test_a_running_study_says_how_far_it_is(api: Client) -> None:
-    study = factories.make_study(state=StudyState.RUNNING)
-    factories.begin(study)
-    found = api.get(f"{STUDIES}{study.pk}/").json()
-    assert (found["state"], found["progress"]["step"]) == ("running", "measuring")
-    assert 0 <= found["progress"]["fraction"] < 1
-
-
 def test_the_document_is_sent_only_when_it_has_changed(api: Client) -> None:
     study = factories.measured_study(blocks=1, fails=["whitepaper-1"])
     address = f"{STUDIES}{study.pk}/document/"
@@ -186,19 +177,3 @@ def test_a_file_that_may_lose_something_is_acknowledged_first(api: Client) -> No
     assert "WARNING" in api.get(f"{address}?acknowledge=D2").content.decode()
     diff = post(api, address.replace("my.cnf", "export/"), {"format": "diff"})
     assert error(diff, 400)["code"] == "current_config_needed"
-
-
-def test_a_study_is_paused_and_cancelled_by_its_owner(api: Client) -> None:
-    user = User.objects.get(username="ci")
-    study = factories.make_study(blocks=1, created_by=user)
-    actions = f"{STUDIES}{study.pk}/actions/"
-    done = post(api, f"{actions}pause/", {"reason": "backup"}).json()
-    assert done["made"] is None
-    paused = api.get(f"{STUDIES}{study.pk}/").json()["paused"]
-    assert (paused["by"], paused["reason"]) == ("ci", "backup")
-    assert error(post(api, f"{actions}pause/", {}), 400)["code"] == "already_paused"
-    assert error(post(api, f"{actions}extend/", {}), 400)["field"] == "blocks"
-    assert post(api, f"{actions}cancel/", {}).status_code == 200
-    assert api.get(f"{STUDIES}{study.pk}/").json()["state"] == "cancelled"
-    other = factories.make_study(blocks=1)
-    assert error(post(api, f"{STUDIES}{other.pk}/actions/cancel/", {}), 403)

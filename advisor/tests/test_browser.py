@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -32,11 +31,9 @@ from playwright.sync_api import (
 from pytest_django.live_server_helper import LiveServer
 
 from advisor.access.roles import Role, set_role
-from advisor.tests import claimed, factories, probes
-from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
+from advisor.tests import factories
 from advisor.tests.harness import find_browser
 from advisor.tests.test_api_contract import committed
-from benchmarks.models import JobState, Probe
 from benchmarks.tests.made_up_host import this_host
 from tuning.models import Study, StudyState
 
@@ -46,24 +43,6 @@ PHONE, DESK = 390, 1280
 WIDTHS = (PHONE, DESK, 2560)
 # Of the charts of a board the one with every run.
 RUNS_CHART = ".chart[data-chart$='-D0']"
-# Of drawings one of each kind, and the first of a page: what is around the others is there too.
-FEW_ARE_DRAWN = """(() => {
-    let plotly;
-    const set = (given) => {
-        const { react } = plotly = given;
-        plotly.react = (element, data, layout, ...more) => {
-            const kind = element.dataset.chart.replace(/[0-9]+/g, "");
-            const isOther = document.querySelector(".js-plotly-plot") && kind in sessionStorage;
-            if (isOther && !element.matches(".js-plotly-plot")) {
-                Object.assign(element, { data, layout, on: () => {} });
-                return;
-            }
-            sessionStorage[kind] = "drawn";
-            react(element, data, layout, ...more);
-        };
-    };
-    Object.defineProperty(window, "Plotly", { get: () => plotly, set });
-})()"""
 T = TypeVar("T")
 
 # On a host that is busy with other tests.
@@ -130,11 +109,6 @@ class Visitor:
                 "document.documentElement.scrollWidth - window.innerWidth"
             )
         return found
-
-
-def unfold(page: Page) -> None:
-    """Open all that is folded."""
-    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
 
 
 def installed_browser() -> str:
@@ -273,23 +247,6 @@ def make_administrator(name: str) -> User:
     return user
 
 
-def enter(browser: Browser, server: str, name: str, **options: Any) -> Visitor:
-    """A visitor with cookies and, by `options` of the browser's context, other abilities."""
-    visitor = Visitor(browser.new_page(**options), server)
-    visitor.listen()
-    visitor.open(reverse("login"))
-    log_in(visitor.page, name)
-    expect(visitor.page.get_by_role("heading", name="Home", exact=True)).to_be_visible()
-    return visitor
-
-
-def log_in(page: Page, name: str) -> None:
-    """Fill in the log-in page that is open."""
-    page.get_by_label("Username").fill(name)
-    page.get_by_label("Password").fill("a password")
-    page.get_by_role("button", name="Log in").click()
-
-
 def show(page: Page, state: str) -> None:
     """Let the page be "hidden", as in a tab in the background, or "visible"."""
     page.evaluate(
@@ -311,31 +268,6 @@ def test_a_finished_study_draws_its_chart(visitor: Visitor) -> None:
         # Five medians and the runs that ended well; the baseline runs twice in each block.
         expect(chart.locator(".points .point")).to_have_count(2 * (5 + 15))
         expect(chart).to_contain_text("New-Orders per minute")
-        assert set(visitor.overflow().values()) == {0}
-
-    in_browser(look)
-
-
-def test_a_race_draws_intervals_front_and_drift_and_switches_rankings(visitor: Visitor) -> None:
-    study = factories.raced_study()
-    factories.disturb(study.slots.all()[3])
-
-    def look() -> None:
-        page = visitor.page
-        visitor.open(reverse("study-detail", args=[study.pk]))
-        # Without the baseline four effects, and the one that the fresh pairs confirmed.
-        effects = page.locator("[data-chart$='-intervals']")
-        expect(effects.locator(".points .point")).to_have_count(5)
-        expect(page.locator("[data-chart$='-pareto'] .points .point")).to_have_count(5)
-        # Both runs of the baseline in six blocks, five pairs, one void run.
-        expect(page.locator("[data-chart$='-drift'] .points .point")).to_have_count(29)
-        assert set(visitor.overflow().values()) == {0}
-        page.get_by_label("Rank by").get_by_role("link", name="p95").click()
-        expect(effects).to_contain_text("p95, change from the baseline")
-        page.get_by_label("Highest tpmP with p95").fill("100")
-        page.get_by_role("button", name="Filter").click()
-        expect(page.locator("table.ranking tbody tr")).to_have_count(2)
-        assert page.url.endswith("?by=p95_ms&p95=100")
         assert set(visitor.overflow().values()) == {0}
 
     in_browser(look)
@@ -375,30 +307,6 @@ def test_the_other_pages_fit_into_every_window(visitor: Visitor, settings: Any) 
             assert set(visitor.overflow().values()) == {0}, name
         visitor.open(reverse("api:openapi-view"))
         expect(visitor.page.locator(".opblock")).to_have_count(operations)
-        assert set(visitor.overflow().values()) == {0}
-
-    in_browser(look)
-
-
-def test_devices_are_compared_with_and_without_the_published_layer(visitor: Visitor) -> None:
-    for place in (HDD, SATA, NVME):
-        measured_on(place, connections=[4, 8, 32], samples=True)
-
-    def look() -> None:
-        page = visitor.page
-        visitor.open(reverse("device-comparison"))
-        expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(8)
-        throughput = page.locator("[data-chart='throughput']")
-        expect(throughput.locator(".points path.point")).to_have_count(9)
-        last = page.locator(".chart-grid > .card").last
-        expect(last).to_contain_text("Fewer than two values were measured")
-        assert set(visitor.overflow().values()) == {0}
-        visitor.widen()
-        page.get_by_label("Show the published figures").check()
-        page.get_by_role("button", name="Show", exact=True).click()
-        # Four devices with four numbers of connections, but for one run that failed.
-        expect(throughput.locator(".points path.point")).to_have_count(9 + 15)
-        expect(throughput).to_contain_text("published, whitepaper 2016: NVMe")
         assert set(visitor.overflow().values()) == {0}
 
     in_browser(look)
@@ -468,49 +376,6 @@ def test_a_study_is_followed_live_without_loading_the_page_again(visitor: Visito
     in_browser(see_the_end)
 
 
-def test_findings_follow_the_study_and_are_drawn(visitor: Visitor) -> None:
-    study = claimed.claimed_study({"nvme": claimed.AS_PUBLISHED}, done=0)
-    page, chart = visitor.page, ".chart[data-chart='findings']"
-
-    def look() -> None:
-        visitor.open(reverse("study-detail", args=[study.pk]))
-        expect(page.locator("#study-findings")).to_contain_text("6 not decided")
-        expect(page.locator(chart)).to_have_count(0)
-
-    def look_again() -> None:
-        expect(page.locator("#study-findings")).to_contain_text("3 confirmed, 3 not decided")
-        expect(page.locator(f"{chart} .points path")).to_have_count(3)
-        expect(page.locator(".claims .badge.ok")).to_have_text(["confirmed"] * 3)
-        height = "document.querySelector(\".chart[data-chart='findings']\").offsetHeight"
-        drawn = page.evaluate(height)
-        assert visitor.overflow() == dict.fromkeys(WIDTHS, 0)
-        # Plotly draws anew a moment after the window has changed.
-        page.set_viewport_size({"width": 1000, "height": 900})
-        page.wait_for_timeout(500)
-        assert page.evaluate(height) == drawn, "its rows would be written over each other"
-
-    in_browser(look)
-    claimed.finish_all(study, claimed.AS_PUBLISHED)
-    in_browser(look_again)
-
-
-def test_a_run_that_ends_brings_its_charts(visitor: Visitor) -> None:
-    study = begin_to_measure()
-    run = study.slots.get(order=1).run
-
-    def open_page() -> None:
-        visitor.open(reverse("run-detail", args=[run.pk]))
-        expect(visitor.page.locator("#run")).to_contain_text("measuring")
-
-    def see_the_end() -> None:
-        expect(visitor.page.locator(".chart svg.main-svg .xtitle")).to_have_count(7)
-        assert visitor.page.locator("[hx-trigger]").count() == 0
-
-    in_browser(open_page)
-    factories.finish(run, samples=True)
-    in_browser(see_the_end)
-
-
 def test_a_hidden_tab_does_not_poll_and_asks_when_it_is_shown(visitor: Visitor) -> None:
     study = begin_to_measure()
     page = visitor.page
@@ -528,23 +393,6 @@ def test_a_hidden_tab_does_not_poll_and_asks_when_it_is_shown(visitor: Visitor) 
             show(page, "visible")
 
     in_browser(look)
-
-
-def test_the_form_follows_the_template_and_takes_more_texts(visitor: Visitor) -> None:
-    def fill() -> None:
-        page = visitor.page
-        visitor.open(reverse("study-new"))
-        unfold(page)
-        candidates = page.locator("p:visible", has_text="Candidates:")
-        expect(candidates).to_contain_text("whitepaper-a")
-        page.get_by_label("Template").select_option("compare")
-        expect(candidates).to_have_text("Candidates: server-default (baseline)")
-        page.get_by_role("button", name="Add another").click()
-        names = page.get_by_label("Name of the candidate")
-        expect(names).to_have_count(2)
-        expect(names.nth(1)).to_be_focused()
-
-    in_browser(fill)
 
 
 def test_cancelling_asks_first(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -565,57 +413,6 @@ def test_cancelling_asks_first(visitor: Visitor, monkeypatch: pytest.MonkeyPatch
     in_browser(cancel, True)
     study.refresh_from_db()
     assert study.stop_request
-
-
-def test_a_device_draws_its_probe_and_fits_into_every_window(visitor: Visitor) -> None:
-    array = probes.array()
-    device = factories.probed_device(array, result=probes.probe_result(array))
-    factories.measured_study(device=device, blocks=1)
-    factories.found_device(data_dir="/srv/" + "a-directory-with-a-long-name/" * 8)
-
-    def look() -> None:
-        page = visitor.page
-        visitor.open(reverse("device-list"))
-        assert set(visitor.overflow().values()) == {0}
-        visitor.widen()
-        page.get_by_role("link", name=device.data_dir, exact=True).click()
-        # Four of the probe; a single study has no course over time.
-        expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(4)
-        # Four depths directly and two buffered, for reads and writes.
-        expect(page.locator("[data-chart=iops] .points .point")).to_have_count(12)
-        # Four kinds of request, three parts of each.
-        expect(page.locator("[data-chart=split] .points .point")).to_have_count(12)
-        expect(page.locator("[data-chart=commit] .points .point")).to_have_count(6)
-        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-        assert set(visitor.overflow().values()) == {0}
-
-    in_browser(look)
-
-
-def test_a_probe_that_ends_brings_its_charts(visitor: Visitor) -> None:
-    device = factories.found_device()
-    probe = Probe.objects.create(
-        device=device, seconds=50, state=JobState.RUNNING, fraction=0.4, step="write 1024k, fill"
-    )
-    page = visitor.page
-
-    def open_page() -> None:
-        visitor.open(reverse("device-detail", args=[device.pk]))
-        page.evaluate("window.loadedOnce = true")
-        expect(page.locator("#device-live")).to_contain_text("40 % of about")
-        expect(page.locator("#announcer")).to_have_text(re.compile("Sequential write"))
-        assert page.locator(".chart").count() == 0
-
-    def see_the_end() -> None:
-        expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(4)
-        expect(page.get_by_role("button", name="Probe device")).to_be_visible()
-        assert page.locator("[hx-trigger]").count() == 0
-        assert page.evaluate("window.loadedOnce"), "the page was loaded again"
-
-    in_browser(open_page)
-    probe.delete()
-    factories.probed(device)
-    in_browser(see_the_end)
 
 
 OLD = "[mysqld]\nquery_cache_size = 64M\ninnodb_io_capacity = 2000\n"
@@ -644,70 +441,3 @@ def test_a_config_is_checked_translated_and_copied(visitor: Visitor) -> None:
         expect(page.get_by_role("button", name=re.compile("Copied|Selected"))).to_be_visible()
 
     in_browser(check)
-
-
-@pytest.mark.usefixtures("db")
-def test_files_are_checked_in_the_form_of_a_study_without_leaving_it(
-    visitor: Visitor, tmp_path: Path
-) -> None:
-    this_host(directories=[tmp_path])
-
-    def check() -> None:
-        page = visitor.page
-        visitor.open(reverse("study-new"))
-        unfold(page)
-        page.evaluate("window.loadedOnce = true")
-        page.get_by_label("Files", exact=True).set_input_files(
-            {"name": "old.cnf", "mimeType": "text/plain", "buffer": OLD.encode()}
-        )
-        result = page.locator("#check-result")
-        page.get_by_role("button", name="Check my files only").click()
-        expect(result).to_contain_text("1 line measured, 1 removed")
-        assert page.evaluate("window.loadedOnce"), "the page was loaded again"
-        assert set(visitor.overflow().values()) == {0}
-        page.get_by_label("Connections").fill("many")
-        page.get_by_role("button", name="Check my files only").click()
-        expect(result).to_contain_text("Connections: must be whole numbers")
-
-    in_browser(check)
-
-
-def test_the_gate_and_the_classes_fit_into_every_window(visitor: Visitor) -> None:
-    gated = factories.gate(factories.make_study(state=StudyState.FINISHED))
-    unsafe = factories.unsafe_study(blocks=1)
-
-    def look() -> None:
-        page = visitor.page
-        page.add_init_script(FEW_ARE_DRAWN)
-        for study in (gated, unsafe):
-            visitor.widen()
-            visitor.open(reverse("study-detail", args=[study.pk]))
-            unfold(page)
-            assert set(visitor.overflow().values()) == {0}
-
-    in_browser(look)
-
-
-def test_an_unsafe_file_is_shown_in_place_once_it_is_accepted(visitor: Visitor) -> None:
-    study = factories.unsafe_study(blocks=1)
-
-    def export() -> None:
-        page = visitor.page
-        visitor.open(reverse("study-detail", args=[study.pk]))
-        card = page.locator("#study-recommendations .unsafe-D1")
-        card.get_by_role("button", name="Show").click()
-        expect(card).to_contain_text("You must accept this to get the file.")
-        expect(card.locator("pre")).to_have_count(0)
-        card.get_by_label("Format").select_option("diff")
-        card.get_by_label(re.compile("I accept durability class D1")).check()
-        card.get_by_role("button", name="Show").click()
-        expect(card).to_contain_text("a diff needs your current my.cnf")
-        card.get_by_label("Your current my.cnf").fill("[mysqld]\nsync_binlog = 1\n")
-        card.get_by_role("button", name="Show").click()
-        expect(card.locator("pre")).to_contain_text("-sync_binlog = 1")
-        with page.expect_download() as download:
-            card.get_by_role("button", name="Download").click()
-        assert download.value.suggested_filename == "my.cnf.diff"
-        assert set(visitor.overflow().values()) == {0}
-
-    in_browser(export)

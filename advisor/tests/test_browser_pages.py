@@ -6,7 +6,6 @@ import re
 from typing import Any, Literal
 
 import pytest
-from django.contrib.staticfiles import finders
 from django.urls import reverse
 from playwright.sync_api import Browser, expect
 
@@ -15,16 +14,11 @@ from advisor.tests.axe import Axe
 from advisor.tests.test_browser import (
     FEW_ARE_DRAWN,
     Visitor,
-    browser,
-    context,
     enter,
     in_browser,
-    visitor,
-    wait_until_unasked,
 )
 from tuning.models import Study, StudyState
 
-__all__ = ["browser", "context", "visitor", "wait_until_unasked"]
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.django_db(transaction=True)]
 
 # With all that is folded left so.
@@ -102,31 +96,6 @@ def test_axe_reports_nothing_on_any_page_in_either_theme(visitor: Visitor, setti
 
     in_browser(look, timeout=500)
     assert {name: found for name, found in complaints.items() if found} == {}
-
-
-def test_of_texts_that_look_alike_one_is_judged(browser: Browser) -> None:
-    faint, on_grey = "color: #ccc", "background: #777"
-    texts = f"""<p hidden style="{faint}">hidden</p><p style="{faint}">x</p>
-        <p id="faint" style="{faint}">A word</p><p style="{faint}">another one</p>
-        <div style="{on_grey}"><p id="grey" style="color: #888">A word on grey</p></div>
-        <p style="color: #555">A word that is seen</p>"""
-    shifted = f'<p id="shifted" style="{faint}; position: absolute">A word somewhere</p>'
-
-    def look() -> None:
-        page, axe = browser.new_page(), Axe()
-        page.set_content(texts)
-        axe.load(page)
-        first = "\n".join(axe.contrasts(page))
-        assert "#faint" in first
-        assert "#grey" in first
-        page.set_content(texts + shifted)
-        axe.load(page)
-        [again] = axe.contrasts(page)
-        assert "#shifted" in again
-        assert any("page-has-heading-one" in found for found in axe.complaints(page))
-        page.close()
-
-    in_browser(look)
 
 
 def test_charts_follow_the_theme_of_the_system(visitor: Visitor) -> None:
@@ -286,33 +255,6 @@ def test_a_study_of_many_candidates_on_four_devices_is_short_on_a_phone(
         expect(last.locator("td[data-label=Runs]").first).to_be_visible()
         assert plain.complaints == []
         plain.page.close()
-
-    in_browser(look)
-
-
-def test_what_a_wide_window_has_open_is_open_when_it_is_fetched_anew(browser: Browser) -> None:
-    folded = '<details id="one" data-open-if-wide><summary>One</summary>All of it</details>'
-    swap = f"""() => {{
-        document.getElementById("one").outerHTML = '{folded}';
-        document.dispatchEvent(new Event("htmx:afterSettle"));
-    }}"""
-    fold = """() => new Promise((done) => {
-        document.addEventListener("toggle", () => done(), { capture: true, once: true });
-        document.querySelector("summary").click();
-    })"""
-
-    def look() -> None:
-        page = browser.new_page()
-        page.set_content(folded)
-        page.add_script_tag(path=finders.find("advisor/folds.js"))
-        part = page.locator("details")
-        for _ in range(2):
-            expect(part).to_have_attribute("open", "")
-            page.evaluate(swap)
-        page.evaluate(fold)
-        page.evaluate(swap)
-        expect(part).not_to_have_attribute("open", "")
-        page.close()
 
     in_browser(look)
 

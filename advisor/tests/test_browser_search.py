@@ -11,40 +11,15 @@ from advisor.tests.search_study import queued_slot, searching_study
 from advisor.tests.test_browser import (
     ANSWERING,
     Visitor,
-    browser,
-    context,
     in_browser,
     unfold,
-    visitor,
-    wait_until_unasked,
 )
-from advisor.tests.test_search_asked import host
 from benchmarks.models import Run, RunState
-from tuning.models import SlotPurpose, Study, StudyState
-from tuning.results.answer import store_recommendations
+from tuning.models import Study
 
-__all__ = ["browser", "context", "host", "visitor", "wait_until_unasked"]
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 CHARTS = ("search-best", "search-front", "search-slices", "search-parallel")
-
-
-def finished(study: Study, *, raced: bool) -> Study:
-    """End the search, after a race of its best where it `raced`."""
-    running = study.slots.filter(run__state=RunState.RUNNING)
-    Run.objects.filter(pk__in=running.values("run")).update(state=RunState.CANCELLED)
-    if raced:
-        best = study.candidates.get(name="search-2")
-        baseline = study.candidates.get(is_baseline=True)
-        for block in range(101, 106):
-            for candidate in (best, baseline):
-                factories.finish(queued_slot(study, candidate, block, SlotPurpose.BLOCK).run)
-    Study.objects.filter(pk=study.pk).update(
-        state=StudyState.FINISHED, finished_at=factories.BEGIN
-    )
-    study.refresh_from_db()
-    store_recommendations(study)
-    return study
 
 
 def address(study: Study) -> str:
@@ -141,57 +116,6 @@ def test_a_running_search_is_followed_and_concluded(
     assert study.is_concluding
     again.refresh_from_db()
     assert again.run.state == RunState.RUNNING
-
-
-@pytest.mark.parametrize("raced", [True, False])
-def test_a_finished_search_fits_into_every_window(visitor: Visitor, raced: bool) -> None:
-    study = finished(searching_study(), raced=raced)
-
-    def look() -> None:
-        page = visitor.page
-        page.set_viewport_size({"width": 1280, "height": 900})
-        visitor.open(address(study))
-        for name in CHARTS:
-            expect(page.locator(f"[data-chart={name}] .main-svg").first).to_be_visible()
-        expect(page.locator("#search-importance")).to_contain_text("innodb_buffer_pool_size")
-        assert set(visitor.overflow().values()) == {0}
-        if raced:
-            visitor.widen()
-            # The table below a chart has what is chosen in its list.
-            slices = page.locator("[data-chart=search-slices] + .chart-tools")
-            slices.locator("summary").click()
-            titles = slices.locator("th")
-            expect(titles.first).not_to_have_text("innodb_io_capacity")
-            page.locator("[data-chart=search-slices] .updatemenu-header").click()
-            page.locator(".updatemenu-dropdown-button", has_text="innodb_io_capacity").click()
-            expect(titles.first).to_have_text("innodb_io_capacity")
-        page.set_viewport_size({"width": 390, "height": 900})
-        tried = page.locator("#search-tried")
-        assert tried.evaluate("(table) => table.scrollWidth <= table.parentElement.clientWidth")
-        page.locator("button.fold", has_text="All configs at once").click()
-        expect(page.get_by_text("This chart needs a wider window")).to_be_visible()
-        expect(page.locator("[data-chart=search-parallel]")).to_be_hidden()
-        assert visitor.complaints == []
-
-    in_browser(look)
-
-
-def test_a_search_that_has_just_begun_says_so(visitor: Visitor) -> None:
-    study = searching_study(0)
-
-    def look() -> None:
-        visitor.open(address(study))
-        page = visitor.page
-        expect(page.get_by_text("No config has been measured yet.")).to_be_visible()
-        expect(
-            page.get_by_text("when the baseline and a config have been measured")
-        ).to_be_visible()
-        expect(page.locator("[data-chart^=search]")).to_have_count(0)
-        expect(page.get_by_role("button", name="Conclude now")).to_have_count(0)
-        assert set(visitor.overflow().values()) == {0}
-        assert visitor.complaints == []
-
-    in_browser(look)
 
 
 LEGENDS_OVER_PLOTS = """() => [...document.querySelectorAll(".chart")].filter((chart) => {

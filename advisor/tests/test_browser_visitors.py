@@ -19,23 +19,18 @@ from advisor.tests import factories
 from advisor.tests.test_browser import (
     Visitor,
     begin_to_measure,
-    browser,
-    context,
     enter,
     in_browser,
     log_in,
     make_administrator,
     show,
     unfold,
-    visitor,
-    wait_until_unasked,
 )
 from benchmarks.models import Run, RunState
 from benchmarks.tests.made_up_host import this_host
 from tuning.models import Study, StudyState
 from tuning.studies.scheduler import advance_host
 
-__all__ = ["browser", "context", "visitor", "wait_until_unasked"]
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 MINE = "[mysqld]\nback_log = 90"
@@ -171,18 +166,6 @@ def test_from_the_guided_start_to_an_answer_and_on(
     measured = study.slots.count()
     in_browser(go_on)
     assert study.slots.count() > measured
-
-
-def test_a_page_that_polls_leads_to_the_log_in_when_the_session_ends(visitor: Visitor) -> None:
-    study = begin_to_measure()
-
-    def look() -> None:
-        visitor.open(address(study))
-        visitor.page.context.clear_cookies()
-        expect(visitor.page.get_by_role("button", name="Log in")).to_be_visible()
-        assert reverse("login") in visitor.page.url
-
-    in_browser(look)
 
 
 def test_without_javascript_nothing_typed_is_lost_and_the_ranking_is_shown(

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 from django.test import Client
-from rich.console import Console
 
-from advisor.terminal.report import print_study
 from advisor.tests import factories
 from benchmarks.models import Config
 from tuning.configs.knobs import config_hash
 from tuning.models import Study
-from tuning.results.stored_documents import document_of
 
 SAID = "performance_schema and sys: statement digests"
 
@@ -46,23 +41,3 @@ def test_the_page_shows_it_with_the_candidate_and_with_the_recommendation(
     study.save()
     text = admin_client.get(f"/studies/{study.pk}/").content.decode()
     assert "<dt>Other costs allowed</dt><dd>observability, recovery time</dd>" in text
-
-
-def test_the_terminal_shows_it(study: Study) -> None:
-    text = io.StringIO()
-    print_study(document_of(study), Console(file=text, width=80))
-    assert "performance_schema = OFF costs observability:" in " ".join(text.getvalue().split())
-
-
-def test_a_checked_file_shows_its_costs(admin_client: Client) -> None:
-    answer = admin_client.post(
-        "/configs/check/",
-        {
-            "config_text": "[mysqld]\nperformance_schema = OFF\n",
-            "target": "mysql 8.4.13",
-            "durability": "D0",
-        },
-    )
-    text = answer.content.decode()
-    assert "Costs other than durability" in text
-    assert SAID in text

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import re
 
 import pytest
 from django.test import Client
 from django.urls import reverse
-from rich.console import Console
 
-from advisor.terminal.report import print_study
 from advisor.tests import factories
 from advisor.tests.drawn import flat
 from benchmarks.models import Run, RunState
 from tuning.models import Study
-from tuning.results.stored_documents import document_of
 
 pytestmark = pytest.mark.django_db
 
@@ -32,17 +28,6 @@ def study() -> Study:
     return study
 
 
-@pytest.mark.parametrize("width", [80, 200])
-def test_the_terminal_shows_the_bound(study: Study, width: int) -> None:
-    text = io.StringIO()
-    print_study(document_of(study), Console(file=text, width=width))
-    line = next(line for line in text.getvalue().splitlines() if "whitepaper-1" in line)
-    assert re.search(r"<\N{MINUS SIGN}\d\d\.\d\s%", line)
-    assert "0/3" in line
-    assert "Cut" in line
-    assert "…" not in text.getvalue()
-
-
 def test_the_page_of_the_study_shows_the_bound_and_no_failure(
     admin_client: Client, study: Study
 ) -> None:
@@ -51,11 +36,3 @@ def test_the_page_of_the_study_shows_the_bound_and_no_failure(
     assert "Cut short" in page
     assert "Runs without a result" not in page
     assert "at most 3,060" in page
-
-
-def test_the_page_of_the_run_says_why(admin_client: Client, study: Study) -> None:
-    run = Run.objects.filter(state=RunState.CUT_SHORT)[0]
-    page = flat(admin_client.get(reverse("run-detail", args=[run.pk])))
-    assert "31 % of the baseline&#x27;s throughput after 7 s" in page
-    assert "at most 3,060 tpmP" in page
-    assert 'class="card bad"' not in page

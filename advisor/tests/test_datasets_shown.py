@@ -11,8 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from advisor.tests import factories
-from advisor.tests.test_housekeeping import home, host, left
-from advisor.tests.test_pages_hosts import quiet_broker
+from advisor.tests.test_housekeeping import left
 from benchmarks.jobs.engine import execute
 from benchmarks.models import Host, Inspection, JobState
 from benchmarks.tests.made_up_host import MYSQL, made_up_host, with_inventory
@@ -20,7 +19,6 @@ from tuning.models import Study, StudyState
 from tuning.studies.datasets import note_datasets
 from tuning.studies.jobs import HostInspectionKind
 
-__all__ = ["home", "host", "quiet_broker"]
 pytestmark = pytest.mark.django_db
 
 
@@ -108,24 +106,3 @@ def test_one_that_a_study_needs_stays(admin_client: Client, host: Host, shown: A
     ask(admin_client, host)
     work()
     assert left(host) == ["new", "old"]
-
-
-def test_the_api_lists_deletes_and_prunes(admin_client: Client, host: Host, shown: Any) -> None:
-    one = f"/api/v1/hosts/{host.pk}/datasets/"
-    found = admin_client.get(one).json()
-    assert [line["name"] for line in found] == ["gone", "new", "old"]
-    assert found[0]["server_digest"] == "d2"
-    assert found[0]["bytes"] >= 5000
-    wrong = admin_client.post(f"{one}actions/delete/", {"name": "../new"}, "application/json")
-    assert wrong.status_code == 400
-    assert wrong.json()["error"]["code"] == "not_found"
-    answer = admin_client.post(f"{one}actions/delete/", {"name": "new"}, "application/json")
-    assert answer.status_code == 200
-    work()
-    done = admin_client.get(f"/api/v1/inspections/{answer.json()['made']}/").json()
-    assert (done["subject"], done["state"]) == ("datasets", "ok")
-    assert [line["name"] for line in done["answer"]["deleted"]] == ["new"]
-    assert admin_client.post(f"{one}actions/prune/", {}, "application/json").status_code == 200
-    work()
-    assert left(host) == []
-    assert admin_client.get(one).json() == []

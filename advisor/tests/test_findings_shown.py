@@ -15,11 +15,10 @@ from rich.console import Console
 from advisor.charts.effects import findings_figure
 from advisor.charts.style import GREEN, RED
 from advisor.terminal.report import print_study
-from advisor.tests import claimed, factories
-from advisor.tests.drawn import flat
-from benchmarks.emulation.profile import EmulationProfile
+from advisor.tests import claimed
+from advisor.tests.drawn import drawn, flat
 from benchmarks.storage.kinds import kind_words
-from tuning.models import Study, StudyState
+from tuning.models import Study
 from tuning.results.build import build
 from tuning.results.stored_documents import document_of
 from tuning.results.study_rows import StudyRows
@@ -98,18 +97,6 @@ def test_a_device_of_unknown_kind_is_to_be_named(browser: Client) -> None:
     assert "set its kind" not in html
 
 
-def test_an_emulated_device_is_of_the_kind_it_stands_for(browser: Client) -> None:
-    study = claimed.claimed_study({"other": claimed.AS_PUBLISHED})
-    study.devices.update(emulation=EmulationProfile("slow", read_iops=300).as_dict())
-    assert "set its kind" not in page_of(browser, study)
-
-
-def test_before_the_first_block_nothing_is_decided(browser: Client) -> None:
-    html = page_of(browser, claimed.claimed_study(NVME, done=0))
-    assert "6 not decided." in html
-    assert 'data-chart="findings"' not in html
-
-
 def test_the_chart_comes_with_the_first_figures(browser: Client) -> None:
     study = claimed.claimed_study(NVME, done=0)
     [address] = re.findall(r'hx-get="([^"]+)"', page_of(browser, study))
@@ -117,32 +104,6 @@ def test_the_chart_comes_with_the_first_figures(browser: Client) -> None:
     answer = browser.get(unescape(address)).content.decode()
     assert '<div id="findings-chart" hx-swap-oob="true">' in answer
     assert 'data-chart="findings"' in answer
-
-
-def test_a_study_that_ended_without_figures_has_no_empty_chart(browser: Client) -> None:
-    study = claimed.claimed_study(NVME, done=0)
-    Study.objects.update(state=StudyState.CANCELLED)
-    assert 'data-chart="findings"' not in page_of(browser, study)
-
-
-@pytest.mark.long
-def test_without_claims_there_is_no_section(browser: Client) -> None:
-    study = factories.measured_study()
-    assert TITLE not in page_of(browser, study)
-    running = factories.make_study(state=StudyState.RUNNING)
-    answer = browser.get(f"/studies/{running.pk}/live/", {"seen": "other"}).content.decode()
-    assert "study-findings" not in answer
-    assert "findings" not in browser.get(f"/studies/{study.pk}/charts.json").json()["charts"]
-    assert TITLE not in printed(study)
-
-
-def test_connections_are_named_where_there_are_several(browser: Client) -> None:
-    several = claimed.claimed_study(NVME, connections=(16, 64))
-    html = claims_in(page_of(browser, several))[0]
-    assert "16 connections confirmed whitepaper-2" in html
-    assert "64 connections confirmed whitepaper-2" in html
-    labels = chart_of(several).layout.yaxis.ticktext
-    assert labels[:2] == ("Claim 1<br>16 conn.", "Claim 1<br>64 conn.")
 
 
 def chart_of(study: Study) -> go.Figure:
@@ -164,37 +125,6 @@ def test_the_chart_has_the_interval_the_threshold_and_the_answer() -> None:
     same = figure.layout.yaxis.ticktext.index("Claim 6<br>HDD")
     ends = [one.x0 for one in lines if one.y0 == same - 0.36]
     assert ends == pytest.approx([-10, 10])
-
-
-def test_devices_of_one_kind_are_distinguished_in_the_chart() -> None:
-    study = claimed.claimed_study({"nvme": claimed.AS_PUBLISHED, "hdd": claimed.ON_A_HARD_DISK})
-    study.devices.filter(kind="hdd").update(kind="nvme")
-    labels = chart_of(study).layout.yaxis.ticktext
-    assert labels[:2] == ("Claim 1<br>NVMe at /srv/nvme", "Claim 1<br>NVMe at /srv/hdd")
-
-
-@pytest.mark.long
-def test_emulated_devices_are_labelled_and_distinguished_in_the_chart(browser: Client) -> None:
-    study = claimed.claimed_study({"nvme": claimed.AS_PUBLISHED, "hdd": claimed.ON_A_HARD_DISK})
-    for device, memory in zip(
-        study.devices.order_by("pk"), (420_000_000, 700_000_000), strict=True
-    ):
-        profile = EmulationProfile("hdd", "hdd", 200, 200, memory_bytes=memory)
-        device.kind, device.emulation = "hdd", profile.as_dict()
-        device.emulation_label = profile.label()
-        device.save()
-    figure = browser.get(f"/studies/{study.pk}/charts.json").json()["charts"]["findings"]
-    labels = figure["layout"]["yaxis"]["ticktext"]
-    assert len(set(labels)) == len(labels)
-    for label, memory in zip(labels[:2], (420, 700), strict=True):
-        assert f"emulated HDD with {memory} MB" in label.replace("<br>", " ")
-    places = figure["layout"]["height"] / len(labels)
-    assert places >= 15 * (1 + labels[0].count("<br>")), "labels would be written over each other"
-    study.devices.remove(study.devices.order_by("pk")[1])
-    study.slots.exclude(device=study.devices.get()).delete()
-    figure = browser.get(f"/studies/{study.pk}/charts.json").json()["charts"]["findings"]
-    assert all("emulated HDD" in label for label in figure["layout"]["yaxis"]["ticktext"])
-    assert "emulated HDD with 420 MB of memory at" in claims_in(page_of(browser, study))[2]
 
 
 def test_names_in_a_figure_are_text_never_markup() -> None:
@@ -232,12 +162,6 @@ def test_the_terminal_prints_them_after_the_ranking() -> None:
     assert f"{TITLE}, so far" not in text
 
 
-def test_the_terminal_says_so_far_while_it_runs() -> None:
-    text = printed(claimed.claimed_study(NVME, done=17))
-    assert f"{TITLE}, so far 1. Config #2" in text
-    assert "Confirmed here: whitepaper-2 completes" in text
-
-
 def test_the_api_lists_the_templates(browser: Client) -> None:
     found = {one["name"]: one for one in browser.get("/api/v1/templates/").json()}
     connections = found["connections"]
@@ -249,7 +173,3 @@ def test_the_api_lists_the_templates(browser: Client) -> None:
     assert found["log-device"]["needs_log_device"] is True
     assert found["quick"]["minutes"] == pytest.approx(8.1)
     assert found["quick"]["claims"] == []
-
-
-def test_the_api_lists_the_templates_with_a_token_only(client: Client) -> None:
-    assert client.get("/api/v1/templates/").status_code == 401

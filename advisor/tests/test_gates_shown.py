@@ -15,14 +15,13 @@ from django.core.management import CommandError, call_command
 from django.template.defaultfilters import capfirst, floatformat
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 from rich.console import Console
 
 from advisor.management.commands import gate as command
 from advisor.management.commands import serve
 from advisor.tests.drawn import flat
 from advisor.tests.test_api_studies import client_of
-from benchmarks.models import Host, Run, RunState
+from benchmarks.models import Run
 from tuning.creation.gates import create_gate
 from tuning.export.gate_files import (
     GateFacts,
@@ -46,10 +45,8 @@ from tuning.tests.test_gates import (
     gate,
     measuring,
     reading_back,
-    two_servers,
 )
 
-__all__ = ["two_servers"]
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("host_of_fakes", "sent"),
@@ -163,19 +160,6 @@ def test_durability_and_binary_log_of_both_sides_are_chosen_everywhere(
     assert len(set(Candidate.objects.filter(is_baseline=False).values_list("config"))) == 1
 
 
-def test_a_gate_that_waits_for_its_host_says_so(admin_client: Client) -> None:
-    running = gate(name="nightly")
-    begin(running)
-    Run.objects.update(state=RunState.OK)
-    addresses = (reverse("gate-list"), reverse("gate-detail", args=[running.pk]))
-    for state in ("Measuring", "Waiting"):
-        for address in addresses:
-            assert re.search(
-                rf'<span class="badge [a-z]*">{state}</span>', flat(admin_client.get(address))
-            )
-        Host.objects.update(drained_at=timezone.now())
-
-
 @pytest.mark.long
 def test_pages_show_the_verdict_the_limits_and_the_history(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
@@ -253,17 +237,6 @@ def test_slow_drift_through_many_passing_gates_is_seen(admin_client: Client) -> 
     assert len(figure["data"][0]["x"]) == 25
     names = {line["name"].partition(",")[0] for line in figure["data"]}
     assert names == {"candidates", "baselines"}
-
-
-@pytest.mark.long
-def test_a_gate_without_a_limit_has_no_figure_of_it(admin_client: Client) -> None:
-    first = run_to_the_end(gate(), measuring())
-    verdict = passed_again(first, 6000, 6000, 0.0).gate_verdict
-    verdict.result["limits"][0]["metric"] = Metric.P95.value
-    verdict.save()
-    for pk in (first.pk, verdict.study_id):
-        page = flat(admin_client.get(reverse("gate-detail", args=[pk])))
-        assert len(re.findall(r'data-label="tpmP, %">–<', page)) == 1
 
 
 @pytest.mark.parametrize("ratio", [0.83651, 0.8375, 1.0015, 0.999, 1.25, 1e40])

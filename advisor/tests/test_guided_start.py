@@ -82,19 +82,12 @@ def test_each_question_begins_with_its_template(
 ) -> None:
     text = page(admin_client, f"?question={question}&host=x")
     assert re.search(rf'<option value="{template}" selected>', text)
-    [chosen] = re.findall(r'<a href="([^"]*)" aria-current="true"><strong>', text)
+    [chosen] = re.findall(r'<a href="([^"]*)"\s+aria-current="true"><strong>', text)
     assert f"question={question}&amp;host=x" in chosen
     assert text.count('name="template"') == 1  # wherever it stands, it is there once
     assert text.count('id="config_files"') == 1
     assert f'<input type="hidden" name="question" value="{question}">' in text
     assert words_of(text).count("What will happen") == 1
-
-
-def test_without_a_question_the_template_says_which_it_is(admin_client: Client) -> None:
-    for template, question in (("connections", "published"), ("compare", "mine")):
-        text = page(admin_client, f"?template={template}")
-        assert f'name="question" value="{question}"' in text
-    assert 'name="question" value="best"' in page(admin_client, "?question=nonsense")
 
 
 def test_the_preview_counts_candidates_runs_time_and_space(admin_client: Client) -> None:
@@ -176,34 +169,9 @@ def test_what_is_wrong_stands_beside_its_field_while_it_is_typed(admin_client: C
     assert "must be whole numbers" in said["connections"]
     assert "greater than or equal to 1" in html.unescape(said["blocks"])
     assert said["warehouses"] == ""  # an error that was there before goes
-    assert "Shown once the errors in the form are corrected." in text
     # What only the host knows is said as well, before the study is requested.
     refused = preview(admin_client, path="/nowhere/at/all")
     assert "/nowhere/at/all" in dict(SAID.findall(refused))["path"]
-
-
-def test_what_a_preview_says_has_its_place_on_a_page_of_before(admin_client: Client) -> None:
-    """Without one a browser complains. Somebody may have registered a device meanwhile."""
-    shown = page(admin_client)
-    create_study(StudyRequest(template="compare", configs=[ConfigText.of("mine", MINE)]))
-    Host.objects.create(name="another")
-    places = re.findall(r'<div id="(\w+_said)" hx-swap-oob', preview(admin_client))
-    assert {"id_devices_said", "id_load_hosts_said"} < set(places)
-    assert [one for one in places if f'id="{one}"' not in shown] == []
-
-
-def test_without_javascript_a_button_shows_what_will_happen_and_keeps_what_was_typed(
-    admin_client: Client,
-) -> None:
-    asked = {"template": "compare", "driver": "auto", "action": "preview", "question": "mine"}
-    files = {"config_name": ["mine"], "config_text": [MINE.decode()], "name": "Typed", "blocks": 2}
-    answer = admin_client.post(NEW, asked | files)
-    text = answer.content.decode()
-    assert answer.status_code == 200
-    assert "at most 16: 6 in blocks" in words_of(text)
-    assert "innodb_io_capacity = 2000" in text
-    assert 'value="Typed"' in text
-    assert 'name="question" value="mine"' in text
 
 
 def asked_before() -> StudyRequest:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -12,9 +11,7 @@ from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 
-from advisor.access.roles import Role
 from advisor.tests import factories
-from benchmarks.tests.made_up_host import made_up_host, with_inventory
 from tuning.models import Study
 
 pytestmark = pytest.mark.django_db
@@ -55,15 +52,6 @@ def pages(study: Study) -> dict[str, str]:
     }
 
 
-def test_without_log_in_every_page_redirects_to_the_login_page(
-    client: Client, study: Study
-) -> None:
-    for address in pages(study).values():
-        response = client.get(address)
-        assert response.status_code == 302, address
-        assert response["Location"].startswith(reverse("login")), address
-
-
 @pytest.mark.long
 def test_after_log_in_every_page_is_shown(admin_client: Client, study: Study) -> None:
     for address in pages(study).values():
@@ -78,15 +66,6 @@ def test_every_page_carries_the_content_security_policy(
         policy = admin_client.get(address)["Content-Security-Policy"]
         assert "script-src 'self';" in f"{policy};", address
         assert "default-src 'self'" in policy, address
-
-
-def test_pages_refuse_other_methods(admin_client: Client, study: Study) -> None:
-    may_post = {"study-new", "device-list", "account-token", "account-password"}
-    for name, address in pages(study).items():
-        if name not in may_post:
-            assert admin_client.post(address).status_code == 405, address
-    assert admin_client.get(reverse("study-cancel", args=[study.pk])).status_code == 405
-    assert admin_client.get(reverse("logout")).status_code == 405
 
 
 @pytest.mark.parametrize(
@@ -122,14 +101,6 @@ def test_a_wrong_password_is_said_beside_the_form(client: Client, admin_user: Us
     answer = client.post(reverse("login"), {"username": "admin", "password": "wrong"})
     assert answer.status_code == 200
     assert b"Please enter a correct username and password" in answer.content
-
-
-def test_log_in_does_not_lead_to_other_sites(client: Client, admin_user: User) -> None:
-    answer = client.post(
-        f"{reverse('login')}?next=https://example.org/",
-        {"username": "admin", "password": "password"},
-    )
-    assert answer["Location"] == reverse("home")
 
 
 def test_forms_need_their_csrf_token(admin_user: User, study: Study) -> None:
@@ -185,25 +156,3 @@ def test_a_database_that_cannot_be_used_for_the_moment_is_no_bug(
                 assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
             else:
                 assert answer.status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("role", "registers", "probes"),
-    [
-        (Role.VIEWER, False, False),
-        (Role.OPERATOR, False, True),
-        (Role.ADMINISTRATOR, True, True),
-    ],
-)
-def test_nothing_is_offered_that_the_role_may_not_do(
-    client: Client, tmp_path: Path, role: Role, registers: bool, probes: bool
-) -> None:
-    client.force_login(factories.make_user("somebody", role))
-    device = factories.make_device()
-    host = with_inventory(device.host, made_up_host(directories=[tmp_path]))
-    has = client.get(reverse("host-detail", args=[host.pk])).content.decode()
-    assert str(tmp_path) in has
-    assert ("Register</a>" in has) == registers
-    shown = client.get(reverse("device-detail", args=[device.pk])).content.decode()
-    assert "has not been probed yet" in shown
-    assert ("Start a probe above" in shown) == probes

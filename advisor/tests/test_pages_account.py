@@ -110,15 +110,6 @@ def test_a_scope_never_goes_beyond_the_role(client: Client) -> None:
     )
 
 
-def test_the_scope_limits_a_token_of_an_administrator() -> None:
-    user = factories.make_user("dba", Role.ADMINISTRATOR)
-    reads = create_token(user, "reads", Scope.READ)
-    study = factories.make_study(blocks=1)
-    assert asked(reads)[0] == 200
-    status, message = asked(reads, f"{STUDIES}{study.pk}/actions/cancel/", "post")
-    assert (status, message) == (403, "This needs a token with the scope of the role operator.")
-
-
 def test_an_expired_token_is_told_from_a_wrong_one_also_after_housekeeping(client: Client) -> None:
     user = factories.make_user("dba", Role.OPERATOR)
     token = create_token(user, "ci", Scope.RUN, days=1)
@@ -188,22 +179,6 @@ def test_the_command_refuses_what_goes_beyond_the_account(
 
 
 # --- passwords -----------------------------------------------------------------------------------
-
-
-def test_the_password_can_be_changed(admin_client: Client, admin_user: User) -> None:
-    fresh = "a-long-new-password"
-    fields = {"old_password": "password", "new_password1": fresh, "new_password2": fresh}
-    answer = admin_client.post(reverse("account-password"), fields)
-    assert answer["Location"] == reverse(ADDRESS)
-    admin_user.refresh_from_db()
-    assert admin_user.check_password(fresh)
-
-
-def test_a_weak_password_is_refused_beside_its_field(admin_client: Client) -> None:
-    fields = {"old_password": "password", "new_password1": "1234", "new_password2": "1234"}
-    answer = admin_client.post(reverse("account-password"), fields)
-    assert answer.status_code == 200
-    assert b"too short" in answer.content
 
 
 @pytest.fixture

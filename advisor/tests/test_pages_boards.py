@@ -9,24 +9,18 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from advisor.charts.board import board_figures
-from advisor.charts.effects import tied_groups
-from advisor.charts.figure import Figure
 from advisor.charts.pareto import MAX_NAMED, Point, drawn_points
 from advisor.pages.study.page import ROWS
 from advisor.tests import factories
 from benchmarks.models import Run, RunState
-from tuning.models import SlotPurpose, Study, StudyState
-from tuning.results.answer import store_recommendations
+from tuning.models import Study, StudyState
 from tuning.results.board import Board
 from tuning.results.boards import boards_of
 from tuning.results.build import build
 from tuning.results.study_rows import StudyRows
-from tuning.statistics.confirmation import most_pairs
 from tuning.statistics.data import Metric
-from tuning.studies.progress import study_progress
 
 pytestmark = pytest.mark.django_db
 
@@ -65,41 +59,6 @@ def test_a_board_says_verdict_noise_ties_race_and_confirmation(admin_client: Cli
     assert "measurably better" in text
     assert "+33.8 to +44.3 %" in text, "the interval of whitepaper-3"
     assert text.count("tied with whitepaper-a on the Pareto front") == 1
-
-
-def test_that_pairs_are_missing_is_said_once_with_what_to_do(admin_client: Client) -> None:
-    study = factories.raced_study()
-    pairs = study.slots.filter(purpose=SlotPurpose.CONFIRMATION, candidate__is_baseline=True)
-    Run.objects.filter(slot__in=pairs[:2]).update(state=RunState.TIMED_OUT, tpmP=None)
-    store_recommendations(study)
-    text = shown(admin_client, study)
-    assert text.casefold().count("extend the study by a block") == 1
-    assert "3 of 5 fresh pairs with server-default have both figures, too few to judge." in text
-
-
-def test_during_the_confirmation_only_the_number_of_pairs_is_shown(admin_client: Client) -> None:
-    study = factories.raced_study(most=34)
-    factories.begin(study)
-    text = shown(admin_client, study)
-    assert "Confirmation of whitepaper-3 : 2 of 5 fresh pairs" in text
-    assert "Confirmed:" not in text
-    assert "Confirmation, pair 3 of 5" in text
-    assert "Answer so far By " in text
-    assert text.casefold().count("so far") == 1
-    assert re.search(r"At most \d+", text)
-
-
-def test_six_names_of_one_config_are_no_difference(admin_client: Client) -> None:
-    names = ["server-default", *(f"copy-{number}" for number in range(2, 7))]
-    study = factories.make_study(names=names, blocks=0)
-    Study.objects.filter(pk=study.pk).update(blocks=5, races=False)
-    study.refresh_from_db()
-    factories.race(study)
-    text = shown(admin_client, study)
-    assert "No measurable difference: keep server-default" in text
-    assert "and 2 others" in text, "a large group is counted, not listed"
-    assert "others on the Pareto front" not in text, "where all are, none is named so"
-    assert study.recommendations.get().candidate.is_baseline
 
 
 def order(client: Client, study: Study, **query: Any) -> list[str]:
@@ -178,30 +137,6 @@ def test_disturbed_and_warming_runs_are_counted_and_what_was_measured_again_is_l
 # --- more blocks ---------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever Redis this machine runs hears nothing of a test's study."""
-    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
-
-
-@pytest.mark.usefixtures("quiet")
-def test_a_finished_study_is_extended_by_more_blocks(
-    admin_client: Client, django_capture_on_commit_callbacks: Any
-) -> None:
-    study = factories.raced_study()
-    before = study.slots.count()
-    address = reverse("study-extend", args=[study.pk])
-    with django_capture_on_commit_callbacks(execute=True):
-        answer = admin_client.post(address, {"blocks": "2"}, follow=True)
-    # Two have left the race: the baseline twice and the best two in each block, one at a time.
-    assert study.slots.count() == before + 4
-    study.refresh_from_db()
-    progress = study_progress(study)
-    assert progress.runs_to_confirm == 2 * most_pairs(study.blocks, 4)
-    assert progress.runs_total == before + 2 * 4 + progress.runs_to_confirm
-    assert "extended 1 time" in words(answer.content.decode())
-
-
 # --- charts --------------------------------------------------------------------------------------
 
 
@@ -238,10 +173,6 @@ def test_without_an_interval_the_chart_draws_no_whisker() -> None:
     [dots] = charts_of(factories.measured_study(blocks=1))["intervals"].data
     assert len(dots.x) == 4
     assert dots.error_x.array is None
-
-
-def test_neighbours_of_one_rank_are_tied() -> None:
-    assert tied_groups([1, 1, 3, 4, 4, 4, None, None]) == [(0, 1), (3, 5)]
 
 
 def test_the_pareto_chart_marks_front_baseline_and_limit() -> None:
@@ -281,24 +212,6 @@ def test_one_point_is_no_pareto_chart() -> None:
     assert "pareto" not in charts_of(factories.measured_study(names=["server-default"]))
 
 
-def test_the_caption_of_the_pareto_chart_has_a_ring_only_where_there_is_a_front(
-    admin_client: Client,
-) -> None:
-    study = factories.measured_study()
-    assert "Green ring" in shown(admin_client, study)
-    Run.objects.update(server_path_length=None, finished_at=timezone.now())
-    text = shown(admin_client, study)
-    assert "Throughput against response time" in text
-    assert "Green ring" not in text
-    assert "CPU together" not in text
-
-
-def test_of_the_baseline_alone_the_verdict_says_that_there_is_no_other() -> None:
-    study = factories.measured_study(names=["server-default"])
-    alone = "Nothing to compare with server-default: there is no other candidate."
-    assert board_of(study).for_advice.verdict.sentence == alone
-
-
 def test_the_drift_chart_has_both_baselines_the_pairs_the_winner_and_what_is_void() -> None:
     study = factories.raced_study()
     factories.disturb(study.slots.filter(candidate__name="whitepaper-3")[0])
@@ -317,24 +230,6 @@ def test_each_ranking_has_its_charts(admin_client: Client) -> None:
     [key] = [name for name in figures if name.endswith("-intervals")]
     assert "p95" in figures[key]["layout"]["xaxis"]["title"]["text"]
     assert len(figures) == 4
-
-
-@pytest.mark.long
-def test_recommendations_of_several_boards_name_their_connections(admin_client: Client) -> None:
-    workloads = [factories.make_workload(connections=number) for number in (8, 32)]
-    text = shown(admin_client, factories.raced_study(workloads=workloads))
-    assert "/srv/mysql, 8 connections: whitepaper-3" in text
-    assert "/srv/mysql, 32 connections: whitepaper-" in text
-
-
-def test_names_in_the_table_of_runs_are_text(admin_client: Client) -> None:
-    study = factories.measured_study(blocks=1)
-    study.candidates.filter(name="whitepaper-a").update(name="<i>R&D</i>")
-    study.devices.update(data_dir="/srv/<u>")
-    text = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
-    assert "&lt;i&gt;R&amp;D&lt;/i&gt;" in text
-    assert "/srv/&lt;u&gt;" in text
-    assert not {"<i>", "<u>"} & set(re.findall(r"<\w+>", text))
 
 
 def test_long_tables_come_in_parts(admin_client: Client) -> None:

@@ -20,7 +20,7 @@ from advisor.wording.formatting import percent_change
 from benchmarks.models import Config, Run
 from tuning.comparison.side_by_side import lay_side_by_side
 from tuning.comparison.sides import MAX_SIDES, find_sides
-from tuning.models import Candidate, Study
+from tuning.models import Study
 from tuning.results.build import build
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
@@ -129,21 +129,6 @@ def test_what_was_not_measured_alike_has_no_ratio_and_says_what_differs(
     assert "whitepaper-a" in text, "a study stands for what it recommends"
 
 
-def test_of_several_hosts_each_device_is_named_with_its_host(admin_client: Client) -> None:
-    for name in ("db-host-1", "db-host-2"):
-        device = factories.make_device(host=factories.make_host(name))
-        for _ in range(2):
-            factories.measured_study(blocks=1, device=device)
-    config = Candidate.objects.latest("pk").config_id
-    detail = words(flat(admin_client.get(reverse("config-detail", args=[config]))))
-    figure = admin_client.get(reverse("config-charts", args=[config])).json()["charts"]["history"]
-    text = shown(admin_client, f"config-{config}")
-    for name in ("db-host-1", "db-host-2"):
-        assert f"{name}: SATA SSD" in detail
-        assert any(line["name"].startswith(f"{name}: ") for line in figure["data"])
-        assert f"on host {name}" in text
-
-
 @pytest.mark.long
 def test_runs_of_one_config_elsewhere_are_sides_of_their_own(admin_client: Client) -> None:
     study = factories.study_on_two_devices(blocks=2)
@@ -179,13 +164,6 @@ def test_links_that_name_nothing_say_so(admin_client: Client) -> None:
     assert "Nothing is chosen yet. Add a study" in shown(admin_client)
     one = shown(admin_client, f"run-{study.slots.earliest('order').run_id}")
     assert "Add a second one" in one
-
-
-def test_without_a_result_it_leads_to_a_new_study(admin_client: Client) -> None:
-    text = flat(admin_client.get(reverse("compare")))
-    assert "Nothing to compare yet" in text
-    assert 'name="add"' not in text
-    assert f'<a href="{reverse("study-new")}">Start one</a>' in text
 
 
 def test_what_the_form_picks_becomes_part_of_the_address(admin_client: Client) -> None:

@@ -16,7 +16,7 @@ from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
 from benchmarks.models import Run
 from tuning.comparison.run_sets import run_sets
-from tuning.models import Candidate, Study, StudyGroup
+from tuning.models import Study, StudyGroup
 
 pytestmark = pytest.mark.django_db
 
@@ -104,16 +104,6 @@ def test_every_figure_of_the_paper_is_there(
         assert words.unit.split("/")[0].split()[0] in drawn["layout"]["yaxis"]["title"]["text"]
 
 
-def test_slow_and_fast_devices_share_a_logarithmic_axis(admin_client: Client) -> None:
-    measured_on(SATA)
-    measured_on(NVME)
-    assert "type" not in figures(admin_client)["throughput"]["layout"]["yaxis"]
-    measured_on(HDD)
-    axis = figures(admin_client)["throughput"]["layout"]["yaxis"]
-    assert axis["type"] == "log"
-    assert "logarithmic" in axis["title"]["text"]
-
-
 @pytest.mark.long
 def test_the_published_layer_is_switched_on_and_stays_apart(
     admin_client: Client, three: None
@@ -158,14 +148,6 @@ def test_one_config_can_stand_for_all_devices(admin_client: Client, three: None)
     assert "recommended" not in text
 
 
-def test_a_config_with_its_redo_log_beside_the_data_is_told_apart(admin_client: Client) -> None:
-    measured_on(SATA, [8])
-    Run.objects.filter(slot__candidate__name="whitepaper-a").update(logs_with_data=True)
-    text = plain(page(admin_client))
-    assert "whitepaper-a, logs with the data, measured on 1 device" in text
-    assert "server-default, measured on 1 device" in text
-
-
 def test_another_run_set_is_chosen_by_its_key(admin_client: Client, three: None) -> None:
     device = factories.make_device(kind="tmpfs", data_dir="/dev/shm")
     workload = factories.make_workload(connections=8, measure_s=600)
@@ -192,19 +174,6 @@ def test_charts_over_time_are_of_the_number_of_connections_that_is_chosen(
     assert len(eight["data"][0]["y"]) == 12, "the measured seconds, without the warm-up"
 
 
-def test_without_samples_nothing_is_drawn_over_time(admin_client: Client) -> None:
-    measured_on(SATA)
-    assert set(figures(admin_client)) == {"throughput", "p95", "max", "path-length"}
-
-
-def test_an_empty_page_says_what_to_do(admin_client: Client) -> None:
-    text = page(admin_client)
-    assert "Nothing to compare yet" in text
-    assert "manage.py advise --template connections --device" in text
-    assert figures(admin_client) == {}
-    assert "110,357" in page(admin_client, "?published=1")
-
-
 def test_the_commands_that_it_shows_are_ones_the_program_takes(admin_client: Client) -> None:
     commands = re.findall(r"manage\.py advise ([^<]+)</pre>", page(admin_client))
     assert len(commands) == 2
@@ -229,22 +198,6 @@ def test_what_cannot_be_read_is_the_usual_choice(
     ):
         assert "New-Orders over time, 8 connections" in plain(page(admin_client, query)), query
         assert figures(admin_client, query) == usual, query
-
-
-def test_runs_of_another_setup_are_said_to_be_left_out(admin_client: Client, three: None) -> None:
-    Run.objects.filter(device__kind="nvme", workload__connections=16).update(
-        comparability_key="b2" * 32,
-        fingerprint=factories.FINGERPRINT | {"data_scheduler": "none"},
-    )
-    assert "8 runs left out" in plain(page(admin_client))
-
-
-def test_no_config_of_d0_is_said(admin_client: Client) -> None:
-    measured_on(SATA)
-    Candidate.objects.update(durability="D2")
-    text = plain(page(admin_client))
-    assert "No config of durability class D0 ran here" in text
-    assert "server-default [D2]" in text
 
 
 @pytest.mark.long

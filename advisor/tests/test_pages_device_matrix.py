@@ -15,7 +15,6 @@ from advisor.tests import factories
 from advisor.tests.claimed import AS_PUBLISHED, ON_A_HARD_DISK, claimed_study
 from advisor.tests.drawn import flat
 from benchmarks.models import Run, RunState
-from benchmarks.storage.kinds import kind_words
 from tuning.models import Study
 from tuning.results.answer import store_recommendations
 from tuning.results.build import build
@@ -91,30 +90,6 @@ def test_while_it_runs_a_device_without_figures_has_no_answer(
     assert "slowest" not in text.replace("× the slowest", "")
 
 
-def test_a_lead_that_was_not_confirmed_is_not_called_best() -> None:
-    study = claimed_study({"nvme": AS_PUBLISHED, "hdd": ON_A_HARD_DISK})
-    study.confirms = True
-    study.save()
-    store_recommendations(study)
-    [matrix] = device_matrices(document(study))
-    for row in matrix.rows:
-        assert row.candidate is not None
-        assert row.candidate.name == "server-default"
-        assert row.answer == "none is confirmed as better"
-
-
-def test_devices_whose_turn_has_not_come_are_named_from_the_start(
-    client: Client, admin_user: User
-) -> None:
-    study = factories.study_on_two_devices()
-    for answers in (["not measured yet"] * 2, ["not known yet", "not measured yet"]):
-        [matrix] = device_matrices(document(study))
-        assert [row.answer for row in matrix.rows] == answers
-        assert matrix.summary == ""
-        assert "emulated HDD with 700 MB of memory" in page(client, admin_user, study)
-        factories.race(study, most=1, conclude=False)
-
-
 def test_a_change_is_that_of_the_recommendation() -> None:
     """After a confirmation from fresh pairs, which is less than what selected the config."""
     study = claimed_study({"nvme": AS_PUBLISHED, "hdd": ON_A_HARD_DISK})
@@ -153,12 +128,6 @@ def test_a_device_without_a_baseline_says_why_it_has_no_answer(
     assert "no result: the server answered nobody" in page(client, admin_user, study)
 
 
-def test_one_device_needs_no_such_table(client: Client, admin_user: User) -> None:
-    study = factories.measured_study(blocks=2)
-    assert device_matrices(document(study)) == []
-    assert page(client, admin_user, study) == ""
-
-
 @pytest.mark.long
 def test_an_open_page_gets_the_second_devices_ranking_when_that_begins(
     admin_client: Client,
@@ -181,53 +150,3 @@ def test_an_open_page_gets_the_second_devices_ranking_when_that_begins(
         assert f"Ranking: {device}</h2>" in answer
     [address] = re.findall(r'hx-get="([^"]+)"', answer)
     assert "study-rankings" not in flat(admin_client.get(html.unescape(address)))
-
-
-def test_titles_verdict_runs_and_files_name_a_single_emulated_device(
-    admin_client: Client,
-) -> None:
-    """Nobody shall take its figures for those of the disk below it."""
-    study = factories.make_study(blocks=0, device=factories.emulated_device())
-    Study.objects.filter(pk=study.pk).update(blocks=2)
-    study.refresh_from_db()
-    factories.race(study, most=4, conclude=False)
-    name = "emulated HDD with 700 MB of memory at /srv/mysql"
-    slot = study.slots.filter(run__state=RunState.OK)[0]
-    Run.objects.filter(pk=slot.run_id).update(state=RunState.CRASHED, reason="signal 11")
-    detail = reverse("study-detail", args=[study.pk])
-    text = flat(admin_client.get(detail))
-    assert f"Ranking: {name}</h2>" in text
-    assert f"<strong>Ranking: {name}:</strong>" in text
-    assert '<th scope="col">Device</th>' in text
-    assert text.count(f"<td>{name}</td>") == 4
-    assert f"block 1, {name}: signal 11" in text
-    limits = "emulated HDD (200 IOPS read, 200 IOPS write, 700 MB memory)"
-    assert f"<br>{limits}" in text
-    run = flat(admin_client.get(reverse("run-detail", args=[slot.run_id])))
-    assert f"<br>{limits}</dd>" in run
-    factories.race(study)
-    advice = study.recommendations.get()
-    export = reverse("study-export", args=[study.pk, advice.pk])
-    text = flat(admin_client.get(export))
-    assert f"For {name}: {limits}." in text
-
-
-def test_a_single_real_device_needs_no_column(admin_client: Client) -> None:
-    study = factories.measured_study(blocks=2)
-    text = flat(admin_client.get(reverse("study-detail", args=[study.pk])))
-    assert ">Ranking</h2>" in text
-    assert '<th scope="col">Device</th>' not in text.split('id="all-runs"')[1].split("</table>")[0]
-
-
-def test_the_list_of_studies_says_which_device_an_answer_is_for(admin_client: Client) -> None:
-    study = factories.study_on_two_devices(name="Two devices")
-    factories.race(study)
-    real = study.devices.earliest("pk")
-    for number in range(2):
-        factories.measured_study(blocks=2, name=f"One device {number}", device=real)
-    text = flat(admin_client.get(reverse("study-list")))
-    rows = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in text.split("<tr ")[2:]]
-    [both] = [row for row in rows if "Two devices" in row]
-    assert len(rows) == 3
-    assert re.search(rf"\S+ on {kind_words(real.kind)} \S+ on emulated HDD", both)
-    assert not any(" on " in row for row in rows if "One device" in row)

@@ -5,24 +5,20 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
-from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from advisor.pages.devices.probe import ProbeView, probe_view
 from advisor.tests import factories, probes
 from advisor.tests.drawn import flat
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.errors import DeviceUnusable, EmulationUnavailable
-from benchmarks.models import Device, Host, JobState, Probe
+from benchmarks.models import Device, JobState, Probe
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import this_host
 from tuning.models import StudyState
@@ -59,14 +55,6 @@ def unfinished(device: Device, **values: Any) -> Probe:
 # --- the list --------------------------------------------------------------------------------
 
 
-def test_the_empty_list_says_what_to_do(admin_client: Client) -> None:
-    text = text_of(admin_client, "device-list")
-    assert "No devices yet" in text
-    assert "manage.py advise --device" in text
-    assert "#add-device" in text
-    assert "Compare devices" not in text
-
-
 def test_the_list_shows_what_a_probe_found_and_what_was_best(admin_client: Client) -> None:
     device = factories.probed_device(
         result=probes.probe_result(reads=68_000, writes=34_000, flush_us=100)
@@ -80,17 +68,6 @@ def test_the_list_shows_what_a_probe_found_and_what_was_best(admin_client: Clien
     assert "10 warehouses, 8 connections" in text
     assert reverse("device-detail", args=[device.pk]) in text
     assert reverse("device-comparison") in text
-
-
-def test_the_best_config_comes_from_a_finished_study_at_d0(admin_client: Client) -> None:
-    device = factories.found_device()
-    unsafe = factories.unsafe_study(device=device, blocks=1)
-    safe = unsafe.recommendations.get(durability="D0")
-    later = factories.measured_study(device=device, state=StudyState.CANCELLED)
-    text = text_of(admin_client, "device-list")
-    assert reverse("study-detail", args=[unsafe.pk]) in text
-    assert reverse("study-detail", args=[later.pk]) not in text
-    assert safe.candidate.name in text
 
 
 def test_the_list_marks_what_is_emulated_corrected_and_probing(admin_client: Client) -> None:
@@ -141,48 +118,6 @@ def test_the_list_takes_as_many_queries_for_four_devices_as_for_one(
         admin_client.get(reverse("device-list"))
 
 
-@pytest.mark.long
-def test_devices_are_found_by_host_directory_model_and_kind(admin_client: Client) -> None:
-    for number in range(9):
-        factories.found_device(data_dir=f"/srv/{number}")
-    elsewhere = factories.make_host("db-host-2")
-    factories.found_device(host=elsewhere, data_dir="/fast", model="Optane", kind="hdd")
-    gone = factories.found_device(data_dir="/old", retired_at=factories.BEGIN)
-
-    def found(**query: str) -> set[str]:
-        text = text_of(admin_client, "device-list", **query)
-        return set(re.findall(r'id="device-\d+"\s+href="[^"]*">([^<]*)<', text))
-
-    assert len(found()) == 11
-    assert found(find="OPTANE") == found(find="db-host-2") == found(kind="hdd") == {"/fast"}
-    assert found(find="db-host-1 /srv/3") == {"/srv/3"}
-    assert found(find=gone.data_dir) == {"/old"}
-    assert found(find="/srv", kind="hdd") == found(find="%") == found(find="none\0/srv") == set()
-    text = text_of(admin_client, "device-list", find="<none>", page="7")
-    assert "0 devices found" in text
-    assert 'value="&lt;none&gt;"' in admin_client.get("/devices/?find=<none>").text
-    assert found(find="/srv/3" + " 3" * 1900) == {"/srv/3"}, "more words than SQLite takes"
-
-
-def test_many_devices_have_pages_that_keep_the_filter_while_one_is_probed(
-    admin_client: Client,
-) -> None:
-    for number in range(52):
-        device = factories.found_device(data_dir=f"/srv/{number:02}")
-    factories.found_device(data_dir="/other")
-    unfinished(device)
-    first = text_of(admin_client, "device-list", find="srv")
-    assert "52 devices found" in first
-    assert 'href="?find=srv&amp;page=2"' in admin_client.get("/devices/?find=srv").text
-    assert "/srv/49" in first
-    assert "/srv/50" not in first
-    assert 'hx-trigger="every' not in first, "the probe is on the other page"
-    second = text_of(admin_client, "device-list", find="srv", page="2")
-    rows = second[second.index('id="device-rows"') : second.index("</tbody>")]
-    assert rows.count('scope="row"') == 2
-    assert 'hx-get="/devices/?find=srv&page=2"' in rows
-
-
 def test_of_many_retired_devices_the_last_are_listed(admin_client: Client) -> None:
     for number in range(51):
         at = factories.BEGIN + timedelta(days=number)
@@ -228,15 +163,6 @@ def test_a_device_is_added_as_the_form_names_it(
     ]
 
 
-def test_a_real_directory_is_found_and_shown(admin_client: Client, tmp_path: Path) -> None:
-    this_host(directories=[tmp_path])
-    answer = admin_client.post(reverse("device-list"), {"path": str(tmp_path)}, follow=True)
-    text = html.unescape(answer.content.decode())
-    assert str(tmp_path) in text
-    assert "This device has not been probed yet" in text
-    assert Device.objects.get().data_dir == str(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
@@ -268,52 +194,6 @@ def test_what_is_wrong_stands_beside_its_field(
     assert said in errors[: errors.index("</ul>")]
     assert not Device.objects.exists()
     assert "No device was added" in text
-
-
-@pytest.mark.parametrize(
-    ("error", "field"),
-    [
-        (EmulationUnavailable("no cgroups here", field="emulate"), "emulate"),
-        (DeviceUnusable("/srv/logs: of the data", field="path"), "path"),
-        (DeviceUnusable("not a directory", field="log_dir"), "log_dir"),
-    ],
-)
-def test_a_service_s_refusal_stands_beside_what_it_is_about(
-    admin_client: Client, monkeypatch: pytest.MonkeyPatch, error: Exception, field: str
-) -> None:
-    def refuse(request: DeviceRequest) -> Device:
-        raise error
-
-    monkeypatch.setattr("advisor.pages.devices.views.register_device", refuse)
-    values = {"path": "/srv/x", "log_dir": "/srv/logs"}
-    answer = admin_client.post(reverse("device-list"), values)
-    assert answer.status_code == 400
-    text = answer.content.decode()
-    assert str(error) in text[text.index(f'id="id_{field}_error"') :]
-    assert 'value="/srv/logs"' in text
-
-
-def test_an_emulated_device_takes_no_kind(admin_client: Client, tmp_path: Path) -> None:
-    values = {"path": str(tmp_path), "emulate": "hdd", "kind": "nvme"}
-    answer = admin_client.post(reverse("device-list"), values)
-    assert answer.status_code == 400
-    text = answer.content.decode()
-    assert "has the kind that it emulates" in text[text.index('id="id_kind_error"') :]
-    assert not Device.objects.exists()
-
-
-def test_a_refused_directory_below_that_of_the_logs_is_not_taken_for_it(
-    admin_client: Client, tmp_path: Path
-) -> None:
-    this_host(directories=[tmp_path])
-    values = {"path": str(tmp_path / "mysql"), "log_dir": str(tmp_path)}
-    answer = admin_client.post(reverse("device-list"), values)
-    text = html.unescape(answer.content.decode())
-    assert (
-        f"{tmp_path}/mysql is not a directory that may be measured"
-        in text[text.index('id="id_path_error"') :]
-    )
-    assert "id_log_dir_error" not in text
 
 
 # --- one device ------------------------------------------------------------------------------
@@ -368,13 +248,6 @@ def test_what_a_probe_could_not_do_is_said(admin_client: Client) -> None:
     assert f"Random read, low load: {probes.BUFFERED}" in text
 
 
-def test_with_tracepoints_queue_and_device_are_separated(admin_client: Client) -> None:
-    device = factories.probed_device(result=probes.probe_result(tracing_missing=""))
-    text = text_of(admin_client, "device-detail", device.pk)
-    assert "not separated" not in text
-    assert "(tracepoints)" in text
-
-
 def test_an_emulated_device_is_labelled_wherever_it_is_shown(admin_client: Client) -> None:
     device = emulated()
     result = replace(probes.probe_result(), emulated=HDD.text("nvme0n1"))
@@ -393,68 +266,7 @@ def test_an_emulated_device_is_labelled_wherever_it_is_shown(admin_client: Clien
     assert reverse("device-kind", args=[device.pk]) not in text
 
 
-def test_a_memory_limit_alone_is_emulated_too_and_may_be_corrected(admin_client: Client) -> None:
-    profile = EmulationProfile("native", "nvme", memory_bytes=600_000_000)
-    device = emulated(
-        emulation=profile.as_dict(), emulation_label=profile.label(), kind="nvme", data_dir="/a b"
-    )
-    text = text_of(admin_client, "device-detail", device.pk)
-    assert ">emulated<" in text
-    assert "advise --device '/a b' --memory-limit 600\n" in text.replace("</pre>", "\n")
-    assert reverse("device-kind", args=[device.pk]) in text
-
-
-def test_the_kind_is_corrected_and_taken_back(admin_client: Client) -> None:
-    device = factories.found_device(probes.identity(kind=DeviceKind.OTHER))
-    address = reverse("device-kind", args=[device.pk])
-    assert admin_client.post(address, {"kind": "sas-ssd"}).status_code == 302
-    device.refresh_from_db()
-    assert (device.kind, device.discovered_kind) == ("sas-ssd", "other")
-    text = text_of(admin_client, "device-detail", device.pk)
-    assert "set by a user; detected: other" in text
-    assert admin_client.post(address, {"kind": ""}).status_code == 302
-    device.refresh_from_db()
-    assert device.kind == "other"
-    assert "as detected" in text_of(admin_client, "device-detail", device.pk)
-
-
 # --- probes ----------------------------------------------------------------------------------
-
-
-def test_a_probe_is_begun_and_cancelled(admin_client: Client, admin_user: User) -> None:
-    device = factories.found_device()
-    begun = admin_client.post(reverse("device-probe", args=[device.pk]), {"seconds": "30"})
-    assert begun.status_code == 302
-    probe = device.probes.get()
-    assert (probe.seconds, probe.state, probe.created_by) == (30, "queued", admin_user)
-    text = text_of(admin_client, "device-detail", device.pk)
-    assert "Starts when the worker of db-host-1 picks it up" in text
-    assert "Probe device" not in text
-    again = admin_client.post(
-        reverse("device-probe", args=[device.pk]), {"seconds": "30"}, follow=True
-    )
-    assert "already being probed" in again.content.decode()
-    cancel = reverse("probe-cancel", args=[probe.pk])
-    assert admin_client.post(cancel).status_code == 302
-    probe.refresh_from_db()
-    assert probe.state == JobState.CANCELLED
-    text = admin_client.post(cancel, follow=True).content.decode()
-    assert "the probe has ended" in text
-    text = text_of(admin_client, "device-detail", device.pk)
-    assert "cancelled by the user" in text
-    assert "autofocus" not in text
-
-
-def test_on_a_host_out_of_use_nothing_is_offered(admin_client: Client) -> None:
-    device = factories.found_device()
-    there = admin_client.get(reverse("device-detail", args=[device.pk])).content.decode()
-    Host.objects.filter(pk=device.host_id).update(retired_at=factories.BEGIN)
-    text = text_of(admin_client, "device-detail", device.pk)
-    new_study = f"{reverse('study-new')}?device={device.pk}"
-    for offered in (reverse("device-probe", args=[device.pk]), new_study, "manage.py advise"):
-        assert offered in there
-        assert offered not in text
-    assert "is retired, so" in text
 
 
 def test_a_running_probe_is_followed_and_brings_its_result(admin_client: Client) -> None:
@@ -501,28 +313,6 @@ def test_a_queued_probe_says_what_it_waits_for(admin_client: Client) -> None:
     assert f'Waiting for the study <a href="{reverse("study-detail", args=[study.pk])}"' in text
 
 
-def test_a_probe_that_no_worker_takes_says_so(
-    admin_client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    device = factories.found_device()
-    unfinished(device, state=JobState.QUEUED)
-    host = Host.objects.filter(pk=device.host_id)
-    assert "has never been seen. Start one with" in text_of(
-        admin_client, "device-detail", device.pk
-    )
-    host.update(worker_seen_at=datetime(2026, 1, 2, 9, 30, tzinfo=UTC))
-    text = text_of(admin_client, "device-detail", device.pk)
-    assert "The worker of this host has not been seen since 2026-01-02 09:30:00" in text
-    host.update(worker_seen_at=Now())
-    # The database's clock says how long that is ago, not this host's, which may be wrong.
-    ahead = timezone.now() + timedelta(hours=1)
-    with monkeypatch.context() as patched:
-        patched.setattr(timezone, "now", lambda: ahead)
-        text = text_of(admin_client, "device-detail", device.pk)
-    assert "The worker of this host" not in text
-    assert "Starts when the worker of" in text
-
-
 @pytest.mark.parametrize(
     ("state", "reason"),
     [
@@ -545,20 +335,6 @@ def test_a_probe_that_ended_otherwise_says_why(
         assert state.label in text
     charts = admin_client.get(reverse("probe-charts", args=[device.pk, probe.pk]))
     assert charts.json() == {"charts": {}}
-
-
-def test_earlier_probes_are_listed_and_reached(admin_client: Client) -> None:
-    device = factories.found_device()
-    older = factories.probed(device, probes.probe_result(reads=6_800))
-    newer = factories.probed(device, probes.probe_result(reads=68_000))
-    text = text_of(admin_client, "device-detail", device.pk)
-    assert "2 probes of this device" in text
-    assert reverse("probe-charts", args=[device.pk, newer.pk]) in text
-    assert reverse("probe-charts", args=[device.pk, older.pk]) not in text
-    one = text_of(admin_client, "probe-detail", device.pk, older.pk)
-    assert reverse("probe-charts", args=[device.pk, older.pk]) in one
-    assert "6,400" in one
-    assert "The device at that time" in one
 
 
 def test_a_probe_is_found_below_its_own_device_only(admin_client: Client) -> None:
@@ -600,34 +376,11 @@ def test_an_array_is_compared_with_a_probed_disk_of_its_members_model(
     assert "Missing:" not in rows
 
 
-def test_without_such_a_probe_the_page_says_so(admin_client: Client) -> None:
-    device = raid5()
-    single_disk(emulation=HDD.as_dict(), emulation_label=HDD.label())
-    text = text_of(admin_client, "device-detail", device.pk)
-    assert f"There is no probe of {SSD} alone" in text
-    assert "Lost to the software stack" not in text
-
-
 def test_an_array_of_unknown_level_is_not_guessed(admin_client: Client) -> None:
     found = probes.array(raid_level="hardware", members=(), raid_disks=0)
     device = factories.probed_device(found, result=probes.probe_result(found))
     text = text_of(admin_client, "device-detail", device.pk)
     assert "reports neither level nor members" in text
-
-
-def test_an_emulated_or_unprobed_array_is_not_compared(admin_client: Client) -> None:
-    single_disk()
-    bare = factories.found_device(probes.array())
-    assert "has not been probed yet" in text_of(admin_client, "device-detail", bare.pk)
-    found = probes.array()
-    slow = emulated(identity=found.as_json(), data_dir="/srv/slow")
-    factories.probed(slow, probes.probe_result(found))
-    assert "limits of an emulated device" in text_of(admin_client, "device-detail", slow.pk)
-
-
-def test_a_device_that_is_no_array_has_no_such_table(admin_client: Client) -> None:
-    text = text_of(admin_client, "device-detail", factories.probed_device().pk)
-    assert "expected and measured" not in text
 
 
 # --- studies ---------------------------------------------------------------------------------
@@ -672,39 +425,4 @@ def test_an_answer_says_how_sure_it_is(admin_client: Client) -> None:
     assert "96 %: +3.1 to +9.2 %" in listed
 
 
-def test_older_studies_are_folded_away(admin_client: Client) -> None:
-    device = factories.found_device()
-    for _ in range(10):
-        factories.make_study(device=device, blocks=0)
-    assert "2 older" in text_of(admin_client, "device-detail", device.pk)
-
-
-def test_studies_and_runs_lead_to_the_device(admin_client: Client) -> None:
-    device = factories.found_device()
-    study = factories.measured_study(device=device, blocks=1)
-    link = f'href="{reverse("device-detail", args=[device.pk])}"'
-    assert link in text_of(admin_client, "study-detail", study.pk)
-    assert link in text_of(admin_client, "run-detail", study.slots.earliest("order").run_id)
-
-
-def test_without_a_study_the_page_says_how_to_begin(admin_client: Client) -> None:
-    device = factories.found_device(log_dir="/srv/logs")
-    text = text_of(admin_client, "device-detail", device.pk)
-    assert "No study has finished on this device yet" in text
-    assert "manage.py advise --device /srv/mysql --log-dir /srv/logs" in text
-    assert reverse("study-new") in text
-
-
 # --- access -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("number", [4711, 2**63 - 1, 2**63, 10**24])
-def test_numbers_no_device_has_are_404(admin_client: Client, number: int) -> None:
-    device = factories.probed_device()
-    for rest in ("", "live/", "probes/1/", "probes/1/charts.json"):
-        assert admin_client.get(f"/devices/{number}/{rest}").status_code == 404
-    for rest in ("kind/", "probes/", "probes/1/cancel/"):
-        assert admin_client.post(f"/devices/{number}/{rest}").status_code == 404
-    for rest in ("", "charts.json"):
-        address = f"/devices/{device.pk}/probes/{number}/{rest}"
-        assert admin_client.get(address).status_code == 404

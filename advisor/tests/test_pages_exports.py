@@ -103,15 +103,6 @@ def test_what_is_wrong_stands_beside_its_field(
     assert "<pre" not in text
 
 
-def test_an_upload_that_is_no_my_cnf_is_refused_by_its_size(
-    admin_client: Client, safe: Recommendation
-) -> None:
-    upload = SimpleUploadedFile("dump.sql", b"#" * 300_000)
-    answer = post(admin_client, safe, format="diff", current_file=upload)
-    assert answer.status_code == 400
-    assert "larger than 256 KiB" in text_of(answer)
-
-
 @pytest.mark.parametrize(("given", "line"), [("D1", "sync_binlog = 0"), ("D2", "doublewrite")])
 def test_no_text_of_an_unsafe_file_is_seen_before_it_is_acknowledged(
     admin_client: Client, given: str, line: str
@@ -146,8 +137,3 @@ def test_the_plain_address_of_an_unsafe_file_asks_first(admin_client: Client) ->
         assert "I accept durability class D2" in text_of(answer)
         assert "[mysqld]" not in text_of(answer)
     assert admin_client.get(plain, {"acknowledge": "D2"}).status_code == 200
-
-
-def test_a_recommendation_belongs_to_its_study(admin_client: Client, safe: Recommendation) -> None:
-    other = factories.make_study(blocks=1)
-    assert admin_client.get(reverse("study-export", args=[other.pk, safe.pk])).status_code == 404

@@ -16,7 +16,6 @@ from advisor.tests.drawn import flat
 from advisor.tests.history_rows import NEW_KERNEL, WEEK, slower, weekly
 from benchmarks.models import Device, Run
 from tuning.comparison.baseline_history import BaselineHistory, baseline_history
-from tuning.comparison.config_results import config_results
 
 pytestmark = pytest.mark.django_db
 JANUARY = datetime(2026, 1, 6, 3, 0, tzinfo=UTC)
@@ -66,28 +65,6 @@ def test_the_baseline_and_load_of_most_studies_is_followed_and_gates_count() -> 
     assert {point.study for point in history.points if point.is_gate} == {one.pk for one in gates}
     assert all(point.tpmP == pytest.approx(6000, rel=0.02) for point in history.points)
     assert baseline_history(other) is None
-
-
-def test_a_device_without_a_baseline_has_no_history(admin_client: Client) -> None:
-    device = factories.make_device()
-    assert 'id="baseline"' not in flat(
-        admin_client.get(reverse("device-detail", args=[device.pk]))
-    )
-    charts = reverse("device-history-charts", args=[device.pk])
-    assert admin_client.get(charts).json() == {"charts": {}}
-
-
-def test_of_more_studies_than_are_looked_at_the_newest_are_shown(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("tuning.comparison.measured.MAX_STUDIES", 4)
-    monkeypatch.setattr("tuning.comparison.config_results.MAX_STUDIES", 4)
-    device = factories.make_device()
-    studies = weekly(device, JANUARY, [6000.0] * 6)
-    newest = [study.pk for study in studies[2:]]
-    assert [point.study for point in history_of(device).points] == newest
-    config = studies[0].candidates.get().config
-    assert [one.study.pk for one in config_results(config)] == newest[::-1]
 
 
 def test_of_many_results_of_a_config_the_newest_are_open(

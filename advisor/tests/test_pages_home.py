@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from advisor.access.roles import Role
 from advisor.tests import factories
-from benchmarks.models import CrashTest, Device, Host, JobState, Run, RunState
+from benchmarks.models import CrashTest, Host, JobState, Run, RunState
 from tuning.hosts import overview
 from tuning.hosts.devices import known_devices
 from tuning.models import Candidate, EventKind, Recommendation, Study, StudyState
@@ -54,13 +54,6 @@ def test_without_a_study_three_steps_say_what_to_do_first(
     )
     client.force_login(factories.make_user("vera", Role.VIEWER))
     assert "An operator or administrator starts it" in text_of(client, HOME)
-
-
-def test_it_says_when_the_host_is_ready(admin_client: Client) -> None:
-    heard(factories.make_host())
-    text = text_of(admin_client, HOME)
-    assert "A host that measures. ready" in text
-    assert "not ready" not in text
 
 
 def test_each_device_has_its_newest_answer_with_effect_interval_and_age(
@@ -137,35 +130,6 @@ def test_a_study_that_ends_while_the_page_is_made_is_asked_for_again(
     assert answer.headers["HX-Refresh"] == "true"
 
 
-@pytest.mark.parametrize("what", ["device", "host"])
-def test_an_answer_whose_device_is_retired_while_the_page_is_made_is_shown(
-    admin_client: Client, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
-    study = factories.measured_study(blocks=1)
-    read_ended = overview._ended
-
-    def retired_just_after() -> tuple[list[Study], list[Study]]:
-        rows = Device.objects if what == "device" else Host.objects
-        rows.update(retired_at=timezone.now())
-        return read_ended()
-
-    monkeypatch.setattr(overview, "_ended", retired_just_after)
-    assert study.name in text_of(admin_client, HOME).partition("Running now")[0]
-    assert "Download my.cnf" not in text_of(admin_client, HOME)
-
-
-def test_studies_that_wait_or_are_paused_are_counted(admin_client: Client) -> None:
-    first, second = (factories.make_study(blocks=1, name=name) for name in ("first", "second"))
-    assert "2 studies wait for their host. All studies" in text_of(admin_client, HOME)
-    Study.objects.filter(pk=second.pk).update(paused_at=timezone.now())
-    assert "1 study waits for its host, 1 is paused." in text_of(admin_client, HOME)
-    stamp = admin_client.get(HOME).context["stamp"]
-    Study.objects.filter(pk=first.pk).update(state=StudyState.PREPARING)
-    live = admin_client.get(reverse("home-live") + f"?seen={stamp}")
-    assert live["HX-Refresh"] == "true"
-    assert "1 study is paused." in text_of(admin_client, HOME)
-
-
 def test_what_went_wrong_is_named_with_its_place(admin_client: Client) -> None:
     study = factories.measured_study(blocks=1, name="With trouble")
     heard(study.host, inventory={})
@@ -194,15 +158,6 @@ def test_what_went_wrong_is_named_with_its_place(admin_client: Client) -> None:
     assert "not inspected db-host-1" in wrong
 
 
-def test_nothing_wrong_is_said_too(admin_client: Client) -> None:
-    host = factories.make_host()
-    heard(host)
-    study = factories.measured_study(blocks=1, device=factories.make_device(host=host))
-    text = text_of(admin_client, HOME)
-    assert "What went wrong Nothing" in text
-    assert study.name in text[text.index("Last studies") :]
-
-
 @pytest.mark.long
 def test_years_of_studies_take_as_many_queries_as_a_few(
     client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
@@ -221,29 +176,6 @@ def test_years_of_studies_take_as_many_queries_as_a_few(
         factories.begin(factories.make_study(blocks=1, device=device, state=StudyState.RUNNING))
     with django_assert_max_num_queries(len(one)):
         client.get(HOME)
-
-
-@pytest.mark.long
-def test_of_many_hosts_those_of_the_newest_studies_are_shown_and_the_others_counted(
-    admin_client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    for number in range(14):
-        device = factories.make_device(host=factories.make_host(f"host-{number:02}"))
-        study = factories.make_study(
-            name=f"Study {number:02}", blocks=1, device=device, state=StudyState.RUNNING
-        )
-        factories.begin(study)
-    text = text_of(admin_client, HOME)
-    running = text[text.index("Running now") : text.index("What went wrong")]
-    shown = re.findall(r"Study (\d\d) on", running)
-    assert shown == [f"{number:02}" for number in range(2, 14)]
-    assert "2 more hosts are busy." in running
-    assert "2 more hosts are busy." in text_of(admin_client, reverse("home-live"))
-    wrong = text[text.index("What went wrong") :]
-    assert wrong.count("its worker was never seen") == 12
-    assert "2 more hosts have problems" in wrong
-    heard(Host.objects.first() or pytest.fail("no host"))
-    assert "1 more host has problems" in text_of(admin_client, HOME)
 
 
 @pytest.mark.long
@@ -268,20 +200,6 @@ def test_hosts_that_test_crash_recovery_are_among_those_that_are_counted(
             state=JobState.RUNNING,
         )
     assert "1 more host is busy." in text_of(admin_client, HOME)
-
-
-@pytest.mark.long
-def test_only_the_newest_answers_are_shown_and_the_others_counted(admin_client: Client) -> None:
-    first = factories.measured_study(blocks=1, name="The first")
-    Recommendation.objects.update(created_at=timezone.now() - timedelta(days=1))
-    for number in range(9):
-        device = factories.make_device(data_dir=f"/data/{number}")
-        factories.measured_study(blocks=1, device=device)
-    text = text_of(admin_client, HOME)
-    answers = text[: text.index("Running now")]
-    assert answers.count("Download my.cnf") == 9
-    assert first.name not in answers
-    assert "1 more device with a recommendation" in answers
 
 
 def test_a_host_that_lacks_something_is_named_and_a_load_host_is_not(

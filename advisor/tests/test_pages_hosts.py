@@ -79,12 +79,6 @@ def state_of(host: Host) -> HostState:
     return known.state
 
 
-def test_without_a_host_the_page_says_how_to_get_one(admin_client: Client) -> None:
-    text = text_of(admin_client, reverse("host-list"))
-    assert "No hosts yet" in text
-    assert "manage.py worker" in text
-
-
 def test_one_host_is_simply_this_host(admin_client: Client) -> None:
     host = a_host()
     text = text_of(admin_client, reverse("host-list"))
@@ -211,32 +205,6 @@ def test_the_page_says_what_a_host_has_and_lacks(admin_client: Client, tmp_path:
     factories.make_host("new")
     Host.objects.filter(name="new").update(worker_seen_at=Now(), inventory={})
     assert "not inspected</span>" in text_of(admin_client, reverse("host-list"))
-
-
-def test_what_waits_for_a_drained_host_says_so(admin_client: Client) -> None:
-    host = a_host()
-    study = factories.make_study(blocks=1)
-    address = reverse("host-drain", args=[host.pk])
-    text = admin_client.post(address, {"reason": "<b>disk</b>"}, follow=True).content.decode()
-    assert "by admin: &lt;b&gt;disk&lt;/b&gt;." in text
-    text = text_of(admin_client, reverse("study-live", args=[study.pk]))
-    assert "Host db-host-1 is drained since" in text
-    assert "The study continues when the host takes work again." in text
-    assert "Waiting for the host" in text
-    probe = Probe.objects.create(device=study.devices.get(), seconds=50)
-    text = text_of(admin_client, reverse("device-live", args=[probe.device_id]))
-    assert "Waiting: host db-host-1 is drained since" in text
-
-
-def test_hosts_are_found_by_words_of_their_names(admin_client: Client) -> None:
-    Host.objects.bulk_create(Host(name=f"berlin-db-{number:02}") for number in range(9))
-    address = reverse("host-list")
-    a_host("paris-db-01")
-    text = text_of(admin_client, f"{address}?find=DB+ris")
-    assert "1 host found" in text, "the list, not the page of the host that was found"
-    assert f'hx-get="{address}?find=DB+ris&page=1"' in text
-    assert "paris-db-01" in text
-    assert "berlin" not in text
 
 
 @pytest.mark.long

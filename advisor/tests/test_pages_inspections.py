@@ -13,14 +13,13 @@ from django.utils import timezone
 
 from advisor.access.roles import Role
 from advisor.tests import factories
-from advisor.tests.test_pages_hosts import a_host, measuring, quiet_broker, text_of
+from advisor.tests.test_pages_hosts import a_host, measuring, text_of
 from advisor.tests.test_pages_new_study import BLANK
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.inspections import InspectionKind
 from benchmarks.models import Host, Inspection, Run, RunState
 from tuning.models import Study
 
-__all__ = ["quiet_broker"]
 pytestmark = pytest.mark.django_db
 
 
@@ -68,14 +67,6 @@ def test_another_directory_is_inspected_and_then_measured(
     assert Study.objects.get().devices.get().data_dir == str(place)
 
 
-def test_a_refusal_stands_beside_the_field(admin_client: Client, host: Host) -> None:
-    ask(admin_client, "server", "/bin/true")
-    [row] = Inspection.objects.all()
-    assert execute(InspectionKind(), row.pk)
-    text = text_of(admin_client, reverse("inspection-live", args=[row.pk]))
-    assert "cannot be used</span> /bin/true" in text
-
-
 def test_only_administrators_ask_about_what_the_host_has_not(
     client: Client, host: Host, tmp_path: Path
 ) -> None:
@@ -100,16 +91,6 @@ def test_the_answer_waits_where_the_host_is_measuring(
     [row] = Inspection.objects.all()
     text = text_of(admin_client, reverse("inspection-live", args=[row.pk]))
     assert f"host {host} is looking" in text
-
-
-def test_each_host_of_the_form_is_asked(admin_client: Client, host: Host, tmp_path: Path) -> None:
-    other = a_host("other")
-    text = ask(admin_client, "path", tmp_path, host=[host.name, other.name])
-    assert f"found</span> {host}: " in text
-    assert "asked</span> other: " in text
-    assert Inspection.objects.get().host == other
-    ask(admin_client, "server", "/opt/mysqld", host=[host.name, other.name])
-    assert Inspection.objects.filter(subject="server").count() == 2
 
 
 def test_without_javascript_the_form_asks_and_keeps_what_was_typed(

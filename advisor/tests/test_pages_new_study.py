@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,10 @@ from benchmarks.errors import DeviceUnusable, NoDriver, NotAServer
 from benchmarks.tests.made_up_host import this_host
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
-from tuning.errors import BadRequest, InvalidConfig, Problem, TuningError
+from tuning.errors import BadRequest, InvalidConfig, Problem
 from tuning.models import Study
 from tuning.requests.configs import ConfigText
 from tuning.requests.device import DeviceRequest
-from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
 
 pytestmark = pytest.mark.django_db
@@ -94,36 +92,6 @@ def facts_of(html: str, name: str) -> str:
     return f"{tag}> " + " ".join(re.sub(r"<[^>]+>|&nbsp;|\xa0", " ", rest).split())
 
 
-class HiddenFields(HTMLParser):
-    """Names of the fields that stand in something hidden."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.found: set[str] = set()
-        self._around: list[tuple[str, bool]] = []
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag in ("div", "fieldset"):
-            self._around.append((tag, "hidden" in given))
-        elif tag in ("input", "select", "textarea") and any(hidden for _, hidden in self._around):
-            self.found.add(given.get("name") or "")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("div", "fieldset"):
-            opened, _ = self._around.pop()
-            assert opened == tag
-
-
-def test_only_what_a_search_would_refuse_is_hidden_for_one(admin_client: Client) -> None:
-    html = admin_client.get("/studies/new/").content.decode()
-    assert HiddenFields(html).found == {"blocks", "races", "confirms", "keeps_duplicates"}
-    answer = admin_client.post("/studies/new/", {"template": "compare", "blocks": "no"})
-    hidden = HiddenFields(answer.content.decode()).found
-    assert hidden == {f"search_{name}" for name in SearchRequest.model_fields}
-
-
 def test_each_template_says_what_it_repeats_its_size_and_what_its_source_found(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,15 +114,6 @@ def test_each_template_says_what_it_repeats_its_size_and_what_its_source_found(
     assert "D2 A crash or a power failure may corrupt" in facts_of(html, "durability-price")
     assert "needs a separate directory for the redo logs" in facts_of(html, "log-device")
     assert "5 more copies of the baseline" in facts_of(html, "noise-floor")
-
-
-def test_the_chosen_template_is_shown_again_with_what_is_wrong(
-    admin_client: Client, service: Service
-) -> None:
-    answer = admin_client.post("/studies/new/", {"template": "buffer-pool", "blocks": "no"})
-    html = answer.content.decode()
-    assert "hidden" not in facts_of(html, "buffer-pool").partition(">")[0]
-    assert " hidden>" in facts_of(html, "quick")
 
 
 def test_an_empty_form_asks_for_the_template_as_it_is(
@@ -209,15 +168,6 @@ def test_every_field_reaches_the_service(admin_client: Client, service: Service)
     assert request.configs[-1] == ConfigText.of("prod", b"[mysqld]\nsync_binlog=1\n")
 
 
-def test_an_unknown_kind_of_cost_is_refused_beside_its_field(
-    admin_client: Client, service: Service
-) -> None:
-    status, text = post(admin_client, allow=["speed"])
-    assert status == 400
-    assert "Select a valid choice" in beside(text, "allow", group=True)
-    assert service.request is None
-
-
 @pytest.mark.parametrize(
     ("field", "value", "error"),
     [
@@ -259,24 +209,6 @@ def test_what_the_service_refuses_is_said_beside_its_field(
     assert str(refusal) in beside(text, field)
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        TuningError("odd", "no field is to blame"),
-        BadRequest("blocks is only the first word"),
-        BadRequest("this needs a config", field="configs"),  # no field of the form
-    ],
-)
-def test_other_refusals_stand_above_the_form(
-    admin_client: Client, service: Service, refusal: TuningError
-) -> None:
-    service.refusal = refusal
-    status, text = post(admin_client)
-    assert status == 400
-    assert str(refusal) in text
-    assert "_error" not in text
-
-
 def test_refused_lines_of_a_config_are_listed_once_and_the_texts_kept(
     admin_client: Client, service: Service
 ) -> None:
@@ -298,36 +230,6 @@ def test_refused_lines_of_a_config_are_listed_once_and_the_texts_kept(
     assert '<a href="#check-result">See what was refused.</a>' in text
     # A browser forgets chosen files: the text comes back to be corrected in the page.
     assert "innodb_io_capacitie=1" in text[text.index("<textarea") :]
-
-
-@pytest.mark.parametrize(
-    ("upload", "error"),
-    [
-        (SimpleUploadedFile("big.cnf", b"#" * 300_000), "larger than 256 KiB"),
-        (SimpleUploadedFile("huge.cnf", b"#" * 10_000_000), "larger than 8 MiB"),
-    ],
-)
-def test_unusable_uploads_are_named(
-    admin_client: Client, service: Service, upload: SimpleUploadedFile, error: str
-) -> None:
-    upload.seek(0)
-    status, text = post(admin_client, config_files=[upload])
-    assert status == 400
-    assert error in text
-    assert service.request is None
-
-
-def test_a_named_text_without_contents_is_refused(admin_client: Client, service: Service) -> None:
-    status, text = post(admin_client, config_name=["empty"], config_text=["  "])
-    assert status == 400
-    assert "empty: the text is empty." in text
-
-
-def test_too_many_configs_are_refused(admin_client: Client, service: Service) -> None:
-    names = [f"c{number}" for number in range(21)]
-    status, text = post(admin_client, config_name=names, config_text=["[mysqld]"] * 21)
-    assert status == 400
-    assert "at most 20 configs" in text
 
 
 # --- checking only -------------------------------------------------------------------------------
@@ -370,11 +272,3 @@ def test_what_keeps_a_check_from_being_made_is_said_where_its_result_would_be(
         headers={"HX-Request": "true"},
     )
     assert answer.status_code == 200
-
-
-def test_a_form_larger_than_any_study_needs_is_refused(
-    admin_client: Client, service: Service
-) -> None:
-    status, _ = post(admin_client, config_text=["#" * 10_000_000])
-    assert status == 400
-    assert service.request is None

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 
 import pytest
 from django.template.defaultfilters import capfirst
 from django.test import Client
 from django.urls import reverse
 
-from advisor.pages.runs.measures import GROUPS, measures_of
+from advisor.pages.runs.measures import measures_of
 from advisor.tests import factories
-from benchmarks.measurement.metrics import Metrics
 from benchmarks.models import Run, RunState
 from tuning.models import StudyState
 
@@ -59,14 +57,6 @@ def test_variables_are_compared_with_what_the_server_reads_back(
 
 
 @pytest.mark.django_db
-def test_a_chart_box_for_each_chart_with_data(admin_client: Client, run: Run) -> None:
-    text = page(admin_client, run)
-    boxes = set(re.findall(r'data-chart="(\w+)"', text))
-    answer = admin_client.get(reverse("run-charts", args=[run.pk])).json()
-    assert boxes == set(answer["charts"])
-
-
-@pytest.mark.django_db
 def test_a_failed_run_shows_its_outcome_reason_and_log_and_no_figures(
     admin_client: Client,
 ) -> None:
@@ -109,24 +99,6 @@ def test_a_lost_run_and_its_retry_point_at_each_other(admin_client: Client) -> N
     )
     assert reverse("run-detail", args=[retry.pk]) in page(admin_client, lost)
     assert reverse("run-detail", args=[lost.pk]) in page(admin_client, retry)
-
-
-def test_every_figure_of_a_run_has_a_line_on_its_page() -> None:
-    shown = {field for _, lines in GROUPS for _, field, _, _ in lines}
-    # Which counter has the bytes is no figure.
-    figures = {field.name for field in fields(Metrics)} - {"bytes_written_source"}
-    assert shown == figures | {"redo_mb_s"}
-
-
-def test_units_stand_beside_the_values_not_in_them() -> None:
-    shown = {field for _, lines in GROUPS for _, field, _, _ in lines}
-    lines = [
-        one for group in measures_of(Run(**dict.fromkeys(shown, 41_300))) for one in group.measures
-    ]
-    assert len(lines) == len(shown)
-    assert [one.value for one in lines if not re.fullmatch(r"[0-9,.]+", one.value)] == []
-    written = next(one for one in lines if one.name.startswith("Bytes written"))
-    assert (written.value, written.unit) == ("41.3", "kB")
 
 
 def test_figures_that_were_not_measured_have_no_line() -> None:

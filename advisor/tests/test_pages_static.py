@@ -16,7 +16,6 @@ FOREIGN = re.compile(
 )
 HANDLERS = re.compile(r"""\son(?:click|load|submit|change|input|error)\s*=|javascript:""")
 SCRIPT = re.compile(r"<script(?![^>]*\bsrc=)", re.I)
-FOCUS = re.compile(r"{% focus_after ([^%]*) %}")
 
 
 def test_there_are_templates_and_static_files() -> None:

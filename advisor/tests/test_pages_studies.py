@@ -16,7 +16,7 @@ from advisor.shown_studies import study_to_show
 from advisor.tests import factories
 from advisor.tests.drawn import flat
 from benchmarks.models import Run, RunState
-from tuning.models import Candidate, Study, StudyState
+from tuning.models import Study, StudyState
 from tuning.results.boards import boards_of
 from tuning.results.study_rows import StudyRows
 from tuning.studies.revision import bump, progress_mark
@@ -45,12 +45,6 @@ def running_study() -> Study:
         factories.finish(run)
     factories.begin(study, step="warming up")
     return study
-
-
-def test_the_empty_list_leads_to_the_first_steps(admin_client: Client) -> None:
-    text = flat(admin_client.get(reverse("study-list")))
-    assert "No studies yet" in text
-    assert reverse("home") in text
 
 
 def test_the_list_shows_the_newest_study_first_with_what_it_found(admin_client: Client) -> None:
@@ -126,74 +120,6 @@ def test_the_first_run_brings_ranking_filter_and_charts_to_an_open_page(
     assert 'id="board-' in text
 
 
-def test_a_ranking_without_figures_gets_its_charts_with_the_first_one(
-    admin_client: Client,
-) -> None:
-    study = factories.make_study(state=StudyState.RUNNING, blocks=1)
-    run = factories.begin(study)
-    assert run is not None
-    factories.fail(run)
-    text = page(admin_client, study)
-    assert "No run has a result yet." in text
-    assert "data-chart" not in text
-    [address] = re.findall(r'hx-get="([^"]+)"', text)
-    run = factories.begin(study)
-    assert run is not None
-    factories.finish(run)
-    text = flat(admin_client.get(html.unescape(address)))
-    assert "-intervals" in block(text, "study-rankings")
-
-
-@pytest.mark.long
-def test_the_verdict_of_one_ranking_is_said_once(admin_client: Client) -> None:
-    study = factories.raced_study()
-    [found] = study.recommendations.all()
-    [board] = boards_of(StudyRows(study))
-    sentence = board.for_advice.verdict.sentence
-    assert sentence in found.verdict
-    text = unescaped(page(admin_client, study))
-    assert text.count(sentence) == text.count(found.verdict) == 1
-    assert text.index(sentence) < text.index("Ranking</h2>")
-    # The sentence by another metric is another one.
-    by_p95 = admin_client.get(reverse("study-detail", args=[study.pk]), {"by": "p95_ms"})
-    assert "By p95" in flat(by_p95)
-    under_way = running_study()
-    [board] = boards_of(StudyRows(under_way))
-    sentence = board.for_advice.verdict.sentence
-    text = unescaped(page(admin_client, under_way))
-    assert text.count(sentence) == 1
-    assert text.index(sentence) < text.index("Ranking</h2>")
-
-
-def test_of_several_rankings_each_says_its_verdict(admin_client: Client) -> None:
-    workloads = [factories.make_workload(connections=number) for number in (8, 32)]
-    study = factories.measured_study(workloads=workloads, blocks=2)
-    text = unescaped(page(admin_client, study))
-    for board in boards_of(StudyRows(study)):
-        assert f'<p class="conclusion">{board.for_advice.verdict.sentence}</p>' in text
-
-
-@pytest.mark.long
-def test_the_list_is_paged(admin_client: Client) -> None:
-    for number in range(26):
-        factories.make_study(name=f"Study number {number}", blocks=1, names=["server-default"])
-    first = flat(admin_client.get(reverse("study-list")))
-    second = flat(admin_client.get(reverse("study-list"), {"page": 2}))
-    assert "Page 1 of 2" in first
-    assert "Study number 0<" not in first
-    assert "Study number 0<" in second
-    assert admin_client.get(reverse("study-list"), {"page": "nonsense"}).status_code == 200
-    asked = {"find": "quick NUMBER 0", "host": "db-host-1"}
-    found = flat(admin_client.get(reverse("study-list"), asked))
-    assert "3 studies found." in found
-    assert "Study number 20<" in found
-    assert "Study number 2<" not in found
-    assert '<input type="hidden" name="host" value="db-host-1">' in found
-    none = flat(admin_client.get(reverse("study-list"), {"find": "number 99"}))
-    assert "0 studies found." in none
-    assert "No studies yet" not in none
-
-
 def test_the_list_takes_as_many_queries_for_three_studies_as_for_one(
     admin_client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
@@ -204,17 +130,6 @@ def test_the_list_takes_as_many_queries_for_three_studies_as_for_one(
     factories.make_study(blocks=1)
     with django_assert_max_num_queries(len(one)):
         admin_client.get(reverse("study-list"))
-
-
-def test_the_study_page_takes_as_many_queries_for_three_blocks_as_for_one(
-    admin_client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    small = factories.measured_study(blocks=1)
-    with django_assert_max_num_queries(30) as one:
-        page(admin_client, small)
-    large = factories.measured_study(blocks=3)
-    with django_assert_max_num_queries(len(one)):
-        page(admin_client, large)
 
 
 def test_a_finished_study_shows_ranking_recommendation_and_file(admin_client: Client) -> None:
@@ -230,24 +145,6 @@ def test_a_finished_study_shows_ranking_recommendation_and_file(admin_client: Cl
     assert rows[0] == found.candidate.name
     assert "Mcycles / New-Order" in text
     assert "intervals hold for all candidates at once" in text
-
-
-def test_the_page_says_once_that_tpmp_is_not_tpmc(admin_client: Client) -> None:
-    text = page(admin_client, factories.measured_study(blocks=1))
-    assert text.count("It is not tpmC") == 1
-
-
-def test_a_finished_study_does_not_poll(admin_client: Client) -> None:
-    text = page(admin_client, factories.measured_study(blocks=1))
-    assert "hx-trigger" not in text
-    assert "Cancel study" not in text
-
-
-def test_candidates_show_their_variables_and_translation_notes(admin_client: Client) -> None:
-    text = page(admin_client, factories.make_study())
-    assert "innodb_redo_log_capacity" in text
-    assert "the query cache was removed in MySQL 8.0" in text
-    assert "No variables set: the server's defaults apply." in text
 
 
 def test_failed_runs_show_outcome_reason_and_log(admin_client: Client) -> None:
@@ -276,22 +173,6 @@ def test_runs_that_never_started_are_counted_not_listed_as_failures(admin_client
     assert "3 of 12" in flat(admin_client.get(reverse("study-list")))
 
 
-def test_a_study_that_failed_says_why(admin_client: Client) -> None:
-    study = factories.make_study(
-        state=StudyState.FAILED,
-        reason_code="disk_full",
-        reason="no space left after 3 of 10 warehouses",
-        log_tail=factories.LOG_TAIL,
-    )
-    text = page(admin_client, study)
-    assert "Reason:" in text
-    assert "no space left after 3 of 10 warehouses" in text
-    assert "disk_full" in text
-    assert "Aborting" in text
-    for part in (*EMPTY_PARTS, "First figures"):
-        assert part not in text, part
-
-
 def test_of_a_study_whose_runs_all_failed_one_box_says_that_nothing_is_drawn(
     admin_client: Client,
 ) -> None:
@@ -302,28 +183,6 @@ def test_of_a_study_whose_runs_all_failed_one_box_says_that_nothing_is_drawn(
     Study.objects.filter(pk=study.pk).update(state=StudyState.CANCELLED)
     text = page(admin_client, study)
     assert text.count("No run succeeded, so there is no data for this chart.") == 1
-
-
-def test_names_and_logs_are_text_never_markup(admin_client: Client) -> None:
-    study = factories.measured_study(fails=["whitepaper-1"], name="<script>alert(1)</script>")
-    bold = {"name": "<b>bold</b>", "source": "<i>a file"}
-    Candidate.objects.filter(study=study, name="whitepaper-1").update(**bold)
-    slot = study.slots.filter(candidate__name="<b>bold</b>")[0]
-    type(slot.run).objects.filter(pk=slot.run_id).update(log_tail="</pre><img src=x>")
-    text = page(admin_client, study)
-    assert "&lt;i&gt;a file" in text
-    for markup in ("<script>alert", "<b>bold", "<img src=x", "<i>a file"):
-        assert markup not in text
-
-
-def test_one_board_for_each_number_of_connections(admin_client: Client) -> None:
-    workloads = [factories.make_workload(connections=number) for number in (8, 32)]
-    study = factories.measured_study(workloads=workloads, blocks=1)
-    text = page(admin_client, study)
-    assert "Ranking: 8 connections" in text
-    assert "Ranking: 32 connections" in text
-    # Four charts that are drawn at once and five that are asked for, for each.
-    assert text.count("data-chart-url") == 2 * (4 + 5)
 
 
 def live(client: Client, study: Study, seen: str) -> tuple[str, bool]:
@@ -403,18 +262,6 @@ def test_the_last_poll_stops_the_polling(admin_client: Client) -> None:
     assert "data-poll" not in text
 
 
-def test_preparing_shows_the_loading(admin_client: Client) -> None:
-    study = factories.make_study(
-        state=StudyState.PREPARING,
-        started_at=timezone.now(),
-        preparing_fraction=0.4,
-        preparing_text="warehouse 4 of 10",
-    )
-    text = page(admin_client, study)
-    assert "Warehouse 4 of 10" in text
-    assert "<progress" in text
-
-
 # --- the gate ------------------------------------------------------------------------------------
 
 
@@ -439,18 +286,6 @@ def test_a_candidate_shows_the_four_stages_and_what_the_server_made_of_it(
     assert "innodb_page_cleaners 8 4 innodb_io_capacity_max 25000 not reported" in shown
     duplicate = study.candidates.get(merged_into=candidate)
     assert f"Also stands for {duplicate.name} : same effective values" in shown
-
-
-def test_before_the_trial_starts_a_candidate_shows_what_was_asked_so_far(
-    admin_client: Client,
-) -> None:
-    study = factories.gate(factories.make_study())
-    candidate = study.candidates.get(name="whitepaper-1")
-    candidate.checks = candidate.checks[:2]
-    candidate.save()
-    shown = words(block(page(admin_client, study), f"candidate-{candidate.pk}"))
-    assert "Values passed Rules passed Server check not run" in shown
-    assert "Read-back not run" in shown
 
 
 def test_a_file_is_explained_line_by_line_and_nothing_twice(admin_client: Client) -> None:
@@ -513,12 +348,6 @@ def test_each_class_has_a_board_that_says_what_it_may_cost(admin_client: Client)
         assert "server-default" in names
         assert ("whitepaper-a" in names) == (given == "D2")
     assert text.count("card board-fold unsafe-D") == 2
-
-
-def test_a_study_of_durable_configs_does_not_talk_of_classes(admin_client: Client) -> None:
-    text = page(admin_client, factories.measured_study(blocks=1))
-    assert "Ranking</h2>" in text
-    assert "unsafe-D" not in text
 
 
 def test_seconds_of_the_current_run_come_alone_while_nothing_else_changes(

@@ -152,19 +152,6 @@ def test_an_address_with_no_such_device_says_so(admin_client: Client, wanted: st
     assert "(ticked)" not in choices(text)[str(device.pk)]
 
 
-def test_a_retired_device_is_not_ticked(admin_client: Client) -> None:
-    kept()
-    old = kept("/srv/old", retired_at=factories.BEGIN)
-    assert "cannot be measured" in text_of(admin_client, device=old.pk)
-    assert "cannot be measured" not in text_of(admin_client)
-
-
-def test_an_address_of_another_host_s_device_chooses_that_host(admin_client: Client) -> None:
-    here, there = kept(), far()
-    assert list(choices(text_of(admin_client, device=there.pk))) == [str(there.pk)]
-    assert list(choices(text_of(admin_client, device=here.pk))) == [str(here.pk)]
-
-
 # --- what is asked for ---------------------------------------------------------------------------
 
 
@@ -200,53 +187,7 @@ def test_limits_apply_to_every_device_that_has_none(
     ]
 
 
-def test_limits_without_a_device_are_those_of_the_usual_one(
-    admin_client: Client, service: Service
-) -> None:
-    post(admin_client, emulate=["hdd"], log_dir="/srv/logs")
-    assert devices_of(service) == [DeviceRequest(log_dir=Path("/srv/logs"), emulate="hdd")]
-    post(admin_client, memory_mb="700")
-    assert devices_of(service) == [DeviceRequest(memory_mb=700)]
-
-
-def test_a_check_is_for_the_devices_that_the_study_would_measure(
-    admin_client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[StudyRequest] = []
-
-    def plans(request: StudyRequest) -> Any:
-        asked.append(request)
-        raise BadRequest("enough")
-
-    monkeypatch.setattr("advisor.pages.new_study.answer.plans_of", plans)
-    devices = [kept().pk, emulated("/srv/b").pk]
-    text = "[mysqld]\nmax_connections = 10\n"
-    post(admin_client, devices=devices, warehouses="40", config_text=[text], action="check")
-    assert [device.id for device in asked[0].devices] == devices
-    assert asked[0].warehouses == 40
-
-
 # --- what is refused -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("value", ["x", "0", "-1", "4711", "9" * 19, "9" * 5000, "<b>"])
-def test_a_device_that_is_not_there_is_refused(
-    admin_client: Client, service: Service, value: str
-) -> None:
-    kept()
-    status, text = post(admin_client, devices=[value])
-    assert status == 400
-    assert "cannot be measured on this host" in beside(text, "devices", group=True)
-    assert len(text) < 100_000
-    assert service.request is None
-
-
-def test_so_are_a_retired_one_and_another_host_s(admin_client: Client, service: Service) -> None:
-    for device in (kept("/srv/old", retired_at=factories.BEGIN), far()):
-        status, text = post(admin_client, devices=[device.pk])
-        assert status == 400
-        assert "cannot be measured on this host" in beside(text, "devices", group=True)
-    assert service.request is None
 
 
 @pytest.mark.parametrize(
@@ -271,48 +212,6 @@ def test_a_bad_value_is_said_beside_its_field_unfolded(
     assert error in beside(text, field)
     assert service.request is None
     assert ('<details id="device-more" open>' in text) is (field != "path")
-
-
-def test_an_unknown_profile_is_refused(admin_client: Client, service: Service) -> None:
-    status, text = post(admin_client, emulate=["floppy"])
-    assert status == 400
-    assert "Select a valid choice" in beside(text, "emulate", group=True)
-
-
-def test_too_many_devices_are_refused(admin_client: Client, service: Service) -> None:
-    devices = [kept(f"/srv/{number}").pk for number in range(6)]
-    status, text = post(admin_client, devices=devices, emulate=["native", "hdd", "sata-ssd"])
-    assert status == 302
-    profiles = ["native", "hdd", "sata-ssd", "sas-ssd"]
-    status, text = post(admin_client, devices=devices, emulate=profiles)
-    assert status == 400
-    assert "at most 20 items" in beside(text, "devices", group=True)
-
-
-def test_an_emulated_device_takes_no_kind(admin_client: Client, service: Service) -> None:
-    fields = {"path": "/srv/x", "kind": "nvme"}
-    status, text = post(admin_client, emulate=["hdd"], **fields)
-    assert status == 400
-    assert "has the kind that it emulates" in beside(text, "kind")
-    # The real device takes it, the other one has no use for it.
-    assert post(admin_client, emulate=["native", "hdd"], **fields)[0] == 302
-    assert devices_of(service) == [
-        DeviceRequest(path=Path("/srv/x"), emulate="native", kind=DeviceKind.NVME),
-        DeviceRequest(path=Path("/srv/x"), emulate="hdd"),
-    ]
-
-
-def test_limits_need_a_device_that_has_none(admin_client: Client, service: Service) -> None:
-    limited = [emulated().pk, emulated("/srv/b").pk]
-    fields: dict[str, Any]
-    for fields in ({"emulate": ["sata-ssd"]}, {"memory_mb": "700"}):
-        [field] = fields
-        status, text = post(admin_client, devices=limited, **fields)
-        assert status == 400
-        assert "are already emulated" in beside(text, field, group=field == "emulate")
-    assert service.request is None
-    both = {"emulate": ["sata-ssd"], "memory_mb": "700", "path": "/srv/c"}
-    assert post(admin_client, devices=limited, **both)[0] == 302
 
 
 @pytest.mark.parametrize("field", ["log_dir", "kind"])
@@ -377,13 +276,3 @@ def test_what_the_service_refuses_of_devices_is_said_beside_its_field(
     assert status == 400
     found = beside(text, field, group=field in ("devices", "emulate"))
     assert str(refusal) in found
-
-
-def test_a_file_system_in_memory_cannot_be_slowed_down(admin_client: Client) -> None:
-    add_directories(Path("/dev/shm"), throttle_problem="/dev/shm: a tmpfs has no block device")
-    fields = {"path": "/dev/shm", "emulate": ["hdd"]}
-    status, text = post(admin_client, driver="sysbench", warehouses="1", **fields)
-    assert status == 400
-    assert "tmpfs" in beside(text, "emulate", group=True)
-    assert not Study.objects.exists()
-    assert not Device.objects.exists()

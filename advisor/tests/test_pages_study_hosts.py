@@ -9,21 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from advisor.tests import factories
-from advisor.tests.test_pages_hosts import a_host, quiet_broker, text_of
+from advisor.tests.test_pages_hosts import a_host, text_of
 from advisor.tests.test_pages_new_study import BLANK
-from benchmarks.inventory.stored import inventory_of
-from benchmarks.models import Device, Host
-from benchmarks.tests.made_up_host import MYSQL, with_inventory
-from tuning.models import Study, StudyGroup
+from benchmarks.tests.made_up_host import MYSQL
+from tuning.models import Study
 from tuning.study_templates.loader import load_template
 
-__all__ = ["quiet_broker"]
 pytestmark = pytest.mark.django_db
 NEW = "/studies/new/"
 OLD = replace(MYSQL, version=(8, 4, 3), version_text="8.4.3", path=Path("/opt/8.4/mysqld"))
@@ -44,63 +39,6 @@ def posted(client: Client, **fields: Any) -> tuple[Any, str]:
 def ticked(text: str) -> list[str]:
     found = re.findall(r'<input type="checkbox" name="host" value="(\w+)"([^>]*)>', text)
     return [name for name, rest in found if "checked" in rest]
-
-
-def test_with_one_host_there_is_nothing_to_choose(admin_client: Client) -> None:
-    text = text_of(admin_client, NEW)
-    assert "No host is known yet" in text
-    host = a_host()
-    text = text_of(admin_client, NEW)
-    assert 'name="host"' not in text
-    assert "This host has: MySQL 9.7.4 (<code>/usr/sbin/mysqld</code>)." in text
-    assert 'value="/usr/sbin/mysqld">MySQL 9.7.4</option>' in text
-    Host.objects.filter(pk=host.pk).update(drained_at=timezone.now())
-    assert "The study waits until it takes work again." in text_of(admin_client, NEW)
-    with_inventory(host, inventory_of(host).model_copy(update={"directories": ()}))
-    text = text_of(admin_client, NEW)
-    will = text[text.index("What will happen") :][:400]
-    assert "is not a directory that may be measured on host db-host-1" in will
-
-
-def test_a_host_whose_worker_is_gone_is_said_to_be_silent(
-    admin_client: Client, hosts: None
-) -> None:
-    Host.objects.filter(name="one").update(worker_seen_at="2026-11-21T09:30Z")
-    Host.objects.filter(name="two").update(worker_seen_at=Now())
-    text = text_of(admin_client, f"{NEW}?host=one")
-    assert re.findall(
-        r'value="(\w+)"[^>]*><span class="wraps">\w+ <span class="badge warn">(\w+)', text
-    ) == [("one", "silent")]
-    assert "Host one has not been seen since 2026-11-21 09:30:00 UTC. The study waits" in text
-    assert "The study waits" not in text_of(admin_client, f"{NEW}?host=two")
-
-
-@pytest.mark.parametrize("lacks", ["default_directory", "servers.version"])
-def test_a_host_that_another_version_inspected_is_named_with_what_to_do(
-    admin_client: Client, hosts: None, lacks: str
-) -> None:
-    host = Host.objects.get(name="one")
-    name, _, part = lacks.partition(".")
-    if part:
-        del host.inventory[name][0][part]
-    else:
-        del host.inventory[name]
-    host.save()
-    two = Host.objects.get(name="two")
-    with_inventory(two, inventory_of(two).model_copy(update={"load_address": "10.0.0.2"}))
-    why = "was inspected by another version: start its worker again"
-    assert f"one {why}" in text_of(admin_client, f"{NEW}?host=one")
-    assert why not in text_of(admin_client, f"{NEW}?host=two")
-    for fields in ({"host": ["one"]}, {"host": ["one", "two"]}, {"load_hosts": ["one"]}):
-        answer, text = posted(admin_client, **({"host": ["two"]} | fields))
-        assert answer.status_code == 400
-        assert f"one {why}" in text, fields
-    there = {"template": "connections", "host": "one"}
-    refused = admin_client.post("/api/v1/studies/", there, content_type="application/json")
-    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "host_not_inspected")
-    for address in ("/", "/hosts/", f"/hosts/{host.pk}/", "/devices/", "/configs/check/"):
-        assert admin_client.get(address).status_code == 200, address
-    assert not Study.objects.exists()
 
 
 def test_the_form_offers_what_the_chosen_hosts_have(
@@ -163,15 +101,6 @@ def test_another_host_can_drive_the_measured_one(
     assert len(re.findall(r'name="load_hosts" value="\w+"[^>]* checked', again)) == 2
 
 
-def test_a_study_over_several_hosts_has_one_page(admin_client: Client, hosts: None) -> None:
-    a_host("three", directories=[Path("/tmp")], servers=[MYSQL])
-    answer, _ = posted(admin_client, host=["one", "three"], name="Which?")
-    group = StudyGroup.objects.get()
-    assert answer.redirect_chain[-1][0] == reverse("group-detail", args=[group.pk])
-    assert {study.host.name for study in group.studies.all()} == {"one", "three"}
-    assert {str(study.server) for study in group.studies.all()} == {"MySQL 9.7.4"}
-
-
 def test_the_preview_of_several_hosts_names_each(
     admin_client: Client, hosts: None, tmp_path: Path
 ) -> None:
@@ -192,26 +121,6 @@ def test_the_preview_of_several_hosts_names_each(
     _, text = posted(admin_client, host=["one", "two"], action="preview")
     assert "no workload driver in common" in text[text.index('id="id_driver_error"') :][:400]
     assert not Study.objects.exists()
-
-
-def test_a_device_is_added_to_the_chosen_host(
-    admin_client: Client, hosts: None, tmp_path: Path
-) -> None:
-    address = reverse("device-list")
-    there = Host.objects.get(name="two")
-    text = text_of(admin_client, reverse("host-detail", args=[there.pk]))
-    link = re.findall(r'href="([^"]+#add-device)"', text)[0]
-    text = text_of(admin_client, link)
-    assert '<option value="two" selected>' in text
-    assert f'name="path" value="{tmp_path}/two"' in text
-    assert f'<option value="{tmp_path}/two">' in text
-    values = {"path": str(tmp_path / "two"), "host": "two"}
-    answer = admin_client.post(address, values | {"host": "one"})
-    assert "device add" in html.unescape(answer.content.decode())
-    answer = admin_client.post(address, values, follow=True)
-    assert Device.objects.get().host == there
-    text = text_of(admin_client, address)
-    assert f'{reverse("host-detail", args=[there.pk])}">two</a>' in text
 
 
 def test_a_file_is_checked_for_the_server_of_the_chosen_host(

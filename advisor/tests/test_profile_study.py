@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from advisor.management import listing
-from tuning.creation.create import create_study, request_again
+from tuning.creation.create import create_study
 from tuning.creation.plan import plan_of
 from tuning.creation.preview import preview_of
 from tuning.errors import BadRequest, InvalidConfig
@@ -92,14 +92,6 @@ def test_a_config_is_the_baseline_without_a_profile_too() -> None:
     with pytest.raises(BadRequest) as refused:
         create_study(request.model_copy(update={"baseline": "other"}))
     assert refused.value.field == "baseline"
-
-
-def test_a_study_of_a_profile_can_be_run_again() -> None:
-    study = create_study(asked(stored()))
-    again = create_study(request_again(study))
-    assert [one.name for one in again.candidates.all()] == [
-        one.name for one in study.candidates.all()
-    ]
 
 
 @pytest.mark.parametrize(

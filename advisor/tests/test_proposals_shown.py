@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 from django.test import Client
-from rich.console import Console
 
-from advisor.terminal.report import print_study
 from advisor.tests import factories
 from tuning.models import Study
-from tuning.results.stored_documents import document_of
 
 REASON = "holds the 1.0 GB of data 4.0 times, for its growth (Percona)"
 
@@ -40,11 +35,3 @@ def test_the_page_has_the_reason_of_each_line_apart_from_other_notes(
     assert f"<code>innodb_buffer_pool_size</code>: {REASON}" in reasons
     assert "OFF costs observability" in notes.partition("</table>")[0]
     assert REASON not in notes.partition("</table>")[0]
-
-
-def test_the_terminal_lists_the_lines_with_their_reasons(study: Study) -> None:
-    text = io.StringIO()
-    print_study(document_of(study), Console(file=text, width=80))
-    shown = " ".join(text.getvalue().split())
-    assert "whitepaper-a, Proposal of the advisor: rules of several sources." in shown
-    assert f"innodb_buffer_pool_size = 128M: {REASON}" in shown

@@ -82,24 +82,3 @@ def test_a_line_opens_to_its_difference_from_the_baseline(
     others = [one for one in study.candidates.all() if not one.is_baseline]
     assert sorted(map(int, differences)) == sorted(len(one.config.knobs) for one in others)
     assert re.search(r"<code>innodb_io_capacity</code>\s*<span[^>]*>not set</span>", text)
-
-
-def test_the_answer_is_one_sentence_on_top(admin_client: Client, study: Study) -> None:
-    page = html.unescape(flat(admin_client.get(reverse("study-detail", args=[study.pk])))).replace(
-        "\N{NO-BREAK SPACE}", " "
-    )
-    found = study.recommendations.get()
-    answer = page[page.index('id="verdict-title"') : page.index('id="study-events"')]
-    assert f"Use {found.candidate.name}: +" in answer
-    assert "% tpmP, measurably best, not confirmed." in answer
-
-
-def test_a_phone_shows_both_ends_of_long_names(admin_client: Client) -> None:
-    """Cut at their end, those of one series would all look the same."""
-    long = [f"{'io-capacity-and-redo-' * 3}{number:02}" for number in range(2)]
-    study = factories.measured_study(names=["server-default", *long], blocks=1, samples=False)
-    text = table(admin_client, study)
-    shown = dict(re.findall(r'class="whole">([^<]+)</span><span class="cut">([^<]+)<', text))
-    assert sorted(shown) == long
-    assert [shown[name][-3:] for name in long] == ["-00", "-01"]
-    assert all(len(cut) <= 36 for cut in shown.values())

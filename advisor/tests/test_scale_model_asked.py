@@ -6,14 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.core.management import call_command
 from django.test import Client
 
 from advisor.management import listing
-from advisor.management.commands import advise
 from advisor.tests.test_pages_new_study import beside, post
-from benchmarks.tests.made_up_host import add_directories, change_host
+from benchmarks.tests.made_up_host import change_host
 from tuning.creation.create import create_study, request_again
 from tuning.creation.plan import plan_of
 from tuning.creation.search import search_of
@@ -127,14 +125,6 @@ def test_a_search_stays_within_the_model_and_takes_bounds_for_the_real_server() 
 
 
 @pytest.mark.usefixtures("host")
-def test_a_model_with_barely_enough_memory_searches_pools_up_to_the_servers_own() -> None:
-    wanted = asked(template="search", data_size=100 * GB, memory=82 * GB, warehouses=2)
-    [pool] = [one for one in search_of(plan_of(wanted)).space.dimensions if one.name == POOL]
-    assert pool.low < 64 * MIB
-    assert pool.high >= 128 * MIB
-
-
-@pytest.mark.usefixtures("host")
 @pytest.mark.parametrize(
     ("values", "field", "reason"),
     [
@@ -210,34 +200,6 @@ def test_without_control_groups_the_pool_alone_is_scaled() -> None:
     buffered = create_study(asked(template="compare", configs=[mine])).candidates.get(name="mine")
     assert buffered.config.knobs[METHOD] == "O_DIRECT"
     assert METHOD not in search_of(plan_of(asked(template="search"))).space.names
-
-
-@pytest.mark.usefixtures("host")
-def test_a_host_with_neither_is_told_so() -> None:
-    change_host(memory_limit_problem="no cgroups here")
-    add_directories(settings.DEFAULT_DEVICE, direct_io=False)
-    with pytest.raises(BadRequest, match="this host has neither"):
-        create_study(asked())
-
-
-@pytest.mark.usefixtures("host")
-def test_the_terminal_asks_for_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    seen: list[StudyRequest] = []
-
-    def refuse(request: StudyRequest, **_: Any) -> Study:
-        seen.append(request)
-        raise BadRequest("enough seen", field="data_size")
-
-    monkeypatch.setattr(advise, "create_study", refuse)
-    with pytest.raises(SystemExit):
-        call_command("advise", "--data-size", "200GB", "--memory", "48GiB")
-    assert (seen[0].data_size, seen[0].memory) == (200 * GB, 48 * 1024**3)
-    assert "enough seen (--data-size)" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        call_command("advise", "--as-measured")
-    assert "--as-measured can be used with" in capsys.readouterr().err
 
 
 def test_the_form_asks_for_it_and_refuses_beside_the_fields(

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import html
-import io
-from dataclasses import asdict
 
 import pytest
 from django.test import Client
 from django.urls import reverse
-from rich.console import Console
 
-from advisor.terminal.report import print_study
 from advisor.tests import factories
-from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.models import Device
-from tuning.models import Recommendation, Study
-from tuning.results.stored_documents import document_of
+from tuning.models import Recommendation
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import GB, MB
-from tuning.tests.export_cases import exported
 
 pytestmark = pytest.mark.django_db
 MIB, GIB = 1024**2, 1024**3
@@ -60,26 +52,6 @@ def test_the_page_shows_both_values_and_offers_the_file_as_measured(
     where = reverse("study-my-cnf", args=[modelled.study_id, modelled.pk])
     assert "= 31G" in admin_client.get(where).content.decode()
     assert "= 160M" in admin_client.get(f"{where}?as_measured=1").content.decode()
-
-
-@pytest.mark.parametrize("iops", [None, 200])
-def test_only_a_device_that_was_slowed_is_said_to_lack_seek_times(
-    modelled: Recommendation, iops: int | None
-) -> None:
-    """Most scale models only hold the memory: they run on the real disk."""
-    profile = EmulationProfile("hdd", "hdd", iops, iops, memory_bytes=800 * MB, scale=200)
-    limits = {"emulation": asdict(profile), "emulation_label": profile.label()}
-    Device.objects.filter(pk=modelled.device_id).update(**limits)
-    text = exported(Study.objects.get(pk=modelled.study_id))
-    assert ("seek times" in text) is (iops is not None)
-
-
-def test_the_terminal_shows_both_values(modelled: Recommendation) -> None:
-    console = Console(file=io.StringIO(), width=400)
-    print_study(document_of(modelled.study), console)
-    text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "innodb_buffer_pool_size: 160M in the scale model, 31G on your server." in text
-    assert MODEL.sentence in text
 
 
 def test_a_study_without_a_statement_says_what_it_measured(admin_client: Client) -> None:

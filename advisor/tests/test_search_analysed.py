@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
-from rich.console import Console
 
-from advisor.terminal.report import print_study
 from advisor.tests.search_study import searching_study
 from benchmarks.models import Run, RunState
 from tuning.models import Study
 from tuning.results import search as learning
 from tuning.results.boards import screened_runs
 from tuning.results.search import search_of
-from tuning.results.stored_documents import document_of
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
 from tuning.strategy.search.importance import importance
@@ -46,14 +42,6 @@ def test_the_page_says_which_knobs_matter_and_how_sure_that_is(admin_client: Cli
     assert all("may be nothing" in row for row in rows[1:])
     assert "runs" in rows[0]
     assert "This is a hint where to look, not evidence." in html
-
-
-def test_with_few_configs_it_says_that_it_cannot_tell(admin_client: Client) -> None:
-    html = page(admin_client, searching_study(5))
-    # The baseline's is one of them.
-    assert "too few runs to tell. 6 configs have a result, and it takes 12." in html
-    assert 'id="search-importance"' not in html
-    assert 'id="only_names"' not in html, "there is no ranking to be filtered"
 
 
 @pytest.mark.long
@@ -131,24 +119,6 @@ def test_throughput_is_shown_against_response_time_and_against_cpu(admin_client:
     chart = charts(admin_client, study)["search-front"]
     assert len(chart["data"]) == 3
     assert "updatemenus" not in chart["layout"]
-
-
-@pytest.mark.long
-def test_values_of_one_knob_are_a_table_too(admin_client: Client) -> None:
-    study = searching_study()
-    html = page(admin_client, study)
-    table = html.partition('id="search-values"')[2].partition("</table>")[0]
-    assert table.count("<tr>") > 10
-    assert '<th scope="row" class="mono">innodb_flush_method</th><td>fsync</td>' in table
-
-
-def test_the_terminal_says_the_same_in_short() -> None:
-    stream = io.StringIO()
-    print_study(document_of(searching_study()), Console(file=stream, width=200))
-    text = stream.getvalue().replace("\u202f", " ")
-    assert "innodb_buffer_pool_size: " in text
-    assert "No other beats these in both tpmP and p95, in short runs: search-" in text
-    assert "This is a hint where to look, not evidence." in text
 
 
 @pytest.mark.long

@@ -27,7 +27,6 @@ from tuning.requests.study import StudyRequest
 from tuning.results.ablation import BOUNDED, PINNED, kept_by
 from tuning.search_space.space_request import BadSpace
 from tuning.statistics.data import Metric
-from tuning.strategy.compose import strategy_for
 from tuning.strategy.search.search import Search
 from tuning.strategy.search.space import Space
 from tuning.studies.continuation import strategy_of
@@ -155,19 +154,6 @@ def test_what_no_search_can_be_made_of_is_refused_before_anything_is_stored(
 
 
 @pytest.mark.usefixtures("host")
-@pytest.mark.parametrize("template", ["connections", "noise-floor", "whitepaper-configs"])
-def test_a_search_races_and_confirms_whatever_its_template_does(template: str) -> None:
-    request = StudyRequest(
-        template=template, connections=[8], search=search(), budget_minutes=2000
-    )
-    study = Study.objects.get(pk=create_study(request).pk)
-    assert (study.races, study.confirms) == (True, True)
-    strategy = strategy_of(study)
-    assert isinstance(strategy, Search)
-    assert strategy.then == strategy_for(races=True, confirms=True, ablates=True)
-
-
-@pytest.mark.usefixtures("host")
 def test_a_template_that_loses_more_than_was_allowed_begins_no_search() -> None:
     request = StudyRequest(template="durability-price", search=search(), budget_minutes=2000)
     for create in (create_study, space_of):
@@ -235,18 +221,6 @@ def test_advise_asks_for_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     assert other.template == "whitepaper-configs"
     assert other.search == SearchRequest()
     assert advised(monkeypatch).search is None
-
-
-@pytest.mark.usefixtures("host")
-@pytest.mark.parametrize(
-    "option", [["--knobs", "3"], ["--pin", "a=1"], ["--objective", "p95"], ["--no-warm-start"]]
-)
-def test_an_option_of_a_search_asks_for_one(
-    monkeypatch: pytest.MonkeyPatch, option: list[str]
-) -> None:
-    request = advised(monkeypatch, *option)
-    assert request.template == "search"
-    assert request.search is not None
 
 
 def test_the_database_is_there_before_a_space_is_asked_for(

@@ -16,7 +16,7 @@ from advisor.terminal.report import print_study
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.build import build
-from tuning.results.document import BestSoFar, Search
+from tuning.results.document import Search
 from tuning.results.stored_documents import document_of
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim
@@ -24,10 +24,9 @@ from tuning.statistics.data import Metric
 from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.tests.test_contract import RandomSearch
 from tuning.tests.kept import kept
-from tuning.tests.test_search_rows import CAPACITY, Script, search, step, to_the_end
+from tuning.tests.test_search_rows import CAPACITY, Script, step, to_the_end
 from tuning.tests.test_study_race import noisy
 
-__all__ = ["search"]
 pytestmark = [
     pytest.mark.long,
     pytest.mark.django_db(transaction=True),
@@ -119,17 +118,6 @@ def test_an_open_page_follows_a_search_and_gets_the_ranking_of_the_race(
     assert "search-charts-title" in rankings
 
 
-def test_the_page_names_the_metric_that_a_search_is_for(
-    begun: Study, admin_client: Client
-) -> None:
-    aim = Aim(Metric.P95).as_json() | {"space": SPACE.as_json()}
-    Study.objects.filter(pk=begun.pk).update(search=aim)
-    while not begun.slots.filter(purpose=SlotPurpose.SEARCH, block=2).exists():
-        step(begun)
-    html = page(admin_client, begun)
-    assert re.search(r"Best so far: <strong>\S+</strong>, [^.]+.\d.% p95 response time", html)
-
-
 def test_the_page_shows_what_was_tried_and_what_raced(over: Study, admin_client: Client) -> None:
     study = over
     assert study.state == StudyState.FINISHED
@@ -198,16 +186,6 @@ def test_a_look_without_a_figure_is_a_cross_and_no_number(
     assert "no result" in [trace["name"] for trace in shown]
 
 
-def test_a_void_run_is_no_look(over: Study) -> None:
-    study = over
-    slot = study.slots.get(candidate__name="guess-3", purpose=SlotPurpose.SEARCH)
-    for state in (RunState.DISTURBED, RunState.LOST, RunState.CANCELLED):
-        Run.objects.filter(pk=slot.run_id).update(state=state, tpmP=None)
-        found, names = searched(study)
-        assert "guess-3" not in [names[one.candidate_id] for one in found.tried]
-        assert len(found.tried) == 4
-
-
 def test_a_lucky_look_is_taken_back_by_the_next(over: Study) -> None:
     study = over
     rounds = study.slots.filter(purpose=SlotPurpose.SEARCH)
@@ -223,10 +201,6 @@ def test_a_lucky_look_is_taken_back_by_the_next(over: Study) -> None:
     assert best[-1] == ("guess-2", 1.4)
 
 
-def test_the_terminal_says_nothing_of_a_search_before_it_has_begun(begun: Study) -> None:
-    assert standing_texts(document_of(begun)) == []
-
-
 def test_the_terminal_reports_a_search(over: Study) -> None:
     study = over
     raced = study.slots.filter(purpose=SlotPurpose.BLOCK, candidate__is_baseline=False)
@@ -240,19 +214,6 @@ def test_the_terminal_reports_a_search(over: Study) -> None:
     assert "The search took 5 short runs: 5 configs measured." in text
     assert re.search(r"given: \+[0-9.]+\s% tpmP, raced", text)
     assert "Figures are medians" in text
-
-
-def test_the_terminal_names_the_metric_that_a_search_is_for(over: Study) -> None:
-    document = document_of(over)
-    assert document.search is not None
-    best = BestSoFar(number=1, candidate_id=document.candidates[1].id, ratio=0.7)
-    changed = {"metric": Metric.P95, "raced": 0, "best": (best,)}
-    found = document.search.model_copy(update=changed)
-    searching = document.model_copy(update={"search": found, "boards": ()})
-    assert standing_texts(searching) == [
-        f"5 configs tried, best so far {document.candidates[1].name} "
-        "(\N{MINUS SIGN}30.0\N{NO-BREAK SPACE}% p95 response time)"
-    ]
 
 
 def test_a_limit_that_the_baseline_misses_is_named_after_its_second_run(

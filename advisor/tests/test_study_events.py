@@ -65,12 +65,3 @@ def test_the_page_shows_the_newest_and_a_poll_brings_what_happened_since(
     happened(slots[-1], RunState.LOST, reason="the worker is gone")
     poll = admin_client.get(reverse("study-live", args=[study.pk])).content.decode()
     assert "lost: the worker is gone" in poll[poll.index('id="study-events"') :]
-
-
-def test_the_table_of_runs_counts_the_pairs_that_confirm_a_winner_from_1(
-    admin_client: Client,
-) -> None:
-    study = factories.raced_study()
-    page = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
-    assert page.count(">pair 1<") == page.count(">pair 5<") == 2
-    assert ">pair 6<" not in page

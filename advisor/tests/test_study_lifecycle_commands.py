@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 from rich.console import Console
 
@@ -18,13 +16,12 @@ from advisor.management.commands import serve
 from advisor.terminal import follow as terminal
 from advisor.terminal.follow import Leaves
 from advisor.tests import factories
-from advisor.tests.drawn import flat
 from advisor.tests.test_pages_studies import running_study
 from benchmarks.models import Host, Run, RunState
 from tuning.models import Study, StudyState
 from tuning.studies.commands import pause_study, resume_study
 from tuning.studies.progress import study_progress
-from tuning.studies.revision import bump, progress_mark
+from tuning.studies.revision import bump
 
 pytestmark = pytest.mark.django_db
 
@@ -40,20 +37,6 @@ def again(study: Study) -> Study:
 
 
 # --- the page ------------------------------------------------------------------------------------
-
-
-def page_of(client: Client, study: Study) -> str:
-    return client.get(reverse("study-detail", args=[study.pk])).content.decode()
-
-
-def test_the_live_part_brings_the_other_button_with_it(admin_client: Client) -> None:
-    study = running_study()
-    seen = progress_mark(study.pk)
-    pause_study(study, by="ann")
-    live = reverse("study-live", args=[study.pk])
-    text = flat(admin_client.get(live, {"mark": seen}))
-    assert "Resume study" in text
-    assert "Waiting to be resumed" in text
 
 
 # --- the API -------------------------------------------------------------------------------------
@@ -75,20 +58,6 @@ def command(*arguments: object) -> str:
     out = StringIO()
     call_command("study", *map(str, arguments), stdout=out)
     return out.getvalue()
-
-
-def test_a_user_without_a_name_pauses_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container that runs with any number."""
-
-    def nameless(_: int) -> Any:
-        raise KeyError("uid not found")
-
-    monkeypatch.setattr("pwd.getpwuid", nameless)
-    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
-        monkeypatch.delenv(name, raising=False)
-    study = running_study()
-    command("pause", study.pk)
-    assert again(study).paused_by == f"{os.getuid()} on the command line"
 
 
 # --- following a study ---------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from django.conf import LazySettings
 from rich.console import Console
 
-from advisor.terminal.files import OutputFailed, write_files
+from advisor.terminal.files import write_files
 from advisor.tests import factories
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
@@ -83,12 +83,6 @@ def test_where_nothing_may_be_written_it_is_an_error(home: Path, console: Consol
     assert files(home) == []
 
 
-def test_a_place_that_cannot_be_written_is_named(home: Path, console: Console) -> None:
-    study = factories.measured_study(blocks=1)
-    with pytest.raises(OutputFailed, match=r"gone/my\.cnf: No such file"):
-        write_files(document_of(study), console, output=home / "gone" / "my.cnf")
-
-
 @pytest.mark.long
 def test_each_number_of_connections_has_a_file_of_its_own(home: Path, console: Console) -> None:
     workloads = [factories.make_workload(connections=number) for number in (8, 32)]
@@ -118,11 +112,3 @@ def test_each_device_has_a_file_of_its_own_and_is_named(home: Path) -> None:
     for device, name in names.items():
         place = home / f"my-device-{device.pk}.cnf"
         assert f"Recommended my.cnf ({name}): {place}" in said(console)
-
-
-def test_the_file_of_a_single_emulated_device_is_said_to_be_for_it(home: Path) -> None:
-    console = Console(file=io.StringIO(), width=200)
-    study = factories.measured_study(blocks=1, device=factories.emulated_device())
-    write_files(document_of(study), console, output=home / "my.cnf")
-    name = "emulated HDD with 700 MB of memory at /srv/mysql"
-    assert f"Recommended my.cnf ({name}): {home / 'my.cnf'}" in said(console)

@@ -23,8 +23,6 @@ from tuning.models import Study, StudyState
 from tuning.studies.progress import StudyProgress
 from tuning.studies.revision import bump
 
-LEAD = "+61.0\N{NO-BREAK SPACE}%"
-
 pytestmark = pytest.mark.django_db
 
 
@@ -70,19 +68,6 @@ def test_the_bar_of_a_terminal_has_it_below(monkeypatch: pytest.MonkeyPatch) -> 
     text = followed(study, is_terminal=True)
     assert f"on {run.device}" in text
     assert "━" in text
-
-
-def test_a_single_emulated_device_is_named() -> None:
-    device = factories.emulated_device()
-    study = factories.make_study(state=StudyState.RUNNING, device=device)
-    factories.begin(study)
-    assert f", on {device}; about " in followed(study, is_terminal=False)
-
-
-def test_a_single_device_needs_no_name() -> None:
-    study = factories.make_study(state=StudyState.RUNNING)
-    factories.begin(study)
-    assert "/srv/mysql" not in followed(study, is_terminal=False)
 
 
 def test_the_findings_so_far_stand_below_the_present_run() -> None:

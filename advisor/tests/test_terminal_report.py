@@ -36,13 +36,6 @@ def shown(study: Study) -> str:
     return text.getvalue()
 
 
-def test_candidates_without_runs_are_named_with_the_reason() -> None:
-    text = " ".join(shown(factories.gate(factories.make_study())).split())
-    assert f"whitepaper-a: refused by the server, not measured: {factories.REFUSAL}" in text
-    assert "whitepaper-3: same effective values as whitepaper-1, measured once for both" in text
-    assert "- refused" in text
-
-
 def test_a_proposal_that_is_not_possible_here_has_no_reasons_for_its_lines() -> None:
     study = factories.measured_study(blocks=1)
     note = {"name": "innodb_io_capacity", "action": "proposed", "detail": "twice the IOPS"}
@@ -56,14 +49,6 @@ def test_a_proposal_that_is_not_possible_here_has_no_reasons_for_its_lines() -> 
     assert "twice the IOPS" not in text
 
 
-def test_classes_have_tables_and_verdicts_of_their_own() -> None:
-    text = shown(factories.unsafe_study(blocks=1))
-    assert text.count("server-default *") == 3
-    assert "Durability D2: A crash or a power failure may corrupt the database" in text
-    assert "D1: whitepaper-3 completed" in text
-    assert "Durability" not in shown(factories.measured_study(blocks=1))
-
-
 def test_intervals_ties_race_noise_and_confirmation_are_reported() -> None:
     text = " ".join(shown(factories.raced_study()).split())
     assert "+38.9 % +33.8 to +44.3 %" in text
@@ -72,14 +57,6 @@ def test_intervals_ties_race_noise_and_confirmation_are_reported() -> None:
     assert "Noise floor " in text
     assert "Confirmed: whitepaper-3 +" in text
     assert "12/12 OK" in text
-
-
-@pytest.mark.long
-def test_several_boards_have_a_verdict_each() -> None:
-    workloads = [factories.make_workload(connections=number) for number in (8, 32)]
-    text = shown(factories.raced_study(workloads=workloads))
-    assert "8 connections: By " in text
-    assert "32 connections: By " in text
 
 
 def test_devices_are_called_by_their_names_and_limits() -> None:
@@ -96,15 +73,3 @@ def test_devices_are_called_by_their_names_and_limits() -> None:
     verdicts = " ".join(text[text.index("and their outcome.") :].split())
     assert " NVMe at /srv/mysql: whitepaper-" in verdicts
     assert " emulated HDD with 700 MB of memory at /srv/mysql: whitepaper-" in verdicts
-
-
-def test_a_single_emulated_device_is_called_so_beside_the_verdict() -> None:
-    study = factories.measured_study(blocks=1, device=factories.emulated_device())
-    text = " ".join(shown(study).split())
-    assert " emulated HDD with 700 MB of memory at /srv/mysql: " in text
-
-
-def test_of_a_single_device_the_verdict_needs_no_name() -> None:
-    text = shown(factories.measured_study(blocks=1))
-    assert "at /srv/mysql: " not in text
-    assert "emulated" not in text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import tomllib
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from django.test import Client
 from django.urls import reverse
 from packaging.version import Version
 
-import manage
 from advisor.version import version
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,30 +27,6 @@ def test_the_newest_changes_are_of_this_version_or_unreleased() -> None:
     newest = re.search(r"^## \[(\S+)\]", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert newest is not None
     assert newest[1] in (version(), "Unreleased")
-
-
-def test_the_command_line_says_ours_and_not_djangos(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shown = []
-    for word in ("version", "--version"):
-        monkeypatch.setattr(sys, "argv", ["manage.py", word])
-        manage.main()
-        shown.append(capsys.readouterr().out)
-    assert shown[0].split()[0] == version()
-    assert shown[1] == shown[0]
-
-
-def test_the_commands_own_help_and_errors_are_shown(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for arguments in (["--help"], ["--unknown"]):
-        monkeypatch.setattr(sys, "argv", ["manage.py", "version", *arguments])
-        with pytest.raises(SystemExit):
-            manage.main()
-    shown = capsys.readouterr()
-    assert "Print the version" in shown.out
-    assert "unrecognized arguments: --unknown" in shown.err
 
 
 @pytest.mark.parametrize(("commit", "said"), [("0123456789ab", " 0123456789ab"), ("", "")])

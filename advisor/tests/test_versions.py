@@ -6,7 +6,6 @@ import os
 import subprocess
 import threading
 from collections.abc import Iterator
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.state import ModelState
 from django.db.models.functions import Now
 from django.test import Client
 
@@ -160,17 +158,6 @@ def test_commands_migrate_a_database_of_this_home_and_never_a_shared_one(
         with pytest.raises(VersionDiffers, match=r"0\.0\.1"):
             prepare_database(runs_a_worker=runs_a_worker)
     assert calls == ["migrate", "migrate"]
-
-
-def models_after(
-    loader: MigrationLoader, keys: list[tuple[str, str]]
-) -> dict[tuple[str, str], ModelState]:
-    """All models after these migrations, and those that they need."""
-    found = loader.project_state(keys).models
-    for model in found.values():
-        for kind in ("constraints", "indexes"):
-            model.options.setdefault(kind, []).sort(key=attrgetter("name"))
-    return found
 
 
 def test_migrate_says_which_version_did_it() -> None:

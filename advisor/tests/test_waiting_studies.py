@@ -86,24 +86,9 @@ def test_badges_say_waiting_and_the_text_what_for(
     assert why in text
 
 
-def test_its_own_run_is_no_reason_to_wait(admin_client: Client, study: Study) -> None:
-    factories.begin(study)
-    assert set(pages(admin_client, study).values()) == {"Measuring", ""}  # no queue on its host
-
-
 def test_a_run_on_a_silent_host_says_since_when(admin_client: Client, study: Study) -> None:
     factories.begin(study)
     Host.objects.filter(pk=study.host_id).update(worker_seen_at=factories.BEGIN)
     text = admin_client.get(reverse("study-detail", args=[study.pk])).text
     assert f"Host {study.host} has not been seen since 2026-11-21 09:30:00 UTC." in text
     assert "continues when the host takes work again" in text
-
-
-def test_what_no_worker_has_begun_is_queued(
-    admin_client: Client, study: Study, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Study.objects.update(state=StudyState.PREPARING, started_at=None)
-    assert set(pages(admin_client, study).values()) == {"Queued"}
-    assert terminal(capsys).startswith("Queued ")
-    text = admin_client.get(f"/api/v1/studies/{study.pk}/").json()["progress"]["text"]
-    assert text == "waiting for the host"

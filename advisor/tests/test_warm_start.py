@@ -427,9 +427,3 @@ def test_pages_terminal_and_api_say_what_a_search_begins_with(
     assert said in admin_client.get(f"/studies/{made['id']}/").content.decode()
     body["search"] = wanted | {"warm_start": False}
     assert post(admin_client, "search-space/", body).json()["warm_start"] is None
-
-
-def test_several_studies_in_words() -> None:
-    assert warm_start_text(None) == ""
-    said = warm_start_text(EarlierStudies(studies=(3, 5, 8), configs=2, runs=1))
-    assert "2 configs (1 run) of studies 3, 5 and 8 on" in said

@@ -17,10 +17,8 @@ from benchmarks.models import Run
 from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
 from tuning.models import Study
 from tuning.results.answer import store_recommendations
-from tuning.results.boards import boards_of
 from tuning.results.stored_documents import document_of
 from tuning.results.study_rows import StudyRows
-from tuning.results.write_debt import debtors_of
 from tuning.tests.export_cases import exported
 
 pytestmark = pytest.mark.django_db
@@ -62,40 +60,6 @@ def test_the_verdict_names_marked_runs_and_says_that_the_winner_ran_too_short(
     assert SAID in recommendation.verdict
     assert f"The lead of {WINNER} may shrink" in recommendation.verdict
     assert "needs runs of about 3 minutes" in recommendation.verdict
-
-
-def test_a_redo_log_that_takes_days_to_fill_is_said_in_hours(study: Study) -> None:
-    owe(study, WINNER, 90 * MB, redo=MB // 2)
-    store_recommendations(study)
-    assert "needs runs of about 13 h" in study.recommendations.get().verdict
-
-
-def test_a_winner_with_long_enough_pairs_is_said_to_have_settled(study: Study) -> None:
-    pairs = Run.objects.filter(slot__purpose="confirmation", slot__candidate__name=WINNER)
-    assert pairs.exists()
-    pairs.update(measured_seconds=240, debt_grew=False, write_debt=debt(5 * MB, 240.0, 2400 * MB))
-    store_recommendations(study)
-    [recommendation] = study.recommendations.all()
-    assert "long enough for its postponed writes" in recommendation.verdict
-    assert "may shrink" not in recommendation.verdict
-
-
-def test_a_baseline_that_is_kept_has_no_lead_that_may_shrink() -> None:
-    study = factories.measured_study(fails=factories.NAMES[1:])
-    owe(study, factories.NAMES[0], 90 * MB)
-    store_recommendations(study)
-    [recommendation] = study.recommendations.all()
-    assert recommendation.candidate.is_baseline
-    assert SAID in recommendation.verdict
-    assert "may shrink" not in recommendation.verdict
-
-
-def test_without_debt_nothing_is_said() -> None:
-    study = factories.raced_study()
-    store_recommendations(study)
-    [recommendation] = study.recommendations.all()
-    assert "debt" not in recommendation.verdict
-    assert [debtors_of(board) for board in boards_of(StudyRows(study))] == [[]]
 
 
 def test_page_terminal_and_files_say_it(study: Study, admin_client: Client) -> None:

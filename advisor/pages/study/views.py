@@ -21,7 +21,6 @@ from advisor.charts.search import search_figures
 from advisor.pages.export.recommendation import recommendation_cards
 from advisor.pages.lists import Listing
 from advisor.pages.study.board_choice import BoardChoice, board_choice
-from advisor.pages.study.command import command_of
 from advisor.pages.study.live import live_context, now_context
 from advisor.pages.study.page import ROWS, StudyPage
 from advisor.shown_studies import study_to_show
@@ -123,9 +122,7 @@ def _context(request: HttpRequest, pk: int) -> dict[str, Any]:
     study = study_to_show(pk)
     now = None if study.is_finished else live_run(pk)
     context = live_context(study, mark_of(study)) | now_context(now) | _results(request, study)
-    devices = context["document"].devices
-    command = command_of(study.request, devices, is_gate=study.gate is not None)
-    return context | {"command": command, "poll": _poll(context)}
+    return context | {"poll": _poll(context)}
 
 
 def _poll(context: dict[str, Any]) -> str:
