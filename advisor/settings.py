@@ -136,9 +136,9 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "advisor.processes.versions.warning",
-                "advisor.pages.hosts.several.several_hosts",
+                "advisor.pages.hosts.fields.several_hosts",
             ],
-            "builtins": ["advisor.templatetags.access", "advisor.templatetags.actions"],
+            "builtins": ["advisor.templatetags.actions"],
         },
     }
 ]

@@ -10,7 +10,7 @@ from ninja import Query, Router
 
 from advisor.api.paging import Page, PageQuery, page_of
 from advisor.api.schemas import profiles as schemas
-from advisor.api.schemas.base import Id
+from advisor.api.schemas.common import Id
 from tuning.models import ServerProfile, Study
 from tuning.requests.profile import ProfileRequest
 from tuning.server_profile.compare import Comparison

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Field, FilterLookup, FilterSchema, Query, Router
 
 from advisor.api.paging import Page, PageQuery, page_of, without_bulk
-from advisor.api.schemas.base import Id
+from advisor.api.schemas.common import Id
 from advisor.api.schemas.runs import RunDetail, RunSummary
 from advisor.responses import download, series_csv
 from benchmarks.drivers.redact import redact

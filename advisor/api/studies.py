@@ -15,7 +15,7 @@ from ninja import Field, FilterLookup, FilterSchema, Query, Router
 from advisor.api.once import Key, create_once
 from advisor.api.paging import Page, PageQuery, page_of, without_bulk
 from advisor.api.schemas import studies as schemas
-from advisor.api.schemas.base import Body, Id
+from advisor.api.schemas.common import Body, Id
 from advisor.api.schemas.configs import Text
 from advisor.responses import download
 from benchmarks.models import Device

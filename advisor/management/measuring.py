@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from advisor.management.command import AdvisorCommand
-from advisor.processes.interrupts import end_like_ctrl_c
+from advisor.processes.child import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
 from advisor.terminal.follow import follow_all
 from tuning.errors import TuningError

@@ -15,8 +15,6 @@ from advisor.pages.gates import views as gates
 from advisor.pages.groups import views as groups
 from advisor.pages.help import views as help_pages
 from advisor.pages.home import views as home
-from advisor.pages.hosts import dataset_views as datasets
-from advisor.pages.hosts import inspection_views as inspections
 from advisor.pages.hosts import views as hosts
 from advisor.pages.new_study import views as new_study
 from advisor.pages.profiles import views as profiles
@@ -66,9 +64,9 @@ urlpatterns = [
     path("hosts/", hosts.host_list, name="host-list"),
     path("hosts/<int:pk>/", hosts.host_detail, name="host-detail"),
     path("hosts/<int:pk>/live/", hosts.host_live, name="host-live"),
-    path("hosts/<int:pk>/datasets/", datasets.host_datasets, name="host-datasets"),
-    path("inspections/", inspections.path_inspect, name="path-inspect"),
-    path("inspections/<int:pk>/", inspections.inspection_live, name="inspection-live"),
+    path("hosts/<int:pk>/datasets/", hosts.host_datasets, name="host-datasets"),
+    path("inspections/", hosts.path_inspect, name="path-inspect"),
+    path("inspections/<int:pk>/", hosts.inspection_live, name="inspection-live"),
     path("devices/", devices.device_list, name="device-list"),
     path("devices/<int:pk>/", devices.device_detail, name="device-detail"),
     path(

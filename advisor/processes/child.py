@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from django.conf import settings
 
@@ -75,3 +76,14 @@ def wait_until(is_so: Callable[[], bool], seconds: float, *, step: float = 0.1) 
             return True
         time.sleep(step)
     return False
+
+
+def end_like_ctrl_c() -> None:
+    """Handle SIGTERM, and the SIGHUP of a closed terminal, like Ctrl-C."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
+        signal.signal(signal.SIGHUP, _interrupt)
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt

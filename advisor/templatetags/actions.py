@@ -1,4 +1,4 @@
-"""The buttons of a row, from the table of actions."""
+"""What the caller may do: rights, and the buttons of a row from the table of actions."""
 
 from __future__ import annotations
 
@@ -110,3 +110,9 @@ def _input(name: str, field: dict[str, Any], given: dict[str, Any]) -> Input:
         choices=tuple(field.get("choices", {}).items()),
         given=name in given,
     )
+
+
+@register.simple_tag(takes_context=True)
+def may(context: Context, view_name: str, thing: Any = None, method: str = "POST") -> bool:
+    """`{% may "study-cancel" study as may_change %}`."""
+    return callers.may(callers.caller_of(context["request"]), view_name, thing, method)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import subprocess
 import threading
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.core.management import call_command
 from django.db import connection, connections, transaction
+from psycopg.conninfo import make_conninfo
 from pytest_django import Settings
 
 from advisor.tests import factories, harness
@@ -23,6 +26,12 @@ pytestmark = pytest.mark.long
 
 #: Of each study that is made: the baseline runs twice.
 _SLOTS = 3
+
+
+def counts() -> dict[str, int]:
+    """The rows of each table."""
+    models = apps.get_models(include_auto_created=True)
+    return {model._meta.db_table: model._default_manager.count() for model in models}
 
 
 def live_beside_a_writer(folder: Path) -> None:
@@ -44,6 +53,23 @@ def live_beside_a_writer(folder: Path) -> None:
     finally:
         over.set()
         writer.join()
+
+
+def back_up_and_restore_postgresql(folder: Path) -> None:
+    """pg_dump makes the copy; pg_restore makes a database of it with the same rows."""
+    live_beside_a_writer(folder)
+    dump = folder / "backup" / "database.dump"
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE DATABASE restored")
+    given = connection.get_connection_params()
+    where = {name: given[name] for name in ("host", "port", "user")}
+    into = make_conninfo(**where, dbname="restored")
+    words = ["pg_restore", "--no-owner", "--exit-on-error", f"--dbname={into}", str(dump)]
+    subprocess.run(words, check=True)
+    connection.close()
+    connection.settings_dict["NAME"] = "restored"
+    connection.check_constraints()
+    check_whole(counts())
 
 
 def check_whole(found: dict[str, int]) -> None:

@@ -16,7 +16,7 @@ from advisor.charts.effects import findings_figure
 from advisor.charts.style import GREEN, RED
 from advisor.terminal.report import print_study
 from advisor.tests import claimed
-from advisor.tests.drawn import drawn, flat
+from advisor.tests.drawn import flat
 from benchmarks.storage.kinds import kind_words
 from tuning.models import Study
 from tuning.results.build import build

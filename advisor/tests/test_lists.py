@@ -11,11 +11,10 @@ from django.test import Client
 from django.urls import reverse
 
 from advisor.access.roles import Role
-from advisor.pages.devices.listing import DEVICES
-from advisor.pages.finding import MIN_FILTERED
+from advisor.pages.devices.context import DEVICES
 from advisor.pages.gates.views import GATES
 from advisor.pages.hosts.views import HOSTS
-from advisor.pages.lists import Listing
+from advisor.pages.lists import MIN_FILTERED, Listing
 from advisor.pages.study.views import STUDIES
 from advisor.tests import factories
 from benchmarks.models import Device, Host, Server

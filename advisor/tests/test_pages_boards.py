@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from advisor.charts.board import board_figures
+from advisor.charts.figure import Figure
 from advisor.charts.pareto import MAX_NAMED, Point, drawn_points
 from advisor.pages.study.page import ROWS
 from advisor.tests import factories

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from advisor.pages.devices.history import history_sentence
+from advisor.pages.devices.context import history_sentence
 from advisor.tests import factories
 from advisor.tests.drawn import flat
 from advisor.tests.history_rows import NEW_KERNEL, WEEK, slower, weekly

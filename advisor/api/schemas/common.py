@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from ninja import Field, Schema
+from pydantic import BaseModel, ConfigDict
 
 from benchmarks.models import Device, Workload
 from benchmarks.storage.kinds import DeviceKind
@@ -56,3 +57,13 @@ class DeviceReference(Schema):
     @staticmethod
     def resolve_name(device: Device) -> str:
         return str(device)
+
+
+#: The id of a row in a parameter: what the databases can look for.
+Id = Annotated[int, Field(ge=1, le=2**63 - 1)]
+
+
+class Body(BaseModel):
+    """The body of a request; an unknown field is refused, because it is a mistyped one."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)

@@ -7,7 +7,7 @@ from typing import Annotated
 from ninja import Field, Schema
 from pydantic import AfterValidator
 
-from advisor.api.schemas.base import Body
+from advisor.api.schemas.common import Body
 from advisor.wording.checks import summary_of
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability

@@ -16,7 +16,7 @@ from advisor.management.request_options import error_line
 from advisor.processes.database import prepare_database
 from advisor.terminal.files import with_suffix, write_files
 from advisor.terminal.report import print_study
-from advisor.terminal.space import print_space
+from advisor.terminal.tables import print_space
 from advisor.wording.searches import missed_before_text, warm_start_text
 from tuning.creation.create import create_study
 from tuning.creation.groups import create_group

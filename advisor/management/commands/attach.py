@@ -23,7 +23,7 @@ from advisor.management.request_options import (
     given,
 )
 from advisor.processes.database import prepare_database
-from advisor.terminal.profiles import print_comparison, print_profile
+from advisor.terminal.tables import print_comparison, print_profile
 from benchmarks.errors import ExpectedError
 from tuning.errors import InvalidRequest
 from tuning.requests.fields import read_request

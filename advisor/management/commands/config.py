@@ -12,7 +12,7 @@ from rich.console import Console
 from advisor.management.command import AdvisorCommand
 from advisor.management.listing import look_here
 from advisor.processes.database import prepare_database
-from advisor.terminal.config_check import print_check
+from advisor.terminal.tables import print_check
 from tuning.catalogue.target import parse_traits
 from tuning.configs.parse import read_cnf
 from tuning.creation.config_check import check_text

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from advisor.access.passwords import FIRST_NAME, make_first_account
 from advisor.errors import AdvisorError
+from advisor.processes.child import end_like_ctrl_c
 from advisor.processes.database import migrate
-from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor, web_address
 from advisor.processes.unavailable import Patience
 from advisor.terminal.files import write_files

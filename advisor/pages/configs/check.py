@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from advisor.pages.configs.check_form import CheckForm
 from advisor.pages.configs.report import check_view
 from advisor.pages.configs.texts import (
+    CheckForm,
     ConfigText,
     pasted_configs,
     uploaded_configs,

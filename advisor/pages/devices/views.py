@@ -14,12 +14,13 @@ from advisor.charts.probe import probe_figures
 from advisor.pages.devices.array import array_view
 from advisor.pages.devices.context import (
     advise_command,
+    history_figure,
+    history_sentence,
     layers_of,
+    listed_devices,
     studies_on,
 )
 from advisor.pages.devices.forms import AddDeviceForm
-from advisor.pages.devices.history import history_figure, history_sentence
-from advisor.pages.devices.listing import listed_devices
 from advisor.pages.devices.probe import probe_view, step_words, waits_for
 from advisor.wording.words import certainty
 from benchmarks.errors import ExpectedError

@@ -2,13 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 from django_htmx.http import HttpResponseClientRefresh
 
-from advisor.pages.home.context import home_context, jobs_context
-from tuning.hosts.overview import study_counts
+from advisor.wording.answers import named_answers
+from advisor.wording.hosts import STATE_WORDS, TONES
+from advisor.wording.words import certainty
+from tuning.hosts.known import KnownHost, hosts, known_hosts
+from tuning.hosts.overview import RunningJob, overview, running_jobs, study_counts
+
+# Before there is a study so many hosts are named.
+_MAX_HOSTS = 50
+
+
+def home_context() -> dict[str, Any]:
+    """Return everything on the page."""
+    seen = overview()
+    context = {
+        "overview": seen,
+        "answers": [(one, certainty(one.found)) for one in seen.answers],
+        "ended": [(study, named_answers(study)) for study in seen.ended],
+        "several_hosts": seen.hosts > 1,
+        "is_fine": not (seen.problems or seen.failed or seen.troubled),
+        **_running(seen.counts.stamp, seen.running, seen.running_left),
+    }
+    if not seen.counts.all:
+        first = known_hosts(hosts().filter(retired_at=None)[:_MAX_HOSTS])
+        context |= {"first_hosts": first, "can_measure": any(map(_can_measure, first))}
+    return context
+
+
+def jobs_context(stamp: str) -> dict[str, Any]:
+    """Return the part that changes every few seconds."""
+    return _running(stamp, *running_jobs())
+
+
+def _running(stamp: str, jobs: Sequence[RunningJob], left: int) -> dict[str, Any]:
+    """Each job with the word and the badge of its state."""
+    shown = [(one, STATE_WORDS[one.job.state], TONES[one.job.state]) for one in jobs]
+    return {"stamp": stamp, "jobs": shown, "jobs_left": left}
+
+
+def _can_measure(known: KnownHost) -> bool:
+    """Whether it takes work and has a server and a driver."""
+    has = known.inventory
+    takes_work = not known.is_silent and not known.host.is_drained
+    return takes_work and has is not None and bool(has.servers and has.drivers)
 
 
 @require_GET

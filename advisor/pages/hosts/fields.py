@@ -1,11 +1,14 @@
-"""The choice of a host in a form; it is shown only where there are several."""
+"""The choice of a host in a form, and whether pages name hosts: only where there are several."""
 
 from __future__ import annotations
 
 from django import forms
+from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
 
 from benchmarks.errors import ExpectedError
 from benchmarks.inventory.host import HostInventory
+from benchmarks.models import Host
 from tuning.creation.hosts import host_for, what_host_has
 from tuning.hosts.known import hosts
 
@@ -43,3 +46,8 @@ def _usual() -> str:
         return host_for().name
     except ExpectedError:
         return ""
+
+
+def several_hosts(request: HttpRequest) -> dict[str, object]:
+    """A context processor; the database is asked only by a page that needs the answer."""
+    return {"several_hosts": SimpleLazyObject(lambda: Host.objects.count() > 1)}

@@ -2,27 +2,68 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.forms.boundfield import BoundField
 
-from advisor.pages.configs.check_form import FilesForm
-from advisor.pages.configs.texts import ConfigText
+from advisor.pages.configs.texts import ConfigText, FilesForm
 from advisor.pages.devices.forms import set_choices
 from advisor.pages.new_study.device_choice import StudyDevicesForm
-from advisor.pages.new_study.templates import SIZES, TemplateView
 from advisor.pages.request_fields import faults_of, field_of, given, request_fields
 from advisor.wording.words import STUDY_MAY_HAVE
 from benchmarks.errors import ExpectedError
 from tuning.catalogue.costs import MEANING, CostKind
 from tuning.catalogue.knob import Durability
+from tuning.creation.preview import template_seconds
 from tuning.errors import InvalidRequest
 from tuning.requests.fields import read_request
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import GroupRequest, StudyRequest
 from tuning.studies.server_profiles import newest_profiles
 from tuning.study_templates.loader import YOUR_SERVER, StudyTemplate, load_template, template_names
+
+#: Fields of the form whose empty value means the template's.
+SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s", "budget_minutes")
+
+
+@dataclass(frozen=True)
+class TemplateView:
+    """A template on a host whose servers may use so many CPUs."""
+
+    template: StudyTemplate
+    cpus: int
+
+    @property
+    def candidates(self) -> str:
+        """The names, such as `a (baseline), b, c`."""
+        template = self.template
+        return ", ".join(
+            f"{name} (baseline)" if name == template.baseline else name
+            for name in template.candidates
+        )
+
+    @property
+    def connections(self) -> str:
+        return ", ".join(map(str, self.template.connections_on(self.cpus)))
+
+    @property
+    def seconds(self) -> float:
+        return template_seconds(self.template, self.cpus)
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether all of its own candidates are D0."""
+        return self.template.durability is Durability.D0
+
+    @property
+    def sizes(self) -> dict[str, str]:
+        """The sizes by field, which the form shows in grey."""
+        sizes = {name: getattr(self.template, name) for name in SIZES if name != "connections"}
+        texts = {name: "" if size is None else str(size) for name, size in sizes.items()}
+        return texts | {"connections": self.connections}
+
 
 # The first choice, selected by default.
 DEFAULT_TEMPLATE = "search"

@@ -9,10 +9,8 @@ from django.views.decorators.http import require_GET
 from advisor.charts.figure import charts_answer
 from advisor.charts.telemetry import run_charts as charts_of_run
 from advisor.charts.telemetry import telemetry_figures
-from advisor.pages.runs.conditions import conditions_of
+from advisor.pages.runs.conditions import compare_variables, conditions_of, debt_of
 from advisor.pages.runs.measures import measures_of
-from advisor.pages.runs.variables import compare_variables
-from advisor.pages.runs.write_debt import debt_of
 from advisor.responses import series_csv
 from advisor.wording.hosts import fact_words
 from benchmarks.models import Run

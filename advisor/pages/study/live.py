@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import Now
+from django.shortcuts import get_object_or_404
+
 from advisor.charts.live import live_curves
+from benchmarks.models import Host
 from tuning.models import EventKind, Study
 from tuning.studies.current_jobs import LiveRun
 from tuning.studies.progress import StudyProgress, study_progress
+from tuning.studies.revision import with_steps
 from tuning.studies.scheduler import is_under_way
 from tuning.studies.waiting import drain_text, pause_text
 
@@ -78,3 +84,19 @@ def _announcement(study: Study, progress: StudyProgress | None) -> str:
         return f"{progress.text.capitalize().rpartition(',')[0]}."
     run = f"Run {progress.runs_done + 1} of {progress.runs_total}"
     return f"{run}: {progress.candidate}, block {progress.block}."
+
+
+def studies_to_show() -> QuerySet[Study]:
+    """Return all studies with what stands on their page beside the result document.
+
+    now: by the database's clock. has_other_hosts: whether pages name hosts. Devices and workloads
+    are in the document.
+    """
+    there = Study.objects.select_related("server", "host", "created_by")
+    others = Host.objects.exclude(pk=OuterRef("host"))
+    return with_steps(there.annotate(now=Now(), has_other_hosts=Exists(others)))
+
+
+def study_to_show(pk: int) -> Any:
+    """Return one of them. Raises Http404."""
+    return get_object_or_404(studies_to_show(), pk=pk)

@@ -21,9 +21,8 @@ from advisor.charts.search import search_figures
 from advisor.pages.export.recommendation import recommendation_cards
 from advisor.pages.lists import Listing
 from advisor.pages.study.board_choice import BoardChoice, board_choice
-from advisor.pages.study.live import live_context, now_context
+from advisor.pages.study.live import live_context, now_context, study_to_show
 from advisor.pages.study.page import ROWS, StudyPage
-from advisor.shown_studies import study_to_show
 from advisor.wording.answers import named_answers
 from benchmarks.models import UNDONE_RUN_STATES
 from tuning.catalogue.target import traits_of
