@@ -15,6 +15,10 @@ from pytest_django import Settings
 
 from advisor.api.openapi_document import EXAMPLES
 from advisor.tests.api_examples import CALLS, answers, example_of, make_world
+from advisor.tests.test_api_contract import document
+
+__all__ = ["document"]
+
 
 JSON = "application/json"
 HOW = (

@@ -19,9 +19,12 @@ from advisor.access.tokens import create_token
 from advisor.tests import factories
 from advisor.tests.search_study import searching_study
 from advisor.tests.test_api import error
-from advisor.tests.test_api_contract import check
+from advisor.tests.test_api_contract import COMMITTED, check, document
 from benchmarks.models import Run, RunState, Sample
 from tuning.models import GateVerdict, Recommendation, Slot, Study, StudyState
+
+__all__ = ["COMMITTED", "document"]
+
 
 pytestmark = pytest.mark.django_db
 V1 = "/api/v1/"

@@ -11,14 +11,21 @@ from playwright.sync_api import expect
 
 from advisor.tests.test_browser import (
     Visitor,
+    browser,
+    context,
     in_browser,
     unfold,
+    visitor,
+    wait_until_unasked,
 )
-from advisor.tests.test_pages_hosts import a_host, fleet
+from advisor.tests.test_pages_hosts import a_host, fleet, quiet_broker
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.inspections import InspectionKind
 from benchmarks.models import Host, Inspection
 from tuning.study_templates.loader import load_template
+
+__all__ = ["browser", "context", "quiet_broker", "visitor", "wait_until_unasked"]
+
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LONG = "measurement-box-with-an-unusually-long-name.dc-2.example.com"

@@ -14,10 +14,17 @@ from advisor.tests.axe import Axe
 from advisor.tests.test_browser import (
     FEW_ARE_DRAWN,
     Visitor,
+    browser,
+    context,
     enter,
     in_browser,
+    visitor,
+    wait_until_unasked,
 )
 from tuning.models import Study, StudyState
+
+__all__ = ["browser", "context", "visitor", "wait_until_unasked"]
+
 
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.django_db(transaction=True)]
 

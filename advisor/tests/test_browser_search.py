@@ -11,11 +11,19 @@ from advisor.tests.search_study import queued_slot, searching_study
 from advisor.tests.test_browser import (
     ANSWERING,
     Visitor,
+    browser,
+    context,
     in_browser,
     unfold,
+    visitor,
+    wait_until_unasked,
 )
+from advisor.tests.test_search_asked import host
 from benchmarks.models import Run, RunState
 from tuning.models import Study
+
+__all__ = ["browser", "context", "host", "visitor", "wait_until_unasked"]
+
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

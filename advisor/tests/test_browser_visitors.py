@@ -19,17 +19,24 @@ from advisor.tests import factories
 from advisor.tests.test_browser import (
     Visitor,
     begin_to_measure,
+    browser,
+    context,
     enter,
     in_browser,
     log_in,
     make_administrator,
     show,
     unfold,
+    visitor,
+    wait_until_unasked,
 )
 from benchmarks.models import Run, RunState
 from benchmarks.tests.made_up_host import this_host
 from tuning.models import Study, StudyState
 from tuning.studies.scheduler import advance_host
+
+__all__ = ["browser", "context", "visitor", "wait_until_unasked"]
+
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -11,13 +11,17 @@ from django.test import Client
 from django.urls import reverse
 
 from advisor.tests import factories
-from advisor.tests.test_housekeeping import left
+from advisor.tests.test_housekeeping import home, host, left
+from advisor.tests.test_pages_hosts import quiet_broker
 from benchmarks.jobs.engine import execute
 from benchmarks.models import Host, Inspection, JobState
 from benchmarks.tests.made_up_host import MYSQL, made_up_host, with_inventory
 from tuning.models import Study, StudyState
 from tuning.studies.datasets import note_datasets
 from tuning.studies.jobs import HostInspectionKind
+
+__all__ = ["home", "host", "quiet_broker"]
+
 
 pytestmark = pytest.mark.django_db
 

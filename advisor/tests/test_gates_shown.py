@@ -45,7 +45,11 @@ from tuning.tests.test_gates import (
     gate,
     measuring,
     reading_back,
+    two_servers,
 )
+
+__all__ = ["two_servers"]
+
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

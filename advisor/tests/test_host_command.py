@@ -8,7 +8,10 @@ import pytest
 from django.core.management import call_command
 
 from advisor.tests import factories
-from advisor.tests.test_pages_hosts import fleet
+from advisor.tests.test_pages_hosts import fleet, quiet_broker
+
+__all__ = ["quiet_broker"]
+
 
 pytestmark = pytest.mark.django_db
 

@@ -13,11 +13,14 @@ from django.test import Client
 from django.urls import reverse
 
 from advisor.tests import factories
-from advisor.tests.test_pages_hosts import a_host, text_of
+from advisor.tests.test_pages_hosts import a_host, quiet_broker, text_of
 from advisor.tests.test_pages_new_study import BLANK
 from benchmarks.tests.made_up_host import MYSQL
 from tuning.models import Study
 from tuning.study_templates.loader import load_template
+
+__all__ = ["quiet_broker"]
+
 
 pytestmark = pytest.mark.django_db
 NEW = "/studies/new/"

@@ -24,8 +24,11 @@ from tuning.statistics.data import Metric
 from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.tests.test_contract import RandomSearch
 from tuning.tests.kept import kept
-from tuning.tests.test_search_rows import CAPACITY, Script, step, to_the_end
+from tuning.tests.test_search_rows import CAPACITY, Script, search, step, to_the_end
 from tuning.tests.test_study_race import noisy
+
+__all__ = ["search"]
+
 
 pytestmark = [
     pytest.mark.long,
