@@ -188,7 +188,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ] + [{"NAME": "advisor.access.passwords.EndsTokens"}]
-PASSWORD_HASHERS = ["advisor.access.hashers.Argon2PasswordHasher"]
+PASSWORD_HASHERS = ["advisor.access.stock.Argon2PasswordHasher"]
 # A study's form with its largest number of largest my.cnf files pasted into it.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
@@ -208,7 +208,7 @@ AXES_VERBOSE = False  # else each command says that it has begun
 AXES_CLIENT_IP_CALLABLE = "advisor.access.proxies.network_of"
 AXES_LOCKOUT_TEMPLATE = "429.html"
 
-SESSION_ENGINE = "advisor.access.sessions"
+SESSION_ENGINE = "advisor.access.stock"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"

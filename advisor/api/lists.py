@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from django.conf import settings
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
-from ninja import Query, Router
+from ninja import Path, Query, Router
 from ninja.errors import HttpError
 
 from advisor.api.paging import Page, PageQuery, page_of, without_bulk
@@ -25,6 +25,8 @@ from tuning.study_templates.loader import load_template, template_names
 
 router = Router(tags=["lists"])
 MAX_USES = 100
+#: A SHA-256 as hexadecimal digits.
+Digest = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 API_VERSION = 1
 #: Listed with the shipped profiles, which all have limits.
 NATIVE_PROFILE = {
@@ -42,8 +44,8 @@ def list_servers(request: HttpRequest, query: Query[PageQuery], host: str | None
     return page_of(rows if host is None else rows.filter(host__name=host), query)
 
 
-@router.get("configs/{hash:digest}/", response=schemas.StoredConfig, url_name="config")
-def get_config(request: HttpRequest, digest: str) -> Any:
+@router.get("configs/{digest}/", response=schemas.StoredConfig, url_name="config")
+def get_config(request: HttpRequest, digest: Digest) -> Any:
     """A stored config by its hash: its variables and the studies that have it."""
     config = get_object_or_404(Config, hash=digest)
     uses = Candidate.objects.filter(config=config).select_related("study").order_by("-pk")

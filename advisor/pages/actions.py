@@ -11,7 +11,6 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
-from advisor import ids  # noqa: F401  # registers <hash:...>
 from benchmarks.errors import ExpectedError
 from tuning.actions.action import Action, Actor, perform, read_fields
 from tuning.actions.table import ACTIONS

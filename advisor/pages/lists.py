@@ -18,6 +18,14 @@ _MAX_LETTERS = 200
 ModelT = TypeVar("ModelT", bound=Model)
 
 
+def read_id(text: str) -> int | None:
+    """Return the id in a query string; None for a text that is no number.
+
+    The database finds no row for a number that is too large for its column.
+    """
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
+
+
 def text_asked(asked: QueryDict, name: str = "find") -> str:
     """Return the value of a filter's field; "" for nothing."""
     # PostgreSQL takes no NUL, not even to look for it.

@@ -3,7 +3,6 @@ from __future__ import annotations
 from django.contrib.auth import views as auth
 from django.urls import path
 
-from advisor import ids  # noqa: F401  # registers <hash:...>
 from advisor.pages.account import views as account
 from advisor.pages.actions import action_urls
 from advisor.pages.compare import views as compare

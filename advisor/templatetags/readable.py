@@ -21,6 +21,7 @@ from benchmarks.models import RunState
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.target import ServerTraits
+from tuning.comparison.devices import Cell
 from tuning.errors import UnknownTemplate
 from tuning.models import DurabilityClass
 from tuning.results.gate_sentences import percent_text
@@ -28,6 +29,7 @@ from tuning.results.quality import NAMES
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
+from tuning.statistics.ratios import Spread
 from tuning.study_templates.loader import load_template
 
 register = Library()
@@ -90,6 +92,13 @@ register.filter("device_url", device_url)
 def knob_value(value: object, name: str) -> str:
     """Format the value of a setting: bytes with their unit."""
     return knob_text(name, str(value))
+
+
+@register.filter
+def middle(cell: Cell | None, name: str) -> float | None:
+    """The median of one of a cell's figures; None where it was not measured."""
+    found: Spread | None = getattr(cell, name) if cell else None
+    return found.median if found else None
 
 
 @register.filter
@@ -223,15 +232,4 @@ def form_field(field: BoundField, placeholder: object = "") -> dict[str, object]
         attributes["aria-describedby"] = " ".join(shown)
     if placeholder:
         attributes["placeholder"] = str(placeholder)
-    return {"field": field, "widget": _widget(field, attributes)}
-
-
-def _widget(field: BoundField, attributes: dict[str, str | bool]) -> str:
-    """A form that nobody filled in looks the same each time it is shown, a list of servers too."""
-    if field.form.is_bound:
-        return field.as_widget(attrs=attributes)
-    seen: dict[str, str] = field.__dict__.setdefault("seen_as", {})
-    key = repr(attributes)
-    if key not in seen:
-        seen[key] = field.as_widget(attrs=attributes)
-    return seen[key]
+    return {"field": field, "widget": field.as_widget(attrs=attributes)}

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from django.urls import reverse
 
 
 def run_url(pk: int) -> str:
     """The address of a run's page, which a click on its point opens."""
-    return f"{_before_the_number('run-detail')}{pk}/"
+    return reverse("run-detail", args=[pk])
 
 
 def study_url(pk: int) -> str:
     """The address of a study's page."""
-    return f"{_before_the_number('study-detail')}{pk}/"
+    return reverse("study-detail", args=[pk])
 
 
 def gate_url(pk: int) -> str:
     """The address of a gate's page."""
-    return f"{_before_the_number('gate-detail')}{pk}/"
+    return reverse("gate-detail", args=[pk])
 
 
 def device_url(pk: int) -> str:
     """The address of a device's page."""
-    return f"{_before_the_number('device-detail')}{pk}/"
-
-
-# To find one takes Django as long as all else that a row of a table needs.
-@cache
-def _before_the_number(name: str) -> str:
-    return reverse(name, args=[0]).removesuffix("0/")
+    return reverse("device-detail", args=[pk])

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from advisor.pages.export.forms import ExportForm
+from advisor.wording.answers import confidence_of
 from advisor.wording.formatting import megacycles, significant
 from advisor.wording.spaces import knob_text
 from tuning.catalogue.knob import Durability
@@ -73,6 +74,28 @@ class RecommendationCard:
         return [cost for line in self.lines for cost in line.costs]
 
     @property
+    def baseline(self) -> CandidateFacts:
+        return self.document.candidate[self.board.baseline_id]
+
+    @property
+    def changes(self) -> list[tuple[str, str, str]]:
+        """Each line that differs from the baseline: name, value there, value to set."""
+        there = self.baseline.knobs
+        return [
+            (
+                line.name,
+                knob_text(line.name, there.get(line.name) or line.default or "") or "not set",
+                knob_text(line.name, line.value),
+            )
+            for line in self.lines
+            if line.changed
+        ]
+
+    @property
+    def confidence(self) -> tuple[str, str]:
+        return confidence_of(self.document, self.board)
+
+    @property
     def sized(self) -> list[tuple[str, str, str]]:
         """With a scale model: name, value in the model, value on the real server."""
         return [
@@ -91,7 +114,7 @@ class RecommendationCard:
         theirs = self.board.row(self.board.baseline_id)
         if ours is None or theirs is None or ours is theirs or ours.figures.p95_ms is None:
             return ""
-        beside = f"with {self.document.candidate[self.board.baseline_id].name}"
+        beside = f"with {self.baseline.name}"
         ms = [significant(one.figures.p95_ms) for one in (ours, theirs)]
         texts = [f"p95 {ms[0]} ms, {beside} {ms[1]} ms"]
         if ours.figures.server_path_length is not None:

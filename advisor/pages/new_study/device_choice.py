@@ -9,8 +9,8 @@ from typing import Any
 from django import forms
 from django.forms.boundfield import BoundWidget
 
-from advisor.ids import read_id
 from advisor.pages.devices.forms import DeviceFields, set_choices
+from advisor.pages.lists import read_id
 from advisor.pages.new_study.hosts import ChosenHosts
 from benchmarks.emulation.shipped import NATIVE, ShippedProfile, shipped_profiles, throttles
 from benchmarks.models import Device

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from django.http import QueryDict
 
-from advisor.ids import read_id
+from advisor.pages.lists import read_id
 from benchmarks.errors import ExpectedError
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import known_inventory, why_not_known

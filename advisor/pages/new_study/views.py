@@ -9,8 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from advisor.ids import read_id
 from advisor.pages.configs.texts import ConfigText
+from advisor.pages.lists import read_id
 from advisor.pages.new_study.answer import PREVIEW, Answer, act, start
 from advisor.pages.new_study.device_choice import choosable
 from advisor.pages.new_study.forms import NewStudyForm, initial_of

@@ -9,9 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from advisor.ids import read_id
 from advisor.pages.devices.forms import PlainForm
-from advisor.pages.lists import Listing
+from advisor.pages.lists import Listing, read_id
 from advisor.pages.request_fields import faults_of, field_of, given, request_fields
 from advisor.responses import download, too_large
 from benchmarks.errors import ExpectedError
