@@ -60,66 +60,60 @@ def _rule_of(action: Action) -> Rule:
 
 #: The rules of the buttons, from the table of actions.
 OF_ACTIONS: dict[str, Rules] = {action.url_name: {"POST": _rule_of(action)} for action in ACTIONS}
+SENT: Rules = {"POST": OPERATE}
+MADE: Rules = {**SHOWN, **SENT}
+#: What is sent is only read: nothing is stored or started, or only one's own account changes.
+ASKED: Rules = {"GET": READ, "POST": READ}
 PAGES: dict[str, Rules] = {
     **OF_ACTIONS,
+    **_shown(
+        (
+            *("home", "home-live", "help", "document", "compare", "compare-charts"),
+            *("study-list", "study-detail", "study-live", "study-more", "study-charts"),
+            *("study-my-cnf", "study-server", "board-charts", "run-detail", "run-charts"),
+            *("run-seconds", "config-detail", "config-charts", "group-detail", "group-live"),
+            *("gate-list", "gate-detail", "gate-live", "gate-charts"),
+            *("device-detail", "device-live", "device-history-charts", "probe-detail"),
+            *("probe-charts", "device-comparison", "device-comparison-charts"),
+            *("host-list", "host-detail", "host-live", "inspection-live"),
+            *("profile-detail", "profile-script", "profile-comparison"),
+        )
+    ),
     "login": {"GET": ANYBODY, "POST": ANYBODY},
     # Leads to the log-in.
     "admin-login": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), ANYBODY),
     "logout": {"POST": READ},
-    **_shown(("home", "home-live")),
-    **_shown(
-        ("study-list", "study-detail", "study-live", "study-more", "study-charts", "study-my-cnf")
-    ),
-    **_shown(("board-charts", "run-seconds", "compare", "compare-charts")),
-    **_shown(("config-detail", "config-charts", "help", "document")),
-    **_shown(("run-detail", "run-charts", "device-comparison", "device-comparison-charts")),
-    **_shown(("device-detail", "device-live", "probe-detail", "probe-charts")),
-    **_shown(("device-history-charts",)),
-    **_shown(("host-list", "host-detail", "host-live")),
+    **dict.fromkeys(("study-export", "config-check", "account-token", "account-password"), ASKED),
     # Anything but what the host has already is for administrators; the view sees to it.
-    "path-inspect": {"POST": OPERATE},
-    "inspection-live": SHOWN,
+    "path-inspect": SENT,
     "host-datasets": {"GET": OPERATE},
-    # Reads what was measured; nothing is stored or started.
-    "study-export": {"GET": READ, "POST": READ},
-    "config-check": {"GET": READ, "POST": READ},
-    "profile-list": {"GET": READ, "POST": OPERATE},
-    **_shown(("profile-detail", "profile-script", "profile-comparison", "study-server")),
+    "profile-list": MADE,
     "study-new": {"GET": OPERATE, "POST": OPERATE},
-    "study-again": {"POST": OPERATE},
-    **_shown(("group-detail", "group-live")),
-    **_shown(("gate-list", "gate-detail", "gate-live", "gate-charts")),
+    "study-again": SENT,
     "device-list": {"GET": READ, "POST": ADMINISTER},
-    # One's own account only.
-    "account-token": {"GET": READ, "POST": READ},
-    "account-password": {"GET": READ, "POST": READ},
 }
 API: dict[str, Rules] = {
     **{f"api:{name}": rules for name, rules in OF_ACTIONS.items()},
-    **_shown(("api:api-root", "api:openapi-json", "api:openapi-view")),
-    "api:study-list": {"GET": READ, "POST": OPERATE},
-    **_shown(("api:study-detail", "api:study-document", "api:study-events")),
-    **_shown(("api:recommendation-list", "api:my-cnf")),
-    "api:group-list": {"GET": READ, "POST": OPERATE},
-    "api:group-detail": SHOWN,
-    "api:gate-list": {"GET": READ, "POST": OPERATE},
-    **_shown(("api:gate-detail", "api:gate-junit", "api:gate-markdown")),
-    **_shown(("api:run-list", "api:run-detail", "api:run-series", "api:run-log")),
-    # These read what is measured or sent; nothing is stored or started.
-    "api:export": {"POST": READ},
-    "api:config-check": {"POST": READ},
-    "api:config-diff": {"POST": READ},
-    "api:profile-list": {"GET": READ, "POST": OPERATE},
-    **_shown(("api:profile-detail", "api:profile-comparison", "api:server-steps")),
-    "api:proposals": {"POST": OPERATE},
-    "api:search-space": {"POST": OPERATE},
+    **_shown(
+        (
+            *("api:api-root", "api:openapi-json", "api:openapi-view", "api:version"),
+            *("api:study-detail", "api:study-document", "api:study-events", "api:group-detail"),
+            *("api:recommendation-list", "api:my-cnf", "api:comparison", "api:server-steps"),
+            *("api:gate-detail", "api:gate-junit", "api:gate-markdown", "api:config"),
+            *("api:run-list", "api:run-detail", "api:run-series", "api:run-log"),
+            *("api:device-detail", "api:probe-list", "api:probe-detail", "api:server-list"),
+            *("api:host-list", "api:host-detail", "api:inspection-detail", "api:templates"),
+            *("api:profile-detail", "api:profile-comparison", "api:published"),
+            "api:emulation-profiles",
+        )
+    ),
+    **dict.fromkeys(
+        ("api:study-list", "api:group-list", "api:gate-list", "api:profile-list"), MADE
+    ),
+    **{f"api:{name}": {"POST": READ} for name in ("export", "config-check", "config-diff")},
+    **dict.fromkeys(("api:proposals", "api:search-space", "api:inspection-list"), SENT),
     "api:device-list": {"GET": READ, "POST": ADMINISTER},
-    **_shown(("api:device-detail", "api:probe-list", "api:probe-detail")),
-    **_shown(("api:host-list", "api:host-detail", "api:inspection-detail")),
-    "api:inspection-list": {"POST": OPERATE},
     "api:host-datasets": {"GET": OPERATE},
-    **_shown(("api:server-list", "api:config", "api:comparison", "api:templates")),
-    **_shown(("api:published", "api:emulation-profiles", "api:version")),
 }
 # For programs that watch the advisor.
 MONITORING: dict[str, Rules] = {

@@ -34,13 +34,6 @@ ABSENT_SECONDS = 60.0
 Leaves = Callable[[Study, StudyProgress], bool]
 
 
-def follow(
-    study: Study, console: Console, check: Callable[[], None], *, leaves: Leaves | None = None
-) -> None:
-    """Show progress until the study ends, or until `leaves` says so; like `follow_all`."""
-    follow_all([study], console, check, leaves=leaves)
-
-
 def follow_all(
     studies: Sequence[Study],
     console: Console,

@@ -80,7 +80,7 @@ def test_following_a_study_reports_its_pause_and_waits(
             Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED)
             bump([study.pk])
 
-    terminal.follow(study, Console(file=shown, width=300), check)
+    terminal.follow_all([study], Console(file=shown, width=300), check)
     lines = shown.getvalue().splitlines()
     told = [line for line in lines if line.startswith("Study ")]
     assert len(told) == 2
@@ -108,7 +108,8 @@ def test_serve_shows_what_this_host_works_on(
     class Enough(Exception):
         pass
 
-    def follow(study: Study, *_: Any, leaves: Leaves) -> None:
+    def follow(studies: list[Study], *_: Any, leaves: Leaves) -> None:
+        [study] = studies
         followed.append(study.pk)
         assert not leaves(study, study_progress(study))
         if len(followed) == 1:
@@ -133,7 +134,7 @@ def test_serve_shows_what_this_host_works_on(
     class Processes:
         def check(self) -> None: ...
 
-    monkeypatch.setattr(serve, "follow", follow)
+    monkeypatch.setattr(serve, "follow_all", follow)
     monkeypatch.setattr(serve, "WATCH_SECONDS", 0.0)
     shown = StringIO()
     with pytest.raises(Enough):

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from advisor.management.commands import serve
 from advisor.terminal import follow as module
-from advisor.terminal.follow import follow, follow_all
+from advisor.terminal.follow import follow_all
 from advisor.tests import factories
 from benchmarks.models import Host
 from tuning.models import Study, StudyState
@@ -38,7 +38,7 @@ def followed(study: Study, *, is_terminal: bool) -> str:
             Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED)
             bump([study.pk])
 
-    follow(study, Console(file=shown, width=100, force_terminal=is_terminal), check)
+    follow_all([study], Console(file=shown, width=100, force_terminal=is_terminal), check)
     return shown.getvalue()
 
 
@@ -96,7 +96,7 @@ def test_a_host_that_takes_no_work_is_named_with_what_to_do_once(
         if next(looks, None) is None:
             Study.objects.update(state=StudyState.FINISHED)
 
-    follow(study, Console(file=shown), check)
+    follow_all([study], Console(file=shown), check)
     [told] = [line for line in shown.getvalue().splitlines() if line.startswith("Study ")]
     assert told == (
         f"Study {study.pk} waits: host {study.host} takes no work: update this code, 0.6.0. Stop "
@@ -148,7 +148,7 @@ def test_a_database_that_is_away_for_a_while_ends_neither_advise_nor_serve(
         Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED)
         study.refresh_from_db()
 
-    follow(study, console, check)
+    follow_all([study], console, check)
     assert not looks
     waiting, back = shown.getvalue().splitlines()
     assert "says: the server closed the connection unexpectedly" in waiting
@@ -166,7 +166,7 @@ def test_a_database_that_is_away_for_a_while_ends_neither_advise_nor_serve(
     wrong.sqlite_errorcode = sqlite3.SQLITE_ERROR
     looks.append(away(wrong))
     with pytest.raises(OperationalError):
-        follow(factories.make_study(blocks=1), console, check)
+        follow_all([factories.make_study(blocks=1)], console, check)
 
 
 def test_commands_say_that_the_database_went_away(

@@ -18,7 +18,7 @@ from advisor.processes.database import migrate
 from advisor.processes.supervisor import Supervisor, web_address
 from advisor.processes.unavailable import Patience
 from advisor.terminal.files import write_files
-from advisor.terminal.follow import follow
+from advisor.terminal.follow import follow_all
 from advisor.terminal.report import print_study
 from benchmarks.errors import ExpectedError, NotInspected
 from benchmarks.models import Host
@@ -78,7 +78,7 @@ def _serve(console: Console, processes: Supervisor, has_first_study: bool = True
             processes.check()
             study = _next_to_follow()
             if study is not None:
-                follow(study, console, processes.check, leaves=_is_passed_over)
+                follow_all([study], console, processes.check, leaves=_is_passed_over)
                 if study.is_finished:
                     _show(study, console, url)
         time.sleep(WATCH_SECONDS)

@@ -7,7 +7,7 @@ from typing import Any
 
 from advisor.pages.compare.device_charts import CHARTS, ChartWords, connections_of
 from advisor.pages.compare.device_choice import ComparisonChoice
-from advisor.wording.formatting import ABSENT, decimals
+from advisor.wording.formatting import ABSENT
 from advisor.wording.hosts import compared_memory
 from benchmarks.measurement.fingerprint import fact_name
 from benchmarks.models import Device
@@ -20,7 +20,7 @@ from tuning.comparison.run_sets import (
 )
 from tuning.creation.groups import hosts_of_group
 from tuning.published import loader as published
-from tuning.statistics.ratios import Ratio, ladder, ratio, spread
+from tuning.statistics.ratios import Ratio
 
 Cells = list[tuple[published.Column, str]]
 
@@ -32,27 +32,6 @@ class Line:
     connections: int
     cells: list[Cell | None]
     ratios: list[Ratio | None]
-
-
-@dataclass(frozen=True)
-class PublishedLine:
-    """One number of connections: figures as printed in the source, and their ratios."""
-
-    connections: int
-    figures: list[str]
-    ratios: list[Ratio | None]
-
-
-@dataclass(frozen=True)
-class PublishedFigures:
-    """A published table by device, slowest first; `pairs` only if ratios are shown."""
-
-    table: published.PublishedTable
-    place: str
-    title: str
-    devices: list[str]
-    pairs: list[tuple[str, str]]
-    lines: list[PublishedLine]
 
 
 @dataclass(frozen=True)
@@ -146,22 +125,8 @@ def _charts() -> list[ChartView]:
 
 
 def _published() -> dict[str, Any]:
-    throughput = published.table("throughput_by_connections")
-    cpu = published.table("cpu_by_connections")
-    shown = {throughput.name, cpu.name}
     return {
-        "published_throughput": _figures(
-            throughput, "Table 1", "tpmP, New-Orders per minute", "tpmP", with_ratios=True
-        ),
-        "published_busy": _figures(
-            cpu, "Table 2", "CPU user + sys, % of all CPUs", "cpu_user_sys_pct", places=1
-        ),
-        "published_iowait": _figures(
-            cpu, "Table 3", "CPU I/O wait, % of all CPUs", "cpu_iowait_pct", places=1
-        ),
-        "published_others": [
-            (one, _rows(one)) for one in published.tables() if one.name not in shown
-        ],
+        "published": [(one, _rows(one)) for one in published.tables()],
         "published_sources": published.publications().sources.values(),
     }
 
@@ -177,39 +142,3 @@ def _text(value: str | float | None) -> str:
     if isinstance(value, str):
         return value
     return f"{value:,.2f}".rstrip("0").rstrip(".")
-
-
-def _as_printed(value: float | None, places: int | None) -> str:
-    """With `places` decimals, or as many as it has; "NA" for a run that was not completed."""
-    if value is None:
-        return "NA"
-    return _text(value) if places is None else decimals(value, places)
-
-
-def _figures(
-    table: published.PublishedTable,
-    place: str,
-    title: str,
-    figure: str,
-    *,
-    places: int | None = None,
-    with_ratios: bool = False,
-) -> PublishedFigures:
-    figures = table.by_device(figure)
-    devices = list(figures)
-    steps = ladder(len(devices)) if with_ratios else []
-    numbers = sorted({number for line in figures.values() for number in line})
-    lines = [
-        PublishedLine(
-            number,
-            [_as_printed(figures[device].get(number), places) for device in devices],
-            [
-                ratio(*(spread([figures[devices[place]].get(number)]) for place in step))
-                for step in steps
-            ],
-        )
-        for number in numbers
-    ]
-    return PublishedFigures(
-        table, place, title, devices, [(devices[a], devices[b]) for a, b in steps], lines
-    )
