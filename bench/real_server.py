@@ -23,9 +23,9 @@ from typing import Any
 
 import django
 import numpy as np
-from advisor.processes.interrupts import end_like_ctrl_c
 from scipy import stats
 
+from advisor.processes.child import end_like_ctrl_c
 from bench.tables import markdown
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import ensure_dataset
