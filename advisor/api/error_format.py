@@ -15,7 +15,7 @@ from ninja.errors import HttpError, Throttled, ValidationError
 from advisor.access.tokens import InvalidToken
 from advisor.responses import error_body, too_large
 from benchmarks.errors import ExpectedError
-from tuning.errors import InvalidConfig
+from tuning.errors import InvalidConfig, Problem
 
 #: Codes of refusals that end by themselves: answered with 409.
 ASK_LATER = {"probe_running", "study_running", "test_waiting"}
@@ -30,18 +30,11 @@ CODES = {
 }
 
 
-class ConfigProblem(Schema):
-    source: str = Field(description="Name of the config.")
-    line: int | None = Field(description="Counted from 1; null: not about one line.")
-    name: str = Field(description="The option as it was written; may be empty.")
-    reason: str
-
-
 class ErrorDetail(Schema):
     code: str = Field(description="A stable word for programs.")
     message: str = Field(description="One line for people.")
     field: str = Field("", description="Path of the request's field, such as configs[0].text.")
-    problems: list[ConfigProblem] = Field([], description="Refused lines of configs.")
+    problems: list[Problem] = Field([], description="Refused lines of configs.")
 
 
 class Error(Schema):

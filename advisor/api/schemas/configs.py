@@ -13,9 +13,10 @@ from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
 from tuning.configs.line import Fate
-from tuning.configs.notes import Action
+from tuning.configs.notes import Note
 from tuning.configs.parse import MAX_CONFIG_BYTES
 from tuning.creation.config_check import CheckedText
+from tuning.errors import Problem
 from tuning.requests.configs import MAX_CONNECTIONS, ORIGIN_HELP
 
 TARGET_HELP = 'A server such as "mysql 8.4" or "mariadb 10.11.8".'
@@ -49,18 +50,6 @@ class CheckBody(ServerBody):
 class DiffBody(ServerBody):
     left: Text
     right: Text
-
-
-class Problem(Schema):
-    line: int | None
-    name: str = Field(description="The option as it was written.")
-    reason: str
-
-
-class Note(Schema):
-    name: str
-    action: Action
-    detail: str
 
 
 class Line(Schema):

@@ -57,24 +57,10 @@ class StudyRow(ModelSchema):
         return study.search is not None
 
 
-class Progress(Schema):
-    fraction: float = Field(description="0 to 1.")
-    text: str
-    candidate: str = Field(description="The candidate being measured; empty between runs.")
-    block: int
-    blocks: int
-    step: str
-    runs_done: int
-    runs_total: int
-    eta_s: float | None = Field(description="Seconds left; null if unknown.")
-    pair: int = Field(description="Of the confirmation; 0 during the blocks.")
-    pairs: int
-
-
 class StudyDetail(StudyRow):
     """A study with its progress; its results are its document."""
 
-    progress: Progress
+    progress: StudyProgress
 
     @staticmethod
     def resolve_progress(study: Study) -> StudyProgress:
@@ -127,7 +113,7 @@ class GateDetail(GateRow):
     measured: str = Field(alias="facts.place", description="Host, device, workload.")
     binary_log: str
     result: Gate | None = Field(alias="facts.result")
-    progress: Progress
+    progress: StudyProgress
 
     @staticmethod
     def resolve_progress(study: Study) -> StudyProgress:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from advisor.pages.study.board_choice import BoardChoice
 from advisor.pages.study.boards import BoardView, board_views, charts_url, verdicts_of
 from advisor.pages.study.candidates import CandidateView, candidate_views
 from advisor.pages.study.device_matrix import DeviceMatrix, device_matrices
-from advisor.pages.study.search import SearchView, search_view
+from advisor.pages.study.search import Part, SearchView, search_view
 from advisor.wording.findings import SourceFindings, source_findings
 from advisor.wording.formatting import duration
 from benchmarks.counted import counted
@@ -114,33 +115,37 @@ class StudyPage:
         """The candidates that the study began with."""
         return self._views([one for one in self.document.candidates if not one.is_made])
 
-    @property
-    def found(self) -> list[CandidateView]:
-        """The first candidates that the search made."""
-        return self._views(self._made[0][:ROWS])
-
-    @property
-    def variants(self) -> list[CandidateView]:
-        """The first candidates that were made to test lines of a winner."""
-        return self._views(self._made[1][:ROWS])
-
-    @property
-    def made_counts(self) -> tuple[int, int]:
-        found, variants = self._made
-        return len(found), len(variants)
-
     @cached_property
-    def _made(self) -> tuple[list[CandidateFacts], list[CandidateFacts]]:
+    def made(self) -> dict[str, list[CandidateFacts]]:
+        """The candidates that the search found, and the variants that test lines of a winner."""
         there = self.document.candidates
-        return (
-            [one for one in there if one.found_by_search],
-            [one for one in there if one.taken_from_id is not None],
-        )
+        return {
+            "found": [one for one in there if one.found_by_search],
+            "variants": [one for one in there if one.taken_from_id is not None],
+        }
 
-    def more_candidates(self, part: str, start: int) -> list[CandidateView]:
-        """The next candidates of a part, "found" or "variants"."""
-        there = self._made[part == "variants"]
-        return self._views(there[start : start + ROWS])
+    @property
+    def runs(self) -> Part:
+        return self.part("runs")
+
+    @property
+    def found(self) -> Part:
+        return self.part("found")
+
+    @property
+    def variants(self) -> Part:
+        return self.part("variants")
+
+    def part(self, name: str, start: int = 0) -> Part:
+        """Return the next rows of a long table. Raises KeyError for a part that is not there."""
+        end = start + ROWS
+        if name in self.made:
+            made = self.made[name]
+            return Part(name, self._views(made[start:end]), len(made), end)
+        tables: dict[str, Sequence[Any]] = {"runs": self.run_lines}
+        if self.search is not None:
+            tables["tried"] = self.search.lines
+        return Part(name, tables[name][start:end], len(tables[name]), end)
 
     def _views(self, candidates: Sequence[CandidateFacts]) -> list[CandidateView]:
         return candidate_views(self.document, candidates, self.server)
@@ -168,27 +173,6 @@ class StudyPage:
             for run in document.runs
             if run.is_finished and not self._never_started(run)
         ]
-
-    @property
-    def rows(self) -> int:
-        """How many rows of a long table come at once."""
-        return ROWS
-
-    @property
-    def runs_left(self) -> int:
-        return len(self.run_lines) - ROWS
-
-    @property
-    def found_left(self) -> int:
-        return self.made_counts[0] - ROWS
-
-    @property
-    def variants_left(self) -> int:
-        return self.made_counts[1] - ROWS
-
-    @property
-    def first_runs(self) -> list[RunLine]:
-        return self.run_lines[:ROWS]
 
     @property
     def failed(self) -> list[RunLine]:

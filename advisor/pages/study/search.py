@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
+from typing import Any
 
 from advisor.wording.importance import KnobLine, importance_note, knob_lines
 from advisor.wording.searches import missed_before_text, phase_of, tried_text, warm_start_text
@@ -65,6 +66,20 @@ class CurrentConfig:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Some rows of a long table. next: the place of the first row that is left."""
+
+    name: str
+    rows: Sequence[Any]
+    count: int
+    next: int
+
+    @property
+    def left(self) -> int:
+        return self.count - self.next
+
+
+@dataclass(frozen=True)
 class SearchView:
     """The search as the page shows it."""
 
@@ -95,17 +110,10 @@ class SearchView:
         return len(self.lines) - OPEN_TRIED
 
     @property
-    def more_lines(self) -> list[TriedLine]:
-        """The rows that come with the page; `left` more follow on request."""
-        return self.lines[OPEN_TRIED : self.next]
-
-    @property
-    def next(self) -> int:
-        return OPEN_TRIED + MORE_TRIED
-
-    @property
-    def left(self) -> int:
-        return len(self.lines) - self.next
+    def more(self) -> Part:
+        """The rows that come folded with the page; what is left follows on request."""
+        end = OPEN_TRIED + MORE_TRIED
+        return Part("tried", self.lines[OPEN_TRIED:end], len(self.lines), end)
 
 
 def search_view(document: StudyDocument) -> SearchView | None:

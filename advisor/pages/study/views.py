@@ -22,7 +22,7 @@ from advisor.pages.export.recommendation import recommendation_cards
 from advisor.pages.lists import Listing
 from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.live import live_context, now_context, study_to_show
-from advisor.pages.study.page import ROWS, StudyPage
+from advisor.pages.study.page import StudyPage
 from advisor.wording.answers import named_answers
 from benchmarks.models import UNDONE_RUN_STATES
 from tuning.catalogue.target import traits_of
@@ -152,24 +152,20 @@ def _page(request: HttpRequest, study: Study) -> StudyPage:
     return StudyPage(document_of(study), board_choice(request.GET), traits_of(study.server))
 
 
+#: The markup of the rows of each long table.
+PARTS = {"runs": "_run_rows", "tried": "_tried_rows"}
+
+
 @require_GET
 def study_more(request: HttpRequest, pk: int, part: str, start: int) -> HttpResponse:
     """The next rows of a long table of the page, or the next candidates that were made."""
     page = _page(request, study_to_show(pk))
-    context: dict[str, Any] = {"pk": pk, "page": page, "part": part, "next": start + ROWS}
-    if part == "runs":
-        rows = page.run_lines[start : start + ROWS]
-        context |= {"rows": rows, "left": len(page.run_lines) - start - ROWS}
-        return render(request, "studies/_run_rows.html", context)
-    if part == "tried" and page.search is not None:
-        lines = page.search.lines
-        context |= {"lines": lines[start : start + ROWS], "left": len(lines) - start - ROWS}
-        return render(request, "studies/_tried_rows.html", context)
-    if part not in ("found", "variants"):
-        raise Http404("no such part of the page")
-    left = page.made_counts[part == "variants"] - start - ROWS
-    context |= {"views": page.more_candidates(part, start), "left": left}
-    return render(request, "studies/_made_candidates.html", context)
+    try:
+        shown = page.part(part, start)
+    except KeyError:
+        raise Http404("no such part of the page") from None
+    context = {"pk": pk, "page": page, "part": shown, "lines": shown.rows}
+    return render(request, f"studies/{PARTS.get(part, '_made_candidates')}.html", context)
 
 
 @require_GET
