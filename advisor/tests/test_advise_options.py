@@ -101,32 +101,6 @@ def test_devices_reach_the_request(
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("option", [["--log-dir", "/c"], ["--device-kind", "hdd"]])
-def test_what_is_said_of_one_device_goes_with_one_only(
-    asked: list[StudyRequest], option: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        call_command("advise", "--device", "/a", "--device", "/b", *option)
-    assert ended.value.code == 2
-    assert f"{option[0]} can be used with one --device only" in capsys.readouterr().err
-    assert asked == []
-
-
-@pytest.mark.django_db
-def test_a_kind_is_of_the_device_as_it_is(
-    asked: list[StudyRequest], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        call_command("advise", "--device-kind", "nvme", "--emulate", "hdd", "--emulate", "native")
-    [request] = asked
-    assert [device.kind for device in request.devices] == [None, DeviceKind.NVME]
-    with pytest.raises(SystemExit):
-        call_command("advise", "--device-kind", "nvme", "--emulate", "hdd")
-    assert "has the kind that it emulates" in capsys.readouterr().err
-    assert len(asked) == 1
-
-
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("field", "option"),
     [

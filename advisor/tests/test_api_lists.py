@@ -183,26 +183,6 @@ def test_recommendations_of_all_studies_stand_in_one_list(
         assert ids(api, f"recommendations/?{query}") == found, query
 
 
-def test_servers_configs_and_the_rest(api: Client, document: dict[str, Any]) -> None:
-    study = factories.measured_study(blocks=1)
-    page = api.get(f"{V1}servers/?host=db-host-1").json()
-    check(document, "Page_ServerRow_", page)
-    assert page["results"][0]["id"] == study.server_id
-    candidate = study.candidates.get(name="whitepaper-2")
-    address = f"{V1}configs/{candidate.config.hash}/"
-    found = api.get(address).json()
-    check(document, "StoredConfig", found)
-    assert found["knobs"] == candidate.config.knobs
-    assert found["candidates"][0]["candidate"] == "whitepaper-2"
-    assert found["runs"] == 1
-    assert error(api.get(address.replace(candidate.config.hash, "0" * 64)), 404)
-    tables = api.get(f"{V1}published-figures/").json()
-    for table in tables:
-        check(document, "Published", table)
-    assert "throughput_by_connections" in {table["name"] for table in tables}
-    check(document, "Version", api.get(f"{V1}version/").json())
-
-
 # --- side by side --------------------------------------------------------------------------------
 
 

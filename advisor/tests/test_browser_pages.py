@@ -163,43 +163,6 @@ def test_a_chart_is_a_table_and_files_by_keyboard_alone(visitor: Visitor) -> Non
     in_browser(look)
 
 
-def test_on_a_phone_the_charts_of_a_group_fold_but_the_first(visitor: Visitor) -> None:
-    study = factories.measured_study(blocks=2)
-    page = visitor.page
-
-    def look() -> None:
-        page.set_viewport_size({"width": 390, "height": 800})
-        visitor.open(reverse("study-detail", args=[study.pk]))
-        # Two rows: where one is and who one is, then the menu.
-        name, account, menu = (
-            page.locator(f".top {part}").evaluate("one => one.getBoundingClientRect().toJSON()")
-            for part in (".brand", ".account", "nav")
-        )
-        assert name["top"] < account["bottom"]
-        assert account["top"] < name["bottom"]
-        assert menu["top"] >= max(name["bottom"], account["bottom"])
-        expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(1)
-        button = page.locator("button.fold", has_text="Every run")
-        expect(button).to_have_attribute("aria-expanded", "false")
-        button.click()
-        expect(page.locator("[data-chart$='-D0'] svg.main-svg").first).to_be_visible()
-        # One at a time: what was open before is folded.
-        headings = page.locator(".chart-grid:visible button.fold")
-        expect(headings.first).to_have_attribute("aria-expanded", "false")
-        assert set(visitor.overflow().values()) == {0}
-        # Turned to the side it has room for all; turned back, what was opened by hand stays open.
-        page.set_viewport_size({"width": 1000, "height": 700})
-        for heading in headings.all():
-            expect(heading).to_have_attribute("aria-expanded", "true")
-        expect(page.locator("[data-chart$='-pareto'] svg.main-svg .xtitle")).to_be_visible()
-        page.set_viewport_size({"width": 390, "height": 800})
-        expect(button).to_have_attribute("aria-expanded", "true")
-        for heading in (headings.first, headings.last):
-            expect(heading).to_have_attribute("aria-expanded", "false")
-
-    in_browser(look)
-
-
 def test_a_study_of_many_candidates_on_four_devices_is_short_on_a_phone(
     browser: Browser, visitor: Visitor
 ) -> None:

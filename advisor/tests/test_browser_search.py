@@ -124,32 +124,3 @@ def test_a_running_search_is_followed_and_concluded(
     assert study.is_concluding
     again.refresh_from_db()
     assert again.run.state == RunState.RUNNING
-
-
-LEGENDS_OVER_PLOTS = """() => [...document.querySelectorAll(".chart")].filter((chart) => {
-    const legend = chart.querySelector(".legend");
-    const plot = chart.querySelector(".nsewdrag");
-    if (!legend || !plot) return false;
-    return legend.getBoundingClientRect().bottom > plot.getBoundingClientRect().top + 2;
-}).map((chart) => chart.dataset.chart)"""
-
-
-def test_legends_stay_above_their_charts_when_the_window_changes(visitor: Visitor) -> None:
-    device = factories.probed_device()
-
-    def look() -> None:
-        page = visitor.page
-        page.set_viewport_size({"width": 390, "height": 900})
-        visitor.open(reverse("device-detail", args=[device.pk]))
-        # So narrow, all charts but the first are folded.
-        page.get_by_role("button", name="Latency of one request by part").click()
-        expect(page.locator("[data-chart=split] .legend")).to_be_visible()
-        assert page.evaluate(LEGENDS_OVER_PLOTS) == []
-        page.set_viewport_size({"width": 1280, "height": 900})
-        for _ in range(40):
-            if not page.evaluate(LEGENDS_OVER_PLOTS):
-                break
-            page.wait_for_timeout(250)
-        assert page.evaluate(LEGENDS_OVER_PLOTS) == []
-
-    in_browser(look)

@@ -10,13 +10,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from advisor.tests import factories
 from advisor.tests.test_housekeeping import home, host, left
 from advisor.tests.test_pages_hosts import quiet_broker
 from benchmarks.jobs.engine import execute
-from benchmarks.models import Host, Inspection, JobState
+from benchmarks.models import Host, Inspection
 from benchmarks.tests.made_up_host import MYSQL, made_up_host, with_inventory
-from tuning.models import Study, StudyState
 from tuning.studies.datasets import note_datasets
 from tuning.studies.jobs import HostInspectionKind
 
@@ -83,30 +81,3 @@ def test_the_host_deletes_what_it_is_asked_to(
     ask(admin_client, host)
     work()
     assert "unused datasets: there was nothing to delete" in shown()
-
-
-def test_one_that_a_study_needs_stays(admin_client: Client, host: Host, shown: Any) -> None:
-    study = factories.make_study(device=host.devices.get(), names=["server-default", "one"])
-    type(study.server).objects.update(digest="d1")
-    Study.objects.update(state=StudyState.FINISHED)
-    ask(admin_client, host, name="old")
-    # It was extended since.
-    Study.objects.update(state=StudyState.RUNNING)
-    row = work()
-    assert (row.state, row.reason_code) == (JobState.FAILED, "in_use")
-    assert f"old: study {study.pk} needs it" in shown()
-    text = shown(ask(admin_client, host, name="new"))
-    assert f"study {study.pk} needs it" in text
-    assert 'aria-label="Delete gone"' in text
-    assert 'aria-label="Delete new"' not in text
-    assert Inspection.objects.count() == 1
-    # The candidate of a gate may have a server of its own.
-    theirs = factories.make_server(host=host, digest="d2", path="/opt/other/mysqld")
-    study.candidates.filter(is_baseline=False).update(server=theirs)
-    ask(admin_client, host)
-    work()
-    assert left(host) == ["gone", "new", "old"]
-    study.candidates.update(server=None)
-    ask(admin_client, host)
-    work()
-    assert left(host) == ["new", "old"]

@@ -84,19 +84,6 @@ def test_while_the_study_runs_it_says_so_far(browser: Client) -> None:
     assert 'data-chart="findings"' not in answer
 
 
-def test_a_device_of_unknown_kind_is_to_be_named(browser: Client) -> None:
-    study = claimed.claimed_study({"other": claimed.AS_PUBLISHED})
-    device = study.devices.get()
-    html = page_of(browser, study)
-    assert "6 not decided." in html
-    assert f'<a href="/devices/{device.pk}/">set its kind</a>' in html
-    assert "kind not detected; set it if you know it." in printed(study)
-    study.devices.update(kind="nvme")
-    html = page_of(browser, study)
-    assert "3 confirmed, 3 not decided." in html
-    assert "set its kind" not in html
-
-
 def test_the_chart_comes_with_the_first_figures(browser: Client) -> None:
     study = claimed.claimed_study(NVME, done=0)
     [address] = re.findall(r'hx-get="([^"]+)"', page_of(browser, study))
@@ -160,16 +147,3 @@ def test_the_terminal_prints_them_after_the_ranking() -> None:
     assert "1. Config #2 is better than #1 for NVMe SSDs. Whitepaper 2016, section 3" in text
     assert "SATA SSD at /srv/sata-ssd: Contradicted here: whitepaper-1 completes 3" in text
     assert f"{TITLE}, so far" not in text
-
-
-def test_the_api_lists_the_templates(browser: Client) -> None:
-    found = {one["name"]: one for one in browser.get("/api/v1/templates/").json()}
-    connections = found["connections"]
-    assert len(connections["connections"]) == 5
-    assert connections["repeats"].endswith("Figure 10 and Table 1.")
-    assert [claim["claimed_high"] for claim in connections["claims"]] == [1.05, 1.1]
-    assert connections["claims"][0]["device_kinds"] == ["nvme", "sas-ssd"]
-    assert found["durability-price"]["durability"] == "D2"
-    assert found["log-device"]["needs_log_device"] is True
-    assert found["quick"]["minutes"] == pytest.approx(8.1)
-    assert found["quick"]["claims"] == []

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.template.defaultfilters import capfirst, floatformat
+from django.template.defaultfilters import capfirst
 from django.test import Client
 from django.urls import reverse
 from rich.console import Console
@@ -33,9 +33,7 @@ from tuning.models import Candidate, GateVerdict, Study
 from tuning.requests.gate import GateSide
 from tuning.results.document import Gate
 from tuning.results.gate_history import gate_history, recent_candidates
-from tuning.results.gate_sentences import change_percent, limit_sentence, percent_text
 from tuning.statistics.data import Metric
-from tuning.statistics.gate import Limit, LimitResult, Verdict
 from tuning.studies.commands import cancel_study
 from tuning.studies.revision import bump
 from tuning.tests.fakes import BINARY, begin, run_to_the_end
@@ -241,15 +239,6 @@ def test_slow_drift_through_many_passing_gates_is_seen(admin_client: Client) -> 
     assert len(figure["data"][0]["x"]) == 25
     names = {line["name"].partition(",")[0] for line in figure["data"]}
     assert names == {"candidates", "baselines"}
-
-
-@pytest.mark.parametrize("ratio", [0.83651, 0.8375, 1.0015, 0.999, 1.25, 1e40])
-def test_sentence_files_and_page_round_a_percentage_alike(ratio: float) -> None:
-    stored = change_percent(ratio)
-    said = percent_text(stored)
-    limit = LimitResult(Limit(Metric.TPMP, 0.05), Verdict.FAIL, 4, ratio, ratio, ratio)
-    assert limit_sentence(limit).startswith(f"tpmP {said} ({said} to {said}), ")
-    assert said.removeprefix("+") == f"{floatformat(stored, 1)} %"
 
 
 def test_files_keep_what_users_typed_as_text() -> None:

@@ -17,7 +17,7 @@ from advisor.tests import factories
 from advisor.tests.drawn import flat
 from advisor.wording.definitions import DEFINITIONS, markdown
 from advisor.wording.formatting import percent_change
-from benchmarks.models import Config, Run
+from benchmarks.models import Run
 from tuning.comparison.side_by_side import lay_side_by_side
 from tuning.comparison.sides import MAX_SIDES, find_sides
 from tuning.models import Study
@@ -127,29 +127,6 @@ def test_what_was_not_measured_alike_has_no_ratio_and_says_what_differs(
     assert "kernel 6.1.0-37-cloud-amd64 6.12.0" in text
     assert "memory 25.2 GB 68.7 GB" in text, "not how many steps of it"
     assert "whitepaper-a" in text, "a study stands for what it recommends"
-
-
-@pytest.mark.long
-def test_runs_of_one_config_elsewhere_are_sides_of_their_own(admin_client: Client) -> None:
-    study = factories.study_on_two_devices(blocks=2)
-    factories.race(study)
-    config = study.candidates.latest("position").config_id
-    sides = find_sides([f"config-{config}"]).sides
-    assert len(sides) == 2
-    assert {side.token for side in sides} == {
-        f"config-{config}-{device.pk}-{study.workloads.get().pk}" for device in study.devices.all()
-    }
-    assert [one.token for one in find_sides([sides[1].token]).sides] == [sides[1].token]
-    page = words(flat(admin_client.get(reverse("config-detail", args=[config]))))
-    assert "2 results on 2 devices" in page
-    assert "innodb_io_capacity" in page
-    charts = admin_client.get(reverse("config-charts", args=[config])).json()["charts"]
-    assert charts == {}, "a result on each device is no history"
-    unused = Config.objects.create(hash="ab" * 32, knobs={})
-    assert "No run of it succeeded yet" in words(
-        flat(admin_client.get(reverse("config-detail", args=[unused.pk])))
-    )
-    assert admin_client.get(reverse("config-charts", args=[unused.pk])).json() == {"charts": {}}
 
 
 def test_links_that_name_nothing_say_so(admin_client: Client) -> None:

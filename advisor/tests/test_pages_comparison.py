@@ -138,15 +138,6 @@ def test_the_published_layer_is_switched_on_and_stays_apart(
     assert 'class="published"' in after
 
 
-def test_one_config_can_stand_for_all_devices(admin_client: Client, three: None) -> None:
-    text = page(admin_client)
-    token = re.findall(r'<option value="([0-9a-f]{12})"[^>]*>server-default', text)
-    assert len(token) == 1
-    text = plain(page(admin_client, f"?config={token[0]}"))
-    assert "Each device is shown with the config server-default" in text
-    assert "recommended" not in text
-
-
 def test_another_run_set_is_chosen_by_its_key(admin_client: Client, three: None) -> None:
     device = factories.make_device(kind="tmpfs", data_dir="/dev/shm")
     workload = factories.make_workload(connections=8, measure_s=600)
@@ -181,22 +172,6 @@ def test_the_commands_that_it_shows_are_ones_the_program_takes(admin_client: Cli
         options = parser.parse_args(shlex.split(arguments))
         assert options.template == "connections"
         assert len(options.device or options.emulate) == 2
-
-
-@pytest.mark.long
-def test_what_cannot_be_read_is_the_usual_choice(
-    admin_client: Client, three_with_seconds: None
-) -> None:
-    usual = figures(admin_client)
-    for query in (
-        "?connections=x",
-        "?connections=99999999999999999999",
-        "?connections=٨",
-        "?config=%00&run_set=%00",
-        "?published=yes",
-    ):
-        assert "New-Orders over time, 8 connections" in plain(page(admin_client, query)), query
-        assert figures(admin_client, query) == usual, query
 
 
 @pytest.mark.long

@@ -5,14 +5,12 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
-from pytest_django import DjangoAssertNumQueries
 
 from advisor.pages.devices.probe import ProbeView, probe_view
 from advisor.tests import factories, probes
@@ -21,7 +19,6 @@ from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.models import Device, JobState, Probe
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import this_host
-from tuning.models import StudyState
 from tuning.requests.device import DeviceRequest
 
 pytestmark = pytest.mark.django_db
@@ -87,15 +84,6 @@ def test_the_list_marks_what_is_emulated_corrected_and_probing(admin_client: Cli
     assert f'id="device-{corrected.pk}"' in rows, "the link keeps the focus"
 
 
-def test_retired_devices_are_folded_away(admin_client: Client) -> None:
-    factories.found_device(retired_at=factories.BEGIN)
-    factories.found_device()
-    text = text_of(admin_client, "device-list")
-    assert "1 retired" in text
-    assert "until 2026-11-21 09:30" in text
-    assert 'hx-trigger="every' not in text
-
-
 def test_a_probe_that_failed_after_a_good_one_is_shown_beside_it(admin_client: Client) -> None:
     device = factories.probed_device()
     failed = unfinished(device, state=JobState.FAILED, reason="no room")
@@ -103,31 +91,6 @@ def test_a_probe_that_failed_after_a_good_one_is_shown_beside_it(admin_client: C
     factories.probed(device)
     assert "last probe" not in text_of(admin_client, "device-list")
     assert "no room" in text_of(admin_client, "probe-detail", device.pk, failed.pk)
-
-
-def test_the_list_takes_as_many_queries_for_four_devices_as_for_one(
-    admin_client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    factories.measured_study(device=factories.probed_device(), blocks=1)
-    with django_assert_max_num_queries(12) as one:
-        admin_client.get(reverse("device-list"))
-    for number in range(3):
-        device = factories.probed_device(data_dir=f"/srv/{number}")
-        factories.measured_study(device=device, blocks=1)
-    with django_assert_max_num_queries(len(one)):
-        admin_client.get(reverse("device-list"))
-
-
-def test_of_many_retired_devices_the_last_are_listed(admin_client: Client) -> None:
-    for number in range(51):
-        at = factories.BEGIN + timedelta(days=number)
-        factories.found_device(data_dir=f"/srv/{number:02}", retired_at=at)
-    text = text_of(admin_client, "device-list")
-    assert "More than 50 retired" in text
-    assert 'name="find"' in admin_client.get("/devices/").text, "though none is in use"
-    assert "/srv/50" in text
-    assert "/srv/00" not in text
-    assert "/srv/00" in text_of(admin_client, "device-list", find="/srv/00")
 
 
 # --- adding one ------------------------------------------------------------------------------
@@ -237,17 +200,6 @@ def test_a_good_probe_is_shown_with_charts_jobs_and_range(admin_client: Client) 
     assert set(charts) == {"iops", "read-latency", "write-latency", "split", "commit"}
 
 
-def test_what_a_probe_could_not_do_is_said(admin_client: Client) -> None:
-    missing = "tmpfs does not take O_DIRECT"
-    result = probes.probe_result(direct_missing=missing, notes=("Buffered only.",))
-    device = factories.probed_device(result=result)
-    text = text_of(admin_client, "device-detail", device.pk)
-    assert missing in text
-    assert "Buffered only." in text
-    assert 'data-chart="split"' not in text
-    assert f"Random read, low load: {probes.BUFFERED}" in text
-
-
 def test_an_emulated_device_is_labelled_wherever_it_is_shown(admin_client: Client) -> None:
     device = emulated()
     result = replace(probes.probe_result(), emulated=HDD.text("nvme0n1"))
@@ -303,14 +255,6 @@ def test_a_probe_that_ends_while_the_page_is_made_is_asked_for_again(
 
     monkeypatch.setattr("advisor.pages.devices.views.probe_view", just_before_the_end)
     assert "hx-trigger" in text_of(admin_client, "device-detail", device.pk)
-
-
-def test_a_queued_probe_says_what_it_waits_for(admin_client: Client) -> None:
-    device = factories.found_device()
-    study = factories.make_study(device=device, state=StudyState.RUNNING, blocks=1)
-    unfinished(device, state=JobState.QUEUED)
-    text = text_of(admin_client, "device-detail", device.pk)
-    assert f'Waiting for the study <a href="{reverse("study-detail", args=[study.pk])}"' in text
 
 
 @pytest.mark.parametrize(
@@ -376,13 +320,6 @@ def test_an_array_is_compared_with_a_probed_disk_of_its_members_model(
     assert "Missing:" not in rows
 
 
-def test_an_array_of_unknown_level_is_not_guessed(admin_client: Client) -> None:
-    found = probes.array(raid_level="hardware", members=(), raid_disks=0)
-    device = factories.probed_device(found, result=probes.probe_result(found))
-    text = text_of(admin_client, "device-detail", device.pk)
-    assert "reports neither level nor members" in text
-
-
 # --- studies ---------------------------------------------------------------------------------
 
 
@@ -402,27 +339,6 @@ def test_the_page_lists_the_best_config_by_workload_and_class(admin_client: Clie
     rest = text[text.index("Studies on this device") :]
     for study in (older, unsafe, more):
         assert reverse("study-detail", args=[study.pk]) in rest
-
-
-def test_an_answer_says_how_sure_it_is(admin_client: Client) -> None:
-    device = factories.found_device()
-    study = factories.measured_study(device=device, blocks=1)
-    answer = study.recommendations.get()
-    answer.low, answer.high, answer.confidence = 1.031, 1.092, 0.96
-    answer.save()
-
-    def shown(**values: Any) -> str:
-        study.recommendations.update(**values)
-        text = text_of(admin_client, "device-detail", device.pk)
-        return text[text.index('id="answers"') : text.index("Studies on this device")]
-
-    assert ">measurably best, not confirmed<" in shown(kind="winner")
-    assert ">measurably best, confirmed<" in shown(confirmation="confirmed")
-    assert ">tied for best, confirmed<" in shown(kind="tie")
-    assert ">none is confirmed as better<" in shown(confirmation="withdrawn")
-    assert ">too few fresh pairs to confirm one<" in shown(confirmation="unfinished")
-    listed = text_of(admin_client, "device-list")
-    assert "96 %: +3.1 to +9.2 %" in listed
 
 
 # --- access -----------------------------------------------------------------------------

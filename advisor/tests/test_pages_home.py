@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from advisor.access.roles import Role
 from advisor.tests import factories
-from benchmarks.models import CrashTest, Host, JobState, Run, RunState
+from benchmarks.models import Host, Run, RunState
 from tuning.hosts import overview
 from tuning.hosts.devices import known_devices
 from tuning.models import Candidate, EventKind, Recommendation, Study, StudyState
@@ -176,46 +176,3 @@ def test_years_of_studies_take_as_many_queries_as_a_few(
         factories.begin(factories.make_study(blocks=1, device=device, state=StudyState.RUNNING))
     with django_assert_max_num_queries(len(one)):
         client.get(HOME)
-
-
-@pytest.mark.long
-def test_hosts_that_test_crash_recovery_are_among_those_that_are_counted(
-    admin_client: Client,
-) -> None:
-    for number in range(13):
-        device = factories.make_device(host=factories.make_host(f"host-{number:02}"))
-        study = factories.make_study(blocks=1, device=device, state=StudyState.RUNNING)
-        if number < 8:
-            factories.begin(study)
-            continue
-        run = study.slots.select_related("run").earliest("order").run
-        CrashTest.objects.create(
-            host_id=run.host_id,
-            device_id=run.device_id,
-            server_id=run.server_id,
-            workload_id=run.workload_id,
-            config_id=run.config_id,
-            seed=1,
-            load_s=10,
-            state=JobState.RUNNING,
-        )
-    assert "1 more host is busy." in text_of(admin_client, HOME)
-
-
-def test_a_host_that_lacks_something_is_named_and_a_load_host_is_not(
-    admin_client: Client,
-) -> None:
-    factories.make_study(blocks=1)
-    for name, lacks in (
-        ("fine", {}),
-        ("loads", {"servers": []}),
-        ("idle", {"drivers": []}),
-        ("refuses", {"refused_servers": [{"path": "/x", "code": "x", "reason": "x is no ELF"}]}),
-    ):
-        host = factories.make_host(name)
-        heard(host, inventory=host.inventory | lacks)
-    heard(Host.objects.get(name="db-host-1"))
-    wrong = text_of(admin_client, HOME).partition("What went wrong")[2]
-    assert "idle: it has no workload driver" in wrong
-    assert "refuses: x is no ELF" in wrong
-    assert wrong.count("host") + wrong.count("loads") + wrong.count("fine") == 0

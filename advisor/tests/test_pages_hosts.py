@@ -106,18 +106,6 @@ def test_the_page_says_what_each_host_does_and_what_waits(admin_client: Client) 
     assert "Nothing waits." in text_of(admin_client, reverse("host-live", args=[quiet.pk]))
 
 
-def test_hosts_in_use_stand_first(admin_client: Client) -> None:
-    for name in ("db-1", "db-2"):
-        host = with_inventory(a_host(name), made_up_host(name=name, directories=[Path("/tmp")]))
-        Host.objects.filter(pk=host.pk).update(retired_at=timezone.now())
-    with_inventory(a_host("db-3"), made_up_host(name="db-3", directories=[Path("/tmp")]))
-    text = text_of(admin_client, reverse("host-list"))
-    assert "1 idle, 2 retired." in text
-    # What was free there once says nothing of hosts that are not in use here.
-    assert text.count("Free: ") == 1
-    assert text.index(">db-3<") < text.index(">db-1<") < text.index(">db-2<")
-
-
 def test_states_follow_from_the_rows() -> None:
     host = a_host()
     assert state_of(host) == HostState.IDLE
@@ -152,16 +140,6 @@ def test_states_follow_from_the_rows() -> None:
     Host.objects.update(worker_seen_at=None)
     [known] = known_hosts(hosts())
     assert [problem.code for problem in known.problems] == ["no_worker"]
-
-
-def test_what_waits_is_listed_in_the_order_in_which_it_gets_its_turn() -> None:
-    """The scheduler goes by their numbers: web servers have clocks of their own."""
-    device = factories.make_device(host=a_host())
-    first, second = (factories.make_study(device=device, blocks=0) for _ in range(2))
-    an_hour_slow = timezone.now() - timedelta(hours=1)
-    Study.objects.filter(pk=second.pk).update(created_at=an_hour_slow)
-    [known] = known_hosts(hosts())
-    assert known.studies == [first, second]
 
 
 def test_the_page_says_what_a_host_has_and_lacks(admin_client: Client, tmp_path: Path) -> None:

@@ -11,13 +11,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from advisor.access.roles import Role
-from advisor.tests import factories
-from advisor.tests.test_pages_hosts import a_host, measuring, quiet_broker, text_of
+from advisor.tests.test_pages_hosts import a_host, quiet_broker, text_of
 from advisor.tests.test_pages_new_study import BLANK
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.inspections import InspectionKind
-from benchmarks.models import Host, Inspection, Run, RunState
+from benchmarks.models import Host, Inspection
 from tuning.models import Study
 
 __all__ = ["quiet_broker"]
@@ -68,46 +66,6 @@ def test_another_directory_is_inspected_and_then_measured(
     values = BLANK | {"template": "connections", "warehouses": "1", "path": str(place)}
     admin_client.post("/studies/new/", values)
     assert Study.objects.get().devices.get().data_dir == str(place)
-
-
-def test_only_administrators_ask_about_what_the_host_has_not(
-    client: Client, host: Host, tmp_path: Path
-) -> None:
-    client.force_login(factories.make_user("ann", Role.OPERATOR))
-    text = ask(client, "path", tmp_path / "x")
-    assert "cannot be used</span>" in text
-    assert f"manage.py device add {tmp_path / 'x'}" in text
-    assert not Inspection.objects.exists()
-    client.force_login(factories.make_user("eve", Role.VIEWER))
-    answer = client.post(reverse("path-inspect"), {"field": "path", "path": "/x"})
-    assert answer.status_code == 403
-
-
-def test_the_answer_waits_where_the_host_is_measuring(
-    admin_client: Client, host: Host, tmp_path: Path
-) -> None:
-    measuring(host)
-    assert f"waits: host {host} is measuring" in ask(admin_client, "path", tmp_path / "x")
-    page = reverse("host-detail", args=[host.pk])
-    assert "1 inspection waits until the current job ends." in text_of(admin_client, page)
-    Run.objects.update(state=RunState.OK)
-    [row] = Inspection.objects.all()
-    text = text_of(admin_client, reverse("inspection-live", args=[row.pk]))
-    assert f"host {host} is looking" in text
-
-
-def test_without_javascript_the_form_asks_and_keeps_what_was_typed(
-    admin_client: Client, host: Host, tmp_path: Path
-) -> None:
-    place = tmp_path / "new"
-    place.mkdir()
-    values = BLANK | {"action": "inspect", "path": str(place), "name": "My study"}
-    text = html.unescape(admin_client.post("/studies/new/", values).content.decode())
-    assert "asked</span>" in text
-    assert 'value="My study"' in text
-    assert execute(InspectionKind(), Inspection.objects.get().pk)
-    text = html.unescape(admin_client.post("/studies/new/", values).content.decode())
-    assert "found</span>" in text
 
 
 def test_a_host_looks_again_and_its_page_shows_what_it_found(

@@ -7,18 +7,18 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from advisor.pages.export.recommendation import recommendation_cards
 from advisor.pages.study.live import study_to_show
 from advisor.tests import factories
 from advisor.tests.drawn import flat
 from benchmarks.models import Run, RunState
 from tuning.models import Study, StudyState
-from tuning.results.boards import boards_of
-from tuning.results.study_rows import StudyRows
+from tuning.results.stored_documents import document_of
 from tuning.studies.revision import bump, progress_mark
 
 pytestmark = pytest.mark.django_db
@@ -120,18 +120,6 @@ def test_the_first_run_brings_ranking_filter_and_charts_to_an_open_page(
     assert 'id="board-' in text
 
 
-def test_the_list_takes_as_many_queries_for_three_studies_as_for_one(
-    admin_client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    factories.measured_study(blocks=1)
-    with django_assert_max_num_queries(9) as one:
-        admin_client.get(reverse("study-list"))
-    factories.measured_study(blocks=1)
-    factories.make_study(blocks=1)
-    with django_assert_max_num_queries(len(one)):
-        admin_client.get(reverse("study-list"))
-
-
 def test_a_finished_study_shows_ranking_recommendation_and_file(admin_client: Client) -> None:
     study = factories.measured_study()
     found = study.recommendations.get()
@@ -147,6 +135,23 @@ def test_a_finished_study_shows_ranking_recommendation_and_file(admin_client: Cl
     assert "intervals hold for all candidates at once" in text
 
 
+def test_the_answer_has_the_lines_to_set_its_confidence_and_its_price(
+    admin_client: Client,
+) -> None:
+    study = factories.measured_study()
+    [view] = recommendation_cards(document_of(study), RequestFactory().get("/"))
+    assert ("innodb_redo_log_capacity", "100M", "3G") in view.changes
+    text = page(admin_client, study)
+    answer = text[text.index('id="study-verdict"') : text.index('id="study-recommendations"')]
+    for name, before, value in view.changes:
+        assert re.search(rf"{name}</th>\s*<td[^>]*><strong>{value}</strong>", answer)
+        assert before in answer
+    assert view.confidence[0] == "provisional"
+    assert "Confidence: provisional." in answer
+    assert view.price
+    assert reverse("study-my-cnf", args=[study.pk, view.found.id]) in answer
+
+
 def test_failed_runs_show_outcome_reason_and_log(admin_client: Client) -> None:
     study = factories.measured_study(fails=["whitepaper-1"])
     text = page(admin_client, study)
@@ -154,35 +159,6 @@ def test_failed_runs_show_outcome_reason_and_log(admin_client: Client) -> None:
     wrong = text[text.index("Runs without a result") :]
     assert wrong.count("the server exited with status 1 before it answered") == 3
     assert "unknown variable &#x27;innodb_file_format=x&#x27;" in text
-
-
-def test_runs_that_never_started_are_counted_not_listed_as_failures(admin_client: Client) -> None:
-    study = running_study()
-    for slot in study.slots.filter(run__state__in=[RunState.QUEUED, RunState.RUNNING]):
-        slot.run.state, slot.run.started_at = RunState.CANCELLED, None
-        slot.run.save()
-    Study.objects.filter(pk=study.pk).update(state=StudyState.CANCELLED)
-    text = page(admin_client, study)
-    assert "9 runs never started" in text
-    assert "Runs without a result" not in text
-    assert "3 of 12 runs finished" in text
-    assert "1 of 3 blocks started" in text
-    lines = boards_of(StudyRows(study))[0].judgement.ranked
-    assert {line.failures for line in lines} == {0}
-    assert sum(line.runs for line in lines) == 3
-    assert "3 of 12" in flat(admin_client.get(reverse("study-list")))
-
-
-def test_of_a_study_whose_runs_all_failed_one_box_says_that_nothing_is_drawn(
-    admin_client: Client,
-) -> None:
-    study = factories.make_study(state=StudyState.RUNNING, blocks=1)
-    run = factories.begin(study)
-    assert run is not None
-    factories.fail(run)
-    Study.objects.filter(pk=study.pk).update(state=StudyState.CANCELLED)
-    text = page(admin_client, study)
-    assert text.count("No run succeeded, so there is no data for this chart.") == 1
 
 
 def live(client: Client, study: Study, seen: str) -> tuple[str, bool]:
@@ -286,14 +262,6 @@ def test_a_candidate_shows_the_four_stages_and_what_the_server_made_of_it(
     assert "innodb_page_cleaners 8 4 innodb_io_capacity_max 25000 not reported" in shown
     duplicate = study.candidates.get(merged_into=candidate)
     assert f"Also stands for {duplicate.name} : same effective values" in shown
-
-
-def test_a_file_is_explained_line_by_line_and_nothing_twice(admin_client: Client) -> None:
-    study = factories.gate(factories.make_study())
-    candidate = study.candidates.get(name="whitepaper-2")
-    markup = block(page(admin_client, study), f"candidate-{candidate.pk}")
-    assert "innodb_log_file_size = 1G translated innodb_redo_log_capacity = 2G" in words(markup)
-    assert markup.count("removed in 8.0.3") == 1
 
 
 def test_a_refused_candidate_is_said_once_with_its_log_not_as_failed_runs(

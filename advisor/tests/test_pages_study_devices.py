@@ -14,11 +14,9 @@ from django.urls import reverse
 from advisor.tests import factories
 from advisor.tests.test_pages_new_study import BLANK, beside
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.errors import DeviceUnusable, EmulationUnavailable
 from benchmarks.models import Device, Host
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import add_directories, change_host
-from tuning.errors import BadRequest
 from tuning.models import Study
 from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
@@ -144,14 +142,6 @@ def test_an_address_ticks_its_device(admin_client: Client) -> None:
     assert f"{NEW}?device={second.pk}" in page
 
 
-@pytest.mark.parametrize("wanted", ["", "x", "0", "-1", "4711", "²", "9" * 19, "9" * 5000, "\0"])
-def test_an_address_with_no_such_device_says_so(admin_client: Client, wanted: str) -> None:
-    device = kept()
-    text = text_of(admin_client, device=wanted)
-    assert "cannot be measured" in text
-    assert "(ticked)" not in choices(text)[str(device.pk)]
-
-
 # --- what is asked for ---------------------------------------------------------------------------
 
 
@@ -212,67 +202,3 @@ def test_a_bad_value_is_said_beside_its_field_unfolded(
     assert error in beside(text, field)
     assert service.request is None
     assert ('<details id="device-more" open>' in text) is (field != "path")
-
-
-@pytest.mark.parametrize("field", ["log_dir", "kind"])
-def test_what_goes_with_a_directory_needs_one(
-    admin_client: Client, service: Service, field: str
-) -> None:
-    values = {"log_dir": "/srv/logs", "kind": "nvme"}
-    status, text = post(admin_client, devices=[kept().pk], **{field: values[field]})
-    assert status == 400
-    assert "Applies to a directory entered above only" in beside(text, field)
-    assert service.request is None
-
-
-@pytest.mark.parametrize(
-    ("refusal", "fields", "field"),
-    [
-        (DeviceUnusable("no", field="devices[0].path"), {"path": "/srv/x"}, "path"),
-        (
-            DeviceUnusable("no", field="devices[0].log_dir"),
-            {"path": "/srv/x", "log_dir": "/srv/y"},
-            "log_dir",
-        ),
-        (DeviceUnusable("no", field="devices[0].path"), {"devices": True}, "devices"),
-        (
-            DeviceUnusable("no", field="devices[1].path"),
-            {"devices": True, "path": "/srv/x"},
-            "path",
-        ),
-        # Each under both limits: the kept one twice, then the directory twice.
-        (
-            DeviceUnusable("no", field="devices[1].path"),
-            {"devices": True, "path": "/srv/x", "emulate": ["native", "hdd"]},
-            "devices",
-        ),
-        (
-            DeviceUnusable("no", field="devices[2].path"),
-            {"devices": True, "path": "/srv/x", "emulate": ["native", "hdd"]},
-            "path",
-        ),
-        (
-            EmulationUnavailable("no", field="devices[0].emulate"),
-            {"emulate": ["hdd"]},
-            "emulate",
-        ),
-        (
-            EmulationUnavailable("no", field="devices[0].memory_mb"),
-            {"memory_mb": "700"},
-            "memory_mb",
-        ),
-        (EmulationUnavailable("no", field="devices[0]"), {"devices": True}, "devices"),
-        (BadRequest("no", field="devices"), {"devices": True}, "devices"),
-        (BadRequest("no", field="devices[0].log_dir"), {}, "log_dir"),
-    ],
-)
-def test_what_the_service_refuses_of_devices_is_said_beside_its_field(
-    admin_client: Client, service: Service, refusal: Exception, fields: Any, field: str
-) -> None:
-    service.refusal = refusal
-    if "devices" in fields:
-        fields = fields | {"devices": [kept().pk]}
-    status, text = post(admin_client, **fields)
-    assert status == 400
-    found = beside(text, field, group=field in ("devices", "emulate"))
-    assert str(refusal) in found

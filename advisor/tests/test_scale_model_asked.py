@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from django.core.management import call_command
-from django.test import Client
 
 from advisor.management import listing
-from advisor.tests.test_pages_new_study import beside, post
 from benchmarks.tests.made_up_host import change_host
 from tuning.creation.create import create_study, request_again
 from tuning.creation.plan import plan_of
@@ -200,42 +196,6 @@ def test_without_control_groups_the_pool_alone_is_scaled() -> None:
     buffered = create_study(asked(template="compare", configs=[mine])).candidates.get(name="mine")
     assert buffered.config.knobs[METHOD] == "O_DIRECT"
     assert METHOD not in search_of(plan_of(asked(template="search"))).space.names
-
-
-def test_the_form_asks_for_it_and_refuses_beside_the_fields(
-    admin_client: Client, host: None
-) -> None:
-    status, text = post(admin_client, data_size="200GB", memory="plenty")
-    assert status == 400
-    assert "must be a number with its unit" in beside(text, "memory")
-    status, text = post(admin_client, data_size="200GB")
-    assert "is of no use without the memory" in beside(text, "memory")
-    status, text = post(admin_client, data_size="200GB", memory="48GB", memory_mb="900")
-    assert "contradicts the scale model 1:200" in beside(text, "memory_mb")
-    status, _ = post(admin_client, data_size="200GB", memory="48GB")
-    assert status == 302
-    study = Study.objects.get()
-    page = admin_client.get(f"/studies/{study.pk}/").content.decode()
-    assert "48 GB of memory for 200 GB of data (24 %)" in page
-
-
-@pytest.mark.usefixtures("host")
-def test_a_space_says_that_its_sizes_are_those_of_the_model(
-    admin_client: Client, capsys: pytest.CaptureFixture[str]
-) -> None:
-    note = "Sizes that scale with memory are those of the scale model 1:200."
-    call_command("advise", "--search", "--show-space", "--data-size", "200GB", "--memory", "48GB")
-    assert note in capsys.readouterr().out
-    both = {"template": "search", "data_size": "200GB", "memory": "48GB"}
-    assert note in post(admin_client, action="space", **both)[1]
-    [answer, plain] = [
-        admin_client.post("/api/v1/search-space/", json.dumps(body), "application/json").json()
-        for body in (both, {"template": "search"})
-    ]
-    assert (answer["scale_model"], plain["scale_model"]) == ("scale model 1:200", None)
-    assert note not in post(admin_client, action="space", template="search")[1]
-    create_study(asked(template="search"))
-    assert note in admin_client.get(f"/studies/{Study.objects.get().pk}/").content.decode()
 
 
 @pytest.mark.usefixtures("host")

@@ -11,7 +11,6 @@ import pytest
 from django.test import Client
 from rich.console import Console
 
-from advisor.terminal.follow import standing_texts
 from advisor.terminal.report import print_study
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
@@ -202,21 +201,6 @@ def test_a_lucky_look_is_taken_back_by_the_next(over: Study) -> None:
     best = [(names[one.candidate_id], round(one.ratio, 1)) for one in found.best]
     assert best[1] == ("guess-2", 2.0)
     assert best[-1] == ("guess-2", 1.4)
-
-
-def test_the_terminal_reports_a_search(over: Study) -> None:
-    study = over
-    raced = study.slots.filter(purpose=SlotPurpose.BLOCK, candidate__is_baseline=False)
-    count = raced.values("candidate").distinct().count()
-    [text] = standing_texts(document_of(study))
-    assert text.startswith(f"5 configs tried, {count} in the race, ")
-    assert re.search(r", [a-z0-9-]+ leads \(\+[0-9.]+\s% tpmP in \d+ blocks\)$", text)
-    stream = io.StringIO()
-    print_study(document_of(study), Console(file=stream, width=100))
-    text = stream.getvalue()
-    assert "The search took 5 short runs: 5 configs measured." in text
-    assert re.search(r"given: \+[0-9.]+\s% tpmP, raced", text)
-    assert "Figures are medians" in text
 
 
 def test_a_limit_that_the_baseline_misses_is_named_after_its_second_run(

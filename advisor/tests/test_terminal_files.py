@@ -97,18 +97,3 @@ def test_each_number_of_connections_has_a_file_of_its_own(home: Path, console: C
         assert (home / f"set-{number}-connections.sql").exists()
         place = home / f"my-{number}-connections.cnf"
         assert f"Recommended my.cnf ({number} connections): {place}" in said(console)
-
-
-def test_each_device_has_a_file_of_its_own_and_is_named(home: Path) -> None:
-    console = Console(file=io.StringIO(), width=200)
-    study = factories.race(factories.study_on_two_devices())
-    write_files(document_of(study), console, output=home / "my.cnf")
-    real, limited = study.devices.order_by("pk")
-    assert set(files(home)) == {f"my-device-{device.pk}.cnf" for device in (real, limited)}
-    names = {
-        real: "NVMe at /srv/mysql",
-        limited: "emulated HDD with 700 MB of memory at /srv/mysql",
-    }
-    for device, name in names.items():
-        place = home / f"my-device-{device.pk}.cnf"
-        assert f"Recommended my.cnf ({name}): {place}" in said(console)

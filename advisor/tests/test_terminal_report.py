@@ -7,8 +7,7 @@ from rich.console import Console
 
 from advisor.terminal.report import print_study
 from advisor.tests import factories
-from benchmarks.models import Config
-from tuning.models import Candidate, Study
+from tuning.models import Study
 from tuning.results.stored_documents import document_of
 
 pytestmark = pytest.mark.django_db
@@ -36,19 +35,6 @@ def shown(study: Study) -> str:
     return text.getvalue()
 
 
-def test_a_proposal_that_is_not_possible_here_has_no_reasons_for_its_lines() -> None:
-    study = factories.measured_study(blocks=1)
-    note = {"name": "innodb_io_capacity", "action": "proposed", "detail": "twice the IOPS"}
-    config = Config.objects.create(hash="0" * 64, knobs={})
-    left_out = study.candidates.get(name="whitepaper-3")
-    Candidate.objects.filter(pk=left_out.pk).update(
-        config=config, notes=[note], refusal="not possible here"
-    )
-    text = shown(study)
-    assert "not possible here" in text
-    assert "twice the IOPS" not in text
-
-
 def test_intervals_ties_race_noise_and_confirmation_are_reported() -> None:
     text = " ".join(shown(factories.raced_study()).split())
     assert "+38.9 % +33.8 to +44.3 %" in text
@@ -57,19 +43,3 @@ def test_intervals_ties_race_noise_and_confirmation_are_reported() -> None:
     assert "Noise floor " in text
     assert "Confirmed: whitepaper-3 +" in text
     assert "12/12 OK" in text
-
-
-def test_devices_are_called_by_their_names_and_limits() -> None:
-    study = factories.race(factories.study_on_two_devices())
-    text = shown(study)
-    heads = [line for line in text.splitlines() if line.startswith("MySQL 9.7.4 on ")]
-    assert heads == [
-        "MySQL 9.7.4 on NVMe at /srv/mysql",
-        "MySQL 9.7.4 on emulated HDD with 700 MB of memory at /srv/mysql",
-    ]
-    limits = "emulated HDD (200 IOPS read, 200 IOPS write, 700 MB memory)"
-    assert text.splitlines().count(limits) == 1
-    assert text.index(heads[1]) < text.index(limits)
-    verdicts = " ".join(text[text.index("and their outcome.") :].split())
-    assert " NVMe at /srv/mysql: whitepaper-" in verdicts
-    assert " emulated HDD with 700 MB of memory at /srv/mysql: whitepaper-" in verdicts

@@ -11,10 +11,8 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from advisor.management import listing
 from advisor.tests.search_study import queued_slot
 from advisor.tests.test_search_asked import CAPACITY, POOL, advised, host, post, search
-from advisor.wording.searches import warm_start_text
 from benchmarks.models import (
     Config,
     CrashTest,
@@ -391,39 +389,3 @@ def test_a_cold_start_and_old_rows_begin_with_nothing(monkeypatch: pytest.Monkey
     assert search_plan(old).earlier == ()
     request = advised(monkeypatch, "--search", "--no-warm-start")
     assert request.search == SearchRequest(warm_start=False)
-
-
-@pytest.mark.long
-def test_pages_terminal_and_api_say_what_a_search_begins_with(
-    admin_client: Client,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(listing, "inspect_here", lambda *_, **__: None)
-    before = earlier()
-    said = warm_start_text(EarlierStudies(studies=(before.pk,), configs=3, runs=3))
-    assert f"3 configs (3 runs) of study {before.pk} on" in said
-    assert "the best of 1 config (1 run) of" in warm_start_text(
-        EarlierStudies(studies=(before.pk,), configs=1, runs=1)
-    )
-    call_command("advise", "--show-space", "--knobs", f"{POOL},{CAPACITY}")
-    assert said in " ".join(capsys.readouterr().out.split())
-    call_command("advise", "--show-space", "--knobs", f"{POOL},{CAPACITY}", "--no-warm-start")
-    assert "configs (" not in capsys.readouterr().out
-    blank = {"template": "search", "driver": "auto", "durability": "D0"}
-    asked = blank | {"action": "space", "search_knobs": f"{POOL},{CAPACITY}"}
-    page = admin_client.post("/studies/new/", asked | {"search_warm_start": "on"})
-    assert said in page.content.decode()
-    assert said not in admin_client.post("/studies/new/", asked).content.decode()
-    fresh = admin_client.get("/studies/new/").content.decode()
-    assert 'name="search_warm_start"' in fresh
-    wanted = {"knobs": [POOL, CAPACITY]}
-    body = {"template": "search", "search": wanted}
-    shown = {"studies": [before.pk], "configs": 3, "runs": 3}
-    assert post(admin_client, "search-space/", body).json()["warm_start"] == shown
-    made = post(admin_client, "studies/", body).json()
-    document = admin_client.get(f"/api/v1/studies/{made['id']}/document/").json()
-    assert document["search"]["began_with"] == shown
-    assert said in admin_client.get(f"/studies/{made['id']}/").content.decode()
-    body["search"] = wanted | {"warm_start": False}
-    assert post(admin_client, "search-space/", body).json()["warm_start"] is None

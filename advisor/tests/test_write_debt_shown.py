@@ -52,16 +52,6 @@ def study() -> Study:
 SAID = "postponed until after the measurement"
 
 
-def test_the_verdict_names_marked_runs_and_says_that_the_winner_ran_too_short(
-    study: Study,
-) -> None:
-    [recommendation] = study.recommendations.all()
-    assert recommendation.candidate.name == WINNER
-    assert SAID in recommendation.verdict
-    assert f"The lead of {WINNER} may shrink" in recommendation.verdict
-    assert "needs runs of about 3 minutes" in recommendation.verdict
-
-
 def test_page_terminal_and_files_say_it(study: Study, admin_client: Client) -> None:
     text = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
     assert SAID in text
