@@ -10,22 +10,19 @@ from rich.text import Text
 
 from advisor.terminal.ranking import NOTE, board_notes, ranking_table
 from advisor.wording.findings import source_findings
-from advisor.wording.formatting import names_text, percent_change
-from advisor.wording.importance import importance_note, knob_lines
+from advisor.wording.formatting import percent_change
 from advisor.wording.lines import line_rows
 from advisor.wording.searches import tried_text, warm_start_text
 from advisor.wording.spaces import knob_text
 from advisor.wording.words import MAY_COST
 from benchmarks.counted import counted
-from tuning.configs.notes import Action
 from tuning.export.lines import Line, lines_of
 from tuning.models import DurabilityClass
 from tuning.recommendations import StudyFiles
 from tuning.results.document import Board, Recommendation, Search, StudyDocument
 from tuning.statistics.aim import FULL_NAMES
-from tuning.statistics.data import Metric
 
-# Configs and knobs of a search that are printed; the page has them all.
+# Configs of a search that are printed; the page has all, and what it learned of each variable.
 SHOWN_OF_SEARCH = 5
 
 
@@ -48,7 +45,6 @@ def print_document(
         _print_board(document, board, console)
     for text in _unmeasured(document):
         console.print(text, markup=False)
-    _print_reasons(document, console)
     if document.search:
         _print_search(document, document.search, console)
     _print_findings(document, console)
@@ -107,25 +103,6 @@ def _sized(line: Line) -> str:
     return f"{line.name}: {there} in the scale model, {here} on your server."
 
 
-def _print_reasons(document: StudyDocument, console: Console) -> None:
-    """Print the reason for each line of a proposal."""
-    for candidate in document.candidates:
-        # A candidate that the config check left out has reasons and no knobs.
-        reasons = [
-            note
-            for note in candidate.notes
-            if note["action"] == Action.PROPOSED and note["name"] in candidate.knobs
-        ]
-        if not reasons:
-            continue
-        console.print(f"{candidate.name}, {candidate.source}", style="italic", markup=False)
-        for note in reasons:
-            name = note["name"]
-            value = knob_text(name, candidate.knobs[name])
-            console.print(_indented(f"{name} = {value}: {note['detail']}", 2))
-        console.print()
-
-
 def _print_findings(document: StudyDocument, console: Console) -> None:
     """Print nothing where the template has no claims."""
     findings = source_findings(document)
@@ -145,7 +122,7 @@ def _print_findings(document: StudyDocument, console: Console) -> None:
 
 
 def _print_search(document: StudyDocument, search: Search, console: Console) -> None:
-    """Print the best configs of a search and its most important knobs."""
+    """Print the best configs of a search."""
     tried = tried_text(search, is_finished=document.study.is_finished)
     short = f"The search took {counted(len(search.runs), 'short run')}: {tried}"
     begun = warm_start_text(search.began_with)
@@ -156,16 +133,6 @@ def _print_search(document: StudyDocument, search: Search, console: Console) -> 
             raced = ", raced" if one.is_finalist else ""
             name = document.candidate[one.candidate_id].name
             console.print(_indented(f"{name}: {change}{raced}", 2))
-    if front := search.fronts.get(Metric.P95):
-        names = names_text([document.candidate[pk].name for pk in front])
-        text = f"No other beats these in both tpmP and p95, in short runs: {names}."
-        console.print(_indented(text, 0))
-    console.print()
-    if search.importance is None:
-        return
-    console.print(_indented(importance_note(search.importance), 0))
-    for knob in knob_lines(search.importance)[:SHOWN_OF_SEARCH]:
-        console.print(_indented(f"{knob.name}: {knob.share}, {knob.change}. {knob.seen}.", 2))
     console.print()
 
 

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from advisor.pages.compare.choice import query_of
-from advisor.wording.formatting import decimals, kilobytes, megacycles, significant
+from advisor.pages.runs.measures import FIGURES, TERM_OF, Format
 from advisor.wording.hosts import compared_memory
 from advisor.wording.spaces import knob_text
 from tuning.comparison.side_by_side import Figure, SideBySide
 from tuning.comparison.sides import Side
 
-Format = Callable[[float | None], str]
-# Name, unit, format, and the term that the help explains.
-_WORDS: dict[str, tuple[str, str, Format, str]] = {
-    "tpmP": ("tpmP", "New-Orders per minute", significant, "tpmp"),
-    "p95_ms": ("p95 response time", "ms", significant, "p95"),
-    "p99_ms": ("p99 response time", "ms", significant, "p95"),
-    "max_ms": ("Slowest New-Order", "ms", significant, "p95"),
-    "server_path_length": (
-        "Server path length",
-        "Mcycles per New-Order",
-        megacycles,
-        "path-length",
-    ),
-    "host_path_length": ("Host path length", "Mcycles per New-Order", megacycles, "path-length"),
-    "bytes_written_per_new_order": ("Written", "kB per New-Order", kilobytes, "bytes-written"),
-    "cpu_user_pct": ("CPU, user", "% of all CPUs", decimals, "cpu-shares"),
-    "cpu_sys_pct": ("CPU, system", "% of all CPUs", decimals, "cpu-shares"),
-    "cpu_iowait_pct": ("CPU, I/O wait", "% of all CPUs", decimals, "cpu-shares"),
-    "data_read_iops": ("Data device, reads", "IOPS", significant, "iops"),
-    "data_write_iops": ("Data device, writes", "IOPS", significant, "iops"),
-}
 _NO_SECONDS = "These runs have no figures of each second: they are deleted after a year."
 _NO_TIMES = "These runs were measured before response times were stored."
 _NOT_KNOWN = "These runs do not have this figure."
@@ -114,9 +93,9 @@ def columns_of(sides: Sequence[Side]) -> list[Column]:
 def figure_lines(laid: SideBySide) -> list[FigureLine]:
     found = []
     for name, figures in laid.figures.items():
-        title, unit, form, term = _WORDS[name]
+        title, form, unit = FIGURES[name]
         cells = [_cell(one, form) if one is not None else None for one in figures]
-        found.append(FigureLine(title, unit, term, cells))
+        found.append(FigureLine(title, unit, TERM_OF.get(name, ""), cells))
     return found
 
 

@@ -77,7 +77,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, Format, str], ...]], ...] = (
     ),
 )
 
-# By key of what the help page says the fields that it is about.
+# By key of a definition the fields that it explains.
 _TERMS = {
     "tpmp": ("tpmP",),
     "p95": ("p95_ms", "p99_ms", "max_ms"),
@@ -86,7 +86,9 @@ _TERMS = {
     "bytes-written": ("bytes_written_per_new_order",),
     "iops": ("data_read_iops", "data_write_iops", "log_read_iops", "log_write_iops"),
 }
-_TERM_OF = {field: key for key, fields in _TERMS.items() for field in fields}
+TERM_OF = {field: key for key, fields in _TERMS.items() for field in fields}
+#: By field: name, format and unit.
+FIGURES = {field: (name, form, unit) for _, lines in GROUPS for name, field, form, unit in lines}
 
 
 def measures_of(run: Run) -> list[MeasureGroup]:
@@ -94,7 +96,7 @@ def measures_of(run: Run) -> list[MeasureGroup]:
     groups = []
     for title, lines in GROUPS:
         measures = [
-            Measure(name, form(value), unit, _TERM_OF.get(field, ""))
+            Measure(name, form(value), unit, TERM_OF.get(field, ""))
             for name, field, form, unit in lines
             if (value := getattr(run, field)) is not None
         ]
