@@ -16,7 +16,6 @@ from benchmarks.drivers.redact import BoundedText, redact
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.processes import child as processes
-from benchmarks.processes.kills import blame_for_kill
 
 _CHUNK = 65_536
 #: A line longer than this is not one of a driver's own.
@@ -114,7 +113,7 @@ class Child(processes.Child):
 
         To be asked before `kill`; None for a program that ended by itself or is still there.
         """
-        blame = blame_for_kill("the driver", status, self.oom_kills_before)
+        blame = self.blame("the driver")
         return self.failure(*blame) if blame else None
 
     def failure(self, outcome: Outcome, message: str) -> RunFailed:

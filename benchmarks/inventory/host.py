@@ -191,39 +191,41 @@ class HostInventory(Part):
 
     def with_server(self, found: ServerBinary, options: str = "") -> Self:
         """Return a copy with that program and its options, in its place if it is known."""
-        return self._replaced(
-            server_options={**self.server_options, found.digest: options},
-            servers=_put(self.servers, found),
-            refused_servers=_without(self.refused_servers, found.path),
+        known = self._with("servers", found)
+        return known.model_copy(
+            update={"server_options": {**self.server_options, found.digest: options}}
         )
 
     def with_directory(self, found: FoundDirectory) -> Self:
         """Return a copy with that directory, in its place if it is known."""
-        return self._replaced(
-            directories=_put(self.directories, found),
-            refused_directories=_without(self.refused_directories, found.path),
-        )
+        return self._with("directories", found)
 
     def with_refused_server(self, refused: Refused) -> Self:
         """Return a copy without the program at that path, if it was known; it is refused now."""
-        if not _knows((*self.servers, *self.refused_servers), refused.path):
-            return self
-        return self._replaced(
-            servers=_without(self.servers, refused.path),
-            refused_servers=(*_without(self.refused_servers, refused.path), refused),
-        )
+        return self._without("servers", refused)
 
     def with_refused_directory(self, refused: Refused) -> Self:
         """Return a copy without the directory at that path, if it was known; it is refused now."""
-        if not _knows((*self.directories, *self.refused_directories), refused.path):
-            return self
-        return self._replaced(
-            directories=_without(self.directories, refused.path),
-            refused_directories=(*_without(self.refused_directories, refused.path), refused),
+        return self._without("directories", refused)
+
+    def _with(self, what: str, found: ServerBinary | FoundDirectory) -> Self:
+        known = {one.path: one for one in getattr(self, what)}
+        refused = [one for one in getattr(self, f"refused_{what}") if one.path != found.path]
+        known[found.path] = found
+        return self.model_copy(
+            update={what: tuple(known.values()), f"refused_{what}": tuple(refused)}
         )
 
-    def _replaced(self, **parts: Any) -> Self:
-        return self.model_copy(update=parts)
+    def _without(self, what: str, refused: Refused) -> Self:
+        known = {one.path: one for one in getattr(self, what)}
+        others = {one.path: one for one in getattr(self, f"refused_{what}")}
+        if refused.path not in known | others:
+            return self
+        known.pop(refused.path, None)
+        others[refused.path] = refused
+        return self.model_copy(
+            update={what: tuple(known.values()), f"refused_{what}": tuple(others.values())}
+        )
 
 
 def common_drivers(inventories: Sequence[HostInventory]) -> list[tuple[FoundDriver, ...]]:
@@ -231,17 +233,3 @@ def common_drivers(inventories: Sequence[HostInventory]) -> list[tuple[FoundDriv
     there = [{driver.name: driver for driver in one.drivers} for one in inventories]
     names = [name for name in there[0] if all(name in one for one in there)]
     return [tuple(one[name] for one in there) for name in names]
-
-
-def _knows(known: tuple[Any, ...], path: Path) -> bool:
-    return any(one.path == path for one in known)
-
-
-def _put(known: tuple[Any, ...], found: Any) -> tuple[Any, ...]:
-    if _knows(known, found.path):
-        return tuple(found if one.path == found.path else one for one in known)
-    return (*known, found)
-
-
-def _without(known: tuple[Any, ...], path: Path) -> tuple[Any, ...]:
-    return tuple(one for one in known if one.path != path)

@@ -49,7 +49,7 @@ class Child:
         entry: Sequence[str] = (),
         file_bytes: int | None = None,
     ) -> None:
-        self.oom_kills_before = oom_kills()
+        self._oom_kills_before = oom_kills()
         self.process = subprocess.Popen(
             [*entry, *launcher(server_user(), file_bytes), *argv],
             cwd=cwd,
@@ -99,6 +99,10 @@ class Child:
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
+    def blame(self, what: str) -> tuple[Outcome, str] | None:
+        """Say who killed the program, see `blame_for_kill`; ask before a signal of ours."""
+        return blame_for_kill(what, self.status, self._oom_kills_before)
+
     def finish(
         self,
         what: str,
@@ -119,7 +123,7 @@ class Child:
             if time.monotonic() > deadline:
                 late = f"{what} did not end within {timeout_s:.0f} s"
                 raise RunFailed(Outcome.TIMED_OUT, late, log_tail=log_tail())
-        if blame := blame_for_kill(what, status, self.oom_kills_before):
+        if blame := self.blame(what):
             raise RunFailed(*blame, log_tail=log_tail())
         return status
 

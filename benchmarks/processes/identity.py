@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
+import select
 import signal
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,34 +108,22 @@ def kill_checked(pid: int, argument: str, *, deadline_s: float = 10.0) -> bool:
     """SIGKILL the process if it has that exact argument, and wait until it is gone.
 
     Returns whether a signal was sent. The pid is pinned by a pidfd before it is looked at, so it
-    cannot be given to another process between the check and the signal.
+    cannot be given to another process between the check and the signal. Raises PermissionError.
     """
-    with _pinned(pid) as pinned:
-        if pinned is None or argument not in command_line(pid):
-            return False
-        try:
-            signal.pidfd_send_signal(pinned, signal.SIGKILL)
-        except ProcessLookupError:  # reaped since its arguments were read
-            return False
-        deadline = time.monotonic() + deadline_s
-        while _started(pid) is not None and argument in command_line(pid):
-            if time.monotonic() > deadline:
-                break
-            time.sleep(0.01)
-        return True
-
-
-@contextlib.contextmanager
-def _pinned(pid: int) -> Iterator[int | None]:
     try:
-        descriptor = os.pidfd_open(pid)
+        pinned = os.pidfd_open(pid)
     except OSError:
-        yield None
-        return
+        return False
     try:
-        yield descriptor
+        if argument not in command_line(pid):
+            return False
+        signal.pidfd_send_signal(pinned, signal.SIGKILL)
+        select.select([pinned], [], [], deadline_s)  # readable once it has ended
+        return True
+    except ProcessLookupError:  # reaped since its arguments were read
+        return False
     finally:
-        os.close(descriptor)
+        os.close(pinned)
 
 
 def _is_in_container(pid: int) -> bool:

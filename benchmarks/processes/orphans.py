@@ -30,29 +30,17 @@ def none_left_behind() -> Iterator[None]:
     Processes that are children of this one before the block stay. So the block's own programs
     have to end in it.
     """
-    libc = ctypes.CDLL(None)
-    before = {process.pid for process in _children()}
+    libc, us = ctypes.CDLL(None), psutil.Process()
+    before = set(us.children())
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
     try:
         yield
     finally:
         deadline = time.monotonic() + _PATIENCE_S
-        while (left := _children_but(before)) and time.monotonic() < deadline:
+        while (left := set(us.children()) - before) and time.monotonic() < deadline:
             for process in left:
                 _end(process)
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 0)
-
-
-def _children_but(known: set[int]) -> list[psutil.Process]:
-    return [process for process in _children() if process.pid not in known]
-
-
-def _children() -> list[psutil.Process]:
-    try:
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:  # none, as nearly always: to look through /proc takes much longer
-        return []
-    return psutil.Process().children()
 
 
 def _end(process: psutil.Process) -> None:

@@ -11,7 +11,7 @@ import pymysql
 from benchmarks.emulation.device import NOT_ENTERED, not_entered
 from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.processes.kills import blame_for_kill, describe_exit
+from benchmarks.processes.kills import describe_exit
 from benchmarks.servers import errorlog
 from benchmarks.servers.instance import ServerInstance
 
@@ -56,9 +56,7 @@ def explain_unclean_end(instance: ServerInstance) -> RunFailed:
     tail = _last_words(instance.log_lines())
     how = describe_exit(instance.exit_status)
     if instance.exit_status == -signal.SIGKILL and not instance.killed_by_us:
-        blame = blame_for_kill(
-            "the server that was shutting down", instance.exit_status, instance.oom_kills_before
-        )
+        blame = instance.process.blame("the server that was shutting down")
         if blame is not None:
             return RunFailed(*blame, log_tail=tail)
     return RunFailed(
@@ -176,7 +174,7 @@ def _killed(instance: ServerInstance, lines: list[str]) -> RunFailed | None:
     """The failure of a server that was killed by a signal not sent by us; else None."""
     if instance.stopped_by_us:
         return None
-    blame = blame_for_kill("the server", instance.exit_status, instance.oom_kills_before)
+    blame = instance.process.blame("the server")
     if blame is None:
         return None
     outcome, why = blame

@@ -9,6 +9,7 @@ import signal
 import stat
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,47 +32,40 @@ _SHOW_S = 60  # a list of a few hundred lines, on a busy server
 _ACCEPTS_CONNECTIONS = "00010000"  # __SO_ACCEPTCON among the flags in /proc/net/unix
 
 
+@dataclass(eq=False, repr=False)
 class ServerInstance:
-    """A running server and the ways to talk to it."""
+    """A running server and the ways to talk to it.
 
-    def __init__(
-        self,
-        binary: ServerBinary,
-        paths: InstancePaths,
-        port: int,
-        process: Child,
-        admin: Account,
-        driver_account: Account,
-        resource_limits: CgroupLimits | None = None,
-        reach: Reach | None = None,
-        certificate: str = "",
-    ) -> None:
-        self.binary = binary
-        self.paths = paths
-        self.port = port
-        self.admin = admin
-        self.driver_account = driver_account
-        self.stopped_by_us = False  # set before any signal of ours
-        self.killed_by_us = False  # before SIGKILL
-        self.resource_limits = resource_limits
-        self.reach = reach  # None: loopback only
-        self.certificate = certificate  # PEM, for clients that are to trust it; "" without TLS
-        self.oom_kills_before = process.oom_kills_before
-        self._process = process
-        self._spawned = time.monotonic()
-        self.start_s = 0.0
+    `reach` None: on loopback only. `certificate` is PEM, for clients that are to trust it; ""
+    without TLS. `stopped_by_us` is set before any signal of ours, `killed_by_us` before SIGKILL.
+    `start_s` is how long mysqld took to start.
+    """
+
+    binary: ServerBinary
+    paths: InstancePaths
+    port: int
+    process: Child
+    admin: Account
+    driver_account: Account
+    resource_limits: CgroupLimits | None = None
+    reach: Reach | None = None
+    certificate: str = ""
+    stopped_by_us: bool = False
+    killed_by_us: bool = False
+    start_s: float = 0.0
+    _spawned: float = field(default_factory=time.monotonic)
 
     def __repr__(self) -> str:
         return f"<ServerInstance {self.binary.version_text} pid {self.pid} port {self.port}>"
 
     def note_ready(self) -> None:
-        """Note that it answers: `start_s` is how long mysqld took to start."""
+        """Note that it answers."""
         self.start_s = time.monotonic() - self._spawned
 
     @property
     def pid(self) -> int:
         """The server's own pid: every wrapper before it has exec'ed."""
-        return self._process.pid
+        return self.process.pid
 
     @property
     def socket(self) -> Path:
@@ -81,11 +75,11 @@ class ServerInstance:
     @property
     def exit_status(self) -> int | None:
         """As subprocess has it: None while alive, negative for the signal that ended it."""
-        return self._process.status
+        return self.process.status
 
     def alive(self) -> bool:
         """Whether the process still runs (it may not answer)."""
-        return self._process.status is None
+        return self.process.status is None
 
     def stop(self, patience_s: float) -> None:
         """SIGTERM, wait, SIGKILL; it is our child, so its pid is its own until waited for."""
@@ -96,8 +90,8 @@ class ServerInstance:
                 break
             self.stopped_by_us = True
             self.killed_by_us = number is signal.SIGKILL
-            self._process.send(number)
-            if self._process.wait(patience) is not None:
+            self.process.send(number)
+            if self.process.wait(patience) is not None:
                 return
             log.warning("server %d did not end within %.0f s", self.pid, patience)
         if not self.stopped_by_us:
@@ -106,7 +100,7 @@ class ServerInstance:
     def kill(self) -> None:
         """End it at once; its data directory is no longer needed."""
         self.stopped_by_us = self.killed_by_us = True
-        self._process.send(signal.SIGKILL)
+        self.process.send(signal.SIGKILL)
 
     def connect(self, account: Account | None = None, **kw: Any) -> Connection[Cursor]:
         """A connection over the socket in autocommit mode, as the administrator by default.

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pymysql
@@ -23,6 +24,7 @@ from benchmarks.servers import running
 from benchmarks.servers.accounts import account_sql
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import create_data_dir
+from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.leftovers import defaults_argument
 from benchmarks.servers.paths import InstancePaths
 from benchmarks.servers.running import free_port, running_server
@@ -31,6 +33,7 @@ from benchmarks.tests.quick import QUICK
 pytestmark = pytest.mark.server
 
 FreshDataDir = Callable[..., Path]
+Start = Callable[..., contextlib.AbstractContextManager[ServerInstance]]
 
 
 @pytest.fixture
@@ -40,6 +43,19 @@ def run_dir(server_tmp: Path) -> Iterator[Path]:
     yield path
     assert find_by_argument({defaults_argument(path)}) == []
     assert not (path / "init.sql").exists()
+
+
+@pytest.fixture
+def start(fresh_data_dir: FreshDataDir, run_dir: Path) -> Start:
+    """Starts a server on a fresh data directory."""
+
+    def make(
+        binary: ServerBinary, options: dict[str, str | None], **more: Any
+    ) -> contextlib.AbstractContextManager[ServerInstance]:
+        data_dir = fresh_data_dir(binary)
+        return running_server(binary, data_dir=data_dir, run_dir=run_dir, options=options, **more)
+
+    return make
 
 
 def pretend(folder: Path, text: str) -> ServerBinary:
@@ -77,16 +93,11 @@ def test_it_starts_stops_and_starts_again(
 
 
 def test_an_error_in_the_block_ends_the_server_and_passes_through(
-    mariadb_binary: ServerBinary, fresh_data_dir: FreshDataDir, run_dir: Path
+    mariadb_binary: ServerBinary, start: Start
 ) -> None:
     with (
         pytest.raises(SystemExit, match="7"),
-        running_server(
-            mariadb_binary,
-            data_dir=fresh_data_dir(mariadb_binary),
-            run_dir=run_dir,
-            options={},
-        ) as server,
+        start(mariadb_binary, {}) as server,
     ):
         raise SystemExit(7)
     assert not server.alive()
@@ -95,7 +106,7 @@ def test_an_error_in_the_block_ends_the_server_and_passes_through(
 @pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")
 def test_an_interrupt_before_the_process_is_noted_leaves_none(
     mariadb_binary: ServerBinary,
-    fresh_data_dir: FreshDataDir,
+    start: Start,
     run_dir: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -106,12 +117,7 @@ def test_an_interrupt_before_the_process_is_noted_leaves_none(
     monkeypatch.setattr(running, "ServerInstance", interrupted)
     with (
         pytest.raises(KeyboardInterrupt),
-        running_server(
-            mariadb_binary,
-            data_dir=fresh_data_dir(mariadb_binary),
-            run_dir=run_dir,
-            options={},
-        ),
+        start(mariadb_binary, {}),
     ):
         pytest.fail("it must not go on")
 
@@ -130,18 +136,12 @@ def test_a_refused_option_is_no_start_with_the_servers_own_words(
     options: dict[str, str | None],
     said: str,
     request: pytest.FixtureRequest,
-    fresh_data_dir: FreshDataDir,
-    run_dir: Path,
+    start: Start,
 ) -> None:
     binary: ServerBinary = request.getfixturevalue(f"{flavour}_binary")
     with (
         pytest.raises(RunFailed) as caught,
-        running_server(
-            binary,
-            data_dir=fresh_data_dir(binary),
-            run_dir=run_dir,
-            options={**QUICK, **options},
-        ),
+        start(binary, {**QUICK, **options}),
     ):
         pytest.fail("it must not start")
     assert caught.value.outcome is Outcome.NO_START
@@ -202,8 +202,7 @@ def test_one_that_never_answers_is_ended_even_when_it_ignores_sigterm(
 
 def test_a_port_that_was_snatched_away_costs_one_more_start(
     any_server: ServerBinary,
-    fresh_data_dir: FreshDataDir,
-    run_dir: Path,
+    start: Start,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with socket.socket() as squatter:
@@ -213,12 +212,7 @@ def test_a_port_that_was_snatched_away_costs_one_more_start(
         free = free_port()
         ports = iter([taken, free])
         monkeypatch.setattr(running, "free_port", lambda *_: next(ports))
-        with running_server(
-            any_server,
-            data_dir=fresh_data_dir(any_server),
-            run_dir=run_dir,
-            options=QUICK,
-        ) as server:
+        with start(any_server, QUICK) as server:
             assert server.port == free
             assert server.variables()["port"] == str(free)
 
@@ -285,18 +279,12 @@ def test_the_redo_log_lives_in_its_own_directory(
 
 
 def test_a_data_directory_whose_server_was_killed_is_not_kept(
-    mariadb_binary: ServerBinary, fresh_data_dir: FreshDataDir, run_dir: Path
+    mariadb_binary: ServerBinary, start: Start
 ) -> None:
     reason = "shutting down was ended by SIGKILL, which we did not send"
     with (
         pytest.raises(RunFailed, match=reason) as caught,
-        running_server(
-            mariadb_binary,
-            data_dir=fresh_data_dir(mariadb_binary),
-            run_dir=run_dir,
-            options={},
-            fast_shutdown=False,
-        ) as server,
+        start(mariadb_binary, {}, fast_shutdown=False) as server,
     ):
         os.kill(server.pid, signal.SIGKILL)
     assert caught.value.outcome is Outcome.LOST
@@ -305,6 +293,7 @@ def test_a_data_directory_whose_server_was_killed_is_not_kept(
 def test_root_has_no_empty_password_from_the_first_moment(
     any_server: ServerBinary,
     fresh_data_dir: FreshDataDir,
+    start: Start,
     run_dir: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
