@@ -26,9 +26,7 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.identify import check_usable, identify_device
 from benchmarks.storage.reserve import VARIABLE, Reserve, parse_reserve, room_of
 from benchmarks.storage.reserve_watch import ReserveWatch
-from benchmarks.tests.test_device_usable import mount_tmpfs
 
-__all__ = ["mount_tmpfs"]
 MIB = 1024**2
 GIB = 1024**3
 
