@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any
 
 
 class Fate(StrEnum):
@@ -49,9 +49,3 @@ class LineResult:
     def document(self) -> dict[str, Any]:
         """The line as it is stored with a candidate."""
         return {**vars(self), "became": [list(pair) for pair in self.became]}
-
-    @classmethod
-    def from_document(cls, stored: dict[str, Any]) -> Self:
-        """Read the line that `document` stored."""
-        became = tuple((name, value) for name, value in stored["became"])
-        return cls(**{**stored, "fate": Fate(stored["fate"]), "became": became})

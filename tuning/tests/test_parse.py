@@ -69,11 +69,8 @@ def test_comments_and_blank_lines_say_nothing() -> None:
 
 def test_loose_is_taken_off_and_remembered() -> None:
     [setting] = parse("[mysqld]\nloose-innodb_fast=1").settings
-    assert (setting.name, setting.loose, setting.text) == (
-        "innodb_fast",
-        True,
-        "loose-innodb_fast=1",
-    )
+    assert (setting.name, setting.loose) == ("innodb_fast", True)
+    assert setting.text == "loose-innodb_fast=1"
 
 
 def test_lines_are_counted_from_one() -> None:
@@ -81,11 +78,8 @@ def test_lines_are_counted_from_one() -> None:
 
 
 def test_duplicates_are_both_there_in_order() -> None:
-    assert pairs("[mysqld]\na=1\n[server]\na=2\n[mysqld]\na=3") == [
-        ("a", "1"),
-        ("a", "2"),
-        ("a", "3"),
-    ]
+    found = pairs("[mysqld]\na=1\n[server]\na=2\n[mysqld]\na=3")
+    assert found == [("a", "1"), ("a", "2"), ("a", "3")]
 
 
 def test_lines_of_other_programs_are_kept() -> None:
@@ -105,39 +99,21 @@ def test_included_files_are_kept() -> None:
     ]
 
 
-ALL_GROUPS = "".join(
-    f"[{group}]\n{group.replace('.', '_').replace('-', '_')}=1\n"
-    for group in (
-        "mysqld",
-        "server",
-        "mysqld-9.7",
-        "mysqld-8.4",
-        "mysqld-10.11",
-        "mariadb",
-        "mariadbd",
-        "mariadb-10.11",
-        "mariadb-10.6",
-        "client-server",
-    )
+VERSIONED = "mysqld-9.7 mysqld-8.4 mysqld-10.11 mariadb-10.11 mariadb-10.6"
+GROUPS = f"mysqld server mariadb mariadbd client-server {VERSIONED}".split()
+
+
+@pytest.mark.parametrize(
+    ("target", "read"),
+    [
+        (MYSQL, "mysqld server mysqld-9.7"),
+        (MARIADB, "mysqld server mariadb mariadbd client-server mysqld-10.11 mariadb-10.11"),
+        (None, " ".join(GROUPS)),
+    ],
 )
-
-
-def test_version_groups_count_for_their_version() -> None:
-    assert [s.name for s in parse(ALL_GROUPS, MYSQL).settings] == [
-        "mysqld",
-        "server",
-        "mysqld_9_7",
-    ]
-    assert [s.name for s in parse(ALL_GROUPS, MARIADB).settings] == [
-        "mysqld",
-        "server",
-        "mysqld_10_11",
-        "mariadb",
-        "mariadbd",
-        "mariadb_10_11",
-        "client_server",
-    ]
-    assert len(parse(ALL_GROUPS).settings) == 10
+def test_version_groups_count_for_their_version(target: ServerTraits | None, read: str) -> None:
+    file = parse("".join(f"[{group}]\na=1\n" for group in GROUPS), target)
+    assert [setting.group for setting in file.settings] == read.split()
 
 
 @pytest.mark.parametrize(

@@ -242,17 +242,6 @@ def test_connections_are_never_the_same_number_twice(tmp_path: Path) -> None:
         ("knobs: {innodb_doublewrite", "knob: {innodb_doublewrite", "has neither `knobs` nor"),
         ("\nvariants", "\npresets: [small]\nvariants", "small is more than one of"),
         ("\nvariants", "\nproposals: [small]\nvariants", "small is more than one of"),
-        (
-            "\nvariants",
-            "\nclaims: [{says: It is faster., source: Somebody said so, "
-            "ratio: {of: small, to: large, above: 1}}]\nvariants",
-            "a claim is about large, which is not a candidate",
-        ),
-        (
-            "\nvariants",
-            "\nclaims: [{says: It is faster., source: Somebody said so}]\nvariants",
-            "claims/0",
-        ),
         ("\nvariants", "\ndurability: D9\nvariants", "durability"),
         ("title: As it", "logs_with_data: true, title: As it", "needs_log_device is missing"),
         ("title: As it", "logs_with_data: 1, title: As it", "logs_with_data"),

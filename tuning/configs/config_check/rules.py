@@ -82,7 +82,8 @@ def _fitting_pool(expected: Expected) -> int | None:
     """The largest buffer pool that fits with the other knobs; None if that of the file does."""
     if not any(_memory(expected)):
         return None
-    most = largest_pool(expected, expected.host.memory_budget_bytes or 0)
+    usual = Expected({}, expected.target, expected.host).pool() or 0
+    most = max(largest_pool(expected, expected.host.memory_budget_bytes or 0), usual)
     # The server may round a size up again.
     for pool in range(most // DEFAULT_CHUNK * DEFAULT_CHUNK, 0, -DEFAULT_CHUNK):
         knobs = {**expected.knobs, POOL: f"{pool}"}
