@@ -464,7 +464,7 @@ class Run(JobRow, UsageColumns):
     p99_ms = models.FloatField(null=True, blank=True)
     max_ms = models.FloatField(null=True, blank=True)
     latency = models.JSONField(
-        null=True, blank=True, help_text="benchmarks.drivers.latency.LatencyHistogram"
+        null=True, blank=True, help_text="benchmarks.drivers.response_times.LatencyHistogram"
     )
     server_path_length = models.FloatField(null=True, blank=True)
     host_path_length = models.FloatField(null=True, blank=True)

@@ -651,7 +651,7 @@ class Migration(migrations.Migration):
                     "latency",
                     models.JSONField(
                         blank=True,
-                        help_text="benchmarks.drivers.latency.LatencyHistogram",
+                        help_text="benchmarks.drivers.response_times.LatencyHistogram",
                         null=True,
                     ),
                 ),

@@ -820,7 +820,6 @@ class Migration(migrations.Migration):
                         blank=True, help_text="confidence of the intervals, 0 to 1", null=True
                     ),
                 ),
-                ("selected_ratio", models.FloatField(blank=True, null=True)),
                 (
                     "objective",
                     models.CharField(

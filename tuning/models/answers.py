@@ -36,8 +36,8 @@ class Recommendation(models.Model):
 
     `candidate` is the config that fresh pairs confirmed, else the baseline. Ratios are of tpmP to
     the baseline's, bounds those of the interval with that `confidence`; with a confirmation all
-    come from its fresh pairs alone, and `selected_ratio` is what the blocks found. What another
-    `objective` than tpmP gained is beside them, in the same way.
+    come from its fresh pairs alone. What another `objective` than tpmP gained is beside them, in
+    the same way.
     With `whole` the candidate is that winner without the lines that contribute nothing, by fresh
     rounds of its own.
     """
@@ -66,7 +66,6 @@ class Recommendation(models.Model):
     confidence = models.FloatField(
         null=True, blank=True, help_text="confidence of the intervals, 0 to 1"
     )
-    selected_ratio = models.FloatField(null=True, blank=True)
     objective = models.CharField(
         max_length=24,
         default="tpmP",

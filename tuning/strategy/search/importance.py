@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import to_jsonable_python
 
 from benchmarks.documents import read_document
 from tuning.statistics.data import Metric, Observation
@@ -86,7 +87,8 @@ class Importance:
         return bool(self.knobs)
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        found: dict[str, Any] = to_jsonable_python(self)
+        return found
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
