@@ -127,7 +127,8 @@ def compare(run_set: RunSet, token: str = BEST) -> DeviceComparison:
     )
     for run in runs:
         measured[_place(run)][_key(run)].append(run)
-    names, choices = _names(runs), _choices(runs)
+    names = _names(runs)
+    choices = _choices(runs, names)
     choice = next((one for one in choices if one.token == token), None)
     recommended, failed = _recommended(run_set), _failed(run_set)
     cells = {}
@@ -185,12 +186,11 @@ def _names(runs: Iterable[RankedRun]) -> dict[ConfigKey, str]:
     }
 
 
-def _choices(runs: Sequence[RankedRun]) -> list[ConfigChoice]:
+def _choices(runs: Iterable[RankedRun], names: Mapping[ConfigKey, str]) -> list[ConfigChoice]:
     """Return the measured configs, those on the most devices first."""
     of_config: dict[ConfigKey, list[RankedRun]] = defaultdict(list)
     for run in runs:
         of_config[_key(run)].append(run)
-    names = _names(runs)
     configs = Config.objects.filter(pk__in={key.config_id for key in of_config})
     hashes = dict(configs.values_list("pk", "hash"))
     found = [

@@ -16,7 +16,6 @@ from benchmarks.models import Run
 from tuning.comparison.measured import measured_slots, ranked_slots
 from tuning.models import Candidate, Recommendation, Slot, Study
 from tuning.results.document import Price
-from tuning.results.prices import price_of
 from tuning.results.series import BULKY, middle_run
 
 #: More columns than that are no comparison any more.
@@ -69,7 +68,7 @@ class Side:
     def price(self) -> Price:
         """Medians over its runs."""
         names = "host_path_length", "cpu_user_pct", "cpu_sys_pct", "bytes_written_per_new_order"
-        return price_of(attrgetter(*names)(run) for run in self.runs)
+        return Price.of(attrgetter(*names)(run) for run in self.runs)
 
     @property
     def middle(self) -> Run:

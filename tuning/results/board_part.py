@@ -9,7 +9,6 @@ from benchmarks.models import RunState
 from tuning.models import Candidate, Recommendation
 from tuning.results import document as doc
 from tuning.results.board import Board
-from tuning.results.prices import Costs, price_of
 from tuning.results.sentences import proportion_text, recovery_sentence
 from tuning.results.study_rows import StudyRows
 from tuning.results.write_debt import debt_sentence, debtors_of
@@ -92,13 +91,13 @@ def _rows(
                 owing=owing.get(pk, 0),
                 left=doc.Elimination.copied_from(left) if left else None,
                 missed=board.missed_text(line.name),
-                price=price_of(_costs(slot.run) for slot in ok if slot.candidate_id == pk),
+                price=doc.Price.of(_costs(slot.run) for slot in ok if slot.candidate_id == pk),
             )
         )
     return tuple(found)
 
 
-def _costs(run: doc.RunFacts) -> Costs:
+def _costs(run: doc.RunFacts) -> doc.Costs:
     figures, written = run.figures, run.bytes_written_per_transaction
     return figures.host_path_length, run.cpu_user_pct, run.cpu_sys_pct, written
 
@@ -147,21 +146,15 @@ def _confirmation(board: Board, candidate: Candidate) -> doc.Confirmation:
 
 
 def _recommendation(row: Recommendation) -> doc.Recommendation:
-    decided = None
-    if row.objective_ratio is not None:
-        bounds = row.objective_low, row.objective_high, row.confidence
-        decided = _stored_estimate(row.objective_ratio, *bounds)
-    return doc.Recommendation.copied_from(
-        row,
-        effect=_stored_estimate(row.ratio_to_baseline, row.low, row.high, row.confidence),
-        objective_effect=decided,
-        sentence=row.verdict,
+    effect = Estimate(
+        ratio=row.ratio_to_baseline, low=row.low, high=row.high, confidence=row.confidence
     )
-
-
-def _stored_estimate(
-    ratio: float, low: float | None, high: float | None, confidence: float | None
-) -> Estimate:
-    if low is None or high is None:
-        return Estimate(ratio=ratio)
-    return Estimate(ratio=ratio, low=low, high=doc.finite(high), confidence=confidence)
+    gained = row.objective_ratio and Estimate(
+        ratio=row.objective_ratio,
+        low=row.objective_low,
+        high=row.objective_high,
+        confidence=row.confidence,
+    )
+    return doc.Recommendation.copied_from(
+        row, effect=effect, objective_effect=gained, sentence=row.verdict
+    )

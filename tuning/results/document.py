@@ -8,10 +8,11 @@ server read back, and logs of runs stay outside.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 from math import isfinite
+from statistics import median
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
@@ -283,12 +284,33 @@ class Elimination(Part):
     reason: str
 
 
+#: Of a run: cycles of the host per New-Order, % of the CPUs in user and in system code, and bytes
+#: written per New-Order.
+Costs = tuple[float | None, float | None, float | None, float | None]
+
+
 class Price(Part):
     """The price of a New-Order on the whole host: 10^6 CPU cycles and kB written; medians."""
 
     user_megacycles: float | None
     sys_megacycles: float | None
     written_kb: float | None
+
+    @classmethod
+    def of(cls, runs: Iterable[Costs]) -> Self:
+        """Return the medians over these runs; cycles are split as the CPU time is."""
+        users, systems, written = [], [], []
+        for cycles, user, system, bytes_written in runs:
+            if bytes_written is not None:
+                written.append(bytes_written / 1e3)
+            if cycles and user is not None and system is not None and user + system > 0:
+                users.append(cycles / 1e6 * user / (user + system))
+                systems.append(cycles / 1e6 * system / (user + system))
+        return cls(
+            user_megacycles=median(users) if users else None,
+            sys_megacycles=median(systems) if systems else None,
+            written_kb=median(written) if written else None,
+        )
 
 
 class BoardRow(Part):

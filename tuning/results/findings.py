@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from benchmarks.models import Device
 from tuning.errors import UnknownTemplate
-from tuning.models import Candidate, Study
+from tuning.models import Study
 from tuning.results.board import Board
 from tuning.results.study_rows import StudyRows
+from tuning.statistics.analysis import Analysis
 from tuning.statistics.data import Metric
 from tuning.study_templates.evaluation import ClaimBoard, Finding, evaluate_all
 from tuning.study_templates.loader import StudyTemplate, load_template
@@ -27,40 +29,33 @@ def findings_of(rows: StudyRows, boards: Sequence[Board]) -> list[Finding]:
     template = template_of(rows.study)
     if template is None or not template.claims:
         return []
-    found = _claim_boards(boards, rows.candidates.values(), rows.devices.values())
-    return evaluate_all(template.claims, found)
-
-
-def _claim_boards(
-    boards: Sequence[Board], candidates: Iterable[Candidate], devices: Iterable[Device]
-) -> list[ClaimBoard]:
-    """The boards, followed by the devices of the study that have none yet."""
+    candidates = rows.candidates.values()
     same_as = {one.name: one.merged_into.name for one in candidates if one.merged_into}
-    seen = {board.device.pk for board in boards}
-    waiting = [
-        ClaimBoard(
-            device=str(device),
-            kind=device.kind,
-            connections=0,
-            analyses={},
-            device_id=device.pk,
-            is_throttled=device.is_throttled,
-        )
-        for device in devices
-        if device.pk not in seen
-    ]
-    measured = [
-        ClaimBoard(
-            device=str(board.device),
-            kind=board.device.kind,
-            connections=board.workload.connections,
-            analyses={metric: board.judgements[metric].analysis for metric in Metric},
+    found = [
+        _claim_board(
+            board.device,
+            board.workload.connections,
+            {metric: board.judgements[metric].analysis for metric in Metric},
             observations=board.observations,
             alpha=board.alpha,
             same_as=same_as,
-            device_id=board.device.pk,
-            is_throttled=board.device.is_throttled,
         )
         for board in boards
     ]
-    return measured + waiting
+    seen = {board.device.pk for board in boards}
+    found += [_claim_board(one, 0, {}) for pk, one in rows.devices.items() if pk not in seen]
+    return evaluate_all(template.claims, found)
+
+
+def _claim_board(
+    device: Device, connections: int, analyses: Mapping[Metric, Analysis], **more: Any
+) -> ClaimBoard:
+    return ClaimBoard(
+        device=str(device),
+        kind=device.kind,
+        connections=connections,
+        analyses=analyses,
+        device_id=device.pk,
+        is_throttled=device.is_throttled,
+        **more,
+    )
