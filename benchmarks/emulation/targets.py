@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.errors import EmulationUnavailable
-from benchmarks.storage.mounts import read_mounts
+from benchmarks.host.mounts import read_mounts
 
 SYS = Path("/sys")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.errors import EmulationUnavailable
 from benchmarks.host.files import read_text
+from benchmarks.host.mounts import read_mounts
 
 PROC = Path("/proc")
 CGROUP_VARIABLE = "ADVISOR_CGROUP"
@@ -53,14 +54,12 @@ def find_hierarchy(controller: str, proc: Path | None = None) -> Hierarchy:
     """
     proc = proc or PROC
     v1_name = _V1_NAMES[controller]
-    for line in read_text(proc / "self/mountinfo").splitlines():
-        fields = line.split(" ")
-        root, mount = fields[3], Path(fields[4])
-        file_system, _, options = fields[fields.index("-", 6) + 1 :][:3]
-        if file_system == "cgroup2" and controller in _words(mount / "cgroup.controllers"):
-            return Hierarchy(2, mount, _own(proc, mount, root, ""))
-        if file_system == "cgroup" and v1_name in options.split(","):
-            return Hierarchy(1, mount, _own(proc, mount, root, v1_name))
+    for mount in read_mounts(proc / "self/mountinfo"):
+        top = Path(mount.mount_point)
+        if mount.file_system == "cgroup2" and controller in _words(top / "cgroup.controllers"):
+            return Hierarchy(2, top, _own(proc, top, mount.root, ""))
+        if mount.file_system == "cgroup" and v1_name in mount.super_options:
+            return Hierarchy(1, top, _own(proc, top, mount.root, v1_name))
     raise EmulationUnavailable(
         f"no cgroup controller for {controller} here: the kernel or the container shows "
         f"neither {controller} of cgroup v2 nor {v1_name} of v1"

@@ -25,8 +25,7 @@ from benchmarks.inventory.host import (
 )
 from benchmarks.processes.users import open_files
 from benchmarks.servers.binary import ServerBinary, identify, known_options
-from benchmarks.storage.direct_io import supports_direct_io
-from benchmarks.storage.identify import check_device, identify_device
+from benchmarks.storage.identify import check_device, identify_device, supports_direct_io
 from benchmarks.storage.layout import DeviceLayout
 from benchmarks.storage.reserve import reserve_bytes, room_of
 from benchmarks.telemetry import cpu

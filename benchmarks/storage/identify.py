@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import mmap
 import os
 import stat
 import tempfile
@@ -12,13 +13,17 @@ from pathlib import Path
 
 from benchmarks.errors import NO_SPACE_ERRNOS, DeviceFull, DeviceUnusable
 from benchmarks.host.files import HostFiles
+from benchmarks.host.mounts import mount_of, read_mounts
 from benchmarks.ownership.ours import check_ours
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.storage.layout import FOLDER, DeviceLayout
-from benchmarks.storage.mounts import mount_of, read_mounts
 from benchmarks.storage.reserve import room_of
 from benchmarks.storage.stack import Stack
+
+_BLOCK = 4096
+#: Errors of open() and write() where direct I/O does not exist.
+_NO_DIRECT_IO = {errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP}
 
 
 def identify_device(
@@ -111,6 +116,27 @@ def check_device(path: Path) -> None:
     check_usable(path, 0)
 
 
+def supports_direct_io(path: Path) -> bool | None:
+    """Whether files in the directory `path` can be written around the page cache.
+
+    Writes one block to a temporary file there, which is gone afterwards. None when it cannot be
+    tried: no such directory, not writable, full.
+    """
+    try:
+        # Memory of mmap is aligned to the largest logical block of a disk.
+        with (
+            tempfile.NamedTemporaryFile(prefix=".oltp-advisor-", dir=path) as file,
+            mmap.mmap(-1, _BLOCK) as block,
+        ):
+            descriptor = os.open(file.name, os.O_WRONLY | os.O_DIRECT | os.O_NOFOLLOW)
+            try:
+                return os.write(descriptor, block) == _BLOCK
+            finally:
+                os.close(descriptor)
+    except OSError as error:
+        return False if error.errno in _NO_DIRECT_IO else None
+
+
 def _check_one(path: Path) -> DeviceIdentity:
     check_device(path)
     return identify_device(path)
@@ -120,7 +146,7 @@ def _try_writing(directory: Path) -> None:
     # mkstemp names the file so that a file left by a crash is recognisable as ours
     descriptor, name = tempfile.mkstemp(prefix=".oltp-advisor-", dir=directory)
     try:
-        os.write(descriptor, b"\0" * 4096)
+        os.write(descriptor, b"\0" * _BLOCK)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

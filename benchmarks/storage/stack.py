@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.host.files import HostFiles, read_text
+from benchmarks.host.mounts import Mount, mount_of
 from benchmarks.storage.composites import (
     btrfs_volume,
     dm_layer,
@@ -17,7 +18,6 @@ from benchmarks.storage.composites import (
 from benchmarks.storage.disk import device_name, read_disk, size_bytes
 from benchmarks.storage.identity import DeviceIdentity, Member
 from benchmarks.storage.kinds import DeviceKind
-from benchmarks.storage.mounts import Mount, mount_of
 
 _MEMORY_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs"})
 # The last three are a host's folder shown to a virtual machine: no disk of ours either.

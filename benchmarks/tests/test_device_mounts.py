@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.storage.mounts import Mount, mount_of, read_mounts
+from benchmarks.host.mounts import Mount, mount_of, read_mounts
 
 ROOT = "1 0 254:1 / / rw,relatime - ext4 /dev/vda1 rw,discard"
 

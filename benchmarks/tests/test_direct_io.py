@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.storage import direct_io as directio
-from benchmarks.storage.direct_io import supports_direct_io
+from benchmarks.storage.identify import supports_direct_io
 
 
 def test_what_the_kernel_does_here_is_what_is_said(tmp_path: Path) -> None:
@@ -29,10 +28,10 @@ def test_what_the_kernel_does_here_is_what_is_said(tmp_path: Path) -> None:
 def test_only_a_missing_feature_is_a_no(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, expected: bool | None
 ) -> None:
-    def fails(name: str) -> bool:
+    def fails(*_: object) -> int:
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(directio, "_write_direct", fails)
+    monkeypatch.setattr("os.write", fails)
     assert supports_direct_io(tmp_path) is expected
     assert list(tmp_path.iterdir()) == []
 
@@ -45,10 +44,10 @@ def test_where_nothing_can_be_written_nothing_is_known(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(name: str) -> bool:
+    def interrupted(*_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(directio, "_write_direct", interrupted)
+    monkeypatch.setattr("os.write", interrupted)
     with pytest.raises(KeyboardInterrupt):
         supports_direct_io(tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,7 @@ from celery import current_app
 
 from benchmarks.errors import NotInspected, NotListed
 from benchmarks.models import Host
-from benchmarks.storage import direct_io, identify
+from benchmarks.storage import identify
 from benchmarks.tests.made_up_host import (
     GB,
     MYSQL,
@@ -69,7 +69,7 @@ def no_look_at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, name, forbidden)
     for name in ("cpu_count", "cpu_freq", "virtual_memory"):
         monkeypatch.setattr(psutil, name, forbidden)
-    for module, name in ((identify, "identify_device"), (direct_io, "supports_direct_io")):
+    for module, name in ((identify, "identify_device"), (identify, "supports_direct_io")):
         monkeypatch.setattr(module, name, forbidden)
     really_open = builtins.open
 

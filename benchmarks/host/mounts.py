@@ -14,11 +14,16 @@ _LAYER_OPTIONS = ("lowerdir", "upperdir", "workdir")
 
 @dataclass(frozen=True)
 class Mount:
-    """One line of mountinfo. `device` is "major:minor"; `source` what was mounted: /dev/vda1."""
+    """One line of mountinfo.
+
+    `device` is "major:minor", `source` what was mounted (/dev/vda1), `root` the directory of it
+    that is the mount's top.
+    """
 
     id: int
     parent: int
     device: str
+    root: str
     mount_point: str
     file_system: str
     source: str
@@ -40,8 +45,12 @@ class Mount:
 
 
 def read_mounts(mountinfo: Path = MOUNTINFO) -> list[Mount]:
-    """All mounts that this process can see, in the kernel's order."""
-    return [_parse(line) for line in mountinfo.read_text(errors="surrogateescape").splitlines()]
+    """Return all mounts that this process can see, in the kernel's order; none without /proc."""
+    try:
+        lines = mountinfo.read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    return [_parse(line) for line in lines]
 
 
 def mount_of(path: Path, mounts: list[Mount]) -> Mount | None:
@@ -75,6 +84,7 @@ def _parse(line: str) -> Mount:
         id=int(fields[0]),
         parent=int(fields[1]),
         device=fields[2],
+        root=_unescape(fields[3]),
         mount_point=_unescape(fields[4]),
         file_system=file_system,
         source=_unescape(source),
