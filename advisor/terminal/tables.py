@@ -153,7 +153,7 @@ def print_profile(row: ServerProfile, console: Console) -> None:
 
 def print_comparison(found: Comparison, console: Console) -> None:
     """Print the settings and figures that differ, and what that does not prove."""
-    for name, (before, after) in found.settings.items():
+    for name, (before, after) in found.shown_settings.items():
         console.print(f"{name}: {before} -> {after}", markup=False, highlight=False)
     table = Table("Figure", "Before", "After", "Change", "For each statement")
     for one in found.figures:

@@ -126,7 +126,9 @@ class Judge:
             return self._knob(knob, named, redo)
         option = load_options().options.get(named.name) or Option(name=named.name)
         if not self._names.has(named.name):
-            if of_plugin(named.name) and option.mysql is option.percona is option.mariadb is None:
+            nobody = option.mysql is option.percona is option.mariadb is None
+            # A server lists the options of a plugin only where the plugin is loaded.
+            if of_plugin(named.name) and (nobody or option.has(self._target)):
                 return line_of(setting, Fate.KEPT, why_kept(named.name))
             return line_of(setting, Fate.REMOVED, option.why_absent(self._target))
         return self._option(option, named)

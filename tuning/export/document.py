@@ -7,36 +7,15 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from tuning.export.facts import ExportFacts
+from tuning.configs.notes import Note
+from tuning.export.facts import Effect, ExportFacts
 from tuning.export.lines import Line, losing_lines
 from tuning.export.texts import durability_of_export
-from tuning.results.document import Figures, LinesEffect
-from tuning.statistics.estimate import Estimate
+from tuning.results.document import LinesEffect
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
-
-
-class ExportedNote(_Part):
-    name: str
-    action: str
-    detail: str
-
-
-class ExportedEffect(_Part):
-    """tpmP: throughput to the baseline's. objective: of `metric`, where another metric decided."""
-
-    workload: str
-    runs: int
-    failures: int
-    blocks: int
-    fresh_pairs: int
-    figures: Figures
-    baseline: Figures
-    tpmP: Estimate | None
-    metric: str
-    objective: Estimate | None
 
 
 class ExportedLine(_Part):
@@ -81,11 +60,11 @@ class ExportDocument(_Part):
     proportion: str
     scale_model: str
     as_measured: bool
-    effect: ExportedEffect
+    effect: Effect
     lines: list[ExportedLine]
     left_out: list[LinesEffect]
     not_tested: list[str]
-    notes: list[ExportedNote]
+    notes: list[Note]
 
 
 def render_document(facts: ExportFacts, lines: Sequence[Line]) -> str:

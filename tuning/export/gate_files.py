@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.counted import counted
 from tuning.configs.effective.differences import SettingDifference
-from tuning.results.document import Gate, GateDurability, GateLimit
+from tuning.results.document import Gate, GateLimit
 from tuning.results.gate_sentences import percent_text
 
+_NOTHING = Gate(
+    verdict="",
+    reason="",
+    pairs=0,
+    max_pairs=0,
+    confidence=0,
+    seconds=0,
+    limits=(),
+    durability=None,
+    differences=(),
+)
 #: States of a gate without a verdict: still measured, or ended without one.
 RUNNING = "running"
 ERROR = "error"
@@ -41,41 +52,17 @@ class GateFacts:
     binary_log: str = "default"
 
     @property
-    def limits(self) -> Sequence[GateLimit]:
-        return self.result.limits if self.result else ()
-
-    @property
-    def durability(self) -> GateDurability | None:
-        return self.result.durability if self.result else None
-
-    @property
-    def differences(self) -> Sequence[SettingDifference]:
-        """The settings that both run with different values."""
-        return self.result.differences if self.result else ()
-
-    @property
-    def pairs(self) -> int:
-        return self.result.pairs if self.result else 0
-
-    @property
-    def seconds(self) -> float:
-        return self.result.seconds if self.result else 0.0
+    def found(self) -> Gate:
+        """The result, of no pairs for a gate that ended without a verdict."""
+        return self.result or _NOTHING
 
 
 def gate_json(facts: GateFacts) -> dict[str, Any]:
-    """All that is known, for programs; `result` is empty for a gate without a verdict."""
-    return {
-        "id": facts.id,
-        "name": facts.name,
-        "verdict": facts.verdict,
-        "reason": facts.reason,
-        "candidate": facts.candidate,
-        "baseline": facts.baseline,
-        "measured": facts.place,
-        "binary_log": facts.binary_log,
-        "created_at": facts.created_at,
-        "result": facts.result.model_dump(mode="json") if facts.result else {},
-    }
+    """Return all that is known, for programs; `result` is empty for a gate without a verdict."""
+    known = dict(vars(facts))
+    del known["url"]
+    result = facts.result.model_dump(mode="json") if facts.result else {}
+    return known | {"measured": known.pop("place"), "result": result}
 
 
 def junit_xml(facts: GateFacts) -> str:
@@ -86,16 +73,17 @@ def junit_xml(facts: GateFacts) -> str:
     """
     from xml.etree import ElementTree as ET  # late import: each worker imports this module
 
+    found = facts.found
     suite = ET.Element("testsuite", name=_xml(f"gate {facts.name}"), timestamp=facts.created_at)
     cases: list[tuple[str, str, str]] = []
-    is_faulty = facts.verdict == "fail" and all(one.verdict != "fail" for one in facts.limits)
+    is_faulty = facts.verdict == "fail" and all(one.verdict != "fail" for one in found.limits)
     measured = "failure" if is_faulty else "error" if facts.verdict == ERROR else ""
     cases.append(("runs are measured", measured, facts.reason if measured else ""))
-    for one in facts.limits:
+    for one in found.limits:
         kind = {"pass": "", "fail": "failure"}.get(one.verdict, "error")
         cases.append((one.limit, kind, _limit_text(one) if kind else ""))
     for name, kind, text in cases:
-        time = f"{facts.seconds / len(cases):.1f}"
+        time = f"{found.seconds / len(cases):.1f}"
         case = ET.SubElement(
             suite, "testcase", classname=_xml(f"gate.{facts.name}"), name=_xml(name), time=time
         )
@@ -103,13 +91,13 @@ def junit_xml(facts: GateFacts) -> str:
             verdict = "fail" if kind == "failure" else facts.verdict
             ET.SubElement(case, kind, type=verdict, message=_xml(text)).text = _xml(facts.reason)
     for attribute, kind in (("failures", "failure"), ("errors", "error")):
-        suite.set(attribute, str(sum(found == kind for _, found, _ in cases)))
+        suite.set(attribute, str(sum(one == kind for _, one, _ in cases)))
     # Also of a gate that passes, which has no message.
-    lines = [facts.reason, *map(_difference_text, facts.differences)]
+    lines = [facts.reason, *map(_difference_text, found.differences)]
     ET.SubElement(suite, "system-out").text = _xml("\n".join(lines))
     suite.set("tests", str(len(cases)))
     suite.set("skipped", "0")
-    suite.set("time", f"{facts.seconds:.1f}")
+    suite.set("time", f"{found.seconds:.1f}")
     root = ET.Element("testsuites")
     root.append(suite)
     ET.indent(root)
@@ -119,6 +107,7 @@ def junit_xml(facts: GateFacts) -> str:
 
 def markdown_summary(facts: GateFacts) -> str:
     """For the summary of a pipeline's job."""
+    found = facts.found
     where = f" ([gate {facts.id}]({facts.url}))" if facts.url else f" (gate {facts.id})"
     lines = [
         f"### Gate {_inline(facts.name)}: {facts.verdict}{where}",
@@ -128,21 +117,21 @@ def markdown_summary(facts: GateFacts) -> str:
         f"- candidate: {_inline(facts.candidate)}",
         f"- baseline: {_inline(facts.baseline)}",
         f"- measured: {_inline(facts.place)}",
-        f"- {counted(facts.pairs, 'pair')} in {facts.seconds / 60:.1f} minutes",
+        f"- {counted(found.pairs, 'pair')} in {found.seconds / 60:.1f} minutes",
     ]
     if facts.binary_log != "default":
         lines.append(f"- binary log of both: {facts.binary_log}")
-    if facts.limits:
+    if found.limits:
         lines += ["", "| limit | verdict | change | interval | pairs | would decide |"]
         lines += ["| --- | --- | --- | --- | --- | --- |"]
-        lines += [_row(one) for one in facts.limits]
-    if facts.durability:
-        ours, theirs = facts.durability.candidate, facts.durability.baseline
+        lines += [_row(one) for one in found.limits]
+    if found.durability:
+        ours, theirs = found.durability.candidate, found.durability.baseline
         lines += ["", f"Durability: {ours} of the candidate, {theirs} of the baseline."]
-    if facts.differences:
+    if found.differences:
         lines += ["", "| effective setting | candidate | baseline | chosen |"]
         lines += ["| --- | --- | --- | --- |"]
-        lines += [_difference(one) for one in facts.differences]
+        lines += [_difference(one) for one in found.differences]
     return "\n".join(lines) + "\n"
 
 
@@ -156,15 +145,8 @@ GATE_FILES: dict[str, tuple[str, Callable[[GateFacts], str]]] = {
 def _row(one: GateLimit) -> str:
     more = one.pairs_to_decide
     takes = "" if more is None else f"about {counted(more, 'pair')}"
-    cells = (
-        one.limit,
-        one.verdict,
-        percent_text(one.change_percent),
-        _interval(one),
-        str(one.pairs),
-        takes,
-    )
-    return f"| {' | '.join(cells)} |"
+    change = f"{percent_text(one.change_percent)} | {_interval(one)}"
+    return f"| {one.limit} | {one.verdict} | {change} | {one.pairs} | {takes} |"
 
 
 def _difference(one: SettingDifference) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.values import readable_value
 from tuning.errors import InvalidRequest
 from tuning.scale_model.sizes import size_text
 from tuning.server_profile.figures import Figure, figure, figures_of
@@ -38,6 +40,17 @@ class Comparison:
     settings: dict[str, tuple[str | None, str | None]]
     figures: list[FigurePair]
     limits: list[str]
+
+    @property
+    def shown_settings(self) -> dict[str, tuple[str, ...]]:
+        """The settings for people: sizes with their units."""
+        knobs = load_catalogue()
+        return {
+            name: tuple(
+                "–" if one is None else readable_value(knobs.get(name), one) for one in pair
+            )
+            for name, pair in self.settings.items()
+        }
 
 
 def compare(before: Profile, after: Profile) -> Comparison:

@@ -189,7 +189,7 @@ def _share(
     name: str, title: str, part: float | None, whole: float | None, is_tested: bool
 ) -> Figure:
     value = part / whole if part is not None and whole else None
-    text = "unknown" if value is None else f"{value:.2%}" if value < 0.1 else percent(value)
+    text = "unknown" if value is None else percent(value, 2 if value < 0.1 else 0)
     return Figure(name, title, value, "share", text, is_tested=is_tested)
 
 

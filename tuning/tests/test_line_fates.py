@@ -201,3 +201,16 @@ def test_an_option_of_the_hosts_own_server_is_known() -> None:
     host = HostFacts(server_options=frozenset({"brand_new_option"}))
     assert report("brand_new_option=1", host=host).lines[0].fate is Fate.KEPT
     assert report("brand_new_option=1").lines[0].fate is Fate.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("version", "fate"),
+    [((8, 0, 46), Fate.KEPT), ((8, 4, 6), Fate.KEPT), ((9, 7, 4), Fate.REMOVED)],
+)
+def test_options_of_a_plugin_stay_though_the_server_does_not_list_them(
+    version: tuple[int, int, int], fate: Fate
+) -> None:
+    target = ServerTraits(Flavour.MYSQL, version)
+    host = HostFacts(server_options=frozenset({"port"}))
+    data = b"[mysqld]\nrpl_semi_sync_master_enabled = 1\n"
+    assert import_cnf(data, "mine", target, host=host).lines[0].fate is fate

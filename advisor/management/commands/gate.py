@@ -97,8 +97,8 @@ class Command(MeasuringCommand):
         else:
             self.stdout.write(f"{facts.verdict}: {facts.reason}")
         self.stderr.write(
-            f"Gate {study.pk}: {facts.verdict} after {facts.pairs} pairs, "
-            f"{facts.seconds / 60:.1f} minutes."
+            f"Gate {study.pk}: {facts.verdict} after {facts.found.pairs} pairs, "
+            f"{facts.found.seconds / 60:.1f} minutes."
         )
         sys.exit(_ERROR if facts.verdict == ERROR else EXIT_CODES[facts.verdict])
 
