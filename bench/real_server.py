@@ -16,7 +16,7 @@ import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,9 @@ from advisor.processes.child import end_like_ctrl_c
 from bench.tables import markdown
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import ensure_dataset
+from benchmarks.datasets.progress import never
 from benchmarks.datasets.tpcc import TpccSource
-from benchmarks.drivers.protocol import Load, Phase
+from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.drivers.workloads import tpcc
 from benchmarks.measurement.drive import target_of
@@ -45,38 +46,31 @@ _ROOT = Path(__file__).resolve().parents[1]
 _HOME = _ROOT / "var" / "real-server"
 _SERVERS = [_ROOT / "var/servers" / one for one in ("mysql/mysqld", "mariadb/mariadbd")]
 _LOCAL, _PASSWORD, _CONNECTIONS, _MEMORY = "127.0.0.1", secrets.token_hex(16), 8, "1500M"
-_RUNS = 6  # of production, half of them with the answer
 #: Plausible for a server that nobody looked at since its data grew.
-_POOR = {"innodb_buffer_pool_size": "128M", "innodb_io_capacity": "200", "log_bin": "OFF"}
+_POOR = {"innodb_buffer_pool_size": "128M", "innodb_io_capacity": "2000", "log_bin": "OFF"}
 _REDO = {Flavour.MARIADB: "innodb_log_file_size"}
-Options = Mapping[str, str]
-
-
-def _tell(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="make bench-real-server", description=__doc__)
-    parser.add_argument("--server", type=Path, help="path of a mysqld; default: both")
+    parser.add_argument("servers", type=Path, nargs="*", default=_SERVERS, help="paths of mysqld")
     parser.add_argument("--warehouses", type=int, default=12)
     parser.add_argument("--seconds", type=int, nargs=2, default=(8, 20), help="warm-up, measured")
-    parser.add_argument("--study", default="--blocks 2 --warmup 4 --measure 12")
+    parser.add_argument("--study", default="--blocks 3 --warmup 3 --measure 8 --confirm")
     asked = parser.parse_args(arguments)
     end_like_ctrl_c()
     os.environ |= {"ADVISOR_HOME": f"{_HOME}", "DJANGO_SETTINGS_MODULE": "advisor.settings"}
     django.setup()
     delete(_HOME)
     try:
-        for path in [asked.server.absolute()] if asked.server else _SERVERS:
-            print(_proof(identify(path), asked), flush=True)
+        for path in asked.servers:
+            print(_proof(identify(path.absolute()), asked), flush=True)
     finally:
         delete(_HOME)
     return 0
 
 
 def _proof(binary: ServerBinary, asked: argparse.Namespace) -> str:
-    """Return the table of one server."""
     from tuning.models import Study  # Django has the bench's own home by now
     from tuning.results.stored_documents import document_of
     from tuning.studies.server_profiles import server_answers
@@ -87,19 +81,20 @@ def _proof(binary: ServerBinary, asked: argparse.Namespace) -> str:
     loaded = ensure_dataset(TpccSource(asked.warehouses), binary, device_dir=_HOME / "device")
     clone(loaded, folder / "data")
     _tell("attaching under load, then the study")
-    with _production(folder, binary, poor) as server:
+    with _production(binary, poor) as server:
         _, before = _drive(server, asked)
-    words = f"--server-profile {before} --server {binary.path} --template compare --no-race"
-    words += f" --connections {_CONNECTIONS} --no-test-lines --output {folder}/my.cnf"
-    _ended(_begun("advise", *words.split(), *asked.study.split(), stdout=sys.stderr))
+    words = f"advise --server-profile {before} --server {binary.path} --template compare --no-race"
+    words += (
+        f" --connections {_CONNECTIONS} --no-test-lines --output {folder}/my.cnf {asked.study}"
+    )
+    _ended(_begun(*words.split(), stdout=sys.stderr))
     [(_, found)] = document_of(study := Study.objects.latest("pk")).recommendations
     [answer] = server_answers(study)
-    lines = (step.cnf.partition(" = ") for step in answer.steps)
-    better, after = poor | {name: value for name, _, value in lines}, before
-    runs: dict[bool, list[float]] = {False: [], True: []}
-    for number in range(_RUNS):
+    better, after = poor | dict(one.cnf.split(" = ", 1) for one in answer.steps), before
+    runs: tuple[list[float], list[float]] = [], []
+    for number in range(6):
         is_after = number % 4 in (1, 2)  # ABBA: a drift counts for neither
-        with _production(folder, binary, better if is_after else poor) as server:
+        with _production(binary, better if is_after else poor) as server:
             if number == 0:
                 _execute(server, *answer.apply.splitlines(), *answer.back.splitlines())
                 _tell("the running server took the SQL of the answer, and its way back")
@@ -108,21 +103,21 @@ def _proof(binary: ServerBinary, asked: argparse.Namespace) -> str:
         after = profile if is_after else after
         _tell(f"{'after' if is_after else 'before'}: {rate:,.0f} tpmP")
     _ended(_begun("attach", "--compare", f"{before}", f"{after}", stdout=sys.stderr))
-    studied = found.effect.ratio, found.effect.low, found.effect.high
-    rows = [["study", _gain(*studied)], ["production", _gain(*_paired(*runs.values()))]]
+    studied = _gain(found.effect.ratio, found.effect.low, found.effect.high)
+    rows = [["study", studied], ["production", _gain(*_paired(*runs))]]
     steps = [f"- {one.name}: {one.before} -> {one.value} ({one.how})\n" for one in answer.steps]
-    head = ["where", "gain in tpmP, 95 % interval"]
-    return markdown(f"{binary.version_text}: {answer.verdict}", head, rows) + "".join(steps)
+    return markdown(answer.verdict, [binary.version_text, "gain"], rows) + "".join(steps)
 
 
 @contextmanager
-def _production(folder: Path, binary: ServerBinary, given: Options) -> Iterator[ServerInstance]:
+def _production(binary: ServerBinary, given: dict[str, str]) -> Iterator[ServerInstance]:
     """Run the server on its data, which stays, and stop it as a service manager does."""
-    data, run, account = folder / "data", folder / "run", f"'reader'@'{_LOCAL}'"
+    data, run = (_HOME / binary.flavour / one for one in ("data", "run"))
+    account = f"'reader'@'{_LOCAL}'"
     reach, identified = Reach(_LOCAL, (_LOCAL,)), identified_by(binary, _PASSWORD)
     with running_server(binary, data_dir=data, run_dir=run, options=given, reach=reach) as server:
-        _execute(server, f"CREATE USER IF NOT EXISTS {account} {identified} REQUIRE SSL")
-        _execute(server, f"GRANT REFERENCES ON *.* TO {account}")
+        made = f"CREATE USER IF NOT EXISTS {account} {identified} REQUIRE SSL"
+        _execute(server, made, f"GRANT REFERENCES ON *.* TO {account}")
         yield server
         _execute(server, "SET GLOBAL innodb_fast_shutdown = 1")
 
@@ -135,20 +130,15 @@ def _drive(server: ServerInstance, asked: argparse.Namespace) -> tuple[float, in
     login.write_text(f"[client]\nuser = reader\npassword = {_PASSWORD}\n")
     words = f"attach --host {_LOCAL} --port {server.port} --defaults-file {login} --ssl-ca"
     words += f" {authority} --memory {_MEMORY} --seconds {max(asked.seconds[1] // 2, 5)}"
-    readers: list[subprocess.Popen[str]] = []
-
-    def on_phase(phase: Phase) -> None:
-        if phase is Phase.MEASURING:
-            readers.append(_begun(*words.split()))
-
-    workload = tpcc(asked.warehouses)
-    load = Load(workload, _CONNECTIONS, asked.seconds[0], asked.seconds[1], seed=1)
-    target = target_of(server, workload.schema)
-    result = find_driver().run(
-        target, load, _HOME / "driver", on_phase=on_phase, should_stop=lambda: False
-    )
-    profile = int(re.findall(r"Profile ([0-9]+)", _ended(readers[0]))[0])
-    return 60 * result.counts[workload.counted].completed / result.measured_seconds, profile
+    begun = _begun(*words.split())  # takes as long to start as the driver
+    load = Load(tpcc(asked.warehouses), _CONNECTIONS, asked.seconds[0], asked.seconds[1], seed=1)
+    target, folder = target_of(server, load.workload.schema), _HOME / "driver"
+    try:
+        done = find_driver().run(target, load, folder, on_phase=lambda _: None, should_stop=never)
+    finally:
+        printed = _ended(begun)
+    rate = 60 * done.counts[load.workload.counted].completed / done.measured_seconds
+    return rate, int(re.findall(r"Profile ([0-9]+)", printed)[0])
 
 
 def _execute(server: ServerInstance, *statements: str) -> None:
@@ -158,9 +148,12 @@ def _execute(server: ServerInstance, *statements: str) -> None:
 
 
 def _begun(*words: str, stdout: Any = subprocess.PIPE) -> subprocess.Popen[str]:
-    """Start a command of the product."""
     command = [sys.executable, "manage.py", *words]
     return subprocess.Popen(command, cwd=_ROOT, stdout=stdout, text=True)
+
+
+def _tell(text: str) -> None:
+    print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
 
 
 def _ended(child: subprocess.Popen[str]) -> str:
@@ -176,10 +169,9 @@ def _ended(child: subprocess.Popen[str]) -> str:
 
 
 def _paired(before: Sequence[float], after: Sequence[float]) -> Iterator[float]:
-    """Yield the ratio of paired runs, by logarithms, and its t interval (nan for one pair)."""
+    """Yield the ratio of paired runs, by logarithms, and its t interval."""
     logs = np.log(np.array(after) / np.array(before))
-    for one in (logs.mean(), *stats.ttest_1samp(logs, 0).confidence_interval()):
-        yield float(np.exp(one))
+    yield from np.exp([logs.mean(), *stats.ttest_1samp(logs, 0).confidence_interval()]).tolist()
 
 
 def _gain(ratio: float, low: float | None, high: float | None) -> str:
