@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.metrics import BytesSource, Metrics
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import Ended, Measurement
+from benchmarks.measurement.result import Measurement
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.held import held_folder
 from benchmarks.servers.binary import ServerBinary
@@ -36,7 +36,7 @@ def measure(
     *,
     report: Callable[[str], None],
     should_stop: Callable[[], bool],
-    keep: Callable[[Ended], None] = lambda _: None,
+    keep: Callable[[Measurement], None] = lambda _: None,
 ) -> Measurement:
     """See `benchmarks.measurement.measure.measure`."""
     report("checking the device")

@@ -26,7 +26,7 @@ from benchmarks.measurement.early_stop import CutRule
 from benchmarks.measurement.fingerprint import LOAD_ROUND_TRIP, UNKNOWN
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import CutShort, Disturbed, Ended, Measurement
+from benchmarks.measurement.result import Measurement
 from benchmarks.models import CrashTest, Run, Sample
 from benchmarks.remote_load.driver import RemoteDriver
 from benchmarks.servers.reach import Reach
@@ -66,24 +66,20 @@ class RunKind(JobKind[Run]):
         return Run.objects.select_related("device", "server", "workload", "config")
 
     def work(self, job: Job[Run]) -> Ending:
-        try:
-            with planned(job, f"{RUN_PREFIX}{job.row.pk}", self.wake) as plan:
-                return _driven(
-                    self.measure(
-                        replace(
-                            plan,
-                            cut_rule=self.cut_rule(job.row),
-                            tell_live=lambda seconds: job.report(
-                                live=[second.as_json() for second in seconds]
-                            ),
-                        ),
-                        report=lambda step: job.report(step=step),
-                        should_stop=job.should_stop,
-                        keep=lambda ended: job.keep(_driven(ended)),
-                    )
-                )
-        except (Disturbed, CutShort) as seen:
-            return _driven(seen)
+        with planned(job, f"{RUN_PREFIX}{job.row.pk}", self.wake) as plan:
+            measured = self.measure(
+                replace(
+                    plan,
+                    cut_rule=self.cut_rule(job.row),
+                    tell_live=lambda seconds: job.report(
+                        live=[second.as_json() for second in seconds]
+                    ),
+                ),
+                report=lambda step: job.report(step=step),
+                should_stop=job.should_stop,
+                keep=lambda measured: job.keep(_ending(measured)),
+            )
+            return _ending(measured)
 
     def failed(self, row: Run, failure: Failure) -> Ending:
         state, reason, log_tail = failure.outcome.value, failure.reason, failure.log_tail
@@ -94,9 +90,9 @@ class RunKind(JobKind[Run]):
         Sample.objects.bulk_create(Sample(run_id=row_id, **second) for second in details)
 
 
-def _driven(ended: Ended) -> Ending:
-    values, samples = run_values(ended)
-    return Ending({"step": "", "reason": "", **values}, [dict(row) for row in samples])
+def _ending(measured: Measurement) -> Ending:
+    values, samples = run_values(measured)
+    return Ending({"step": "", **values}, [dict(row) for row in samples])
 
 
 @contextmanager

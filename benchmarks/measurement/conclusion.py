@@ -1,12 +1,15 @@
-"""From the evidence of a run to its result: figures, or the reason why it has none."""
+"""From a driven run to its result: figures, or the reason why it has none."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from benchmarks.drivers.protocol import DriverResult, LoadSide
 from benchmarks.measurement.drive import Driven
 from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.metrics import compute_metrics, mean_cpu_hz
-from benchmarks.measurement.result import CutShort, Disturbed, Evidence, Measurement, SampleRow
+from benchmarks.measurement.result import Measurement, SampleRow
+from benchmarks.outcomes import Outcome
 from benchmarks.telemetry.conditions import conditions_between
 from benchmarks.telemetry.cpu import logical_cpus
 from benchmarks.telemetry.disturbance import (
@@ -15,6 +18,7 @@ from benchmarks.telemetry.disturbance import (
     conditions_document,
     find_disturbances,
     load_host_troubles,
+    reason,
     wrong_interval,
 )
 from benchmarks.telemetry.sampler import Sampler
@@ -25,20 +29,25 @@ from benchmarks.telemetry.trend import find_trend
 _MIN_S = 0.5
 
 
-def conclude(evidence: Evidence, driven: Driven) -> Measurement | Disturbed | CutShort:
-    """The measurement, or the reason why there is none.
+def conclude(seen: Measurement, driven: Driven) -> Measurement:
+    """Return what was seen with its figures, or with the reason why it has none.
 
     Raises RunFailed for a driver's result that is not a measurement (compute_metrics).
     """
-    if evidence.disturbances:
+    if seen.disturbances:
         # Also for a run that was cut short: the disturbance may be why it was too slow.
-        return Disturbed(evidence)
+        return replace(seen, outcome=Outcome.DISTURBED, reason=reason(seen.disturbances))
     result, start, end = driven.end_of, driven.start, driven.end
     if isinstance(result, Cut):
-        return CutShort(result, evidence)
+        return replace(
+            seen,
+            outcome=Outcome.CUT_SHORT,
+            reason=result.reason,
+            tpmP_at_most=result.tpmP_at_most,
+        )
     trend = find_trend(result.times.per_second())
-    return Measurement(
-        **vars(evidence),
+    return replace(
+        seen,
         metrics=compute_metrics(
             result, start, end, cpu_hz=mean_cpu_hz(start, end), logical_cpus=logical_cpus()
         ),

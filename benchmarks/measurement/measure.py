@@ -11,7 +11,6 @@ from contextlib import ExitStack
 
 from benchmarks.datasets.cloning import clone
 from benchmarks.emulation.device import emulated_device
-from benchmarks.errors import RunFailed
 from benchmarks.measurement.conclusion import conclude, samples_of, weigh_conditions
 from benchmarks.measurement.drive import drive
 from benchmarks.measurement.fingerprint import (
@@ -21,7 +20,7 @@ from benchmarks.measurement.fingerprint import (
 )
 from benchmarks.measurement.folders import find_dataset, run_folders
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import Ended, Evidence, Measurement
+from benchmarks.measurement.result import Measurement
 from benchmarks.measurement.steps import Steps
 from benchmarks.servers.failures import variables_of
 from benchmarks.servers.running import running_server
@@ -36,16 +35,15 @@ def measure(
     *,
     report: Callable[[str], None],
     should_stop: Callable[[], bool],
-    keep: Callable[[Ended], None] = lambda _: None,
+    keep: Callable[[Measurement], None] = lambda _: None,
 ) -> Measurement:
     """Measure once. `report` gets the name of each step, `should_stop` is polled until the
     driver has ended, and `keep` is given what was found before the server is stopped, which takes
     seconds; only how long that took is missing then.
 
-    Raises Disturbed, CutShort or another RunFailed with the way it failed (DISK_FULL when a file
-    system is down to its reserve), or another
-    BenchmarkError when server, device or dataset can't be used at all. Afterwards no process and
-    no file of the run is left.
+    Raises RunFailed with the way it failed (DISK_FULL when a file system is down to its reserve),
+    or another BenchmarkError when server, device or dataset can't be used at all. Afterwards no
+    process and no file of the run is left.
     """
     steps = Steps(report)
     steps.enter("checking the device")
@@ -87,7 +85,7 @@ def measure(
             disturbances.append(changed)
         round_trips_ms = [side.round_trip_ms for side in driven.load_sides]
         fingerprint |= load_distance(round_trips_ms, plan.earlier_distances)
-        evidence = Evidence(
+        seen = Measurement(
             samples=samples_of(sampler, driven),
             variables=variables,
             fingerprint=fingerprint,
@@ -108,8 +106,6 @@ def measure(
             write_debt=driven.write_debt,
             load_sides=driven.load_sides,
         )
-        ended = conclude(evidence, driven)
-        keep(ended)
-    if isinstance(ended, RunFailed):
-        raise ended
-    return ended
+        measured = conclude(seen, driven)
+        keep(measured)
+    return measured

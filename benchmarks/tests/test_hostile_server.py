@@ -183,6 +183,7 @@ def test_a_run(
         return False
 
     found = measure(plan, report=watch, should_stop=go_on)
+    assert found.metrics is not None
     assert found.metrics.new_orders > 0
     assert {"own/error.log", "data/evil.ibd", "data/folder", "driver/console.log"} <= planted
     assert {name.partition("/")[0] for name in planted} == {"own", "data", "driver"}

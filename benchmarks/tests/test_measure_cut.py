@@ -13,7 +13,7 @@ from benchmarks.errors import RunFailed
 from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import CutShort, Disturbed, Ended, Measurement
+from benchmarks.measurement.result import Measurement
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.telemetry.live import LiveSecond
@@ -32,8 +32,8 @@ def plan(any_server: ServerBinary, plan_on: Callable[[ServerBinary], Plan]) -> P
     return plan_on(any_server)
 
 
-def run(plan: Plan) -> None:
-    measure(plan, report=lambda _: None, should_stop=lambda: False)
+def run(plan: Plan) -> Measurement:
+    return measure(plan, report=lambda _: None, should_stop=lambda: False)
 
 
 def slow(plan: Plan) -> Plan:
@@ -65,6 +65,7 @@ def test_commits_and_write_debt_are_counted_beside_the_new_orders(plan: Plan) ->
         assert owes.put_off.keys() == set(Debt)
         rows = [row for row in found.samples if (row["second"] or 0) >= 0]
         pairs = [(row["commits"] or 0, row["new_orders"] or 0) for row in rows]
+        assert found.metrics is not None
         if len(pairs) == 3 and commits_agree(pairs, found.metrics.new_orders):
             return
         seen.append(pairs)
@@ -92,27 +93,26 @@ def test_a_run_that_is_too_slow_ends_after_its_first_seconds(plan: Plan) -> None
         steps.append(step)
         begun.append(time.monotonic())
 
-    def keep(found: Ended) -> None:
+    def keep(found: Measurement) -> None:
         kept.append(found)
         assert "stopping the server" not in steps
 
-    kept: list[Ended] = []
+    kept: list[Measurement] = []
     too_slow = replace(slow(plan), cut_rule=under_half_of(1_000_000.0))
-    with pytest.raises(CutShort) as cut:
-        measure(too_slow, report=report, should_stop=lambda: False, keep=keep)
-    assert kept == [cut.value]
-    assert cut.value.outcome is Outcome.CUT_SHORT
-    assert cut.value.tpmP_at_most == 60.0
-    assert "commits in 3 s" in str(cut.value)
+    cut = measure(too_slow, report=report, should_stop=lambda: False, keep=keep)
+    assert kept == [cut]
+    assert cut.outcome is Outcome.CUT_SHORT
+    assert cut.tpmP_at_most == 60.0
+    assert "commits in 3 s" in cut.reason
     measuring = begun[steps.index("measuring")]
     stopping = begun[steps.index("stopping the server")]
     assert MIN_SECONDS <= stopping - measuring < MIN_SECONDS + 4
     assert steps[-1] == "discarding the clone"
-    samples = [row for row in cut.value.evidence.samples if (row["second"] or 0) >= 0]
+    samples = [row for row in cut.samples if (row["second"] or 0) >= 0]
     assert [row["second"] for row in samples[:3]] == [0, 1, 2]
     assert all(row["commits"] for row in samples[:3])
     assert {row["new_orders"] for row in samples} == {None}
-    assert cut.value.evidence.comparability_key
+    assert cut.comparability_key
     # Nothing is left: no server, no driver, no file.
     assert not list(plan.layout.run_dir("").iterdir())
     children = psutil.Process().children(recursive=True)
@@ -148,8 +148,8 @@ def test_a_crippled_config_is_distinguished_from_a_sound_one(
     assert [counts for counts in heard if rule(counts)] == []
     # Each commit waits for a second one, a tenth of a second long; the only connection has none.
     waits = {"binlog_commit_wait_count": "2", "binlog_commit_wait_usec": "100000"}
-    with pytest.raises(CutShort):
-        run(replace(plan, options={**plan.options, **waits}, cut_rule=rule))
+    crippled = run(replace(plan, options={**plan.options, **waits}, cut_rule=rule))
+    assert crippled.outcome is Outcome.CUT_SHORT
 
 
 def check_that_we_are_no_strangers(found: Measurement) -> None:
@@ -170,8 +170,8 @@ def test_what_disturbs_a_run_that_is_too_slow_voids_it(
     # Below nothing: a quiet host exceeds that, too.
     limits = replace(NOTHING, foreign_cpu_pct=-1.0)
     too_slow = replace(slow(plan), limits=limits, cut_rule=under_half_of(1_000_000.0))
-    with pytest.raises(Disturbed):
-        run(too_slow)
+    found = run(too_slow)
+    assert (found.outcome, found.tpmP_at_most) == (Outcome.DISTURBED, None)
 
 
 def test_a_run_that_is_cancelled_is_not_cut_short(

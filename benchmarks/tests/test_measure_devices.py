@@ -47,6 +47,8 @@ def test_a_run_under_limits_keeps_to_them_and_says_so(plan: Plan) -> None:
         pytest.skip(f"no emulated devices here: {reason}")
     free = run(replace(plan, load=replace(plan.load, warmup_s=0, measure_s=2)))
     held = run(replace(plan, emulation=HDD))
+    assert held.metrics is not None
+    assert free.metrics is not None
     assert held.metrics.tpmP < free.metrics.tpmP / 4
     # Flushes and the file system's journal are not all held back, so somewhat more is possible.
     writes, free_writes = held.metrics.data_write_iops, free.metrics.data_write_iops

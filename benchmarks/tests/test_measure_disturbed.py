@@ -20,7 +20,6 @@ from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.workloads import tpcc
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import Disturbed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.telemetry.cpu import logical_cpus
@@ -70,15 +69,16 @@ def strangers(folder: Path, count: int) -> Iterator[None]:
 
 def test_a_stranger_that_burns_cpu_time_voids_the_run(plan: Plan, tmp_path: Path) -> None:
     limits = replace(NOTHING, foreign_cpu_pct=Limits().foreign_cpu_pct)
-    with strangers(tmp_path, -(-logical_cpus() // 2)), pytest.raises(Disturbed) as void:
-        measure(replace(plan, limits=limits), report=lambda _: None, should_stop=lambda: False)
-    (found,) = void.value.evidence.disturbances
+    plan = replace(plan, limits=limits)
+    with strangers(tmp_path, -(-logical_cpus() // 2)):
+        void = measure(plan, report=lambda _: None, should_stop=lambda: False)
+    (found,) = void.disturbances
     assert found.kind is Kind.FOREIGN_CPU
     assert found.value > 15
-    assert "other programs used" in str(void.value)
-    assert "adv-burner" in [name for name, _ in void.value.evidence.conditions["by_cpu"]]  # type: ignore[attr-defined]
-    assert [s["second"] for s in void.value.evidence.samples if (s["second"] or 0) >= 0]
-    assert void.value.outcome is Outcome.DISTURBED
+    assert "other programs used" in void.reason
+    assert "adv-burner" in [name for name, _ in void.conditions["by_cpu"]]  # type: ignore[attr-defined]
+    assert [s["second"] for s in void.samples if (s["second"] or 0) >= 0]
+    assert void.outcome is Outcome.DISTURBED
     assert not list(plan.layout.run_dir("").iterdir())
 
 
@@ -124,7 +124,6 @@ from benchmarks.drivers.workloads import tpcc
 from benchmarks.storage.layout import DeviceLayout
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import Disturbed
 from benchmarks.servers.binary import identify
 from benchmarks.telemetry.disturbance import Limits
 
@@ -140,11 +139,9 @@ plan = Plan(
     layout=DeviceLayout(device),
     limits=Limits(0, 0, 0, Limits().stall_pct, 0, 0, 0),
 )
-try:
-    measure(plan, report=lambda step: print(step, flush=True), should_stop=lambda: False)
-except Disturbed as void:
-    found = [one.as_document() for one in void.evidence.disturbances]
-    print(json.dumps([one for one in found if one["kind"] == "stall"]))
-else:
-    print("[]")
+measured = measure(
+    plan, report=lambda step: print(step, flush=True), should_stop=lambda: False
+)
+found = [one.as_document() for one in measured.disturbances]
+print(json.dumps([one for one in found if one["kind"] == "stall"]))
 """

@@ -14,7 +14,7 @@ import pytest
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import Ended
+from benchmarks.measurement.result import Measurement
 from benchmarks.outcomes import Outcome
 from benchmarks.processes import kills
 from benchmarks.servers.binary import ServerBinary
@@ -44,9 +44,9 @@ def test_a_server_killed_after_the_last_measured_second_costs_nothing(
     plan = plan_on(mysql_binary)
     load = replace(plan.load, warmup_s=0, measure_s=2)
     plan = replace(plan, load=load, options=unhurried(mysql_binary))
-    kept: list[Ended] = []
+    kept: list[Measurement] = []
 
-    def keep(found: Ended) -> None:
+    def keep(found: Measurement) -> None:
         kept.append(found)
         (server,) = servers_of(plan)
         server.kill()
@@ -59,6 +59,7 @@ def test_a_server_killed_after_the_last_measured_second_costs_nothing(
         should_stop=lambda: "collecting" in steps,  # nor does a stop that comes too late
         keep=keep,
     )
+    assert found.metrics is not None
     assert found.metrics.new_orders > 0
     assert found.redo_mb_s is not None
     assert found.redo_mb_s > 0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 from benchmarks.jobs.run_values import run_values
-from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.metrics import BytesSource, Metrics
-from benchmarks.measurement.result import CutShort, Disturbed, Ended, Evidence, Measurement
+from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run, Sample
+from benchmarks.outcomes import Outcome
 from benchmarks.telemetry.disturbance import Disturbance, Kind
 from benchmarks.telemetry.series import Second
 from benchmarks.telemetry.usage import USAGE_FIGURES
@@ -41,16 +41,11 @@ def measured() -> Measurement:
 
 
 def test_every_value_of_a_run_has_a_column() -> None:
-    quiet = Evidence(**SEEN)
-    stolen = replace(quiet, disturbances=[Disturbance(Kind.STEAL, 9.0, 5.0, "%", "stolen")])
-    ends: list[Ended] = [measured(), Disturbed(stolen), CutShort(Cut("slow", 60.0), quiet)]
-    for ended in ends:
-        values, samples = run_values(ended)
-        assert values.keys() <= COLUMNS
-        assert samples == SEEN["samples"]
-        assert {name: values[name] for name in SEEN if name != "samples"} == {
-            name: value for name, value in SEEN.items() if name != "samples"
-        }
+    values, samples = run_values(measured())
+    assert values.keys() <= COLUMNS
+    assert samples == SEEN["samples"]
+    for name in SEEN.keys() - {"samples"}:
+        assert values[name] == SEEN[name]
 
 
 def test_a_measurement_keeps_all_of_its_figures() -> None:
@@ -62,8 +57,10 @@ def test_a_measurement_keeps_all_of_its_figures() -> None:
 
 def test_without_a_measurement_there_is_no_figure() -> None:
     stolen = [Disturbance(Kind.STEAL, 9.0, 5.0, "%", "stolen")]
-    void, _ = run_values(Disturbed(Evidence(**SEEN, disturbances=stolen)))
-    cut, _ = run_values(CutShort(Cut("slow", 60.0), Evidence(**SEEN)))
+    seen = Measurement(**SEEN, outcome=Outcome.DISTURBED, reason="stolen", disturbances=stolen)
+    void, _ = run_values(seen)
+    slow: dict[str, Any] = {"outcome": Outcome.CUT_SHORT, "reason": "slow", "tpmP_at_most": 60.0}
+    cut, _ = run_values(Measurement(**SEEN, **slow))
     assert not (void.keys() | cut.keys()) & FIGURES.keys()
     assert (void["state"], void["reason"]) == ("disturbed", "stolen")
     assert [found["kind"] for found in void["disturbances"]] == ["steal"]

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import CutShort, Evidence, Measurement
+from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run, RunState
+from benchmarks.outcomes import Outcome
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.results.boards import boards_of
@@ -51,6 +53,7 @@ def counted(inner: Measure, asked: list[Plan] | None = None) -> Measure:
 
     def measure(plan: Plan, **_: Any) -> Measurement:
         found = inner(plan)
+        assert found.metrics is not None
         factor = found.metrics.tpmP / BASE
         rows = samples(factor)
         if plan.cut_rule is not None:
@@ -59,16 +62,17 @@ def counted(inner: Measure, asked: list[Plan] | None = None) -> Measure:
             for n in range(1, SECONDS + 1):
                 too_slow = plan.cut_rule([int(row["commits"] or 0) for row in rows[:n]])
                 if too_slow is not None:
-                    raise CutShort(too_slow, evidence(rows[:n]))
+                    return cut(too_slow, rows[:n])
         return replace(found, samples=rows)
 
     return measure
 
 
-def evidence(rows: list[dict[str, float | int | None]]) -> Evidence:
-    return Evidence(
-        disturbances=[],
-        conditions={},
+def cut(too_slow: Cut, rows: list[dict[str, float | int | None]]) -> Measurement:
+    return Measurement(
+        outcome=Outcome.CUT_SHORT,
+        reason=too_slow.reason,
+        tpmP_at_most=too_slow.tpmP_at_most,
         samples=[row | {"new_orders": None} for row in rows],
         variables={"innodb_io_capacity": "300"},
         fingerprint={"cpu_model": "any"},

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.errors import RunFailed
 from benchmarks.jobs.runs import plan_for
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import Disturbed, Evidence, Measurement
+from benchmarks.measurement.result import Measurement
 from benchmarks.models import Host, Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.telemetry.disturbance import Disturbance, Kind
@@ -45,8 +45,10 @@ TEXT = "other programs used 34.0 % of the host's CPU time (limit 10 %), most by 
 CONDITIONS = {"foreign_cpu_pct": 34.0, "unwatched": ["throttling: not reported by this host"]}
 
 
-def disturbed() -> Disturbed:
-    evidence = Evidence(
+def disturbed() -> Measurement:
+    return Measurement(
+        outcome=Outcome.DISTURBED,
+        reason=TEXT,
         disturbances=[Disturbance(Kind.FOREIGN_CPU, 34.0, 10.0, "%", TEXT)],
         conditions=CONDITIONS,
         samples=[{"second": 0, "new_orders": 50}, {"second": 1, "new_orders": 20}],
@@ -56,13 +58,12 @@ def disturbed() -> Disturbed:
         driver_version="1",
         step_seconds={"measuring": 1.0},
     )
-    return Disturbed(evidence)
 
 
 def disturb(when: Callable[[Plan], bool]) -> Callable[..., Measurement]:
     def measure(plan: Plan, **_: Any) -> Measurement:
         if when(plan):
-            raise disturbed()
+            return disturbed()
         return measure_by_config(plan)
 
     return measure
@@ -100,7 +101,7 @@ def test_no_ended_run_keeps_the_seconds_of_those_who_watched(
         Run.objects.filter(pk=run.pk).update(live=[[0, 100.0, 12.5, 50.0]])
         if ends_well:
             return measure_by_config(plan)
-        raise disturbed()
+        return disturbed()
 
     execute_run(run.pk, measure=measure)
     run.refresh_from_db()
@@ -256,10 +257,10 @@ def test_a_host_with_usual_steal_time_is_no_disturbed_one(
         if steal_pct > plan.limits.steal_pct:
             stolen = Disturbance(Kind.STEAL, steal_pct, plan.limits.steal_pct, "%", "stolen")
             seen: dict[str, object] = {"steal_pct": steal_pct}
-            evidence = replace(disturbed().evidence, disturbances=[stolen], conditions=seen)
-            raise Disturbed(evidence)
+            return replace(disturbed(), disturbances=[stolen], conditions=seen)
         found = measure_by_config(plan)
         found.conditions["steal_pct"] = steal_pct
+        assert found.metrics is not None
         return replace(found, metrics=replace(found.metrics, cpu_steal_pct=steal_pct))
 
     begin(study)

@@ -31,7 +31,7 @@ from benchmarks.jobs.runs import Measure
 from benchmarks.jobs.spool import Note, folder, notes
 from benchmarks.jobs.sweep import CLEARINGS, SILENT_SWEEPS, Sweeper
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import Ended, Measurement
+from benchmarks.measurement.result import Measurement
 from benchmarks.models import JobState, Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.held import held_folder
@@ -139,10 +139,10 @@ def test_what_a_killed_worker_had_on_disk_is_stored_and_not_measured_again(
     assert not run.retries.exists()
 
 
-def _then(end: Callable[..., Any], found: Ended | None = None) -> Measure:
+def _then(end: Callable[..., Any], found: Measurement | None = None) -> Measure:
     """Measuring is over; what comes then is `end`."""
 
-    def measure(plan: Plan, *, keep: Callable[[Ended], None], **values: Any) -> Measurement:
+    def measure(plan: Plan, *, keep: Callable[[Measurement], None], **values: Any) -> Measurement:
         keep(found or measurement(7200.0))
         ended: Measurement = end(**values)
         return ended

@@ -41,6 +41,7 @@ def owing(effects: dict[str, float], fresh: dict[str, float] | None = None) -> A
             redo_capacity_bytes=SETTLES_S * 5 * MB,
         )
         found = plain(plan, **values)
+        assert found.metrics is not None
         return replace(
             found, write_debt=debt, metrics=replace(found.metrics, measured_seconds=seconds)
         )

@@ -530,6 +530,7 @@ def test_a_search_without_figures_of_its_objective_says_so(search: Callable[...,
 
     def measure(plan: Plan, **_: Any) -> Measurement:
         found = noise(plan)
+        assert found.metrics is not None
         return replace(found, metrics=replace(found.metrics, server_path_length=None))
 
     study = to_the_end(study, measure)
@@ -652,6 +653,7 @@ def test_what_misses_a_limit_is_neither_confirmed_nor_recommended(
         if value and value not in given:
             effect = fast.setdefault(value, 1.2 if not fast else 0.8)
         found = noise(plan)
+        assert found.metrics is not None
         figures = replace(
             found.metrics,
             tpmP=(found.metrics.tpmP or 0.0) * effect,
@@ -682,7 +684,9 @@ def test_a_search_for_response_times_races_and_is_confirmed_by_them(
     noise = noisy({"5000": 0.97})
 
     def measure(plan: Plan, **_: Any) -> Measurement:
-        found, jitter = noise(plan), (noise(plan).metrics.tpmP or 0.0) / 6000
+        found = noise(plan)
+        assert found.metrics is not None
+        jitter = found.metrics.tpmP / 6000
         is_given = plan.options.get(CAPACITY) == "5000"
         p95_ms = (40.0 if is_given else 60.0) * jitter
         return replace(found, metrics=replace(found.metrics, p95_ms=p95_ms))

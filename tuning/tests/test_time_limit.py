@@ -32,7 +32,7 @@ PAIRS_S = 10 * RUN_S
 def each_run_is_disturbed_once(plan: Plan, **values: Any) -> Measurement:
     """The second attempt counts; the candidate is 20 % faster."""
     if Run.objects.get(pk=int(plan.name.removeprefix("run-"))).retry_of_id is None:
-        raise disturbed()
+        return disturbed()
     return noisy({"5000": 1.2})(plan, **values)
 
 
