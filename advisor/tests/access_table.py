@@ -100,7 +100,7 @@ def table() -> str:
 
 
 def _readable(address: Address) -> str:
-    return re.sub(r"[<{]\w+:(\w+)[>}]", lambda found: _shown(found[1]), address.route)
+    return re.sub(r"[<{](?:\w+:)?(\w+)[>}]", lambda found: _shown(found[1]), address.route)
 
 
 def _shown(argument: str) -> str:
