@@ -15,6 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from advisor.access.roles import Role
 from advisor.tests import factories
+from advisor.tests.drawn import flat
 from benchmarks.models import Host, Run, RunState
 from tuning.hosts import overview
 from tuning.hosts.devices import known_devices
@@ -159,6 +160,20 @@ def test_what_went_wrong_is_named_with_its_place(admin_client: Client) -> None:
 
 
 @pytest.mark.long
+def test_an_answer_has_the_lines_to_set(admin_client: Client) -> None:
+    found = factories.measured_study(blocks=2).recommendations.get()
+    text = flat(admin_client.get(HOME))
+    lines = text[text.index(f'id="lines-{found.pk}"') :].partition("</ul>")[0]
+    baseline = found.study.candidates.get(is_baseline=True)
+    changed = {
+        name: value
+        for name, value in found.candidate.config.knobs.items()
+        if baseline.config.knobs.get(name) != value
+    }
+    assert changed
+    assert sum(f"<code>{name} = " in lines for name in changed) == min(3, len(changed))
+
+
 def test_years_of_studies_take_as_many_queries_as_a_few(
     client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

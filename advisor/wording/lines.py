@@ -1,4 +1,4 @@
-"""The results of testing each line of a winner, as a table for pages and terminal."""
+"""The lines of a winner, and the results of testing each, for pages and terminal."""
 
 from __future__ import annotations
 
@@ -30,6 +30,18 @@ class LineRow:
     effect: LinesEffect
     answer: str
     text: str
+
+
+def changed_lines(
+    candidate: CandidateFacts, baseline: CandidateFacts
+) -> list[tuple[str, str, str]]:
+    """Each variable that differs: name, value of the baseline, own value; "" where not set."""
+    there, here = baseline.knobs, candidate.knobs
+    names = sorted(name for name in {*there, *here} if there.get(name) != here.get(name))
+    return [
+        (name, knob_text(name, str(there.get(name, ""))), knob_text(name, str(here.get(name, ""))))
+        for name in names
+    ]
 
 
 def line_rows(found: Ablation, whole: CandidateFacts) -> list[LineRow]:

@@ -12,9 +12,12 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from advisor.wording.answers import named_answers
 from advisor.wording.hosts import STATE_WORDS, TONES
+from advisor.wording.lines import changed_lines
 from advisor.wording.words import certainty
 from tuning.hosts.known import KnownHost, hosts, known_hosts
-from tuning.hosts.overview import RunningJob, overview, running_jobs, study_counts
+from tuning.hosts.overview import Answer, RunningJob, overview, running_jobs, study_counts
+from tuning.results.document import StudyDocument
+from tuning.results.stored_documents import documents_of
 
 # Before there is a study so many hosts are named.
 _MAX_HOSTS = 50
@@ -25,7 +28,7 @@ def home_context() -> dict[str, Any]:
     seen = overview()
     context = {
         "overview": seen,
-        "answers": [(one, certainty(one.found)) for one in seen.answers],
+        "answers": _answers(seen.answers),
         "ended": [(study, named_answers(study)) for study in seen.ended],
         "several_hosts": seen.hosts > 1,
         "is_fine": not (seen.problems or seen.failed or seen.troubled),
@@ -35,6 +38,23 @@ def home_context() -> dict[str, Any]:
         first = known_hosts(hosts().filter(retired_at=None)[:_MAX_HOSTS])
         context |= {"first_hosts": first, "can_measure": any(map(_can_measure, first))}
     return context
+
+
+def _answers(answers: Sequence[Answer]) -> list[tuple[Answer, str, list[tuple[str, str, str]]]]:
+    """Each answer with how certain it is, and the lines to set."""
+    documents = documents_of([one.found.study for one in answers])
+    return [
+        (one, certainty(one.found), _lines(document, one.found.pk))
+        for one, document in zip(answers, documents, strict=True)
+    ]
+
+
+def _lines(document: StudyDocument, recommendation: int) -> list[tuple[str, str, str]]:
+    for board, one in document.recommendations:
+        if one.id == recommendation:
+            candidates = document.candidate
+            return changed_lines(candidates[one.candidate_id], candidates[board.baseline_id])
+    return []
 
 
 def jobs_context(stamp: str) -> dict[str, Any]:

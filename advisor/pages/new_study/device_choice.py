@@ -14,7 +14,6 @@ from advisor.pages.lists import read_id
 from advisor.pages.new_study.hosts import ChosenHosts
 from benchmarks.emulation.shipped import NATIVE, ShippedProfile, shipped_profiles, throttles
 from benchmarks.models import Device
-from tuning.requests.device import KIND_OF_EMULATED
 
 # In the folded part of the page, which opens if one of them has a value or an error.
 FOLDED = ("log_dir", "kind", "emulate", "memory_mb")
@@ -92,9 +91,6 @@ class StudyDevicesForm(DeviceFields):
                         name,
                         "Applies to a directory entered above only: enter one or leave it empty.",
                     )
-        asked = data.get("emulate") or [""]
-        if data.get("kind") and all(throttles(name) for name in asked):
-            self.add_error("kind", KIND_OF_EMULATED)
         if not self.errors and self._chosen and all(one.emulation_label for one in self._chosen):
             for name in ("emulate", "memory_mb"):
                 if data.get(name) and not data.get("path"):

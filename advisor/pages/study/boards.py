@@ -13,8 +13,7 @@ from advisor.charts.runs import compared_candidates
 from advisor.pages.study.board_choice import BoardChoice
 from advisor.wording.answers import answer_of
 from advisor.wording.formatting import few_names
-from advisor.wording.lines import LineRow, line_rows
-from advisor.wording.spaces import knob_text
+from advisor.wording.lines import LineRow, changed_lines, line_rows
 from benchmarks.counted import counted
 from tuning.models import DurabilityClass, SlotPurpose
 from tuning.results.ablation_sentences import ablation_sentences
@@ -172,7 +171,7 @@ class BoardView:
             duplicates=[one for one in document.candidates if one.merged_into_id == candidate.id],
             notes=self._notes(row, standing),
             tie=tie,
-            changes=_changes(candidate, document.candidate[self.board.baseline_id]),
+            changes=changed_lines(candidate, document.candidate[self.board.baseline_id]),
         )
 
     def _notes(self, row: BoardRow, standing: Standing) -> list[str]:
@@ -349,15 +348,6 @@ def verdicts_of(document: StudyDocument, views: Sequence[BoardView]) -> list[tup
         return [("", answer_of(document, board)) for board, _ in document.recommendations]
     begun = [view for view in views if view.board.has_figures]
     return [(view.title, view.board.advice.verdict.sentence) for view in begun]
-
-
-def _changes(candidate: CandidateFacts, baseline: CandidateFacts) -> list[tuple[str, str, str]]:
-    there, here = baseline.knobs, candidate.knobs
-    names = sorted(name for name in {*there, *here} if there.get(name) != here.get(name))
-    return [
-        (name, knob_text(name, str(there.get(name, ""))), knob_text(name, str(here.get(name, ""))))
-        for name in names
-    ]
 
 
 def _tie(ranks: Sequence[int | None], at: int) -> str:
