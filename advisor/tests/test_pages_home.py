@@ -182,12 +182,14 @@ def test_years_of_studies_take_as_many_queries_as_a_few(
     run = study.slots.order_by("order")[0].run_id
     Run.objects.filter(pk=run).update(state=RunState.LOST, finished_at=timezone.now())
     factories.begin(factories.make_study(blocks=1, state=StudyState.RUNNING))
-    with django_assert_max_num_queries(25) as one:
+    client.get(HOME)  # stores the documents
+    with django_assert_max_num_queries(26) as one:
         client.get(HOME)
     for number in range(3):
         host = factories.make_host(f"host-{number}")
         device = factories.make_device(host=host, data_dir=f"/data/{number}")
         factories.measured_study(blocks=1, device=device)
         factories.begin(factories.make_study(blocks=1, device=device, state=StudyState.RUNNING))
+    client.get(HOME)
     with django_assert_max_num_queries(len(one)):
         client.get(HOME)

@@ -9,7 +9,7 @@ from ninja import Field, Schema
 from advisor.api.schemas.common import Server
 from tuning.catalogue.knob import Durability
 from tuning.comparison.sides import Side
-from tuning.published.loader import Column, PublishedTable
+from tuning.published.loader import PublishedTable
 from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
 
@@ -77,6 +77,12 @@ class Comparison(Schema):
     missing: dict[str, str] = Field(description="Names that stand for nothing measured, and why.")
 
 
+class PublishedColumn(Schema):
+    name: str
+    title: str
+    unit: str = Field(description="Empty for text, or where rows name it.")
+
+
 class Published(Schema):
     """Figures of others, as their sources print them."""
 
@@ -85,7 +91,7 @@ class Published(Schema):
     setup: str = Field(description="What was measured; empty: the rows say it.")
     place: str = Field(description="Where in the source.")
     sources: list[str]
-    columns: list[Column]
+    columns: list[PublishedColumn]
     rows: list[dict[str, str | int | float | None]] = Field(
         description="By column; null: the source has none."
     )
