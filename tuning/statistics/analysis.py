@@ -223,7 +223,7 @@ def _bounded(name: str, data: Table, fitted: Fit, alpha: float) -> Standing:
 
 
 def _tied(standings: list[Standing]) -> list[Standing]:
-    """With the names of the others of the same rank."""
+    """Add to each standing the names of the others of the same rank."""
     return [
         replace(
             line,

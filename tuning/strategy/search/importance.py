@@ -136,7 +136,7 @@ def _with_effect(
     axis: int,
     metric: Metric,
 ) -> KnobEffect:
-    """With its effect, averaged over all other knobs; `share` is its variance for now."""
+    """Add the effect of the knob, averaged over all other knobs; `share` is its variance."""
     size = int(grid.sizes[axis])
     levels = np.unique(np.linspace(0, size - 1, min(size, _LEVELS)).round().astype(np.int64))
     points = np.tile(others, (len(levels), 1))
