@@ -56,7 +56,7 @@ def seconds_figure(
         )
     first = min((second for line in lines for second in line.second), default=0)
     if first < 0:
-        note = {"text": "warm-up", "font": {"size": 11}, "yanchor": "bottom"}
+        note = {"text": "warm-up", "font": {"size": 11}}
         look = {"fillcolor": BAND, "line_width": 0, "layer": "below"}
         figure.add_vrect(first, 0, **look, annotation=note, annotation_position="top left")
     # A second may have no transactions, so the medians decide.
