@@ -31,7 +31,7 @@ from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.progress import never
 from benchmarks.datasets.tpcc import TpccSource
-from benchmarks.drivers.protocol import Load
+from benchmarks.drivers.protocol import Load, Phase
 from benchmarks.drivers.select import find_driver
 from benchmarks.drivers.workloads import tpcc
 from benchmarks.measurement.drive import target_of
@@ -51,7 +51,7 @@ _POOR = {"innodb_buffer_pool_size": "128M", "innodb_io_capacity": "2000", "log_b
 _REDO = {Flavour.MARIADB: "innodb_log_file_size"}
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="make bench-real-server", description=__doc__)
     parser.add_argument("servers", type=Path, nargs="*", default=_SERVERS, help="paths of mysqld")
     parser.add_argument("--warehouses", type=int, default=12)
@@ -67,7 +67,6 @@ def main(arguments: Sequence[str]) -> int:
             print(_proof(identify(path.absolute()), asked), flush=True)
     finally:
         delete(_HOME)
-    return 0
 
 
 def _proof(binary: ServerBinary, asked: argparse.Namespace) -> str:
@@ -84,25 +83,22 @@ def _proof(binary: ServerBinary, asked: argparse.Namespace) -> str:
     with _production(binary, poor) as server:
         _, before = _drive(server, asked)
     words = f"advise --server-profile {before} --server {binary.path} --template compare --no-race"
-    words += (
-        f" --connections {_CONNECTIONS} --no-test-lines --output {folder}/my.cnf {asked.study}"
-    )
+    words += f" --connections {_CONNECTIONS} --no-test-lines --output {folder}/c {asked.study}"
     _ended(_begun(*words.split(), stdout=sys.stderr))
     [(_, found)] = document_of(study := Study.objects.latest("pk")).recommendations
     [answer] = server_answers(study)
-    better, after = poor | dict(one.cnf.split(" = ", 1) for one in answer.steps), before
+    better = poor | dict(one.cnf.split(" = ", 1) for one in answer.steps)
     runs: tuple[list[float], list[float]] = [], []
     for number in range(6):
-        is_after = number % 4 in (1, 2)  # ABBA: a drift counts for neither
+        is_after = number % 4 in (1, 2)  # ABBAAB: a drift counts for neither
         with _production(binary, better if is_after else poor) as server:
             if number == 0:
                 _execute(server, *answer.apply.splitlines(), *answer.back.splitlines())
                 _tell("the running server took the SQL of the answer, and its way back")
             rate, profile = _drive(server, asked)
         runs[is_after].append(rate)
-        after = profile if is_after else after
         _tell(f"{'after' if is_after else 'before'}: {rate:,.0f} tpmP")
-    _ended(_begun("attach", "--compare", f"{before}", f"{after}", stdout=sys.stderr))
+    _ended(_begun("attach", "--compare", f"{before}", f"{profile}", stdout=sys.stderr))
     studied = _gain(found.effect.ratio, found.effect.low, found.effect.high)
     rows = [["study", studied], ["production", _gain(*_paired(*runs))]]
     steps = [f"- {one.name}: {one.before} -> {one.value} ({one.how})\n" for one in answer.steps]
@@ -130,15 +126,17 @@ def _drive(server: ServerInstance, asked: argparse.Namespace) -> tuple[float, in
     login.write_text(f"[client]\nuser = reader\npassword = {_PASSWORD}\n")
     words = f"attach --host {_LOCAL} --port {server.port} --defaults-file {login} --ssl-ca"
     words += f" {authority} --memory {_MEMORY} --seconds {max(asked.seconds[1] // 2, 5)}"
-    begun = _begun(*words.split())  # takes as long to start as the driver
+    begun: list[subprocess.Popen[str]] = []
+
+    def on_phase(phase: Phase) -> None:
+        if phase is Phase.WARMING:  # the command takes seconds to start
+            begun.append(_begun(*words.split()))
+
     load = Load(tpcc(asked.warehouses), _CONNECTIONS, asked.seconds[0], asked.seconds[1], seed=1)
     target, folder = target_of(server, load.workload.schema), _HOME / "driver"
-    try:
-        done = find_driver().run(target, load, folder, on_phase=lambda _: None, should_stop=never)
-    finally:
-        printed = _ended(begun)
+    done = find_driver().run(target, load, folder, on_phase=on_phase, should_stop=never)
     rate = 60 * done.counts[load.workload.counted].completed / done.measured_seconds
-    return rate, int(re.findall(r"Profile ([0-9]+)", printed)[0])
+    return rate, int(re.findall(r"Profile ([0-9]+)", _ended(begun[0]))[0])
 
 
 def _execute(server: ServerInstance, *statements: str) -> None:
@@ -169,7 +167,6 @@ def _ended(child: subprocess.Popen[str]) -> str:
 
 
 def _paired(before: Sequence[float], after: Sequence[float]) -> Iterator[float]:
-    """Yield the ratio of paired runs, by logarithms, and its t interval."""
     logs = np.log(np.array(after) / np.array(before))
     yield from np.exp([logs.mean(), *stats.ttest_1samp(logs, 0).confidence_interval()]).tolist()
 
@@ -180,4 +177,4 @@ def _gain(ratio: float, low: float | None, high: float | None) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])
