@@ -11,7 +11,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
 
 from advisor.access.roles import Role
 from advisor.tests import factories
@@ -172,24 +171,3 @@ def test_an_answer_has_the_lines_to_set(admin_client: Client) -> None:
     }
     assert changed
     assert sum(f"<code>{name} = " in lines for name in changed) == min(3, len(changed))
-
-
-def test_years_of_studies_take_as_many_queries_as_a_few(
-    client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    client.force_login(factories.make_user("vera", Role.VIEWER))
-    study = factories.measured_study(blocks=1)
-    run = study.slots.order_by("order")[0].run_id
-    Run.objects.filter(pk=run).update(state=RunState.LOST, finished_at=timezone.now())
-    factories.begin(factories.make_study(blocks=1, state=StudyState.RUNNING))
-    client.get(HOME)  # stores the documents
-    with django_assert_max_num_queries(26) as one:
-        client.get(HOME)
-    for number in range(3):
-        host = factories.make_host(f"host-{number}")
-        device = factories.make_device(host=host, data_dir=f"/data/{number}")
-        factories.measured_study(blocks=1, device=device)
-        factories.begin(factories.make_study(blocks=1, device=device, state=StudyState.RUNNING))
-    client.get(HOME)
-    with django_assert_max_num_queries(len(one)):
-        client.get(HOME)

@@ -7,8 +7,12 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
+from advisor.access.roles import Role
 from advisor.tests import factories
+from benchmarks.models import Run, RunState
 from tuning.models import Study, StudyState
 
 pytestmark = pytest.mark.django_db
@@ -54,3 +58,25 @@ def test_a_study_that_has_not_begun_asks_for_little(admin_client: Client) -> Non
     study = factories.make_study(state=StudyState.QUEUED)
     asked = queries(admin_client, study)
     assert len(asked) <= 16, asked
+
+
+def test_home_asks_for_no_more_after_years_of_studies(
+    client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    client.force_login(factories.make_user("vera", Role.VIEWER))
+    study = factories.measured_study(blocks=1)
+    run = study.slots.order_by("order")[0].run_id
+    Run.objects.filter(pk=run).update(state=RunState.LOST, finished_at=timezone.now())
+    factories.begin(factories.make_study(blocks=1, state=StudyState.RUNNING))
+    client.get(reverse("home"))  # stores the documents
+    with django_assert_max_num_queries(26) as one:
+        client.get(reverse("home"))
+    most = len(one)
+    for number in range(3):
+        host = factories.make_host(f"host-{number}")
+        device = factories.make_device(host=host, data_dir=f"/data/{number}")
+        factories.measured_study(blocks=1, device=device)
+        factories.begin(factories.make_study(blocks=1, device=device, state=StudyState.RUNNING))
+    client.get(reverse("home"))
+    with django_assert_max_num_queries(most):
+        client.get(reverse("home"))

@@ -16,6 +16,7 @@ from advisor.wording.lines import changed_lines
 from advisor.wording.words import certainty
 from tuning.hosts.known import KnownHost, hosts, known_hosts
 from tuning.hosts.overview import Answer, RunningJob, overview, running_jobs, study_counts
+from tuning.models import Study
 from tuning.results.document import StudyDocument
 from tuning.results.stored_documents import documents_of
 
@@ -42,7 +43,8 @@ def home_context() -> dict[str, Any]:
 
 def _answers(answers: Sequence[Answer]) -> list[tuple[Answer, str, list[tuple[str, str, str]]]]:
     """Each answer with how certain it is, and the lines to set."""
-    documents = documents_of([one.found.study for one in answers])
+    studies = Study.objects.in_bulk({one.found.study_id for one in answers})
+    documents = documents_of([studies[one.found.study_id] for one in answers])
     return [
         (one, certainty(one.found), _lines(document, one.found.pk))
         for one, document in zip(answers, documents, strict=True)
