@@ -176,10 +176,10 @@ CALLS = (
         "check_config",
         body={"text": OLD_CNF, "target": "mysql 8.4", "translate_from": "mysql 5.7"},
     ),
-    Call("add_profile", body={"text": output(), "memory": "16GB"}, keeps="profile"),
+    Call("add_profile", body={"text": output(), "memory": "16G"}, keeps="profile"),
     Call("list_profiles"),
     Call("get_profile", _made("profile")),
-    Call("add_profile", body={"text": LATER, "memory": "16GB"}, keeps="later"),
+    Call("add_profile", body={"text": LATER, "memory": "16G"}, keeps="later"),
     Call(
         "compare_profiles",
         query=lambda world: {"before": world.made["profile"], "after": world.made["later"]},
