@@ -12,7 +12,7 @@ from advisor.api.paging import Page, PageQuery, page_of
 from advisor.api.schemas import profiles as schemas
 from advisor.api.schemas.common import Id
 from tuning.models import ServerProfile, Study
-from tuning.requests.profile import ProfileRequest
+from tuning.requests.configs import ProfileRequest
 from tuning.server_profile.compare import Comparison
 from tuning.studies.server_profiles import (
     ServerAnswer,

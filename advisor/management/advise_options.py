@@ -18,10 +18,9 @@ from tuning.catalogue.knob import Durability
 from tuning.configs.parse import read_cnf
 from tuning.errors import BadRequest, TuningError
 from tuning.export.formats import FORMATS
-from tuning.requests.configs import ConfigText
+from tuning.requests.configs import MAX_OUTPUT_BYTES, ConfigText
 from tuning.requests.device import KIND_OF_EMULATED, DeviceRequest
 from tuning.requests.fields import read_request
-from tuning.requests.profile import MAX_OUTPUT_BYTES
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import GroupRequest, StudyRequest
 from tuning.study_templates.loader import YOUR_SERVER

@@ -31,7 +31,7 @@ from tuning.actions.action import DEVICE, HOST, STUDY, Action, Actor, perform, r
 from tuning.actions.of_hosts import OF_HOSTS
 from tuning.errors import BadRequest, TuningError
 from tuning.models import ServerProfile, Study, StudyGroup, StudyState
-from tuning.requests.profile import ProfileRequest
+from tuning.requests.configs import ProfileRequest
 from tuning.server_profile.tests.made_up import output
 from tuning.statistics.gate import GatePlan
 from tuning.studies.commands import pause_study

@@ -14,8 +14,7 @@ from tuning.creation.plan import plan_of
 from tuning.creation.preview import preview_of
 from tuning.errors import BadRequest, InvalidConfig
 from tuning.models import ServerProfile, Study
-from tuning.requests.configs import ConfigText
-from tuning.requests.profile import ProfileRequest
+from tuning.requests.configs import ConfigText, ProfileRequest
 from tuning.requests.study import StudyRequest
 from tuning.scale_model.sizes import GB
 from tuning.server_profile.tests.made_up import output

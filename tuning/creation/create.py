@@ -18,6 +18,7 @@ from tuning.creation.plan import Plan, plan_of
 from tuning.creation.preview import end_minutes
 from tuning.models import Study
 from tuning.requests.device import DeviceRequest
+from tuning.requests.gate import GateRequest
 from tuning.requests.study import StudyRequest
 from tuning.studies.events import note_request
 from tuning.studies.rows import candidate_row
@@ -60,9 +61,10 @@ def store_study(plan: Plan, configs: PlannedConfigs, user: Any) -> Study:
     Raises TuningError, host_retired, if the host was retired since the plan was made.
     """
     search, request = configs.search, plan.request
-    study = store_plan(
+    return store_plan(
         plan,
         configs.candidates,
+        request,
         user,
         name=request.name or plan.template.title,
         template=plan.template.name,
@@ -75,22 +77,28 @@ def store_study(plan: Plan, configs: PlannedConfigs, user: Any) -> Study:
         scale_model=plan.model.as_json() if plan.model else None,
         applied=applied_of(configs.candidates),
     )
-    devices = study.devices.order_by("pk").values_list("pk", flat=True)
-    stored = request.model_copy(update={"devices": [DeviceRequest(id=pk) for pk in devices]})
-    study.request = stored.as_json()
-    study.save(update_fields=["request"])
-    return study
 
 
 def store_plan(
-    plan: Plan, candidates: Iterable[PlannedCandidate], user: Any, **columns: Any
+    plan: Plan,
+    candidates: Iterable[PlannedCandidate],
+    request: StudyRequest | GateRequest,
+    user: Any,
+    **columns: Any,
 ) -> Study:
-    """Write the rows that studies and gates have in common; `columns` are columns of `Study`."""
+    """Write the rows that studies and gates have in common; `columns` are columns of `Study`.
+
+    `request` is stored as it is, but for its devices: these are named by their rows.
+    """
     host, sizes, seed = plan.host, plan.sizes, plan.request.seed
     hold_in_use(host)
+    devices = sorted((device_row(host, one) for one in plan.devices), key=lambda row: row.pk)
+    named = [DeviceRequest(id=row.pk) for row in devices]
+    by_row = {"devices": named} if isinstance(request, StudyRequest) else {"device": named[0]}
     study = Study.objects.create(
         host=host,
         server=server_row(host, plan.server),
+        request=request.model_copy(update=by_row).as_json(),
         blocks=sizes.blocks,
         seed=secrets.randbelow(2**31) if seed is None else seed,
         durability=plan.situation.durability,
@@ -100,7 +108,7 @@ def store_plan(
         created_by=user,
         **columns,
     )
-    study.devices.add(*[device_row(host, device) for device in plan.devices])
+    study.devices.add(*devices)
     workloads = [
         Workload.objects.row_of(
             plan.load_hosts,

@@ -18,7 +18,6 @@ from tuning.creation.gate_configs import DEFAULTS, both_sides
 from tuning.creation.plan import Plan, plan_of
 from tuning.errors import BadRequest
 from tuning.models import Study
-from tuning.requests.device import DeviceRequest
 from tuning.requests.gate import IN_COMMON, GateRequest, GateSide
 from tuning.statistics.looks import FIRST_LOOK
 from tuning.strategy.compose import PAIR
@@ -71,9 +70,19 @@ def _store_gate(
     sides: tuple[PlannedCandidate, PlannedCandidate],
     user: Any,
 ) -> Study:
+    # The request that asks for the same gate, with its configs as they are measured.
+    completed = request.model_copy(
+        update={name: getattr(ours.request, name) for name in IN_COMMON}
+        | {
+            "baseline": _completed_side(request.baseline, sides[0], ours),
+            "candidate": _completed_side(request.candidate, sides[1], theirs),
+            "connections": ours.sizes.connections[0],
+        }
+    )
     study = store_plan(
         ours,
         sides[:1],
+        completed,
         user,
         name=request.name,
         template=GATE,
@@ -84,24 +93,6 @@ def _store_gate(
     )
     other = None if theirs is ours else server_row(theirs.host, theirs.server)
     candidate_row(study, 1, sides[1], server=other)
-    baseline, candidate = (
-        _completed_side(asked, side, plan)
-        for asked, side, plan in zip(
-            (request.baseline, request.candidate), sides, (ours, theirs), strict=True
-        )
-    )
-    # The request that asks for the same gate, with its configs as they are measured.
-    completed = request.model_copy(
-        update={name: getattr(ours.request, name) for name in IN_COMMON}
-        | {
-            "baseline": baseline,
-            "candidate": candidate,
-            "device": DeviceRequest(id=study.devices.get().pk),
-            "connections": ours.sizes.connections[0],
-        }
-    )
-    study.request = completed.as_json()
-    study.save(update_fields=["request"])
     return study
 
 

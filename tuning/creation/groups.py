@@ -135,12 +135,15 @@ def _hosts(names: Sequence[str]) -> list[Host]:
 def _servers(inventories: Sequence[HostInventory], named: Path | None) -> list[ServerBinary]:
     """The program of each host, all of one version."""
     with about("server"):
-        first = [inventories[0].server(named)] if named else inventories[0].servers
-        for wanted in first:
-            found = [_like(wanted, inventory, named) for inventory in inventories]
-            same = [one for one in found if one is not None]
-            if len(same) == len(inventories):
-                return same
+        candidates = [inventories[0].server(named)] if named else inventories[0].servers
+        for wanted in candidates:
+            version = wanted.flavour, wanted.version_text
+            alike = [
+                [one for one in inventory.servers if (one.flavour, one.version_text) == version]
+                for inventory in inventories
+            ]
+            if all(alike):  # that at the named path before others
+                return [min(found, key=lambda one: one.path != named) for found in alike]
     texts = "; ".join(f"{one.name}: {_versions(one)}" for one in inventories)
     raise BadRequest(f"the hosts have no server version in common ({texts})", field="server")
 
@@ -149,24 +152,9 @@ def _versions(inventory: HostInventory) -> str:
     return ", ".join(str(ServerTraits.of(server)) for server in inventory.servers) or "none"
 
 
-def _like(
-    wanted: ServerBinary, inventory: HostInventory, named: Path | None
-) -> ServerBinary | None:
-    """The host's server of that version, that at the named path before others."""
-    same = [
-        one
-        for one in inventory.servers
-        if (one.flavour, one.version_text) == (wanted.flavour, wanted.version_text)
-    ]
-    return next((one for one in same if one.path == named), same[0] if same else None)
-
-
 def _driver(inventories: Sequence[HostInventory], named: str) -> str:
-    """The first driver that all hosts have, or the one that is named."""
+    """Return the first driver that all hosts have, or the named one, which each plan checks."""
     if named != AUTO:
-        with about("driver"):
-            for inventory in inventories:
-                inventory.driver(named)
         return named
     common = common_drivers(inventories)
     if not common:

@@ -1,4 +1,4 @@
-"""Requests that carry a my.cnf."""
+"""Requests that carry a text of a user's server: a my.cnf, or the output for its profile."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    StrictBool,
     model_validator,
 )
 
@@ -18,9 +19,10 @@ from tuning.configs.candidates import MAX_NAME
 from tuning.configs.parse import MAX_CONFIG_BYTES, decode_cnf
 from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.errors import InvalidConfig, Problem
-from tuning.requests.fields import Cli, Request, read_request
+from tuning.requests.fields import Cli, Request, Size, read_request
 
 MAX_CONNECTIONS = 10_000
+MAX_OUTPUT_BYTES = 1024 * 1024
 
 
 def origin_of(translate_from: str) -> Origin:
@@ -93,3 +95,27 @@ def config_of(name: str, data: bytes) -> dict[str, str]:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InvalidConfig([Problem(name, line, "", "has a null character")])
     return {"name": name, "text": text, "encoding": encoding}
+
+
+class ProfileRequest(Request):
+    """The output of the script, and what no server tells about itself."""
+
+    name: Annotated[str, Cli("name", "NAME")] = Field(
+        "", max_length=60, title="Name", description="Name of the profile. Default: the server."
+    )
+    text: Annotated[str, Cli("")] = Field(
+        title="Output of the script",
+        description="Output of the script, as a client prints or exports it.",
+        min_length=1,
+    )
+    memory: Annotated[Size | None, Cli("memory", "SIZE")] = Field(
+        None,
+        title="Memory of the server",
+        description="Memory of the server's host, such as 48G as in a my.cnf, or 48GB "
+        "(10^9 bytes).",
+    )
+    hides_names: Annotated[StrictBool, Cli("hide-names")] = Field(
+        False,
+        title="Remove schema names",
+        description="Store numbers in place of schema names. Host names are never stored.",
+    )

@@ -35,12 +35,15 @@ from tuning.studies.revision import bump
 from tuning.studies.scheduler import advance_host
 
 
+def _not_paused(job: str) -> Q:
+    """Return the condition that the study of a job is not paused; `job` is the way to its row."""
+    return ~Q(Exists(Study.objects.filter(**{job: OuterRef("pk")}, paused_at__isnull=False)))
+
+
 class StudyRunKind(RunKind):
     """Runs of studies. None starts while its study is paused, even if it was sent already."""
 
-    waiting: ClassVar[Q] = RunKind.waiting & ~Q(
-        Exists(Study.objects.filter(slots__run=OuterRef("pk"), paused_at__isnull=False))
-    )
+    waiting: ClassVar[Q] = RunKind.waiting & _not_paused("slots__run")
 
     def changes(self, row_id: int) -> None:
         bump(Study.objects.filter(slots__run=row_id))
@@ -52,9 +55,7 @@ class StudyRunKind(RunKind):
 class StudyCrashTestKind(CrashTestKind):
     """Crash tests of studies; none starts while its study is paused."""
 
-    waiting: ClassVar[Q] = CrashTestKind.waiting & ~Q(
-        Exists(Study.objects.filter(crash_slots__test=OuterRef("pk"), paused_at__isnull=False))
-    )
+    waiting: ClassVar[Q] = CrashTestKind.waiting & _not_paused("crash_slots__test")
 
     def changes(self, row_id: int) -> None:
         bump(Study.objects.filter(crash_slots__test=row_id))

@@ -9,7 +9,7 @@ from tuning.errors import BadRequest, InvalidRequest, TuningError
 from tuning.export.lines import lines_of
 from tuning.models import ACTIVE_STUDY_STATES, ServerProfile, Study
 from tuning.recommendations import StudyFiles
-from tuning.requests.profile import MAX_OUTPUT_BYTES, ProfileRequest
+from tuning.requests.configs import MAX_OUTPUT_BYTES, ProfileRequest
 from tuning.results.stored_documents import document_of
 from tuning.server_profile.compare import Comparison, compare
 from tuning.server_profile.paste import rows_of

@@ -7,7 +7,7 @@ same effective values one is measured for all.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from math import inf
 
 from django.db import transaction
@@ -59,7 +59,8 @@ def try_candidates(
     Raises NothingToCompare, with the baseline's log where the server refuses that one, and
     RunFailed or another BenchmarkError for what is not a config's fault.
     """
-    device = _tightest(study.devices.order_by("pk"))
+    # The device that leaves a server the least memory.
+    device = min(study.devices.order_by("pk"), key=lambda one: one.memory_limit_bytes or inf)
     gates = {pk: _Gate(study, binary, device) for pk, binary in binaries.items()}
     report("preparing trial starts")
     for gate in gates.values():
@@ -103,16 +104,6 @@ def _pins(study: Study, baseline: Candidate) -> dict[str, str]:
 def _identity(candidate: Candidate) -> tuple[str, bool, int | None]:
     """Candidates that agree in this are measured as one."""
     return candidate.signature, candidate.logs_with_data, candidate.server_id
-
-
-def _tightest(devices: Iterable[Device]) -> Device:
-    """The one that leaves a server the least memory; of equals the first."""
-
-    def memory(device: Device) -> float:
-        limit = device.memory_limit_bytes
-        return inf if limit is None else limit
-
-    return min(devices, key=memory)
 
 
 def _only_memory(profile: EmulationProfile | None) -> EmulationProfile | None:

@@ -21,7 +21,6 @@ from tuning.strategy.search.plan import SearchPlan
 from tuning.strategy.search.search import CONCLUDING_BLOCKS, Effort
 from tuning.strategy.search.space import Dimension, Space
 from tuning.studies.commands import (
-    cancel_study,
     conclude_study,
     extend_study,
     pause_study,
@@ -113,15 +112,6 @@ def test_a_search_stops_screening_races_its_best_and_confirms_them(screening: St
     assert not study.slots.exclude(run__state=RunState.OK).exists()
 
 
-def test_a_race_that_is_concluded_ends_after_a_few_blocks(begun: Study) -> None:
-    Study.objects.filter(pk=begun.pk).update(blocks=14)
-    until(begun, lambda: raced_blocks(begun) == 2, noisy({}))
-    conclude_study(begun)
-    study = to_the_end(begun, noisy({}))
-    assert study.state == StudyState.FINISHED
-    assert raced_blocks(study) <= CONCLUDING_BLOCKS
-
-
 def test_new_configs_that_were_being_tried_are_not_measured_any_more(begun: Study) -> None:
     def is_trying() -> bool:
         begun.refresh_from_db()
@@ -149,6 +139,11 @@ def test_a_search_that_found_nothing_by_then_says_so(begun: Study) -> None:
 
 
 def test_concluding_is_done_once_and_survives_a_crash(screening: Study) -> None:
+    Study.objects.filter(pk=screening.pk).update(stop_request="cancelled")
+    with pytest.raises(TuningError) as cancelled:
+        conclude_study(screening)
+    assert cancelled.value.code == "being_cancelled"
+    Study.objects.filter(pk=screening.pk).update(stop_request="")
     conclude_study(screening)
     asked, rows = screening.concluded_at, screening.slots.count()
     with pytest.raises(TuningError) as again:
@@ -263,14 +258,6 @@ def test_without_anything_to_compare_it_is_refused(result_of: str, code: str) ->
     assert refused.value.code == "nothing_measured"
     study.refresh_from_db()
     assert study.concluded_at is None
-
-
-def test_what_is_being_cancelled_is_not_concluded(screening: Study) -> None:
-    Study.objects.filter(pk=screening.pk).update(stop_request="cancelled")
-    with pytest.raises(TuningError) as refused:
-        conclude_study(screening)
-    assert refused.value.code == "being_cancelled"
-    cancel_study(screening)
 
 
 def test_a_paused_study_concludes_when_it_is_resumed(screening: Study) -> None:

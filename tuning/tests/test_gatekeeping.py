@@ -60,12 +60,15 @@ def server(answers: Mapping[str, RunFailed | str] = {}) -> TryConfig:  # never c
     return try_config
 
 
+NewStudy = Callable[..., Study]
+
+
 def refusal(outcome: Outcome = Outcome.NO_START) -> RunFailed:
     return RunFailed(outcome, "unknown variable 'innodb_io_capacity'", log_tail="[ERROR] no")
 
 
 @pytest.fixture
-def new_study(host_of_fakes: None, sent: list[Any]) -> Callable[..., Study]:
+def new_study(host_of_fakes: None, sent: list[Any]) -> NewStudy:
     """Makes a study whose candidates are the defaults and some files."""
 
     def make(*files: tuple[str, bytes], **values: Any) -> Study:
@@ -76,22 +79,27 @@ def new_study(host_of_fakes: None, sent: list[Any]) -> Callable[..., Study]:
     return make
 
 
-def prepared(study: Study, monkeypatch: pytest.MonkeyPatch, tries: TryConfig) -> Study:
-    monkeypatch.setattr(gatekeeping, "try_config", tries)
-    prepare_study(study.pk)
-    advance_host(study.host_id)
-    study.refresh_from_db()
-    return study
+@pytest.fixture
+def prepared(new_study: NewStudy, monkeypatch: pytest.MonkeyPatch) -> NewStudy:
+    """Makes a study and has it prepared; `tries` answers its trial starts."""
+
+    def prepare(*files: tuple[str, bytes], tries: TryConfig | None = None, **values: Any) -> Study:
+        study = new_study(*files, **values)
+        monkeypatch.setattr(gatekeeping, "try_config", tries or server())
+        prepare_study(study.pk)
+        advance_host(study.host_id)
+        study.refresh_from_db()
+        return study
+
+    return prepare
 
 
 def candidate(study: Study, name: str) -> Candidate:
     return study.candidates.get(name=name)
 
 
-def test_what_the_server_makes_of_a_config_is_kept(
-    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = prepared(new_study(ONE), monkeypatch, server({"5000": "4096"}))
+def test_what_the_server_makes_of_a_config_is_kept(prepared: NewStudy) -> None:
+    study = prepared(ONE, tries=server({"5000": "4096"}))
     assert study.state == StudyState.RUNNING
     checks = candidate(study, "one").checks
     assert [check["stage"] for check in checks] == ["values", "rules", "server", "read_back"]
@@ -108,9 +116,7 @@ def test_what_the_server_makes_of_a_config_is_kept(
 HARMLESS = "wait_timeout = 60\ndatadir = /srv/mysql\nplugin_load = x.so\n"
 
 
-def test_harmless_options_of_the_users_files_are_set_in_every_run(
-    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_harmless_options_of_the_users_files_are_set_in_every_run(prepared: NewStudy) -> None:
     own = ("own", f"{ONE[1].decode()}{HARMLESS}tmp_table_size = 64M\n".encode("utf-16"))
     other = ("other", SAME[1] + HARMLESS.encode())
     tried = []
@@ -119,7 +125,7 @@ def test_harmless_options_of_the_users_files_are_set_in_every_run(
         tried.append(dict(options))
         return server()(binary, options)
 
-    study = prepared(new_study(own, other), monkeypatch, try_config)
+    study = prepared(own, other, tries=try_config)
     assert study.applied == {"wait_timeout": "60"}
     assert len(tried) == study.candidates.count()
     assert all(one["wait_timeout"] == "60" for one in tried)
@@ -136,7 +142,7 @@ def test_harmless_options_of_the_users_files_are_set_in_every_run(
 
 
 def test_values_and_rules_are_asked_when_the_study_is_made_and_never_again(
-    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+    new_study: NewStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = new_study(("odd", b"[mysqld]\ninnodb_buffer_pool_size = 200M\n"))
     for made in study.candidates.all():
@@ -147,16 +153,15 @@ def test_values_and_rules_are_asked_when_the_study_is_made_and_never_again(
     before = candidate(study, "odd").checks
     assert any("effective 256M" in note["detail"] for note in before[0]["notes"])
     monkeypatch.setattr("tuning.configs.config_check.check.Judge", None)
-    prepared(study, monkeypatch, server())
+    monkeypatch.setattr(gatekeeping, "try_config", server())
+    prepare_study(study.pk)
     after = candidate(study, "odd").checks
     assert after[:2] == before
     assert [check["stage"] for check in after[2:]] == ["server", "read_back"]
 
 
-def test_a_refused_candidate_costs_no_run_and_the_others_continue(
-    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = prepared(new_study(ONE, BAD), monkeypatch, server({"300": refusal()}))
+def test_a_refused_candidate_costs_no_run_and_the_others_continue(prepared: NewStudy) -> None:
+    study = prepared(ONE, BAD, tries=server({"300": refusal()}))
     assert study.state == StudyState.RUNNING
     bad = candidate(study, "bad")
     assert "unknown variable" in bad.refusal
@@ -172,20 +177,16 @@ def test_a_refused_candidate_costs_no_run_and_the_others_continue(
     assert (row.outcome, row.runs, row.failures) == ("", 0, 0)
 
 
-def test_candidates_with_the_same_effective_values_are_measured_once(
-    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = prepared(new_study(ONE, SAME), monkeypatch, server())
+def test_candidates_with_the_same_effective_values_are_measured_once(prepared: NewStudy) -> None:
+    study = prepared(ONE, SAME)
     assert candidate(study, "same").merged_into == candidate(study, "one")
     assert not Run.objects.filter(slot__candidate__name="same").exists()
     assert study.slots.count() == 3
     assert Run.objects.filter(state=RunState.QUEUED).count() == 3
 
 
-def test_a_value_that_the_server_changes_back_is_the_baseline(
-    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = prepared(new_study(ONE, BAD), monkeypatch, server({"300": "10000"}))
+def test_a_value_that_the_server_changes_back_is_the_baseline(prepared: NewStudy) -> None:
+    study = prepared(ONE, BAD, tries=server({"300": "10000"}))
     assert candidate(study, "bad").merged_into == candidate(study, "server-default")
     assert candidate(study, "one").merged_into is None
 
@@ -201,11 +202,13 @@ def dedicated(_binary: ServerBinary, options: Mapping[str, str], **_: Any) -> Tr
 
 
 def test_what_the_server_chooses_below_the_class_of_the_study_is_refused(
-    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+    new_study: NewStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = new_study(ONE, OWN)
     study.candidates.filter(name="own").update(text="")  # else it is the user's own, and measured
-    prepared(study, monkeypatch, dedicated)
+    monkeypatch.setattr(gatekeeping, "try_config", dedicated)
+    prepare_study(study.pk)
+    study.refresh_from_db()
     refused = candidate(study, "own").refusal
     assert "innodb_flush_method = O_DIRECT_NO_FSYNC" in refused
     assert "class D2" in refused
@@ -213,10 +216,8 @@ def test_what_the_server_chooses_below_the_class_of_the_study_is_refused(
     assert study.state == StudyState.RUNNING
 
 
-def test_the_class_of_a_candidate_is_that_of_what_the_server_runs(
-    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = prepared(new_study(ONE, OWN, durability=Durability.D2), monkeypatch, dedicated)
+def test_the_class_of_a_candidate_is_that_of_what_the_server_runs(prepared: NewStudy) -> None:
+    study = prepared(ONE, OWN, durability=Durability.D2, tries=dedicated)
     assert candidate(study, "own").durability == "D2"
     assert candidate(study, "one").durability == "D0"
     assert [board.durability for board in boards_of(StudyRows(study))] == ["D0", "D2"]
@@ -228,10 +229,8 @@ def test_a_binary_log_that_is_off_loses_nothing(log_bin: str, lost: set[str]) ->
     assert set(effective_losses({"sync_binlog": "0", "log_bin": log_bin}, target)) == lost
 
 
-def test_identical_configs_are_kept_apart_when_asked_for(
-    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = prepared(new_study(ONE, SAME, keeps_duplicates=True), monkeypatch, server())
+def test_identical_configs_are_kept_apart_when_asked_for(prepared: NewStudy) -> None:
+    study = prepared(ONE, SAME, keeps_duplicates=True)
     assert candidate(study, "same").merged_into is None
     assert study.slots.count() == 4
 
@@ -248,30 +247,27 @@ def test_a_study_with_nothing_left_to_compare_fails_and_says_why(
     answers: dict[str, RunFailed | str],
     code: str,
     words: str,
-    new_study: Callable[..., Study],
-    monkeypatch: pytest.MonkeyPatch,
+    prepared: NewStudy,
 ) -> None:
-    study = prepared(new_study(ONE), monkeypatch, server(answers))
+    study = prepared(ONE, tries=server(answers))
     assert (study.state, study.reason_code) == (StudyState.FAILED, code)
     assert words in study.reason
     assert (study.log_tail == "[ERROR] no") == (code == "baseline_refused")
 
 
-def test_a_full_device_is_no_fault_of_the_config(
-    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_device_is_no_fault_of_the_config(prepared: NewStudy) -> None:
     full = refusal(Outcome.DISK_FULL)
-    study = prepared(new_study(ONE), monkeypatch, server({"5000": full}))
+    study = prepared(ONE, tries=server({"5000": full}))
     assert (study.state, study.is_paused) == (StudyState.PREPARING, True)
     assert candidate(study, "one").refusal == ""
 
 
 def test_a_redo_log_without_room_is_the_fault_of_its_config(
-    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+    new_study: NewStudy, prepared: NewStudy
 ) -> None:
     huge = ("huge", b"[mysqld]\ninnodb_io_capacity = 300\ninnodb_redo_log_capacity = 2G\n")
     full = refusal(Outcome.DISK_FULL)
-    study = prepared(new_study(ONE, huge), monkeypatch, server({"300": full}))
+    study = prepared(ONE, huge, tries=server({"300": full}))
     assert study.state == StudyState.RUNNING
     assert candidate(study, "huge").refusal
     most = shutil.disk_usage("/").free // 1024**3 + 100
@@ -281,7 +277,7 @@ def test_a_redo_log_without_room_is_the_fault_of_its_config(
 
 
 def test_preparing_again_tries_again_and_changes_nothing(
-    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+    new_study: NewStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = new_study(ONE, SAME, BAD)
     monkeypatch.setattr(gatekeeping, "try_config", server({"300": refusal()}))
@@ -301,7 +297,7 @@ def test_the_gate_on_a_real_server(
     shared_folder: Path,
     server_tmp: Path,
     settings: Any,
-    new_study: Callable[..., Study],
+    new_study: NewStudy,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.undo()

@@ -57,6 +57,7 @@ pytestmark = [
 ]
 
 CAPACITY = "innodb_io_capacity"
+Search = Callable[..., Study]
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def refusing(*values: str) -> Callable[..., Trial]:
 
 
 @pytest.fixture
-def search(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]:
+def search(monkeypatch: pytest.MonkeyPatch) -> Search:
     """Makes a study that searches with a strategy of the test's."""
 
     def make(strategy: Any, **values: Any) -> Study:
@@ -140,7 +141,7 @@ def names(study: Study) -> list[str]:
     return list(found)
 
 
-def test_a_search_is_gated_tried_raced_and_confirmed(search: Callable[..., Study]) -> None:
+def test_a_search_is_gated_tried_raced_and_confirmed(search: Search) -> None:
     study = to_the_end(search(RandomSearch(), seed=3, blocks=6), noisy({"5000": 1.3}))
     assert study.state == StudyState.FINISHED, study.reason
     found = study.candidates.filter(found_by_search=True)
@@ -163,7 +164,7 @@ def test_a_search_is_gated_tried_raced_and_confirmed(search: Callable[..., Study
 
 
 def test_what_gate_and_server_refuse_is_history_and_costs_no_run(
-    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+    search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = Script(
         (
@@ -200,7 +201,7 @@ def test_what_gate_and_server_refuse_is_history_and_costs_no_run(
     )
 
 
-def test_a_proposal_of_nothing_but_refused_ones_is_no_end(search: Callable[..., Study]) -> None:
+def test_a_proposal_of_nothing_but_refused_ones_is_no_end(search: Search) -> None:
     bad = tuple(((f"search-{n}", {CAPACITY: "bad"}),) for n in range(1, 6))
     study = search(Script((*bad, (("search-6", capacity(900)),))))
     step(study)
@@ -212,7 +213,7 @@ def test_a_proposal_of_nothing_but_refused_ones_is_no_end(search: Callable[..., 
 
 
 def test_a_search_whose_every_proposal_is_refused_ends_with_a_word(
-    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+    search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After fewer of them than really, each of which takes as long as any."""
     monkeypatch.setattr(continuation, "MAX_FRUITLESS", 10)
@@ -225,7 +226,7 @@ def test_a_search_whose_every_proposal_is_refused_ends_with_a_word(
 
 
 def test_a_search_whose_pins_the_server_refuses_ends_before_anything_is_measured(
-    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+    search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Values and rules let them pass; it would refuse config after config."""
     there = {"space": {"pinned": capacity(7777)}}
@@ -260,7 +261,7 @@ def test_a_search_whose_pins_the_server_refuses_ends_before_anything_is_measured
     ],
 )
 def test_what_is_wrong_outside_pauses_a_search_that_has_results(
-    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch, failure: Exception
+    search: Search, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
     def fail(*_: Any, **__: Any) -> Trial:
         raise failure
@@ -289,7 +290,7 @@ def test_what_is_wrong_outside_pauses_a_search_that_has_results(
 
 
 def test_a_device_that_is_away_before_anything_was_measured_ends_the_study(
-    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+    search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **__: Any) -> Trial:
         raise DeviceUnusable("/srv/data: no such directory")
@@ -320,7 +321,7 @@ class Watched:
         return answer
 
 
-def test_nothing_is_thought_over_while_a_recovery_is_timed(search: Callable[..., Study]) -> None:
+def test_nothing_is_thought_over_while_a_recovery_is_timed(search: Search) -> None:
     watched = Watched(RandomSearch(), [])
     study = to_the_end(search(watched, seed=3, blocks=3, recovery=True), noisy({"5000": 1.3}))
     test = CrashTest.objects.get(slot__study=study)
@@ -331,7 +332,7 @@ def test_nothing_is_thought_over_while_a_recovery_is_timed(search: Callable[...,
         assert len(watched.held) == asked
 
 
-def ended_search(search: Callable[..., Study]) -> Study:
+def ended_search(search: Search) -> Study:
     """One to which nothing happened; others of its seed and length end in the same way."""
     wanted = {"seed": 3, "blocks": 3}
     return kept(
@@ -339,9 +340,7 @@ def ended_search(search: Callable[..., Study]) -> Study:
     )
 
 
-def test_a_search_is_thought_over_by_one_while_nobody_holds_the_studys_row(
-    search: Callable[..., Study],
-) -> None:
+def test_a_search_is_thought_over_by_one_while_nobody_holds_the_studys_row(search: Search) -> None:
     """After hundreds of runs a proposal takes seconds, in which nobody else could write.
 
     Nor does another process begin to think meanwhile: the sweep comes every three seconds, and
@@ -359,9 +358,7 @@ def test_a_search_is_thought_over_by_one_while_nobody_holds_the_studys_row(
     assert len(beside.held) == len(alone.held)
 
 
-def test_a_search_that_is_cancelled_while_it_thinks_measures_nothing_more(
-    search: Callable[..., Study],
-) -> None:
+def test_a_search_that_is_cancelled_while_it_thinks_measures_nothing_more(search: Search) -> None:
     def cancel() -> None:
         if len(watched.held) == 3:
             measured.extend(names(study))
@@ -376,7 +373,7 @@ def test_a_search_that_is_cancelled_while_it_thinks_measures_nothing_more(
     assert names(study) == measured
 
 
-def test_a_thought_about_another_revision_is_not_written(search: Callable[..., Study]) -> None:
+def test_a_thought_about_another_revision_is_not_written(search: Search) -> None:
     watched = Watched(RandomSearch(), [])
     study = search(watched, seed=3, blocks=3)
     while study.state != StudyState.RUNNING or study.runs_to_queue or names(study) == []:
@@ -397,7 +394,7 @@ def test_a_thought_about_another_revision_is_not_written(search: Callable[..., S
 
 @pytest.mark.parametrize("when", ["a first trial", "all trials", "half the rows"])
 def test_a_crash_while_a_proposal_is_written_costs_nothing(
-    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch, when: str
+    search: Search, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     """The same candidates and runs, in the same order, as without a crash."""
     expected = ended_search(search)
@@ -435,9 +432,7 @@ def test_a_crash_while_a_proposal_is_written_costs_nothing(
     )
 
 
-def test_a_search_pauses_between_trials_and_runs_and_continues(
-    search: Callable[..., Study],
-) -> None:
+def test_a_search_pauses_between_trials_and_runs_and_continues(search: Search) -> None:
     study = search(RandomSearch(), seed=3, blocks=3)
     step(study)
     pause_study(study)
@@ -448,9 +443,7 @@ def test_a_search_pauses_between_trials_and_runs_and_continues(
     assert to_the_end(study).state == StudyState.FINISHED
 
 
-def test_a_run_that_crashed_while_searching_rules_a_config_out(
-    search: Callable[..., Study],
-) -> None:
+def test_a_run_that_crashed_while_searching_rules_a_config_out(search: Search) -> None:
     study = ended_search(search)
     (board,) = boards_of(StudyRows(study))
     name = next(name for name in board.candidates if name != board.baseline.name)
@@ -464,9 +457,7 @@ def test_a_run_that_crashed_while_searching_rules_a_config_out(
     assert f"Not considered because of failed runs: {name}." in verdict
 
 
-def test_a_search_that_finds_nothing_says_so_and_keeps_the_baseline(
-    search: Callable[..., Study],
-) -> None:
+def test_a_search_that_finds_nothing_says_so_and_keeps_the_baseline(search: Search) -> None:
     rounds = ((("search-1", capacity(700)), ("search-2", {CAPACITY: "bad"})),)
     study = to_the_end(search(Script(rounds)))
     assert study.state == StudyState.FINISHED, study.reason
@@ -481,9 +472,7 @@ def test_a_search_that_finds_nothing_says_so_and_keeps_the_baseline(
         extend_study(study, 2)
 
 
-def test_a_search_that_finds_nothing_says_how_many_configs_kept_its_limits(
-    search: Callable[..., Study],
-) -> None:
+def test_a_search_that_finds_nothing_says_how_many_configs_kept_its_limits(search: Search) -> None:
     """The response time of a measurement is 1 ms here."""
     rounds = ((("search-1", capacity(700)), ("search-2", capacity(800))),)
     study = search(Script(rounds), recovery=True)
@@ -501,7 +490,7 @@ def test_a_search_that_finds_nothing_says_how_many_configs_kept_its_limits(
     assert "Killed under load 3 times, server-default served again after 2.0 to 4.0 s" in verdict
 
 
-def test_a_search_without_time_for_a_race_says_so(search: Callable[..., Study]) -> None:
+def test_a_search_without_time_for_a_race_says_so(search: Search) -> None:
     script = Script(((("search-1", capacity(700)),), (("search-2", capacity(800)),)))
 
     @dataclass(frozen=True)
@@ -523,7 +512,7 @@ def test_a_search_without_time_for_a_race_says_so(search: Callable[..., Study]) 
     )
 
 
-def test_a_search_without_figures_of_its_objective_says_so(search: Callable[..., Study]) -> None:
+def test_a_search_without_figures_of_its_objective_says_so(search: Search) -> None:
     study = search(Script(((("search-1", capacity(700)),),)))
     Study.objects.filter(pk=study.pk).update(search=Aim(Metric.SERVER_PATH_LENGTH).as_json())
     noise = noisy({})
@@ -542,7 +531,7 @@ def test_a_search_without_figures_of_its_objective_says_so(search: Callable[...,
     )
 
 
-def test_trial_starts_are_paid_from_the_budget(search: Callable[..., Study]) -> None:
+def test_trial_starts_are_paid_from_the_budget(search: Search) -> None:
     study = search(RandomSearch(), seed=3, blocks=3, budget_minutes=60)
     made = study.candidates.filter(found_by_search=True)
     while made.exclude(signature="").count() < 2:
@@ -569,7 +558,7 @@ def test_trial_starts_are_paid_from_the_budget(search: Callable[..., Study]) -> 
 
 
 def test_a_thought_that_failed_ahead_is_worked_out_when_it_is_needed(
-    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+    search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(_: Study) -> Ahead:
         raise IndexError("what it was about has gone")
@@ -584,7 +573,7 @@ def test_a_thought_that_failed_ahead_is_worked_out_when_it_is_needed(
 
 
 def test_what_was_learned_of_the_knobs_is_stored_between_two_rounds(
-    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+    search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: Any) -> Importance:
         raise FloatingPointError("a model that cannot be fitted")
@@ -608,12 +597,12 @@ def test_what_was_learned_of_the_knobs_is_stored_between_two_rounds(
     assert LearnedKnobs.objects.get(study=study).found["runs"] == 7
 
 
-def test_a_search_that_has_measured_nothing_says_so(search: Callable[..., Study]) -> None:
+def test_a_search_that_has_measured_nothing_says_so(search: Search) -> None:
     study = to_the_end(search(RandomSearch(), seed=3, blocks=2))
     assert (study.state, study.reason_code) == (StudyState.FAILED, "nothing_measured")
 
 
-def test_an_extended_search_races_on_with_its_finalists(search: Callable[..., Study]) -> None:
+def test_an_extended_search_races_on_with_its_finalists(search: Search) -> None:
     measure = noisy({"5000": 1.3})
     study = to_the_end(search(RandomSearch(), seed=3, blocks=4), measure)
     left = set(study.eliminations.values_list("candidate__name", flat=True))
@@ -638,9 +627,7 @@ def test_an_extended_search_races_on_with_its_finalists(search: Callable[..., St
     assert set(there) == raced - left
 
 
-def test_what_misses_a_limit_is_neither_confirmed_nor_recommended(
-    search: Callable[..., Study],
-) -> None:
+def test_what_misses_a_limit_is_neither_confirmed_nor_recommended(search: Search) -> None:
     """The fastest of all has a response time above the limit; the next best is confirmed."""
     study = search(RandomSearch(), seed=3, blocks=6)
     Study.objects.filter(pk=study.pk).update(search=Aim(keep={Metric.P95: 50.0}).as_json())
@@ -673,9 +660,7 @@ def test_what_misses_a_limit_is_neither_confirmed_nor_recommended(
     assert {slot.candidate.name for slot in confirmed} == {"guess-2"}
 
 
-def test_a_search_for_response_times_races_and_is_confirmed_by_them(
-    search: Callable[..., Study],
-) -> None:
+def test_a_search_for_response_times_races_and_is_confirmed_by_them(search: Search) -> None:
     class ByResponseTime(RandomSearch):
         metric = Metric.P95
 
@@ -724,7 +709,7 @@ def test_a_search_for_response_times_races_and_is_confirmed_by_them(
     assert document["effect"]["objective"]["ratio"] == answer.objective_ratio
 
 
-def test_progress_counts_a_searchs_rounds_and_its_race_apart(search: Callable[..., Study]) -> None:
+def test_progress_counts_a_searchs_rounds_and_its_race_apart(search: Search) -> None:
     study = search(RandomSearch(), seed=3, blocks=3)
     texts: list[str] = []
 

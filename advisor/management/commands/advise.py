@@ -24,7 +24,7 @@ from tuning.creation.plan import plan_of
 from tuning.creation.search import search_of
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
-from tuning.requests.profile import ProfileRequest
+from tuning.requests.configs import ProfileRequest
 from tuning.requests.study import GroupRequest, StudyRequest
 from tuning.results.document import StudyDocument
 from tuning.results.stored_documents import document_of

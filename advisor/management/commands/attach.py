@@ -26,8 +26,8 @@ from advisor.processes.database import prepare_database
 from advisor.terminal.tables import print_comparison, print_profile
 from benchmarks.errors import ExpectedError
 from tuning.errors import InvalidRequest
+from tuning.requests.configs import MAX_OUTPUT_BYTES, ProfileRequest
 from tuning.requests.fields import read_request
-from tuning.requests.profile import MAX_OUTPUT_BYTES, ProfileRequest
 from tuning.server_profile.attach import Place, attach, check_host
 from tuning.server_profile.paste import script
 from tuning.studies.server_profiles import compare_stored, create_profile, keep_profile

@@ -15,8 +15,8 @@ from advisor.pages.request_fields import faults_of, field_of, given, request_fie
 from advisor.responses import download, too_large
 from benchmarks.errors import ExpectedError
 from tuning.models import ServerProfile, Study
+from tuning.requests.configs import MAX_OUTPUT_BYTES, ProfileRequest
 from tuning.requests.fields import read_request
-from tuning.requests.profile import MAX_OUTPUT_BYTES, ProfileRequest
 from tuning.server_profile.figures import figures_of
 from tuning.server_profile.paste import script
 from tuning.studies.server_profiles import (
