@@ -25,6 +25,7 @@ from tuning.requests.configs import ConfigText
 from tuning.requests.device import DeviceRequest
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
+from tuning.results.study_rows import StudyRows
 from tuning.studies.budget import StudyBudget
 from tuning.studies.progress import study_progress
 
@@ -160,7 +161,7 @@ def test_the_preview_counts_what_the_study_counts_then(asked: StudyRequest) -> N
     seen, study = preview_of(plan_of(asked)), create_study(asked)
     counted = study_progress(study)
     assert (seen.most_runs, seen.pair_runs) == (counted.runs_total, counted.runs_to_confirm)
-    assert seen.seconds == StudyBudget(study, ()).seconds
+    assert seen.seconds == StudyBudget(StudyRows(study)).seconds
 
 
 def test_what_is_wrong_stands_beside_its_field_while_it_is_typed(admin_client: Client) -> None:

@@ -9,13 +9,12 @@ from functools import cached_property
 from math import floor
 from statistics import median
 
-from django.db.models import QuerySet
-
 from benchmarks.models import Device, RunState, Workload
 from tuning.configs.config_check.stages import Stage
 from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
 from tuning.requests.sizes import Sizes
 from tuning.results.run_lines import SlotRow
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.confirmation import most_pairs
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
 from tuning.strategy.budget import PAIRS_SHARE, pairs_seconds
@@ -67,9 +66,11 @@ def expected_run_s(sizes: Workload | Sizes | StudyTemplate) -> float:
 
 def places(study: Study) -> list[Place]:
     """Return every device with every workload, in the order of measurement."""
-    devices = sorted(study.devices.all(), key=lambda device: device.pk)
-    workloads = sorted(study.workloads.all(), key=lambda one: (one.connections, one.pk))
-    pairs = [(device, workload) for device in devices for workload in workloads]
+    return _places(StudyRows(study))
+
+
+def _places(rows: StudyRows) -> list[Place]:
+    pairs = [(one, load) for one in rows.devices.values() for load in rows.workloads.values()]
     return [Place(number, *pair) for number, pair in enumerate(pairs)]
 
 
@@ -80,14 +81,11 @@ def measurable(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 class StudyBudget:
-    """The budget of a study; `slots` are all slots of the study, in order.
+    """The budget of a study, of its rows at one moment."""
 
-    Makes the same few queries for any number of places, candidates and slots.
-    """
-
-    def __init__(self, study: Study, slots: Sequence[SlotRow]) -> None:
-        self.study, self.slots = study, slots
-        self.places = [PlaceBudget(self, place) for place in places(study)]
+    def __init__(self, rows: StudyRows) -> None:
+        self.rows, self.study, self.slots = rows, rows.study, rows.slots
+        self.places = [PlaceBudget(self, place) for place in _places(rows)]
 
     def at(self, place: Place) -> PlaceBudget:
         return self.places[place.number]
@@ -133,17 +131,17 @@ class StudyBudget:
     @cached_property
     def runs_per_block(self) -> list[int]:
         """Runs per block of the candidates still racing, by place; 0 if none."""
-        if self.study.search is None:
-            gone = Counter(self.study.eliminations.values_list("device_id", "workload_id"))
-            left = [len(self._compared) - gone[one.place.key] for one in self.places]
-        else:
-            where = "device_id", "workload_id", "candidate_id"
-            blocks = self.study.slots.filter(purpose=SlotPurpose.BLOCK)
-            racing = set(blocks.values_list(*where).distinct())
-            racing -= set(self.study.eliminations.values_list(*where))
-            counted = Counter(key[:2] for key in racing)
-            left = [counted[one.place.key] for one in self.places]
-        return [count + 1 if count > 1 else 0 for count in left]  # the baseline runs twice
+        left = {
+            (one.device_id, one.workload_id, one.candidate_id) for one in self.rows.eliminations
+        }
+        counts = []
+        for place in self.places:
+            racing = {one.pk for one in self._compared}
+            if self.study.search is not None:
+                blocks = (slot for slot in place.slots if slot.purpose == SlotPurpose.BLOCK)
+                racing = {slot.candidate_id for slot in blocks}
+            counts.append(sum((*place.place.key, pk) not in left for pk in racing))
+        return [count + 1 if count > 1 else 0 for count in counts]  # the baseline runs twice
 
     @cached_property
     def candidates(self) -> int:
@@ -157,25 +155,23 @@ class StudyBudget:
     @cached_property
     def class_sizes(self) -> Counter[str]:
         """The number of candidates that may race, by durability class; in a search finalists."""
-        sizes = Counter(
-            durability for durability, is_baseline in self._compared if not is_baseline
-        )
+        sizes = Counter(one.durability for one in self._compared if not one.is_baseline)
         sizes = sizes or Counter([self.study.durability])
         is_search = self.study.search is not None
         return Counter(dict.fromkeys(sizes, Effort().finalists)) if is_search else sizes
 
     @cached_property
-    def _compared(self) -> list[tuple[str, bool]]:
-        """Durability and is_baseline of each candidate that can be measured and is no variant."""
-        rows = self.study.candidates.filter(refusal="", merged_into=None, taken_from=None)
-        return list(rows.values_list("durability", "is_baseline"))
+    def _compared(self) -> list[Candidate]:
+        """The candidates that can be measured and are no variant."""
+        found = measurable(self.rows.candidates.values())
+        return [one for one in found if one.taken_from_id is None]
 
     @cached_property
     def trials_s(self) -> float:
         """Seconds of the trial starts of a search, which has one place, between its runs."""
         if self.study.search is None:
             return 0.0
-        return _trials_s(self.study.candidates.filter(found_by_search=True))
+        return _trials_s(one for one in self.rows.candidates.values() if one.found_by_search)
 
     @cached_property
     def outside_s(self) -> float:
@@ -186,7 +182,8 @@ class StudyBudget:
             before_s = max((min(starts) - self.study.started_at).total_seconds(), 0.0)
         if not self.study.ablates:
             return before_s
-        return before_s + _trials_s(self.study.candidates.exclude(taken_from=None))
+        candidates = self.rows.candidates.values()
+        return before_s + _trials_s(one for one in candidates if one.taken_from_id is not None)
 
     @cached_property
     def current(self) -> int:
@@ -406,10 +403,9 @@ def _blocks(slots: Sequence[SlotRow], purpose: SlotPurpose = SlotPurpose.BLOCK) 
     return {slot.block for slot in slots if slot.purpose == purpose}
 
 
-def _trials_s(made: QuerySet[Candidate]) -> float:
-    # The gate's third stage is the server's; a candidate that was refused before has none.
-    third = made.values_list("checks__2__stage", "checks__2__seconds")
-    return sum(max(seconds or 0.0, TRIAL_S) for stage, seconds in third if stage == Stage.SERVER)
+def _trials_s(made: Iterable[Candidate]) -> float:
+    checks = (check for one in made for check in one.checks if check["stage"] == Stage.SERVER)
+    return sum(max(check["seconds"] or 0.0, TRIAL_S) for check in checks)
 
 
 def _with_ablation(budget: Budget, others: int) -> int:

@@ -25,6 +25,7 @@ from tuning.errors import BadRequest, TuningError
 from tuning.models import EventKind, SlotPurpose, Study, StudyState
 from tuning.requests.study import MAX_BLOCKS
 from tuning.results.stored_documents import document_of
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER, Purpose
 from tuning.studies.absence import close_what_was_cancelled
@@ -182,7 +183,7 @@ def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
             conclusions=row.conclusions + 1,
         )
         row.refresh_from_db()
-        if not any(StudyBudget(row, ()).runs_per_block):
+        if not any(StudyBudget(StudyRows(row)).runs_per_block):
             raise TuningError("nothing_left", _nothing_left(row))
         note_action(row, EventKind.EXTENDED, by=by, reason=counted(blocks, "more block"))
 

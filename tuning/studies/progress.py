@@ -55,13 +55,16 @@ class StudyProgress:
 
 def progress_of(studies: Sequence[Study]) -> list[StudyProgress]:
     """Return the progress of several studies, whose rows are read together."""
-    read = read_studies(studies)
-    return [study_progress(rows.study, rows.slots) for rows in read]
+    return [_progress(rows) for rows in read_studies(studies)]
 
 
-def study_progress(study: Study, slots: Sequence[SlotRow] | None = None) -> StudyProgress:
-    """Return the progress, from the study's rows; `slots` if already read."""
-    slots = StudyRows(study).slots if slots is None else slots
+def study_progress(study: Study) -> StudyProgress:
+    """Return the progress of one study."""
+    return _progress(StudyRows(study))
+
+
+def _progress(rows: StudyRows) -> StudyProgress:
+    study, slots = rows.study, rows.slots
     done = sum(slot.run.is_done for slot in slots)
     counted = StudyProgress(
         fraction=0.0,
@@ -74,7 +77,7 @@ def study_progress(study: Study, slots: Sequence[SlotRow] | None = None) -> Stud
         is_whole = study.state == StudyState.FINISHED
         fraction = 1.0 if is_whole else done / max(len(slots), 1)
         return replace(counted, fraction=fraction, text=str(StudyState(study.state).label))
-    progress = _unfinished(study, slots, counted)
+    progress = _unfinished(rows, counted)
     why = "" if study.is_paused else _why_it_waits(study, progress)
     if not why and not study.is_paused:
         return progress
@@ -91,8 +94,8 @@ def _why_it_waits(study: Study, progress: StudyProgress) -> str:
     return why or ("" if progress.candidate else waiting_text(study) or busy_text(study))
 
 
-def _unfinished(study: Study, slots: Sequence[SlotRow], counted: StudyProgress) -> StudyProgress:
-    budget, done = StudyBudget(study, slots), counted.runs_done
+def _unfinished(rows: StudyRows, counted: StudyProgress) -> StudyProgress:
+    study, budget, done = rows.study, StudyBudget(rows), counted.runs_done
     counted = replace(
         counted, runs_total=done + budget.runs, runs_to_confirm=budget.runs_to_confirm
     )
@@ -112,7 +115,7 @@ def _unfinished(study: Study, slots: Sequence[SlotRow], counted: StudyProgress) 
     if study.state == StudyState.PREPARING:
         text = study.preparing_text or "trying new configs on the server"
         return replace(counted, text=text, step="trying")
-    current = next((slot for slot in slots if slot.state == RunState.RUNNING), None)
+    current = next((slot for slot in rows.slots if slot.state == RunState.RUNNING), None)
     if current is not None:
         return _measuring(study, current, budget, counted)
     if test := running_crash_test(study):

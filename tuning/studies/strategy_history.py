@@ -28,7 +28,7 @@ def history_of(study: Study, place: Place) -> History:
     candidates = [one for one in measurable(all_there.values()) if one.taken_from_id is None]
     there = [one for one in boards_of(result) if (one.device.pk, one.workload.pk) == place.key]
     found: dict[str, Board] = {board.durability: board for board in there}
-    budget = StudyBudget(study, result.slots).at(place)
+    budget = StudyBudget(result).at(place)
     slots = budget.slots
     baseline = candidates[0].name
     classes = sorted({one.durability for one in candidates[1:]} | set(found))
@@ -79,7 +79,7 @@ def history_of(study: Study, place: Place) -> History:
 
 def _of_gate(study: Study, place: Place, result: StudyRows) -> History:
     candidates = measurable(result.candidates.values())
-    budget = StudyBudget(study, result.slots).at(place)
+    budget = StudyBudget(result).at(place)
     return History(
         seed=study.seed + place.number,
         baseline=candidates[0].name,

@@ -251,7 +251,7 @@ def test_it_goes_on_where_it_was_whatever_happens_in_between() -> None:
 
 def test_the_budget_counts_the_runs_of_an_ablation() -> None:
     study = started()
-    first = StudyBudget(study, StudyRows(study).slots).runs
+    first = StudyBudget(StudyRows(study)).runs
     assert first == 5 * 3 + 20 + MAX_ABLATION_RUNS
 
 

@@ -238,7 +238,7 @@ def test_the_time_left_counts_the_crash_tests_before_and_while_they_are_made() -
         races=False,
         confirms=False,
     )
-    before = StudyBudget(study, StudyRows(study).slots)
+    before = StudyBudget(StudyRows(study))
     load_s = load_seconds(study.workloads.get())
     assert before.crash_tests.left == 2
     assert before.crash_tests.each_s > 3 * load_s
@@ -263,7 +263,7 @@ def test_the_time_left_counts_the_crash_tests_before_and_while_they_are_made() -
     assert second.fraction > progress.fraction
     Study.objects.filter(pk=study.pk).update(concluded_at=timezone.now())
     study.refresh_from_db()
-    assert StudyBudget(study, StudyRows(study).slots).crash_tests.left == 0
+    assert StudyBudget(StudyRows(study)).crash_tests.left == 0
 
 
 def test_cancelling_ends_queued_tests_and_stops_the_running_one() -> None:

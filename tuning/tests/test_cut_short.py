@@ -196,11 +196,12 @@ def test_what_a_cut_run_saved_is_left_of_a_budget_in_minutes() -> None:
     workload = study.workloads.get()
 
     def left(state: RunState) -> float:
-        slots = [slot for slot in StudyRows(study).slots if slot.block == 1]
+        rows = StudyRows(study)
+        rows.slots = slots = [slot for slot in rows.slots if slot.block == 1]
         at = next(at for at, slot in enumerate(slots) if slot.name != "server-default")
         run = slots[at].run.model_copy(update={"state": state})
         slots[at] = slots[at]._replace(run=run)
-        found = StudyBudget(study, slots).at(places(study)[0]).blocks
+        found = StudyBudget(rows).at(places(study)[0]).blocks
         assert found.seconds_left is not None
         return found.seconds_left
 
