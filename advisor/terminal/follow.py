@@ -19,10 +19,9 @@ from tuning.models import Study
 from tuning.results.document import StudyDocument
 from tuning.results.stored_documents import document_of
 from tuning.statistics.aim import FULL_NAMES
-from tuning.studies.absence import absence_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.revision import progress_mark
-from tuning.studies.waiting import pause_text
+from tuning.studies.waiting import absence_text, pause_text
 
 POLL_SECONDS = 2.0
 # If stderr is not a terminal, a line is written this often, so that a CI log shows progress.

@@ -12,16 +12,16 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db.models.functions import Coalesce, Greatest, Now
-from django.utils import timezone
 
 from benchmarks.jobs.cancelling import cancel_jobs
 from benchmarks.jobs.heartbeat import CANCELLED
-from benchmarks.jobs.presence import is_silent, silent_hosts
+from benchmarks.jobs.presence import silent_hosts
 from benchmarks.jobs.sweep import close_cancelled
-from benchmarks.models import CrashTest, Host, Run
+from benchmarks.models import CrashTest, Run
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.studies.jobs import KINDS
 from tuning.studies.scheduler import advance_host, end_study
+from tuning.studies.waiting import silence_text
 
 logger = logging.getLogger(__name__)
 
@@ -89,21 +89,3 @@ def stop_study(study: Study, state: StudyState, code: str, reason: str) -> None:
     end_study(study, state, code, reason)
     cancel_jobs(Run.objects.filter(slot__study=study), reason)
     cancel_jobs(CrashTest.objects.filter(slot__study=study), reason)
-
-
-def silence_text(host: Host) -> str:
-    """Since when the host is silent, without a full stop."""
-    if host.worker_seen_at is None:
-        return f"host {host} has never been seen"
-    since = timezone.localtime(host.worker_seen_at)
-    return f"host {host} has not been seen since {since:%Y-%m-%d %H:%M:%S %Z}"
-
-
-def absence_text(host: Host) -> str:
-    """Why nothing begins on the host, if its worker is gone or takes no work; else "".
-
-    Of a host that was never seen its first worker is on its way.
-    """
-    if host.worker_seen_at is not None and is_silent(host.pk):
-        return silence_text(host)
-    return f"host {host} takes no work: {host.idle_reason}" if host.idle_reason else ""

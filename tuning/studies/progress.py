@@ -12,11 +12,10 @@ from benchmarks.models import CrashTest, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.run_lines import SlotRow
 from tuning.results.study_rows import StudyRows, read_studies
-from tuning.studies.absence import absence_text
 from tuning.studies.budget import StudyBudget
 from tuning.studies.crash_tests import running_crash_test
 from tuning.studies.scheduler import is_under_way
-from tuning.studies.waiting import busy_text, drain_text, pause_text, waiting_text
+from tuning.studies.waiting import absence_text, busy_text, drain_text, pause_text, waiting_text
 
 # The preparation is this share of the bar; the runs are the rest.
 PREPARATION_SHARE = 0.15

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from benchmarks.jobs.presence import seen, serving_hosts
+from benchmarks.jobs.presence import is_silent, seen, serving_hosts
 from benchmarks.models import Host, Workload
 from tuning.errors import TuningError
 from tuning.models import Study
@@ -115,6 +115,24 @@ def retire_text(host: Host) -> str:
     """Return when, by whom and why the host was retired, likewise."""
     on = _when_by_and_why(host.retired_at, host.retired_by, host.retire_reason)
     return on and f"host {host} was retired on {on}"
+
+
+def silence_text(host: Host) -> str:
+    """Since when the host is silent, without a full stop."""
+    if host.worker_seen_at is None:
+        return f"host {host} has never been seen"
+    since = timezone.localtime(host.worker_seen_at)
+    return f"host {host} has not been seen since {since:%Y-%m-%d %H:%M:%S %Z}"
+
+
+def absence_text(host: Host) -> str:
+    """Why nothing begins on the host, if its worker is gone or takes no work; else "".
+
+    Of a host that was never seen its first worker is on its way.
+    """
+    if host.worker_seen_at is not None and is_silent(host.pk):
+        return silence_text(host)
+    return f"host {host} takes no work: {host.idle_reason}" if host.idle_reason else ""
 
 
 def check_not_retired(host: Host) -> None:

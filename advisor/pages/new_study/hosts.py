@@ -19,8 +19,7 @@ from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.target import ServerTraits
 from tuning.creation.hosts import host_for
 from tuning.hosts.known import hosts
-from tuning.studies.absence import silence_text
-from tuning.studies.waiting import drain_text
+from tuning.studies.waiting import drain_text, silence_text
 
 
 @dataclass(frozen=True)
