@@ -83,7 +83,7 @@ def pages() -> dict[str, Page]:
         "search, charts": reverse("study-charts", args=[search.pk]),
         "API, search/document": f"/api/v1/studies/{search.pk}/document/",
     }
-    for name in ("studies", "runs", "recommendations", "device-comparison"):
+    for name in ("studies", "runs", "recommendations"):
         found[f"API, {name}"] = f"/api/v1/{name}/"
     for name in ("", "document/", "events/"):
         found[f"API, study/{name}".rstrip("/")] = f"/api/v1/studies/{large.pk}/{name}"
