@@ -85,7 +85,8 @@ def test_the_command_reads_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[
     file = tmp_path / "profile.txt"
     file.write_text(output())
     call_command("attach", "--read", str(file), "--name", "shop")
-    assert "Profile 1, shop: MySQL 8.4.6" in capsys.readouterr().out
+    stored = ServerProfile.objects.get()
+    assert f"Profile {stored.pk}, shop: MySQL 8.4.6" in capsys.readouterr().out
     file.write_text(output()[:500])
     with pytest.raises(SystemExit) as ended:
         call_command("attach", "--read", str(file))
