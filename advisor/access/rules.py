@@ -62,7 +62,7 @@ def _rule_of(action: Action) -> Rule:
 OF_ACTIONS: dict[str, Rules] = {action.url_name: {"POST": _rule_of(action)} for action in ACTIONS}
 SENT: Rules = {"POST": OPERATE}
 MADE: Rules = {**SHOWN, **SENT}
-#: What is sent is only read: nothing is stored or started, or only one's own account changes.
+#: Requests that are only read: they store and start nothing, or change one's own account only.
 ASKED: Rules = {"GET": READ, "POST": READ}
 PAGES: dict[str, Rules] = {
     **OF_ACTIONS,

@@ -1,4 +1,4 @@
-"""What this host has: inspected for a command, and its paths listed by name."""
+"""Inspect this host for a command, and list its paths by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the caller may do: rights, and the buttons of a row from the table of actions."""
+"""Rights of the caller, and the buttons of a row from the table of actions."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _MIN_REDO_BYTES = 8 * MIB
 MIN_POOL_BYTES = 128 * MIB
 #: About what the server's own files take: 181 to 233 MB with 16 KiB pages.
 SYSTEM_BYTES = 260_000_000
-#: What loads and trial starts leave beside the data: a dump would warm up some runs.
+#: Loads and trial starts leave a dump beside the data: it would warm up some runs.
 UNWANTED_FILES = ("ib_buffer_pool",)
 #: The redo log: a folder since MySQL 8.0.30, files before and in MariaDB.
 _REDO_LOG = re.compile(r"#innodb_redo|ib_logfile\d+")

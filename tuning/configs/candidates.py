@@ -90,7 +90,7 @@ def plan_candidates(
             return proposals[name]
         if variant := template.variants.get(name):
             return plan_variant(variant, target, resources=resources, durability=widest, host=host)
-        # What is not possible here is left out: the others are still worth comparing.
+        # Impossible candidates are left out: the others are still worth comparing.
         preset = load_preset(name)
         if name == template.baseline:
             return _fitted(preset, target, resources, widest, host)

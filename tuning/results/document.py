@@ -284,7 +284,7 @@ class Elimination(Part):
     reason: str
 
 
-#: Of a run: cycles of the host per New-Order, % of the CPUs in user and in system code, and bytes
+#: Cycles of the host per New-Order in a run, % of the CPUs in user and in system code, and bytes
 #: written per New-Order.
 Costs = tuple[float | None, float | None, float | None, float | None]
 

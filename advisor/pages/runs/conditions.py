@@ -1,4 +1,4 @@
-"""What a run met: other programs, its write debt, and the variables that the server took."""
+"""The conditions of a run: other programs, its write debt, the variables of its server."""
 
 from __future__ import annotations
 
