@@ -238,7 +238,7 @@ def test_emulation_is_unavailable_without_root(server_tmp: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can become another user to try this")
     script = (
-        "from benchmarks.emulation.device import sweep_cgroups, why_unavailable\n"
+        "from benchmarks.emulation.device import why_unavailable\n"
         "from benchmarks.emulation.profile import EmulationProfile\n"
         "from pathlib import Path\n"
         f"print(why_unavailable(EmulationProfile('a', read_iops=9), [Path({str(server_tmp)!r})]))"

@@ -57,7 +57,7 @@ def conclude_by_pairs(
     if not analysis.choices:
         return conclude(analysis, drift)
     best = analysis.standing(confirmed or next(iter(tried), analysis.choices[0]))
-    blocks = counted(analysis.blocks, "block")
+    blocks = counted(best.blocks, "block")
     # An effect has one figure: that of the fresh pairs, once there are any.
     effect = f"{_effect(best, analysis)} ({_evidence(best, analysis)})"
     texts = [
