@@ -344,7 +344,7 @@ def test_a_server_that_cannot_go_in_does_not_run_outside(
 WORKER = """
 import os, sys, time
 from pathlib import Path
-from benchmarks.emulation.device import sweep_cgroups, emulated_device
+from benchmarks.emulation.device import emulated_device
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.servers.binary import identify
 from benchmarks.servers.running import running_server
