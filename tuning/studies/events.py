@@ -84,12 +84,14 @@ def note_preparation(study: Study) -> None:
 
 def note_run(run_id: int) -> None:
     """Note that a run was claimed or has ended, as its row says now."""
-    slot = Slot.objects.filter(run=run_id).select_related("run", "candidate").first()
+    related = "run", "candidate", "study", "device", "workload"
+    slot = Slot.objects.filter(run=run_id).select_related(*related).first()
     if slot is None:
         return
     run, name = slot.run, slot.candidate.name
     if run.state == RunState.RUNNING:
-        kind, text = EventKind.CLAIMED, f"Run {run_id} began: {name}, {_part(slot)}"
+        kind = EventKind.CLAIMED
+        text = f"Run {run_id} began: {name}, {_part(slot)}{_where(slot)}"
     else:
         kind = _ENDINGS.get(RunState(run.state), EventKind.FAILED)
         text = f"Run {run_id} of {name}: {_ending(run)}"
@@ -105,9 +107,8 @@ def note_retry(slot: Slot) -> None:
 
 def note_elimination(left: Elimination) -> None:
     """Note that a candidate left the race."""
-    name, load = left.candidate.name, counted(left.workload.connections, "connection")
-    where = f"{left.device} with {load}"
-    text = f"{name} left the race after block {left.after_block} on {where}: {left.reason}"
+    name = left.candidate.name
+    text = f"{name} left the race after block {left.after_block}{_where(left)}: {left.reason}"
     note(left.study_id, EventKind.LEFT_THE_RACE, text, candidate=name)
 
 
@@ -135,6 +136,13 @@ def _part(slot: Slot) -> str:
     purpose = SlotPurpose(slot.purpose)
     word = "block" if purpose == SlotPurpose.BLOCK else f"{purpose.label.lower()}, block"
     return f"{word} {slot.block}{' (replicate)' if slot.replicate else ''}"
+
+
+def _where(place: Slot | Elimination) -> str:
+    """Name the device and the connections, each only if the study has several."""
+    on = f" on {place.device}" if place.study.devices.count() > 1 else ""
+    load = counted(place.workload.connections, "connection")
+    return on + (f" with {load}" if place.study.workloads.count() > 1 else "")
 
 
 def _ending(run: Run) -> str:

@@ -17,7 +17,7 @@ from tuning.studies.commands import extend_study
 from tuning.studies.scheduler import advance_host
 from tuning.tests.fakes import begin, run_to_the_end
 from tuning.tests.test_disturbed_runs import disturb, first, study
-from tuning.tests.test_study_race import cnf, noisy
+from tuning.tests.test_study_race import EFFECTS, cnf, noisy, started
 from tuning.tests.work import execute_run, next_run
 
 __all__ = ["study"]
@@ -84,3 +84,19 @@ def test_who_leaves_a_race_and_what_is_measured_is_told() -> None:
     assert left.startswith("slow left the race after block ")
     begun = [text for _, text in happened(study, EventKind.CLAIMED)]
     assert sum("fast, confirmation, block " in text for text in begun) == 5
+
+
+@pytest.mark.usefixtures("host_of_fakes", "sent")
+def test_a_run_that_begins_names_its_place_if_the_study_has_several() -> None:
+    study = started(connections=[4, 8], blocks=1, races=False, confirms=False)
+    device = study.devices.get()
+    device.pk, device.data_dir = None, "/srv/other"
+    device.save()
+    study.devices.add(device)
+    run_to_the_end(study, noisy(EFFECTS))
+    begun = [text for _, text in happened(study, EventKind.CLAIMED) if " began: fast" in text]
+    assert [text.partition("block 1 on ")[2] for text in begun] == [
+        f"{there} with {number} connections"
+        for there in study.devices.order_by("pk")
+        for number in (4, 8)
+    ]
