@@ -119,6 +119,12 @@ def test_only_runs_of_blocks_are_compared(purpose: SlotPurpose) -> None:
     assert run_sets() == []
 
 
+def test_of_too_many_studies_the_newest_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, newest = measured_on(SATA, connections=[8]), measured_on(NVME, connections=[8])
+    monkeypatch.setattr("tuning.comparison.measured.MAX_STUDIES", 1)
+    assert the_comparison().devices == [newest]
+
+
 def test_what_a_study_recommends_goes_before_what_was_merely_fastest() -> None:
     device = measured_on(SATA)
     found = cell(the_comparison(), device)

@@ -82,6 +82,7 @@ def test_tables_have_devices_ratios_and_the_page_of_a_run(
     assert f"emulated {LIMITS}" in text
     assert LABEL not in text
     assert "best config so far" in text
+    assert "Runs of the newest 300 studies count." in text
     runs = Run.objects.filter(device__kind="nvme", slot__candidate__name="whitepaper-a")
     addresses = {reverse("run-detail", args=[run.pk]) for run in runs}
     assert len(addresses & set(re.findall(r'href="([^"]+)"', html))) == 3

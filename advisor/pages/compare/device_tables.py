@@ -12,12 +12,8 @@ from advisor.wording.hosts import compared_memory
 from benchmarks.measurement.fingerprint import fact_name
 from benchmarks.models import Device
 from tuning.comparison.devices import BEST, Cell, DeviceComparison, compare
-from tuning.comparison.run_sets import (
-    RunSet,
-    chosen_run_set,
-    labels,
-    run_sets,
-)
+from tuning.comparison.measured import MAX_STUDIES
+from tuning.comparison.run_sets import RunSet, chosen_run_set, labels, run_sets
 from tuning.creation.groups import hosts_of_group
 from tuning.published import loader as published
 from tuning.statistics.ratios import Ratio
@@ -64,6 +60,7 @@ def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
         ),
         "is_config_gone": is_config_gone,
         "comparison": comparison,
+        "max_studies": MAX_STUDIES,
         "run_sets": [(one, texts[one.key]) for one in found],
         "run_set_text": texts[run_set.key].removeprefix(f"{run_set.hosts_text}: "),
         "hosts_text": run_set.hosts_text,
