@@ -171,12 +171,12 @@ def _named(side: GateSide, label: str, host: str, device: Path | None) -> _Named
     if stored in ("", DEFAULTS):
         return _NamedConfig("server-default")
     if _HASH.fullmatch(stored):
-        configs = Config.objects.filter(hash__startswith=stored)[:2]
+        configs = list(Config.objects.filter(hash__startswith=stored)[:2])
         if len(configs) > 1:
             raise BadRequest(f"{stored} begins the hash of several configs", field=about)
-        for config in configs:
-            name, source = f"config {config.hash[:12]}", "a stored config"
-            return _NamedConfig(name, knobs=config.knobs, source=source)
+        if configs:
+            name, source = f"config {configs[0].hash[:12]}", "a stored config"
+            return _NamedConfig(name, knobs=configs[0].knobs, source=source)
     number = _STUDY.fullmatch(stored)
     which = {"study": int(number[1])} if number else {"study__name": stored}
     newest = Recommendation.objects.filter(**which).order_by("-study").values("study")[:1]
@@ -190,18 +190,18 @@ def _named(side: GateSide, label: str, host: str, device: Path | None) -> _Named
         for row in rows
         if row.study.host.name == host and device in (None, Path(row.device.data_dir))
     ]
-    found = {row.candidate.config_id: row for row in reversed(here or rows)}
-    if not found:
+    rows = here or rows
+    if not rows:
         raise BadRequest(
             f"there is no config {stored!r}: name 'default', the hash of a config, 'study:ID' or "
             "the name of a study that has a recommendation",
             field=about,
         )
-    (*_, row) = found.values()
-    if len(found) > 1:
-        hashes = ", ".join(sorted(one.candidate.config.hash[:12] for one in found.values()))
+    row, hashes = rows[0], sorted({row.candidate.config.hash[:12] for row in rows})
+    if len(hashes) > 1:
         raise BadRequest(
-            f"study {row.study_id} recommends several configs, name one by its hash: {hashes}",
+            f"study {row.study_id} recommends several configs, name one by its hash: "
+            f"{', '.join(hashes)}",
             field=about,
         )
     return _NamedConfig(
