@@ -149,12 +149,10 @@ def _recommendation(row: Recommendation) -> doc.Recommendation:
     effect = Estimate(
         ratio=row.ratio_to_baseline, low=row.low, high=row.high, confidence=row.confidence
     )
-    gained = row.objective_ratio and Estimate(
-        ratio=row.objective_ratio,
-        low=row.objective_low,
-        high=row.objective_high,
-        confidence=row.confidence,
-    )
+    gained = None
+    if row.objective_ratio is not None:
+        bounds = {"low": row.objective_low, "high": row.objective_high}
+        gained = Estimate(ratio=row.objective_ratio, confidence=row.confidence, **bounds)
     return doc.Recommendation.copied_from(
         row, effect=effect, objective_effect=gained, sentence=row.verdict
     )

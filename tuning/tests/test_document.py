@@ -59,6 +59,21 @@ def test_it_has_the_figures_of_the_study(study: Study) -> None:
     assert {run.state for run in found.runs} == {RunState.OK}
 
 
+def test_a_stored_interval_without_an_upper_bound_keeps_its_lower_bound(study: Study) -> None:
+    study.recommendations.update(
+        **{"low": 1.05, "high": None, "confidence": 0.95},
+        **{"objective_ratio": 0.9, "objective_low": 0.8, "objective_high": None},
+    )
+    [board] = build(StudyRows(study)).boards
+    assert board.recommendation is not None
+    effect, gained = board.recommendation.effect, board.recommendation.objective_effect
+    assert gained is not None
+    assert (effect.low, effect.high, gained.low, gained.high) == (1.05, None, 0.8, None)
+    assert effect.excludes_no_change
+    assert not gained.excludes_no_change
+    assert effect.text() == "95 % interval +5.0 to +inf %"
+
+
 def test_it_is_the_same_after_it_was_stored(study: Study) -> None:
     built = document_of(study)
     assert StudyDocument.read(StoredDocument.objects.get(study=study).content) == built
