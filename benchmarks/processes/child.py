@@ -30,8 +30,9 @@ _KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
 class Child:
     """A started program. Leaving the `with` block kills the program and everything it started.
 
-    The program runs as the user that servers run as, in a clean environment; `entry` are words
-    before its command that still run as we do (CgroupLimits.entry_words). A session of its own
+    The program runs as the user that servers run as, or as we do with `as_ourselves`, in a clean
+    environment; `entry` are words before its command that still run as we do
+    (CgroupLimits.entry_words). `stderr` None: where ours goes. A session of its own
     keeps a Ctrl-C in our terminal from ending it. The kernel kills it when the thread that started
     it ends. Raises OSError and NoServerUser.
     """
@@ -43,15 +44,17 @@ class Child:
         cwd: Path,
         stdin: int | IO[bytes] = NULL,
         stdout: int | IO[bytes] = NULL,
-        stderr: int | IO[bytes] = STDOUT,
+        stderr: int | IO[bytes] | None = STDOUT,
         env: Mapping[str, str] | None = None,
         pass_fds: Sequence[int] = (),
         entry: Sequence[str] = (),
         file_bytes: int | None = None,
+        as_ourselves: bool = False,
     ) -> None:
+        user = None if as_ourselves else server_user()
         self._oom_kills_before = oom_kills()
         self.process = subprocess.Popen(
-            [*entry, *launcher(server_user(), file_bytes), *argv],
+            [*entry, *launcher(user, file_bytes), *argv],
             cwd=cwd,
             env={**clean_environment(), **(env or {})},
             stdin=stdin,

@@ -6,7 +6,6 @@ and trial starts are judged is in test_measure_killed, test_driver_contract and 
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import socket
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from signal import Signals
 from types import SimpleNamespace
 from typing import cast
 
+import psutil
 import pytest
 
 from benchmarks.datasets import rows
@@ -45,8 +45,9 @@ def load(place: Path, vmstat: Path, count: int, signal: str) -> None:
 
     def kill_them() -> bool:
         vmstat.write_text(f"oom_kill {count}\n")
-        for child in multiprocessing.active_children():
-            os.kill(child.pid or 0, Signals[f"SIG{signal}"])
+        for child in psutil.Process().children(recursive=True):
+            if any("spawn_main" in word for word in child.cmdline()):
+                child.send_signal(Signals[f"SIG{signal}"])
         return False
 
     with socket.socket(socket.AF_UNIX) as listening:

@@ -11,7 +11,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import billiard  # type: ignore[import-untyped]
 import numpy as np
@@ -21,8 +22,9 @@ import pytest
 
 from benchmarks.datasets import rows, shared_folders, tpcc
 from benchmarks.datasets.golden import ensure_dataset
-from benchmarks.datasets.loading import Batch, _Pool, begin, load_batch, send
+from benchmarks.datasets.loading import Batch, load_rows
 from benchmarks.datasets.progress import LoadProgress, Meter, never
+from benchmarks.datasets.row_loader import begin, load_batch, send
 from benchmarks.datasets.tpcc import TpccSource
 from benchmarks.engines import innodb
 from benchmarks.errors import LoadFailed, RunFailed
@@ -42,6 +44,12 @@ def names(place: Path) -> list[str]:
     """What is there, but for locks and the empty data directory, which is a link here."""
     kept = [path for path in place.iterdir() if not path.is_symlink()]
     return sorted(path.name for path in kept if path.suffix != ".lock")
+
+
+def loaders() -> list[psutil.Process]:
+    """The loading program of this process, and the processes that it started."""
+    below = psutil.Process().children(recursive=True)
+    return [one for one in below if "python" in one.name()]
 
 
 @pytest.fixture
@@ -91,7 +99,7 @@ def test_a_cancelled_load_leaves_nothing(
         )
     assert caught.value.outcome is Outcome.CANCELLED
     assert names(device / "datasets") == []
-    assert multiprocessing.active_children() == []
+    assert loaders() == []
 
 
 @pytest.mark.server
@@ -172,10 +180,10 @@ def test_the_next_caller_removes_what_a_killed_loader_left(
         for line in process.stdout:
             if int(line) > 0:  # in the middle of loading
                 break
-        loaders = psutil.Process(process.pid).children()
+        started = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(number)
         assert process.wait(10) == -number
-    _, alive = psutil.wait_procs(loaders, timeout=10)
+    _, alive = psutil.wait_procs(started, timeout=10)
     assert [one for one in alive if "python" in one.name()] == []
     [leftover] = names(device / "datasets")
     assert f".loading-{process.pid}" in leftover
@@ -300,7 +308,7 @@ def test_lost_rows_and_a_dead_server_are_failures(
 
     with pytest.raises(LoadFailed, match=r"Lost connection|Broken pipe"):
         load(kill_it)
-    assert multiprocessing.active_children() == []
+    assert loaders() == []
 
 
 @pytest.mark.slow
@@ -322,8 +330,9 @@ print(sorted(set(sys.modules) - before))
 
 
 def _load_as(account: dict[str, str], dropped: bool) -> None:
-    begin(account, server_user() if dropped else None)
-    load_batch(Batch("warehouse", rows.warehouse, (1, 1)))
+    make = "benchmarks.datasets.rows:warehouse"
+    begin(account, server_user() if dropped else None, [make])
+    load_batch("warehouse", make, (1, 1))
 
 
 @pytest.mark.parametrize("dropped", [True, False])
@@ -399,13 +408,16 @@ def test_the_buffer_pool_is_bounded_by_memory_and_need(
     assert options["innodb_buffer_pool_size"] == str(pool)
 
 
-def _load_in_the_worker() -> None:
-    with _Pool(1, {}) as pool:
-        assert pool.result(pool.submit(len, "abc")) == 3
+def _load_from_nobody(socket: Path) -> None:
+    account = SimpleNamespace(user="admin", password="secret")
+    server = cast(ServerInstance, SimpleNamespace(socket=socket, admin=account))
+    batches = [Batch("warehouse", rows.warehouse, (1, 1))]
+    with pytest.raises(LoadFailed, match="a loading process failed: OperationalError"):
+        load_rows(server, "tpcc", batches, jobs=1, on_rows=lambda _: None, should_stop=never)
 
 
-def test_a_process_of_celery_may_load() -> None:
-    process = billiard.Process(target=_load_in_the_worker, daemon=True)
+def test_a_daemonic_process_as_celery_has_them_may_load(server_tmp: Path) -> None:
+    process = billiard.Process(target=_load_from_nobody, args=(server_tmp / "s",), daemon=True)
     process.start()
     process.join(60)
     assert process.exitcode == 0
