@@ -83,7 +83,7 @@ bench-fleet:
 bench-pages:
 	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m bench.pages
 
-# ARGUMENTS="--pairs 5" and others: see --help.
+# ARGUMENTS="--seconds 8 20" and others: see --help.
 bench-real-server:
 	@$(PYTHON_BIN)/python -m bench.real_server $(ARGUMENTS)
 

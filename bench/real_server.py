@@ -3,8 +3,9 @@
 For each server: load TPC-C and drive it with a poor my.cnf as "production"; `manage.py attach`
 reads it meanwhile, through a read-only account over TLS; `manage.py advise` measures that profile;
 run the SQL of the answer and its way back on the running server; restart it with the lines of the
-answer and without them in turn, and drive it alike; `attach --compare`. Prints the gain in the
-study beside the gain on production, with 95 % intervals. Deletes all that it made.
+answer and without them in turn, and measure each under the same load; attach once more under load,
+with the lines, and `attach --compare`. The advisor does nothing during the measured runs. Prints
+the gain in the study and the gain on production, with their intervals. Deletes all that it made.
 """
 
 from __future__ import annotations
@@ -16,14 +17,12 @@ import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import django
-import numpy as np
-from scipy import stats
 
 from advisor.processes.child import end_like_ctrl_c
 from bench.tables import markdown
@@ -41,6 +40,7 @@ from benchmarks.servers.flavours import identified_by
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.reach import Reach
 from benchmarks.servers.running import running_server
+from tuning.statistics.ratios import ratio_of
 
 _ROOT = Path(__file__).resolve().parents[1]
 _HOME = _ROOT / "var" / "real-server"
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="make bench-real-server", description=__doc__)
     parser.add_argument("servers", type=Path, nargs="*", default=_SERVERS, help="paths of mysqld")
     parser.add_argument("--warehouses", type=int, default=12)
-    parser.add_argument("--seconds", type=int, nargs=2, default=(8, 20), help="warm-up, measured")
+    parser.add_argument("--seconds", type=int, nargs=2, default=(20, 60), help="warm-up, measured")
     parser.add_argument("--study", default="--blocks 3 --warmup 3 --measure 8 --confirm")
     asked = parser.parse_args(arguments)
     end_like_ctrl_c()
@@ -81,26 +81,27 @@ def _proof(binary: ServerBinary, asked: argparse.Namespace) -> str:
     clone(loaded, folder / "data")
     _tell("attaching under load, then the study")
     with _production(binary, poor) as server:
-        _, before = _drive(server, asked)
+        before = _attached(server, asked)
     words = f"advise --server-profile {before} --server {binary.path} --template compare --no-race"
     words += f" --connections {_CONNECTIONS} --no-test-lines --output {folder}/c {asked.study}"
     _ended(_begun(*words.split(), stdout=sys.stderr))
     [(_, found)] = document_of(study := Study.objects.latest("pk")).recommendations
     [answer] = server_answers(study)
     better = poor | dict(one.cnf.split(" = ", 1) for one in answer.steps)
-    runs: tuple[list[float], list[float]] = [], []
+    with _production(binary, poor) as server:
+        _execute(server, *answer.apply.splitlines(), *answer.back.splitlines())
+    _tell("the running server took the SQL of the answer, and its way back")
+    rates: tuple[dict[int, float], dict[int, float]] = {}, {}
     for number in range(6):
         is_after = number % 4 in (1, 2)  # ABBAAB: a drift counts for neither
         with _production(binary, better if is_after else poor) as server:
-            if number == 0:
-                _execute(server, *answer.apply.splitlines(), *answer.back.splitlines())
-                _tell("the running server took the SQL of the answer, and its way back")
-            rate, profile = _drive(server, asked)
-        runs[is_after].append(rate)
+            rate = rates[is_after][number // 2] = _drive(server, asked)
         _tell(f"{'after' if is_after else 'before'}: {rate:,.0f} tpmP")
-    _ended(_begun("attach", "--compare", f"{before}", f"{profile}", stdout=sys.stderr))
-    studied = _gain(found.effect.ratio, found.effect.low, found.effect.high)
-    rows = [["study", studied], ["production", _gain(*_paired(*runs))]]
+    with _production(binary, better) as server:
+        after = _attached(server, asked)
+    _ended(_begun("attach", "--compare", f"{before}", f"{after}", stdout=sys.stderr))
+    gain = ratio_of(*rates)
+    rows = [["study", found.effect.change()], ["production", gain.change() if gain else ""]]
     steps = [f"- {one.name}: {one.before} -> {one.value} ({one.how})\n" for one in answer.steps]
     return markdown(answer.verdict, [binary.version_text, "gain"], rows) + "".join(steps)
 
@@ -118,8 +119,20 @@ def _production(binary: ServerBinary, given: dict[str, str]) -> Iterator[ServerI
         _execute(server, "SET GLOBAL innodb_fast_shutdown = 1")
 
 
-def _drive(server: ServerInstance, asked: argparse.Namespace) -> tuple[float, int]:
-    """Return New-Orders per minute, and the id of a profile that was read over TLS meanwhile."""
+def _drive(
+    server: ServerInstance,
+    asked: argparse.Namespace,
+    on_phase: Callable[[Phase], None] = lambda _: None,
+) -> float:
+    """Return New-Orders per minute."""
+    load = Load(tpcc(asked.warehouses), _CONNECTIONS, asked.seconds[0], asked.seconds[1], seed=1)
+    target, folder = target_of(server, load.workload.schema), _HOME / "driver"
+    done = find_driver().run(target, load, folder, on_phase=on_phase, should_stop=never)
+    return 60 * done.counts[load.workload.counted].completed / done.measured_seconds
+
+
+def _attached(server: ServerInstance, asked: argparse.Namespace) -> int:
+    """Return the id of a profile that is read over TLS while the load runs."""
     authority, login = _HOME / "ca.pem", _HOME / "login.cnf"
     authority.write_text(server.certificate)
     login.touch(mode=0o600)
@@ -132,11 +145,8 @@ def _drive(server: ServerInstance, asked: argparse.Namespace) -> tuple[float, in
         if phase is Phase.WARMING:  # the command takes seconds to start
             begun.append(_begun(*words.split()))
 
-    load = Load(tpcc(asked.warehouses), _CONNECTIONS, asked.seconds[0], asked.seconds[1], seed=1)
-    target, folder = target_of(server, load.workload.schema), _HOME / "driver"
-    done = find_driver().run(target, load, folder, on_phase=on_phase, should_stop=never)
-    rate = 60 * done.counts[load.workload.counted].completed / done.measured_seconds
-    return rate, int(re.findall(r"Profile ([0-9]+)", _ended(begun[0]))[0])
+    _drive(server, asked, on_phase)
+    return int(re.findall(r"Profile ([0-9]+)", _ended(begun[0]))[0])
 
 
 def _execute(server: ServerInstance, *statements: str) -> None:
@@ -164,16 +174,6 @@ def _ended(child: subprocess.Popen[str]) -> str:
     if child.returncode:
         raise SystemExit(f"{child.args!r} ended with {child.returncode}")
     return printed
-
-
-def _paired(before: Sequence[float], after: Sequence[float]) -> Iterator[float]:
-    logs = np.log(np.array(after) / np.array(before))
-    yield from np.exp([logs.mean(), *stats.ttest_1samp(logs, 0).confidence_interval()]).tolist()
-
-
-def _gain(ratio: float, low: float | None, high: float | None) -> str:
-    ends = [f"{(one - 1) * 100:+.0f} %" if one else "open" for one in (low, high)]
-    return f"{(ratio - 1) * 100:+.0f} % ({' to '.join(ends)})"
 
 
 if __name__ == "__main__":
