@@ -327,7 +327,7 @@ def plan_proposed(
     durability: Durability = Durability.D0,
     host: HostFacts = UNKNOWN,
 ) -> PlannedCandidate:
-    """Return a config that was made while its study ran; with `left_out` where it is refused.
+    """Return a config that the advisor made itself; with `left_out` where it is refused.
 
     Limits that are too low for the workload are raised, as with presets. Never raises: a search
     learns from what is refused; such a candidate keeps the requested knobs.

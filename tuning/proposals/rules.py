@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,12 +15,10 @@ from benchmarks.datafiles import STRICT, Named, read_data_file
 from tuning.catalogue.facts import Name
 from tuning.catalogue.knob import Kind
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.candidates import PlannedCandidate
-from tuning.configs.config_check.check import check_knobs
-from tuning.configs.config_check.stages import static_stages
+from tuning.configs.candidates import PlannedCandidate, plan_proposed
 from tuning.configs.effective.variables import POOL
 from tuning.configs.situation import Situation
-from tuning.errors import InvalidConfig, TuningError
+from tuning.errors import TuningError
 from tuning.proposals.draft import Draft
 from tuning.proposals.expressions import UnknownFact, checked, evaluate, filled
 
@@ -124,26 +123,17 @@ def plan_proposal(name: str, situation: Situation) -> PlannedCandidate:
     for rule in found.rules:
         rule.apply(draft)
     settings = draft.worth_saying()
-    source = f"{found.title}: {found.source}."
-    reasons = (*(one.note for one in settings), *draft.left_out)
-    try:
-        report = check_knobs(
-            {one.name: one.value for one in settings},
-            situation.target,
-            source=name,
-            host=situation.host,
-            raises_set=True,
-        ).accepted()
-    except InvalidConfig as refused:
-        why = "; ".join(map(str, refused.problems))
-        return PlannedCandidate(name, {}, source, notes=reasons, left_out=why)
-    return PlannedCandidate(
+    planned = plan_proposed(
         name,
-        report.knobs,
-        source,
-        notes=(*reasons, *report.notes),
-        checks=static_stages(report),
+        {one.name: one.value for one in settings},
+        situation.target,
+        source=f"{found.title}: {found.source}.",
+        host=situation.host,
     )
+    reasons = (*(one.note for one in settings), *draft.left_out)
+    if planned.left_out:
+        return replace(planned, knobs={}, notes=reasons, checks=())
+    return replace(planned, notes=(*reasons, *planned.notes))
 
 
 def plan_proposals(names: Iterable[str], situation: Situation) -> Mapping[str, PlannedCandidate]:
