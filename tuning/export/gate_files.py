@@ -59,10 +59,9 @@ class GateFacts:
 
 def gate_json(facts: GateFacts) -> dict[str, Any]:
     """Return all that is known, for programs; `result` is empty for a gate without a verdict."""
-    known = dict(vars(facts))
-    del known["url"]
+    known = {name: value for name, value in vars(facts).items() if name not in ("url", "place")}
     result = facts.result.model_dump(mode="json") if facts.result else {}
-    return known | {"measured": known.pop("place"), "result": result}
+    return {**known, "measured": facts.place, "result": result}
 
 
 def junit_xml(facts: GateFacts) -> str:
