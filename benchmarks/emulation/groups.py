@@ -26,7 +26,7 @@ from benchmarks.host.cgroups import (
     parent_for,
 )
 from benchmarks.host.files import read_text
-from benchmarks.ownership.held import hold, is_free
+from benchmarks.ownership.held import free_folders, hold
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +42,7 @@ _V1_IO = {
 _V2_UNLIMITED = "rbps=max wbps=max riops=max wiops=max"
 _REMOVE_S = 10.0  # a process that was killed may still wait for the disk
 _POLL_S = 0.02
+_ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
@@ -180,21 +181,22 @@ def new_group(
     """
     parent = parent_for(tree, list(controllers))
     readable = re.sub(r"[^A-Za-z0-9_-]", "-", run)[:60]
-    name = f"{PREFIX}{readable}.{secrets.token_hex(4)}"
-    group = Group(parent / name, tree.version, controllers)
-    stack.callback(group.remove)  # before it exists: an interrupt may come in between
-    while True:
+    for _ in range(_ATTEMPTS):
+        name = f"{PREFIX}{readable}.{secrets.token_hex(4)}"
+        group = Group(parent / name, tree.version, controllers)
+        stack.callback(group.remove)  # before it exists: an interrupt may come in between
         try:
             group.directory.mkdir()
         except OSError as error:
             raise EmulationUnavailable(
                 f"cannot make a cgroup in {parent}: {error.strerror}"
             ) from error
-        # A sweep in between takes it for a leftover; then it is made again.
+        # A sweep takes a group that has no lock yet for a leftover: then another one is made.
         if (held := hold(group.directory)) is not None:
             stack.callback(os.close, held)
             if group.directory.exists():
                 return group
+    raise EmulationUnavailable(f"cannot lock a cgroup in {parent}")
 
 
 def sweep_cgroups() -> list[Path]:
@@ -208,9 +210,10 @@ def sweep_cgroups() -> list[Path]:
         with contextlib.suppress(EmulationUnavailable):
             tree = find_hierarchy(controller)
             for folder, names, _ in os.walk(tree.mount_point):
-                for name in [name for name in names if name.startswith(PREFIX)]:
-                    names.remove(name)
-                    path = Path(folder, name)
-                    if is_free(path) and Group(path, tree.version, (controller,)).remove():
-                        gone.append(path)
+                names[:] = [name for name in names if not name.startswith(PREFIX)]
+                gone += [
+                    path
+                    for path in free_folders(Path(folder), f"{PREFIX}*")
+                    if Group(path, tree.version, (controller,)).remove()
+                ]
     return gone

@@ -27,11 +27,11 @@ def held_folder(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        delete(folder)
         # Explicit, because close() is not enough: a forked process has the same open file.
         if held is not None:
             fcntl.flock(held, fcntl.LOCK_UN)
             os.close(held)
-        delete(folder)
 
 
 def make_held(folder: Path) -> int | None:
@@ -79,13 +79,19 @@ def is_free(folder: Path) -> bool:
     return descriptor is not None
 
 
-def free_folders(parent: Path, pattern: str = "*") -> list[Path]:
-    """Return the folders in `parent` that nobody holds; empty if it cannot be read.
+def free_folders(parent: Path, pattern: str = "*") -> Iterator[Path]:
+    """Yield the folders in `parent` that nobody holds; none if it cannot be read.
 
-    Links and the drafts of `make_held` are left out.
+    Each is held until the next one is asked for, so that nobody takes it meanwhile. Links and the
+    drafts of `make_held` are left out.
     """
     try:
         found = sorted(path for path in parent.glob(pattern) if not path.name.startswith("."))
     except OSError:
-        return []
-    return [path for path in found if is_free(path)]
+        return
+    for path in found:
+        if (held := hold(path)) is not None:
+            try:
+                yield path
+            finally:
+                os.close(held)

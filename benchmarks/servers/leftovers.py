@@ -44,7 +44,10 @@ def sweep_folders(parent: Path, pattern: str = "*") -> list[Path]:
     Returns the folders that are gone. Safe at any time and from several processes. A folder whose
     server cannot be ended stays for the next sweep.
     """
-    swept = [path for path in free_folders(parent, pattern) if end_servers(path)]
-    for path in swept:
-        delete(path)
-    return [path for path in swept if not path.exists()]
+    gone = []
+    for path in free_folders(parent, pattern):
+        if end_servers(path):
+            delete(path)
+        if not path.exists():
+            gone.append(path)
+    return gone

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.emulation import device, targets
+from benchmarks.emulation import device, groups, targets
 from benchmarks.emulation.device import emulated_device, why_unavailable
 from benchmarks.emulation.groups import PREFIX, Group, sweep_cgroups
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.targets import Disk, disks_behind
 from benchmarks.errors import EmulationUnavailable
 from benchmarks.host import cgroups
+from benchmarks.ownership.held import hold
 
 HDD = EmulationProfile("hdd", read_iops=200, write_iops=100, memory_bytes=420_000_000)
 DATA = Path("/data")
@@ -262,6 +263,27 @@ def test_only_groups_that_nobody_holds_are_swept(v1: Kernel) -> None:
         assert sweep_cgroups() == [dead]
         assert all(path.exists() for path in alive)
     assert stranger.exists()
+
+
+@pytest.mark.parametrize("is_over", [True, False], ids=["swept", "being-swept"])
+def test_a_group_that_a_sweep_found_without_its_lock_is_made_again(
+    v1: Kernel, monkeypatch: pytest.MonkeyPatch, is_over: bool
+) -> None:
+    seen: list[Path] = []
+
+    def hold_late(group: Path) -> int | None:
+        seen.append(group)
+        if len(seen) > 1:
+            return hold(group)
+        return hold(group) if is_over and sweep_cgroups() else None
+
+    monkeypatch.setattr(groups, "hold", hold_late)
+    with emulated_device(HDD, [DATA], run="a") as limits:
+        assert limits is not None
+        assert [group.directory for group in limits.groups] == seen[1:]
+        assert sweep_cgroups() == ([] if is_over else seen[:1])
+        assert all(group.directory.exists() for group in limits.groups)
+    assert v1.groups() == []
 
 
 @pytest.fixture

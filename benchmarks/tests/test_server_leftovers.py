@@ -23,6 +23,7 @@ from benchmarks.processes.identity import (
     this_process,
 )
 from benchmarks.processes.users import launcher
+from benchmarks.servers import leftovers
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.leftovers import defaults_argument, end_servers, sweep_folders
 
@@ -134,6 +135,21 @@ def test_held_folders_links_and_drafts_stay(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"precious", "link", ".draft"}
     assert precious.is_dir()
     assert sweep_folders(tmp_path / "absent") == []
+
+
+def test_nobody_gets_a_folder_while_it_is_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = tmp_path / "left"
+    left.mkdir()
+
+    def meanwhile(folder: Path) -> bool:
+        with pytest.raises(BlockingIOError), held_folder(folder):
+            pass
+        return True
+
+    monkeypatch.setattr(leftovers, "end_servers", meanwhile)
+    assert sweep_folders(tmp_path) == [left]
 
 
 def test_a_server_that_cannot_be_ended_is_tried_again_next_time(
