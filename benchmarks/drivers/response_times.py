@@ -73,14 +73,14 @@ class ResponseTimes:
     Percentiles are nearest-rank order statistics (numpy's "inverted_cdf"), within 0.01 % of the
     exact one (or a microsecond, where that is more); the number of times, in all and in each
     second, and the longest are exact. Of `merge` all this holds as if one had seen them all.
-    It takes 3 MB, and 2.4 MB more for each hour.
+    It takes 3 MB, and 4.8 MB more for each hour.
     """
 
     def __init__(self, seconds: int) -> None:
         if seconds < 1:
             raise ValueError(f"not a number of measured seconds: {seconds}")
         self._counts = np.zeros(_buckets(_FINE, _FINE_RANGE), dtype=np.int64)
-        self._seconds = np.zeros((seconds, _buckets(_COARSE, _COARSE_RANGE)), dtype=np.uint16)
+        self._seconds = np.zeros((seconds, _buckets(_COARSE, _COARSE_RANGE)), dtype=np.uint32)
         self._longest = 0.0
 
     def add(self, response_ms: Milliseconds, second: npt.NDArray[np.integer]) -> None:

@@ -80,6 +80,18 @@ def test_it_does_not_matter_how_many_are_added_at_once(ms: np.ndarray) -> None:
     assert at_once.to_bytes() == one_by_one.to_bytes()
 
 
+def test_a_fast_server_overflows_no_bucket() -> None:
+    count = 100_000
+    times = ResponseTimes(1)
+    times.add(np.full(count, 0.1), np.zeros(count, dtype=np.int64))
+    times.merge(ResponseTimes.from_bytes(times.to_bytes()))
+    found = times.histogram()
+    assert times.count == 2 * count
+    assert times.per_second() == [2 * count]
+    assert found is not None
+    assert found.total == 2 * count
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -1.0])
 def test_what_is_no_time_is_refused(bad: float) -> None:
     with pytest.raises(ValueError, match="no times"):
@@ -117,7 +129,7 @@ def test_a_day_takes_no_more_memory_than_promised() -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 65e6
+    assert peak < 125e6
 
 
 @FEWER
