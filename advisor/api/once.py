@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from django.db import IntegrityError
-from django.db.models import Model
 from django.http import HttpRequest
 from ninja import Header
+
+from tuning.models import RequestedOnce
 
 #: The key is the client's choice; it is stored with the row as `client_key`.
 Key = Annotated[
     str | None,
     Header(None, alias="Idempotency-Key", min_length=1, max_length=64, pattern="^[!-~]*$"),
 ]
-Row = TypeVar("Row", bound=Model)
+Row = TypeVar("Row", bound=RequestedOnce)
 
 
 def create_once(
     rows: type[Row],
     request: HttpRequest,
     key: str | None,
-    create: Callable[[Callable[[Any], None]], Row],
+    create: Callable[[Callable[[Row], None]], Row],
 ) -> Row:
     """Return the user's row with this key, made by `create` if there is none yet.
 
@@ -34,7 +35,7 @@ def create_once(
     if (found := mine.first()) is not None:
         return found
 
-    def keep(row: Any) -> None:
+    def keep(row: Row) -> None:
         row.client_key = key
         row.save(update_fields=["client_key"])
 

@@ -22,6 +22,7 @@ from tuning.models.runs import (
 from tuning.models.studies import (
     ACTIVE_STUDY_STATES,
     DurabilityClass,
+    RequestedOnce,
     ServerProfile,
     Study,
     StudyGroup,
@@ -40,6 +41,7 @@ __all__ = [
     "GateVerdict",
     "LearnedKnobs",
     "Recommendation",
+    "RequestedOnce",
     "ServerProfile",
     "Slot",
     "SlotPurpose",

@@ -32,55 +32,62 @@ class StudyState(models.TextChoices):
 ACTIVE_STUDY_STATES = (StudyState.QUEUED, StudyState.PREPARING, StudyState.RUNNING)
 
 
-class ServerProfile(models.Model):
-    """A profile of a user's real server: its variables, counters at two times, and sizes."""
+class OfAUser(models.Model):
+    """A row that a user made; the newest comes first."""
 
-    name = models.CharField(max_length=60)
-    profile = models.JSONField(help_text="tuning.server_profile.profile.Profile")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        abstract = True
         ordering: ClassVar = ["-id"]
 
-    def __str__(self) -> str:
-        return self.name
 
+class RequestedOnce(OfAUser):
+    """A row that a client may request again without making another one."""
 
-class StudyGroup(models.Model):
-    """One request for several hosts: a study on each, with the same server version and data.
-
-    Figures of different hosts are never in one ranking; only the devices stand side by side.
-    """
-
-    name = models.CharField(max_length=200)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
-    )
-    created_at = models.DateTimeField(auto_now_add=True)
     client_key = models.CharField(
         max_length=64,
         blank=True,
         help_text="chosen by the client: a user's second request with it makes no other row",
     )
 
-    class Meta:
-        ordering: ClassVar = ["-id"]
+    class Meta(OfAUser.Meta):
+        abstract = True
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["created_by", "client_key"],
                 condition=~models.Q(client_key=""),
-                name="one_group_per_client_key",
+                name="one_%(class)s_per_client_key",
             )
         ]
+
+
+class ServerProfile(OfAUser):
+    """A profile of a user's real server: its variables, counters at two times, and sizes."""
+
+    name = models.CharField(max_length=60)
+    profile = models.JSONField(help_text="tuning.server_profile.profile.Profile")
 
     def __str__(self) -> str:
         return self.name
 
 
-class Study(JobRow):
+class StudyGroup(RequestedOnce):
+    """One request for several hosts: a study on each, with the same server version and data.
+
+    Figures of different hosts are never in one ranking; only the devices stand side by side.
+    """
+
+    name = models.CharField(max_length=200)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Study(RequestedOnce, JobRow):
     """Candidates x devices x workloads on one host with one server; ends in a ranking.
 
     Its preparation is a job: a worker claims it, loads the dataset and tries the candidates.
@@ -210,29 +217,12 @@ class Study(JobRow):
         related_name="studies",
         help_text="the request for several hosts that it is part of; null: for one host",
     )
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
-    )
-    created_at = models.DateTimeField(auto_now_add=True)
-    client_key = models.CharField(
-        max_length=64,
-        blank=True,
-        help_text="chosen by the client: a user's second request with it makes no other row",
-    )
 
     #: Whether it has begun and its host does something else, or nothing: set where it is shown.
     waits = False
 
-    class Meta:
-        ordering: ClassVar = ["-id"]
+    class Meta(RequestedOnce.Meta):
         verbose_name_plural = "studies"
-        constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["created_by", "client_key"],
-                condition=~models.Q(client_key=""),
-                name="one_study_per_client_key",
-            )
-        ]
 
     def __str__(self) -> str:
         return self.name
