@@ -112,29 +112,20 @@ def too_large_redo(
 def _at_most(expected: Expected) -> Iterator[tuple[str, str]]:
     """A variable that may not exceed another one (catalogue: `at_most`)."""
     knobs = expected.knobs
-    for lower in load_catalogue().tunable(expected.target):
-        if lower.at_most is None or not knobs.keys() & {lower.name, lower.at_most.knob}:
+    for lower, limit in load_catalogue().limited():
+        upper = limit.knob
+        low, high = expected.number(lower), expected.number(upper)
+        if not knobs.keys() & {lower, upper} or low is None or high is None or low <= high:
             continue
-        upper = lower.at_most.knob
-        low, high = expected.number(lower.name), expected.number(upper)
-        if low is None or high is None or low <= high:
-            continue
-        low_text = f"{lower.name} = {readable(low)}"
-        high_text = f"{upper} = {readable(high)}"
-        if lower.name in knobs and (lower.at_most.moves == "lower" or upper not in knobs):
+        if lower in knobs and (limit.moves == "lower" or upper not in knobs):
             default = "" if upper in knobs else " (the default)"
-            yield (
-                lower.name,
-                f"{readable(low)} is above {high_text}{default}; the server would lower it",
-            )
+            above = f"{readable(low)} is above {upper} = {readable(high)}{default}"
+            yield lower, f"{above}; the server would lower it"
         else:
-            default = "" if lower.name in knobs else f", the default of {expected.target}"
-            remedy = "" if lower.name in knobs else f"; set {lower.name} as well"
-            yield (
-                upper,
-                f"{readable(high)} is below {low_text}{default}, which the server would lower"
-                f"{remedy}",
-            )
+            default = "" if lower in knobs else f", the default of {expected.target}"
+            remedy = "" if lower in knobs else f"; set {lower} as well"
+            below = f"{readable(high)} is below {lower} = {readable(low)}{default}"
+            yield upper, f"{below}, which the server would lower{remedy}"
 
 
 def _two_redo_sizes(expected: Expected) -> Iterator[tuple[str, str]]:
