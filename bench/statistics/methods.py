@@ -74,7 +74,7 @@ def _huber_pooled(y: Floats) -> tuple[Floats, Floats]:
     """The chosen fit's effects with one variance for all."""
     _, rows, blocks = y.shape
     fitted = [fit(study, rows_treatment(rows)) for study in y]
-    df, pooled = (np.array([getattr(one, name) for one in fitted]) for name in ("df", "pooled"))
+    df, pooled = np.array([(one.df, one.pooled) for one in fitted]).T
     limit = against_baseline(rows - 2, ALPHA, df, 1 / 3)
     half = limit * np.sqrt(1.5 * pooled / blocks)
     effects = np.array([one.effects[1:] for one in fitted])

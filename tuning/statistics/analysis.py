@@ -54,8 +54,8 @@ class Analysis:
     run_noise: standard deviation of one run, as a fraction of its figure.
     same: ratio of the second baseline to the first over all blocks; None without a second one.
     choices: the candidates that look better than the baseline, the best-looking first: by their
-        lower bounds if one beats the baseline, else by their ratios. Before the first come those
-        that are tied with it, look at most `SIMPLER_WITHIN` worse and change fewer variables.
+        lower bounds if one beats the baseline, else by their ratios. A candidate that is tied with
+        the first, looks at most `SIMPLER_WITHIN` worse and changes fewer variables precedes it.
     winner: the first choice, if it is measurably better than the baseline.
     passed_over: the best-looking candidate, if a simpler one comes before it.
     rivals: those measurably better than the baseline that are tied with the winner.

@@ -23,7 +23,7 @@ class Ranked(Standing):
     """A candidate's line in the ranking: its standing, and medians over its OK runs.
 
     outcome: "ok" if any run was, else the most frequent outcome, "" while no run has ended.
-    runs: those with a figure; failures: those without, but for the `cut_short`.
+    runs: how many have a figure; failures: how many have none and were not cut short.
     """
 
     outcome: str = ""
@@ -56,7 +56,7 @@ def judge(
     alpha: float = ALPHA,
     changes: Mapping[str, int] = NO_CHANGES,
 ) -> Judgement:
-    """Rank the candidates, best first, then those without a ratio, then those that failed.
+    """Rank the candidates: best first, then candidates without a ratio, then the failed ones.
 
     `candidates` names every candidate in the order that breaks ties (default: the order in which
     they were observed). Runs without a result are in no figure; `failures` counts
@@ -72,7 +72,8 @@ def judge(
         Ranked(**vars(standing), **_figures(runs.get(standing.name, ())))
         for standing in analysis.standings
     ]
-    # Failed candidates come after those that have not run yet or share no block with the baseline.
+    # A candidate that has not run yet, or shares no block with the baseline, comes before a failed
+    # one.
     without = [line for line in lines if line.rank is None]
     without.sort(key=lambda line: (not line.runs, bool(line.outcome)))
     in_order = [*(line for line in lines if line.rank is not None), *without]

@@ -21,8 +21,9 @@ def redo_bytes(
 ) -> int | None:
     """Return the bytes of all files together; None if they are unknown.
 
-    `value` gives the value of a variable, `asked` are those that somebody set: without the
-    capacity the old pair counts (MySQL Reference Manual 8.0, "Redo Log").
+    `value` gives the value of a variable. `asked` names the variables that somebody set: where
+    the old pair is among them and the capacity is not, the old pair counts (MySQL Reference Manual
+    8.0, "Redo Log").
     """
     if has_capacity(target) and (CAPACITY in asked or not {SIZE, FILES} & set(asked)):
         return value(CAPACITY)

@@ -113,8 +113,7 @@ def _fit_instances(knobs: dict[str, str], expected: Expected) -> list[Note]:
 
 def _said(amount: Amount, value: int, resources: HostResources) -> str:
     if amount.of in (None, Resource.CORES):
-        cpus = counted(resources.logical_cpus, "CPU")
-        return f"{amount.text}: {readable(value)} for {cpus}"
+        return f"{amount.text}: {readable(value)} for {counted(resources.logical_cpus, 'CPU')}"
     whole = resources.amount(amount.of)
     share = percent(value / whole)
     return f"{amount.text}: {value // MIB}M for {whole // MIB} MiB of {amount.of} ({share})"

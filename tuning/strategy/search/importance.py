@@ -52,8 +52,8 @@ class KnobEffect:
 
     share: of all variation (0 to 1). estimate: the metric at `best` divided by that at `worst`,
     with an interval that holds 95 % of what the model deems possible. runs: how many runs had
-    another value than the most frequent one. Without enough of those only `runs` and `values` (how
-    many different ones were seen) are known.
+    another value than the most frequent one. Without enough of these runs only `runs` and `values`
+    (how many different values were seen) are known.
     """
 
     name: str

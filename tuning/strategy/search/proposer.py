@@ -101,7 +101,7 @@ def _valued(
     best: float,
     known: Collection[tuple[int, ...]],
 ) -> tuple[Points, Floats]:
-    """The points that are not known, each once, and the improvement that each promises."""
+    """Return the points that are not known yet, each once, and what improvement each promises."""
     pool = np.unique(np.concatenate(points), axis=0)
     pool = pool[np.array([tuple(point) not in known for point in pool.tolist()], dtype=bool)]
     x = grid.features(pool)

@@ -177,7 +177,7 @@ def _concluding(history: History, names: tuple[str, ...]) -> History:
 def _promising(
     found: Knowledge, known: set[tuple[int, ...]], count: int, random: np.random.Generator
 ) -> list[Sourced]:
-    """The configs of which the model expects most."""
+    """Return the configs from which the model expects most."""
     ranked = [one for one in found.ranked(0.0) if one.chance >= 0.5] or [found.baseline]
     # Values of the space alone need not beat what other lines contribute.
     inside = [one for one in ranked if one.name not in found.apart]
