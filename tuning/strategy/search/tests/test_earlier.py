@@ -120,3 +120,16 @@ def test_a_search_finds_what_is_there_whatever_it_begins_with(misleads: bool) ->
     searched(study, replace(PLAN, earlier=history(misleads=misleads)))
     (pair, *_) = study.history().among(study.history().finalists).groups[0].pairs
     assert study.worth(study.knobs[pair.candidate]) > 0.3
+
+
+def test_where_the_gate_refuses_all_that_it_begins_with_the_search_goes_on() -> None:
+    study = hill()
+    strategy = Search(replace(PLAN, earlier=history()), THEN)
+    study.measure(proposed(strategy, study.history()))
+    begun = proposed(strategy, study.history())
+    study.refused |= {one.name for one in begun.new}
+    study.measure(begun)
+    after = proposed(strategy, study.history())
+    assert {run.candidate for run in after.runs} - {BASE} == {one.name for one in after.new}
+    assert after.new[0].name == f"{PREFIX}{len(begun.new) + 1}"
+    assert not any("study 3" in one.source for one in after.new)
