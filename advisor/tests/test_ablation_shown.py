@@ -59,7 +59,7 @@ def test_every_way_to_show_a_study_says_which_lines_matter(
     shown = page(client, study)
     assert "Which lines of fast matter" in shown
     assert "no measurable effect" in shown
-    assert "Recommended for" in shown
+    assert "Files for" in shown
     assert LINES_CHART in shown
     assert "all lines of fast" in shown
     assert "4 configs made to test lines of a winner" in shown

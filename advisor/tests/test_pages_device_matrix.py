@@ -67,6 +67,19 @@ def test_each_device_has_its_config_slowest_first(client: Client, admin_user: Us
     assert "×" in text
 
 
+def test_each_answer_is_followed_by_its_own_file(client: Client, admin_user: User) -> None:
+    study = claimed_study({"nvme": AS_PUBLISHED, "hdd": ON_A_HARD_DISK})
+    store_recommendations(study)
+    found = document(study)
+    client.force_login(admin_user)
+    text = html.unescape(flat(client.get(reverse("study-detail", args=[study.pk]))))
+    answers = text[text.index('id="study-verdict"') : text.index('id="study-devices"')]
+    shown = re.findall(r'answer-line"|/recommendations/(\d+)/my.cnf', answers)
+    ids = [str(one.id) for _, one in found.recommendations]
+    assert len(ids) == 2
+    assert shown == ["", ids[0], "", ids[1]]
+
+
 def test_while_it_runs_a_device_without_figures_has_no_answer(
     client: Client, admin_user: User
 ) -> None:

@@ -146,7 +146,7 @@ def test_the_answer_has_the_lines_to_set_its_confidence_and_its_price(
     for name, before, value in view.changes:
         assert re.search(rf"{name}</th>\s*<td[^>]*><strong>{value}</strong>", answer)
         assert before in answer
-    assert view.confidence[0] == "provisional"
+    assert view.confidence == "provisional"
     assert "Confidence: provisional." in answer
     assert view.price
     assert reverse("study-my-cnf", args=[study.pk, view.found.id]) in answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 
 import pytest
 from django.test import Client
@@ -44,6 +45,10 @@ def test_the_page_shows_both_values_and_offers_the_file_as_measured(
     text = page_of(admin_client, modelled)
     row = "<td><code>innodb_buffer_pool_size</code></td><td>160M</td><td>31G</td>"
     assert row in text
+    answer = text[text.index('id="study-verdict"') : text.index('id="study-recommendations"')]
+    assert re.search(r"innodb_buffer_pool_size</th>\s*<td[^>]*><strong>31G</strong>", answer)
+    assert "in the scale model</td>" in answer
+    assert "innodb_buffer_pool_size = 160M" not in admin_client.get("/").content.decode()
     assert text.count(MODEL.sentence) >= 2, "in the card and with the study's design"
     assert "innodb_buffer_pool_size = 31G" in text
     where = reverse("study-export", args=[modelled.study_id, modelled.pk])

@@ -8,7 +8,6 @@ from benchmarks.counted import counted
 from tuning.models import DurabilityClass, Recommendation, Study
 from tuning.results.document import Board, StudyDocument
 from tuning.statistics.aim import FULL_NAMES
-from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.data import Metric
 
 
@@ -54,18 +53,6 @@ def answer_of(document: StudyDocument, board: Board) -> str:
     sure = certainty_text(found.kind, found.confirmation, confirms=document.study.confirms)
     candidate = document.candidate[found.candidate_id]
     return _sentence(candidate.name, on, says, sure, keeps=candidate.is_baseline)
-
-
-def confidence_of(document: StudyDocument, board: Board) -> tuple[str, str]:
-    """How sure the answer of a board is: in one word, and why in a sentence."""
-    found = board.recommendation
-    if found is None or document.candidate[found.candidate_id].is_baseline:
-        return "no difference", "No config is measurably better than the baseline."
-    if board.debt_sentence:
-        return "provisional", board.debt_sentence
-    sure = certainty_text(found.kind, found.confirmation, confirms=document.study.confirms)
-    is_confirmed = found.confirmation == ConfirmationState.CONFIRMED
-    return "confirmed" if is_confirmed else "provisional", f"{sure.capitalize()}."
 
 
 def _sentence(name: str, on: str, effect: str, certain: str, *, keeps: bool) -> str:

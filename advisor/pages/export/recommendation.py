@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.http import HttpRequest
 from django.urls import reverse
 
 from advisor.pages.export.forms import ExportForm
-from advisor.wording.answers import confidence_of
+from advisor.wording.answers import answer_of
 from advisor.wording.formatting import megacycles, significant
 from advisor.wording.spaces import knob_text
 from tuning.catalogue.knob import Durability
@@ -24,6 +25,7 @@ from tuning.results.document import (
     StudyDocument,
     WorkloadFacts,
 )
+from tuning.statistics.confirmation import ConfirmationState
 
 
 @dataclass(frozen=True)
@@ -79,21 +81,19 @@ class RecommendationCard:
 
     @property
     def changes(self) -> list[tuple[str, str, str]]:
-        """Each line that differs from the baseline: name, value there, value to set."""
-        there = self.baseline.knobs
-        return [
-            (
-                line.name,
-                knob_text(line.name, there.get(line.name) or line.default or "") or "not set",
-                knob_text(line.name, line.value),
-            )
-            for line in self.lines
-            if line.changed
-        ]
+        return changed_values(self.lines, self.baseline.knobs)
 
     @property
-    def confidence(self) -> tuple[str, str]:
-        return confidence_of(self.document, self.board)
+    def answer(self) -> str:
+        return answer_of(self.document, self.board)
+
+    @property
+    def confidence(self) -> str:
+        """How sure the answer is, in a word; "" for the baseline."""
+        if self.candidate.is_baseline:
+            return ""
+        is_confirmed = self.found.confirmation == ConfirmationState.CONFIRMED
+        return "confirmed" if is_confirmed and not self.board.debt_sentence else "provisional"
 
     @property
     def sized(self) -> list[tuple[str, str, str]]:
@@ -121,6 +121,19 @@ class RecommendationCard:
             path, other = (megacycles(one.figures.server_path_length) for one in (ours, theirs))
             texts.append(f"server path length {path} Mcycles per New-Order, {beside} {other}")
         return "; ".join(texts)
+
+
+def changed_values(
+    lines: Sequence[Line], baseline: Mapping[str, str]
+) -> list[tuple[str, str, str]]:
+    """Return each line that differs from the baseline: name, value there, value to set."""
+    found = []
+    for line in lines:
+        if line.changed:
+            there = knob_text(line.name, baseline.get(line.name) or line.default or "")
+            there += " in the scale model" if there and line.in_model else ""
+            found.append((line.name, there or "not set", knob_text(line.name, line.value)))
+    return found
 
 
 def recommendation_cards(

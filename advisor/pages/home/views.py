@@ -10,14 +10,15 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 from django_htmx.http import HttpResponseClientRefresh
 
+from advisor.pages.export.recommendation import changed_values
 from advisor.wording.answers import named_answers
 from advisor.wording.hosts import STATE_WORDS, TONES
-from advisor.wording.lines import changed_lines
 from advisor.wording.words import certainty
+from tuning.export.lines import lines_of
 from tuning.hosts.known import KnownHost, hosts, known_hosts
 from tuning.hosts.overview import Answer, RunningJob, overview, running_jobs, study_counts
 from tuning.models import Study
-from tuning.results.document import StudyDocument
+from tuning.recommendations import StudyFiles
 from tuning.results.stored_documents import documents_of
 
 # Before there is a study so many hosts are named.
@@ -43,20 +44,14 @@ def home_context() -> dict[str, Any]:
 
 def _answers(answers: Sequence[Answer]) -> list[tuple[Answer, str, list[tuple[str, str, str]]]]:
     """Each answer with how certain it is, and the lines to set."""
-    studies = Study.objects.in_bulk({one.found.study_id for one in answers})
-    documents = documents_of([studies[one.found.study_id] for one in answers])
-    return [
-        (one, certainty(one.found), _lines(document, one.found.pk))
-        for one, document in zip(answers, documents, strict=True)
-    ]
-
-
-def _lines(document: StudyDocument, recommendation: int) -> list[tuple[str, str, str]]:
-    for board, one in document.recommendations:
-        if one.id == recommendation:
-            candidates = document.candidate
-            return changed_lines(candidates[one.candidate_id], candidates[board.baseline_id])
-    return []
+    studies = list(Study.objects.filter(pk__in={one.found.study_id for one in answers}))
+    lines = {}
+    for document in documents_of(studies):
+        files = StudyFiles.of(document)
+        for board, found in document.recommendations:
+            baseline = document.candidate[board.baseline_id]
+            lines[found.id] = changed_values(lines_of(files.facts(found.id)), baseline.knobs)
+    return [(one, certainty(one.found), lines.get(one.found.pk, [])) for one in answers]
 
 
 def jobs_context(stamp: str) -> dict[str, Any]:
