@@ -76,4 +76,4 @@ def ensure_dataset(
         should_stop=should_stop,
     )
     progress(LoadProgress(1.0, 0, "ready", 0.0))
-    return Dataset(path, ready["bytes"], options, source.schemas)
+    return Dataset(path, ready["bytes"], options)

@@ -46,7 +46,6 @@ class SbtestSource:
 
     tables: int
     table_size: int
-    schemas: ClassVar[tuple[str, ...]] = (SCHEMA,)
     version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:

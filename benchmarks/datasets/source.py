@@ -15,13 +15,12 @@ from benchmarks.servers.instance import ServerInstance
 class Dataset:
     """A golden copy: `path` is its folder, `bytes` what a clone takes on the disk.
 
-    A clone starts only with `options`. The driver works in `schemas`.
+    A clone starts only with `options`.
     """
 
     path: Path
     bytes: int
     options: Mapping[str, str]
-    schemas: tuple[str, ...]
 
     @property
     def key(self) -> str:
@@ -53,9 +52,6 @@ class DatasetSource(Protocol):
     def identity(self) -> Mapping[str, object]: ...
 
     @property
-    def schemas(self) -> tuple[str, ...]: ...
-
-    @property
     def data_bytes(self) -> int: ...
 
     @property
@@ -64,7 +60,7 @@ class DatasetSource(Protocol):
     def load(
         self, server: ServerInstance, jobs: int, meter: Meter, should_stop: Callable[[], bool]
     ) -> None:
-        """Create and fill the schemas with `jobs` processes.
+        """Create and fill the tables with `jobs` processes.
 
         Raises LoadFailed, pymysql.Error, and RunFailed: CANCELLED, LOST, OUT_OF_MEMORY.
         """

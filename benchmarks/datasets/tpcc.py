@@ -44,7 +44,6 @@ class TpccSource:
     """Rows of so many warehouses; the same on every host."""
 
     warehouses: int
-    schemas: ClassVar[tuple[str, ...]] = (rules.DATABASE,)
     version: ClassVar[int] = rules.SCHEMA_VERSION
 
     def __post_init__(self) -> None:

@@ -61,8 +61,7 @@ class Workload:
 
     transactions: their names, in the order in which the driver numbers them. The first is the one
         that counts: its completions are the throughput, its response times the percentiles.
-    noun: what people call the transaction that counts. throughput: the name of its number per
-        minute, whose unit is `unit`.
+    noun: what people call the transaction that counts.
     schema: where its tables are. parameters: given to the driver's program by their names.
     commits: COMMITs that a client sends for each transaction that counts, by which the server's
         counter shows a run while it lasts; 0 for a workload without.
@@ -72,7 +71,6 @@ class Workload:
     name: str
     transactions: tuple[str, ...]
     noun: str
-    throughput: str
     schema: str
     parameters: Mapping[str, int]
     commits: float
@@ -82,11 +80,6 @@ class Workload:
     def counted(self) -> str:
         """Return the transaction that counts."""
         return self.transactions[0]
-
-    @property
-    def unit(self) -> str:
-        """Return the unit of the throughput."""
-        return f"{self.noun}s per minute"
 
 
 @dataclass(frozen=True)
@@ -112,8 +105,8 @@ class Load:
 class TransactionCounts:
     """Counts of one transaction type in the measured interval.
 
-    `retried` counts attempts that were begun again (deadlocks, lock
-    waits) and `failed` the transactions that were abandoned.
+    `retried` counts attempts that were begun again (deadlocks, lock waits) and `failed` the
+    transactions that were abandoned.
     """
 
     completed: int

@@ -20,7 +20,7 @@ from benchmarks.drivers.workplace import open_result
 
 #: How the names of the files begin: `records.THREAD.NUMBER`.
 PREFIX: Final = "records"
-#: One transaction as recorder.lua writes it, in its `record`.
+#: One transaction as recorder.lua writes it, in its `recorder_record`.
 RECORD: Final = np.dtype(
     [("ended", "<f8"), ("ms", "<f4"), ("retries", "<u2"), ("kind", "u1"), ("failed", "u1")]
 )

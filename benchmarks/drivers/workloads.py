@@ -31,7 +31,6 @@ def tpcc(warehouses: int) -> Workload:
         name=TPCC,
         transactions=TPCC_TRANSACTIONS,
         noun="New-Order",
-        throughput="tpmP",
         schema="tpcc",
         parameters={"warehouses": warehouses},
         # With either driver: Delivery commits each of its ten districts, and 1 % of the New-Orders
@@ -53,7 +52,6 @@ def oltp(script: str, *, tables: int, table_size: int) -> Workload:
         name=script,
         transactions=("transaction",),
         noun="transaction",
-        throughput="tpm",
         schema=OLTP_SCHEMA,
         parameters={"tables": tables, "table_size": table_size},
         commits=0.0 if script == "oltp_point_select" else 1.0,

@@ -131,7 +131,7 @@ def _started(
             should_stop=should_stop,
             resource_limits=limits,
             reach=plan.reach,
-            schemas=plan.source.schemas,
+            schema=plan.load.workload.schema,
         ) as server,
     ):
         yield server

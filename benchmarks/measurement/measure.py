@@ -71,7 +71,7 @@ def measure(
                 should_stop=should_stop,
                 resource_limits=limits,
                 reach=plan.reach,
-                schemas=dataset.schemas,
+                schema=plan.load.workload.schema,
             )
         )
         stack.callback(steps.enter, "stopping the server")

@@ -30,13 +30,13 @@ class Plan:
 
     `source` is where the data of the load comes from. `options` are the candidate's knobs,
     `limits` those of disturbances that make the run void; `cut_rule` decides when it is not worth
-    finishing. `emulation` limits the server to the speed
-    of a slower device. `logs_with_data` leaves the redo log with the data although the layout has
-    a directory for it, whose device is still monitored. `expected` are the devices that must still
-    store the data and the redo log, None for any. With load hosts, `reach` is how they reach
-    the server, `load_facts` what they add to the fingerprint and `earlier_distances` what earlier
-    runs have in theirs of `load_distance`; then `driver` is a RemoteDriver. `applied` is the part
-    of `options` that all runs of the study have.
+    finishing. `emulation` limits the server to the speed of a slower device. `logs_with_data`
+    leaves the redo log with the data although the layout has a directory for it, whose device is
+    still monitored. `expected` are the devices that must still store the data and the redo log,
+    None for any. With load hosts, `reach` is how they reach the server, `load_facts` what they add
+    to the fingerprint and `earlier_distances` what earlier runs have in theirs of `load_distance`;
+    then `driver` is a RemoteDriver. `applied` is the part of `options` that all runs of the study
+    have.
     `tell_live` is given the last minute about once a second while the run is driven.
     """
 

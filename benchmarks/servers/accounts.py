@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.servers.binary import ServerBinary
@@ -12,7 +11,7 @@ from benchmarks.servers.reach import Reach
 
 ADMIN_USER = "advisor_admin"
 DRIVER_USER = "tpcc"
-TPCC_SCHEMAS = ("tpcc",)
+TPCC_SCHEMA = "tpcc"
 
 
 @dataclass(frozen=True)
@@ -33,20 +32,20 @@ def account_sql(
     admin: Account,
     driver: Account,
     reach: Reach | None = None,
-    schemas: Sequence[str] = TPCC_SCHEMAS,
+    schema: str = TPCC_SCHEMA,
 ) -> str:
     """Statements for init_file, one per line, run before the first connection is accepted.
 
-    The driver's account can read and write in `schemas`. It is for '%': one entry, hence one entry
+    The driver's account can read and write in `schema`. It is for '%': one entry, hence one entry
     in the password cache, for socket and TCP alike; the server listens on loopback only. With a
     `reach` it is for the load hosts' addresses alone. sql_log_bin keeps the accounts out of the
     binary log and its GTIDs.
     """
     statements = ["SET SESSION sql_log_bin = 0"]
-    work = [f"SELECT, INSERT, UPDATE, DELETE ON {schema}.* TO {{who}}" for schema in schemas]
+    work = f"SELECT, INSERT, UPDATE, DELETE ON {schema}.* TO {{who}}"
     clients, require = (reach.clients, reach.require_clause) if reach else (("%",), "")
-    for account, host, more, grants in (
-        (admin, "localhost", "", ["ALL PRIVILEGES ON *.* TO {who} WITH GRANT OPTION"]),
+    for account, host, more, grant in (
+        (admin, "localhost", "", "ALL PRIVILEGES ON *.* TO {who} WITH GRANT OPTION"),
         # Load hosts behind one address translation have one address.
         *((driver, client, require, work) for client in dict.fromkeys(clients)),
     ):
@@ -54,7 +53,7 @@ def account_sql(
         statements += [
             f"DROP USER IF EXISTS {who}",
             f"CREATE USER {who} {identified_by(binary, account.password)}{more}",
-            *(f"GRANT {grant.format(who=who)}" for grant in grants),
+            f"GRANT {grant.format(who=who)}",
         ]
     statements.append("ALTER USER IF EXISTS 'root'@'localhost' ACCOUNT LOCK")
     return "".join(f"{statement};\n" for statement in statements)

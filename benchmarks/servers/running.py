@@ -6,7 +6,7 @@ import contextlib
 import logging
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from benchmarks.servers import errorlog
 from benchmarks.servers.accounts import (
     ADMIN_USER,
     DRIVER_USER,
-    TPCC_SCHEMAS,
+    TPCC_SCHEMA,
     account_sql,
     new_account,
 )
@@ -58,7 +58,7 @@ def running_server(
     fast_shutdown: bool = True,
     resource_limits: CgroupLimits | None = None,
     reach: Reach | None = None,
-    schemas: Sequence[str] = TPCC_SCHEMAS,
+    schema: str = TPCC_SCHEMA,
 ) -> Iterator[ServerInstance]:
     """Run `binary` on `data_dir` for the length of the block.
 
@@ -69,7 +69,7 @@ def running_server(
     it is purged and flushed completely, and RunFailed is raised when that did not succeed.
     With `resource_limits` (benchmarks.emulation) the server is held to them from the first
     instruction until it is asked to stop, on files that are not in the page cache.
-    The driver's account can work in `schemas`.
+    The driver's account can work in `schema`.
     With a `reach` a load host can log in as the driver, and nobody else; else the server listens
     on loopback only.
     The block must be left by the thread that entered it: the server dies with that thread.
@@ -83,7 +83,7 @@ def running_server(
     paths = InstancePaths(
         data_dir.absolute(), run_dir.absolute(), log_dir.absolute() if log_dir else None
     )
-    start = _Start(binary, paths, options, fast_shutdown, resource_limits, reach, schemas)
+    start = _Start(binary, paths, options, fast_shutdown, resource_limits, reach, schema)
     with contextlib.ExitStack() as afterwards:
         # An interrupt may come between the start of a server and the note of its process.
         afterwards.callback(end_servers, paths.run_dir)
@@ -110,7 +110,7 @@ class _Start:
     fast_shutdown: bool
     limits: CgroupLimits | None
     reach: Reach | None
-    schemas: Sequence[str]
+    schema: str
 
     def prepare(self) -> None:
         """Give the server its data and a new folder of its own; the rest of the run's stays ours.
@@ -176,7 +176,7 @@ class _Start:
         binary, paths, reach = self.binary, self.paths, self.reach
         admin, driver = new_account(ADMIN_USER), new_account(DRIVER_USER)
         write_private(paths.config, self._config(port))
-        write_private(paths.init_file, account_sql(binary, admin, driver, reach, self.schemas))
+        write_private(paths.init_file, account_sql(binary, admin, driver, reach, self.schema))
         certificate = ""
         if reach is not None and reach.encrypted:
             made = make_certificate(reach.address)

@@ -45,7 +45,7 @@ def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
     (place / "data" / "tpcc").chmod(0o750)
     (place / "data").chmod(0o750)
     total = sum(map(len, FILES.values()))
-    return Dataset(place, total, {}, ("tpcc",))
+    return Dataset(place, total, {})
 
 
 def content(place: Path) -> dict[str, bytes]:

@@ -73,7 +73,7 @@ def test_what_needs_room_is_refused_where_only_the_reserve_is_left(
     source = place / "golden"
     (source / "data").mkdir(parents=True)
     (source / "data" / "ibdata1").write_bytes(b"x" * 160 * MIB)
-    golden = Dataset(source, 160 * MIB, {}, ())
+    golden = Dataset(source, 160 * MIB, {})
     with pytest.raises(RunFailed, match=r"dataset, which takes 167.8 MB: 251.7 MB") as full:
         clone(golden, place / "clone" / "data")
     assert full.value.outcome is Outcome.DISK_FULL

@@ -54,7 +54,7 @@ def dataset(schema: str, any_server: ServerBinary, shared_folder: Path) -> Datas
 
 @pytest.fixture(scope="module")
 def server(
-    dataset: Dataset, any_server: ServerBinary, server_session_tmp: Path
+    schema: str, dataset: Dataset, any_server: ServerBinary, server_session_tmp: Path
 ) -> Iterator[ServerInstance]:
     place = server_session_tmp / dataset.key
     clone(dataset, place / "data")
@@ -63,7 +63,7 @@ def server(
         data_dir=place / "data",
         run_dir=place / "run",
         options={**unhurried(any_server), **dataset.options},
-        schemas=dataset.schemas,
+        schema=schema,
     ) as instance:
         yield instance
 
@@ -74,7 +74,6 @@ def test_a_source_gives_a_copy_that_says_what_it_is(
 ) -> None:
     source = SOURCES[schema]
     assert source.name in dataset.key
-    assert dataset.schemas == (schema,)
     assert dataset.bytes == directory_bytes(dataset.data_dir)
     tables = directory_bytes(dataset.data_dir / schema)
     assert source.data_bytes == pytest.approx(tables, rel=0.6)
@@ -163,16 +162,7 @@ def test_impossible_workloads_and_sources_are_refused(make: Callable[[], object]
         make()
 
 
-def test_throughput_has_a_name_and_a_unit() -> None:
-    named = {workload.name: (workload.throughput, workload.unit) for workload in (TPCC, OLTP[0])}
-    assert named == {
-        "tpcc": ("tpmP", "New-Orders per minute"),
-        "oltp_read_write": ("tpm", "transactions per minute"),
-    }
-
-
 def test_tpcc_start_drives_nothing_but_tpcc(tmp_path: Path, server_tmp: Path) -> None:
-
     program = server_tmp / "tpcc_start"
     program.write_bytes(b"")
     driver: LocalDriver = TpccMysql(program)
