@@ -47,9 +47,6 @@ def test_the_catalogue_is_whole() -> None:
     assert len(load_catalogue().knobs) == 135
 
 
-# Thousands of short tests take long to be handed to processes: what holds for each entry is one.
-
-
 def changed(path: str, value: object) -> dict[str, Any]:
     """The file with another value at that path below `knobs`; an ellipsis takes it away."""
     content = copy.deepcopy(CONTENT | {"knobs": {name: CONTENT["knobs"][name] for name in FEW}})
@@ -327,6 +324,15 @@ def test_what_was_seen_on_mysql_was_not_seen_on_percona_server() -> None:
     facts = knob("innodb_io_capacity").flavours
     assert facts[Flavour.MYSQL].evidence["default"] == "B"
     assert facts[Flavour.PERCONA].evidence["default"] == "S"
+
+
+def test_some_server_takes_the_whole_range_that_is_worth_testing() -> None:
+    for entry in load_catalogue().knobs.values():
+        limits = [found for target in TARGETS.values() if (found := entry.limits(target))]
+        for part in entry.worth_testing:
+            if part.of is None and part.low is not None and part.high is not None:
+                low, high = part.low, part.high
+                assert any(one.low <= low and high <= one.high for one in limits), entry.name
 
 
 def test_what_is_worth_testing_depends_on_the_host() -> None:

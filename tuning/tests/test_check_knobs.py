@@ -26,6 +26,7 @@ MYSQL80 = ServerTraits(Flavour.MYSQL, (8, 0, 46))
 MYSQL97 = ServerTraits(Flavour.MYSQL, (9, 7, 4))
 PERCONA80 = ServerTraits(Flavour.PERCONA, (8, 0, 36))
 MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
+MARIADB_OLD = ServerTraits(Flavour.MARIADB, (10, 11, 7))
 MARIADB11 = ServerTraits(Flavour.MARIADB, (11, 8, 9))
 
 
@@ -140,6 +141,27 @@ def test_what_the_server_would_not_take_as_written_is_refused(line: str, why: st
     assert pytest.raises(AssertionError, match=why).matches(AssertionError(problem.reason)), (
         problem
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "refuses", "takes", "why"),
+    [
+        (
+            "innodb_flush_log_at_trx_commit = 3",
+            MYSQL97,
+            MARIADB,
+            "must be 0 to 2 on MySQL 9.7.4, .* would silently use 2 and may lose the commits of",
+        ),
+        ("innodb_buffer_pool_size = 1T", MYSQL57, MARIADB, "does not know; use G"),
+        # Seen on 10.11.7, which takes 3G, and on 10.11.19, which makes it 2 GiB - 4K.
+        ("innodb_log_buffer_size = 3G", MARIADB, MARIADB_OLD, "must be 2M to"),
+    ],
+)
+def test_what_one_server_refuses_another_takes(
+    line: str, refuses: ServerTraits, takes: ServerTraits, why: str
+) -> None:
+    assert re.search(why, reason(line, refuses))
+    assert gate(line, takes).knobs
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,13 @@ def said(
         ("innodb_max_dirty_pages_pct_lwm=80", MYSQL80, None),
         ("innodb_max_dirty_pages_pct=5", MYSQL80, "innodb_max_dirty_pages_pct"),
         ("innodb_max_dirty_pages_pct=5", MYSQL57, None),
+        ("innodb_page_cleaners=4 innodb_buffer_pool_instances=2", MYSQL80, "innodb_page_cleaners"),
+        ("innodb_page_cleaners=4 innodb_buffer_pool_instances=4", MYSQL80, None),
+        (
+            "innodb_redo_log_capacity=1073741824 innodb_log_file_size=1073741824",
+            MYSQL80,
+            "innodb_log_file_size",
+        ),
         ("innodb_thread_concurrency=1000", MYSQL97, "innodb_thread_concurrency"),
         ("innodb_thread_concurrency=1000", MYSQL57, "innodb_thread_concurrency"),
         ("innodb_thread_concurrency=1000 innodb_redo_log_capacity=1073741824", MYSQL97, None),
