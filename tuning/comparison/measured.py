@@ -1,7 +1,7 @@
 """Which runs of years of studies count when devices, configs and baselines are compared.
 
-Whoever compares runs of several studies begins with one of these queries, so that a run counts
-everywhere or nowhere.
+Every comparison of runs of several studies begins with one of these queries, so that a run
+counts everywhere or nowhere.
 """
 
 from __future__ import annotations

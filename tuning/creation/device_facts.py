@@ -137,7 +137,7 @@ def disks_of(
 def check_free_space(
     inventory: HostInventory, devices: Sequence[FoundDevice], disks: Sequence[Disk]
 ) -> int:
-    """Return the bytes left beside all data and the reserve on the fullest file system.
+    """Return the bytes left after all data and the reserve on the fullest file system.
 
     Raises DeviceUnusable.
     """

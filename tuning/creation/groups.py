@@ -37,10 +37,10 @@ def create_group(
 ) -> StudyGroup:
     """Create a study on each of the hosts, with the same server version, driver and data, or none.
 
-    Of the request's devices a host gets those that belong to it or to no host; without any its
-    usual one. Without `server` it is the first version that all of them have. Connections that a
+    A host gets the devices of the request that belong to it or to no host; without any its usual
+    one. Without `server` it is the first version that all hosts have. Connections that a
     template scales to the CPUs are those of the host with the fewest. Load hosts drive all of
-    them. `also` and errors as for `create_study`.
+    the studies. `also` and errors as for `create_study`.
     """
     planned = []
     for part in _parts(request):

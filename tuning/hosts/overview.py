@@ -127,7 +127,7 @@ class Overview:
 
 def overview() -> Overview:
     """Return what there is to say about all hosts in use."""
-    # First: a study that ends meanwhile is news to whoever asks again with this stamp.
+    # First: a study that ends meanwhile is news to a page that asks again with this stamp.
     counts = study_counts()
     answers, answers_left = _answers()
     running, running_left = running_jobs()
@@ -153,7 +153,7 @@ def running_jobs() -> tuple[list[RunningJob], int]:
     jobs = current_jobs(newest=_MAX_JOBS)
     busy = len(jobs)
     if sum(job.state is HostState.MEASURING for job in jobs.values()) >= _MAX_JOBS:
-        # Some of them may be crash tests, of which none is left out.
+        # Some of them may be crash tests; none of these is left out.
         busy += max(measured_runs().count() - _MAX_JOBS, 0)
     newest = sorted(jobs, key=lambda host: (jobs[host].study or 0, host), reverse=True)
     studies = {job.study for job in jobs.values() if job.study is not None}

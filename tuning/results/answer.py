@@ -35,7 +35,7 @@ class Advice:
     """The config to use on a board and the figures that support it.
 
     effect: on throughput. gained: what it gained of the objective, where that is another metric.
-    whole_id: the winner of which the candidate is what remains.
+    whole_id: the confirmed winner, if the candidate is that without some of its lines.
     """
 
     candidate_id: int

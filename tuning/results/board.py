@@ -32,10 +32,10 @@ class Board:
     """The ranking of one durability class on one device with one workload.
 
     The baseline is on every board, whatever its own class, because all are compared with it.
-    `slots` are those of the blocks, `pair_slots` those of fresh pairs. `excluded` are OK and
+    `slots` are the slots of the blocks, `pair_slots` of fresh pairs. `excluded` are OK and
     cut runs of another fingerprint, server, driver or dataset: shown, never ranked here.
-    `screening` are the slots of a search, `ablation_slots` those of an ablation: only
-    their failures count here. `crash_tests` are those that have ended, by name of the candidate.
+    `screening` are the slots of a search, `ablation_slots` of an ablation: only
+    their failures count here. `crash_tests` are the ended ones, by name of the candidate.
     `confirms`: whether fresh pairs decide what is recommended.
     """
 

@@ -43,7 +43,7 @@ def _is_given(candidate: Candidate) -> bool:
 def _for_boards(slots: Sequence[SlotRow]) -> list[SlotRow]:
     """The slots that make boards.
 
-    Those of candidates that a search took no further are none, and so are those of variants.
+    Slots of variants, and of candidates that a search took no further, do not.
     """
     slots = [slot for slot in slots if slot.purpose not in _NO_BOARDS]
     raced = {s.candidate_id for s in slots if s.purpose != SlotPurpose.SEARCH}
@@ -73,7 +73,7 @@ def _board(
     ranked: Sequence[SlotRow],
     durability: DurabilityClass,
 ) -> Board:
-    """Make the board of a class of the slots `there`, of which `ranked` make boards."""
+    """Make the board of a class: of its slots `there` only the `ranked` make boards."""
     slots = [slot for slot in ranked if _belongs(slot.candidate, durability)]
     first = slots[0]
     refused = [

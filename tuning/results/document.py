@@ -454,7 +454,8 @@ class Ablation(Part):
 class Recommendation(Part):
     """The stored answer. effect: on throughput; objective_effect: where another metric decided.
 
-    whole_id: the winner of which the candidate is what remains. certainty: a phrase.
+    whole_id: the confirmed winner, if the candidate is that without some of its lines.
+    certainty: a phrase.
     """
 
     id: int

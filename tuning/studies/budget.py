@@ -302,7 +302,7 @@ class PlaceBudget:
     def runs_ahead(self) -> int:
         """Runs that the place still needs at most."""
         queued = sum(not slot.is_finished for slot in self.slots)
-        if self.whole.crash_tests.is_under_way:  # whoever is killed has been measured to the end
+        if self.whole.crash_tests.is_under_way:  # crash tests come after all runs
             return queued
         is_past = self.place.number < self.whole.current
         more = self.pair_runs

@@ -44,7 +44,7 @@ from tuning.studies.revision import bump
 from tuning.studies.rows import add_slots, candidate_row
 from tuning.studies.strategy_history import history_of
 
-# Proposals of which nothing can be measured, one after the other: then it is not going to change.
+# After so many proposals in a row without a config that can be measured none will have one.
 MAX_FRUITLESS = 100
 
 
@@ -86,8 +86,8 @@ class Ahead:
 def think_ahead(study: Study) -> Ahead:
     """Return what a search proposes next.
 
-    After hundreds of runs its model takes seconds. Whoever held the study's row for so long would
-    keep heartbeats and pages waiting, on SQLite all who write.
+    After hundreds of runs its model takes seconds. A transaction that held the study's row for so
+    long would keep heartbeats and pages waiting, on SQLite every writer.
     """
     _read_places(study)
     (place,) = places(study)

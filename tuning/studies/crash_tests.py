@@ -92,7 +92,7 @@ def crash_tests_left(
 def next_crash_test(study: Study) -> CrashTest | None:
     """The next one to do, written as rows; None when there is none left.
 
-    To be called by whoever holds the study's row, when nothing else of it is to be measured. The
+    The caller holds the study's row, and nothing else of the study is to be measured. The
     baseline and the config that would be recommended are tested on every board. Without a winner
     only a limit is a reason to test the baseline. A study whose user wants the answer now tests
     nothing, unless there is a limit.

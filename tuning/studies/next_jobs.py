@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from django.db.models import Case, Exists, Q, QuerySet, When
 
@@ -62,14 +62,15 @@ def seen_on(host_id: int) -> Seen:
     return Seen(*(host.first() or [False] * 6))
 
 
-def waiting_studies(host_id: int) -> list[Any]:
+def waiting_studies(host_id: int) -> list[tuple[Study, bool]]:
     """Return the host's studies that have not ended, in the order in which they get their turn.
 
-    Each has one more attribute, `load_host_away`: whether a load host of it takes no work.
+    Each comes with whether a load host of it takes no work.
     """
     active = Study.objects.filter(host=host_id, state__in=ACTIVE_STUDY_STATES)
     rows = active.select_related("host").only(*_OF_A_TURN).order_by()
-    return sorted(rows.annotate(load_host_away=has_load_host_away()), key=lambda one: one.turn)
+    found = rows.annotate(load_host_away=has_load_host_away())
+    return sorted(((one, one.load_host_away) for one in found), key=lambda pair: pair[0].turn)
 
 
 class OpenRun(NamedTuple):

@@ -1,7 +1,7 @@
 """The revision of a study: rises with every change of what is shown of it.
 
-Whoever changes a row of a study calls `bump` in the same transaction, as its first statement. So
-everybody locks the study's row before any other of its rows, and no two writers wait for each
+A transaction that changes a row of a study calls `bump` as its first statement. So each of them
+locks the study's row before any other of its rows, and no two writers wait for each
 other. Heartbeats, steps and live figures of a job do not count.
 """
 

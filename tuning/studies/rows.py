@@ -86,8 +86,8 @@ def add_slots(
 ) -> None:
     """Queue planned runs of `candidates`, by name, in their order behind all others.
 
-    What is there already stays as it is and is not queued again. To be called by whoever holds
-    the study's row.
+    What is there already stays as it is and is not queued again. The caller
+    holds the study's row.
     """
     blocks = {run.block for run in runs}
     here = study.slots.filter(device=device, workload=workload, block__in=blocks)

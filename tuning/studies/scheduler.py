@@ -11,7 +11,6 @@ import logging
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 from celery import current_app
 from django.conf import settings
@@ -100,10 +99,10 @@ def advance_host(host_id: int) -> None:
         return
     is_busy = inspects or (seen.load and _send_load(host_id))
     probe = next_probe(host_id) if seen.probe and not is_busy else None
-    for study in waiting_studies(host_id) if seen.study else ():
+    for study, load_host_away in waiting_studies(host_id) if seen.study else ():
         if probe is not None and study.state == StudyState.QUEUED:
             break
-        turn = _take_turn(study)
+        turn = _take_turn(study, load_host_away=load_host_away)
         if turn.task and not study.host.is_drained and not is_busy:
             _send(turn.task, turn.row_id, study.host)
         if not turn.passes:
@@ -139,7 +138,7 @@ def is_measuring(host_id: int) -> bool:
     )
 
 
-def _take_turn(study: Any) -> _Turn:
+def _take_turn(study: Study, *, load_host_away: bool) -> _Turn:
     """Take one step while no other process can: two at once would act on outdated rows.
 
     PostgreSQL locks the study's row; on SQLite the transaction begins as the only writer
@@ -147,8 +146,7 @@ def _take_turn(study: Any) -> _Turn:
     """
     if is_prepared_or_killed(study):  # no reason to take its row; nor is a run measured
         return _WAITS
-    has_to_wait = study.is_paused or study.load_host_away
-    if has_to_wait and study.stop_request != heartbeat.CANCELLED:
+    if (study.is_paused or load_host_away) and study.stop_request != heartbeat.CANCELLED:
         return _WAITS if is_under_way(study) else _PASSES
     try:
         with _thinking_alone(study) as is_ours:
@@ -187,8 +185,8 @@ def _thinking_alone(study: Study) -> AbstractContextManager[bool]:
 def _think(study_id: int) -> Ahead | None:
     """Learn from a search's runs what pages show of it, then let it think of the next ones.
 
-    Nobody holds the rows meanwhile. After a failure whoever holds them thinks once more, and only
-    a failure there ends the study.
+    Nobody holds the rows meanwhile. After a failure the process that holds them thinks once more,
+    and only a second failure ends the study.
     """
     try:
         learn_knobs(StudyRows(Study.objects.get(pk=study_id)))

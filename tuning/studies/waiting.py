@@ -106,19 +106,19 @@ def pause_text(study: Study) -> str:
 
 
 def drain_text(host: Host) -> str:
-    """Return when, by whom and why the host was drained, likewise."""
+    """Return when, by whom and why a host was drained, without a full stop; "" if it is not."""
     since = _when_by_and_why(host.drained_at, host.drained_by, host.drain_reason)
     return since and f"host {host} is drained since {since}"
 
 
 def retire_text(host: Host) -> str:
-    """Return when, by whom and why the host was retired, likewise."""
+    """Return when, by whom and why a host was retired, without a full stop; "" if it is not."""
     on = _when_by_and_why(host.retired_at, host.retired_by, host.retire_reason)
     return on and f"host {host} was retired on {on}"
 
 
 def silence_text(host: Host) -> str:
-    """Since when the host is silent, without a full stop."""
+    """Return since when the host is silent, without a full stop."""
     if host.worker_seen_at is None:
         return f"host {host} has never been seen"
     since = timezone.localtime(host.worker_seen_at)
@@ -126,9 +126,9 @@ def silence_text(host: Host) -> str:
 
 
 def absence_text(host: Host) -> str:
-    """Why nothing begins on the host, if its worker is gone or takes no work; else "".
+    """Return why nothing begins on the host, if its worker is gone or takes no work; else "".
 
-    Of a host that was never seen its first worker is on its way.
+    A host that was never seen is not missed: its first worker is on its way.
     """
     if host.worker_seen_at is not None and is_silent(host.pk):
         return silence_text(host)
@@ -153,8 +153,8 @@ def check_none_retired(study: Study) -> None:
 def hold_in_use(host: Host) -> None:
     """Keep the host from being retired until the end of this transaction.
 
-    Whoever stores a study, probe or inspection calls this in the same transaction: a host that
-    retires afterwards finds the row and ends it. Raises TuningError like `check_not_retired`.
+    A function that stores a study, probe or inspection calls this in the same transaction: a host
+    that retires afterwards finds the row and ends it. Raises TuningError like `check_not_retired`.
     """
     check_not_retired(Host.objects.select_for_update(no_key=True).get(pk=host.pk))
 

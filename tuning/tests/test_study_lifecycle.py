@@ -579,7 +579,7 @@ def test_a_run_that_begins_while_a_turn_is_taken_is_seen_by_who_holds_the_row(
         execute_run(slot.run_id, measure=measure_by_config)
     find = waiting_studies
 
-    def found_and_begun(host_id: int) -> list[Study]:
+    def found_and_begun(host_id: int) -> list[tuple[Study, bool]]:
         found = find(host_id)
         Run.objects.filter(pk=last.run_id).update(state=RunState.RUNNING)
         return found

@@ -67,7 +67,7 @@ class RecommendationCard:
 
     @property
     def whole(self) -> CandidateFacts | None:
-        """The winner of which the candidate is what remains."""
+        """The confirmed winner, if the candidate is that without some of its lines."""
         return self.document.candidate.get(self.found.whole_id or 0)
 
     @property
