@@ -13,7 +13,7 @@ from bench.faults.scene import SCRATCH, Scene
 from bench.faults.storm import Storm
 from bench.faults.watch import Watch
 from benchmarks.datasets.shared_folders import READY
-from benchmarks.emulation.groups import PREFIX
+from benchmarks.emulation.groups import PATTERN
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.held import is_free
 
@@ -163,7 +163,7 @@ def left_now(scene: Scene) -> list[str]:
 
 def _control_groups(scene: Scene, host: str) -> list[Path]:
     """Return the control groups that no process holds any more."""
-    return [path for path in Path("/sys/fs/cgroup").glob(f"**/{PREFIX}*") if is_free(path)]
+    return [path for path in Path("/sys/fs/cgroup").glob(f"**/{PATTERN}") if is_free(path)]
 
 
 def _is_free(path: Path) -> bool:

@@ -30,8 +30,10 @@ from benchmarks.ownership.held import free_folders, hold
 
 log = logging.getLogger(__name__)
 
-#: Every cgroup of ours begins with this. Its maker holds a lock on it for as long as it lives.
 PREFIX = "oltp-advisor-"
+#: Every cgroup of ours has such a name, and no unit of systemd (oltp-advisor-worker.service) has.
+#: Its maker holds a lock on it for as long as it lives.
+PATTERN = f"{PREFIX}*.{'[0-9a-f]' * 8}"
 _V2_IO = "io.max"
 _V1_IO = {
     "blkio.throttle.read_iops_device": "riops",
@@ -209,11 +211,10 @@ def sweep_cgroups() -> list[Path]:
     for controller in (IO, MEMORY):
         with contextlib.suppress(EmulationUnavailable):
             tree = find_hierarchy(controller)
-            for folder, names, _ in os.walk(tree.mount_point):
-                names[:] = [name for name in names if not name.startswith(PREFIX)]
+            for folder, _, _ in os.walk(tree.mount_point):
                 gone += [
                     path
-                    for path in free_folders(Path(folder), f"{PREFIX}*")
+                    for path in free_folders(Path(folder), PATTERN)
                     if Group(path, tree.version, (controller,)).remove()
                 ]
     return gone

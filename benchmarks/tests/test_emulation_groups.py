@@ -253,9 +253,10 @@ def test_an_error_inside_passes_through_and_leaves_nothing(v1: Kernel) -> None:
 
 
 def test_only_groups_that_nobody_holds_are_swept(v1: Kernel) -> None:
-    dead = v1.root / "memory/jobs/5" / f"{PREFIX}run-9.0123abcd"
+    unit = v1.root / "memory/system.slice/oltp-advisor-worker.service"
+    dead = unit / f"{PREFIX}run-9.0123abcd"
     dead.mkdir(parents=True)
-    stranger = v1.root / "blkio" / "of-a-human"
+    stranger = v1.root / "blkio" / "oltp-advisor-of-a-human"
     stranger.mkdir()
     with emulated_device(HDD, [DATA], run="alive") as limits:
         assert limits is not None
@@ -263,6 +264,7 @@ def test_only_groups_that_nobody_holds_are_swept(v1: Kernel) -> None:
         assert sweep_cgroups() == [dead]
         assert all(path.exists() for path in alive)
     assert stranger.exists()
+    assert unit.exists()
 
 
 @pytest.mark.parametrize("is_over", [True, False], ids=["swept", "being-swept"])
