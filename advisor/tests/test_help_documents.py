@@ -39,7 +39,10 @@ def test_headings_are_targets_and_comments_are_not_shown(admin_client: Client) -
 
 @pytest.mark.parametrize(
     "path",
-    ["manage.py", "docs/../advisor/settings.py", "var/private/first-password", "docs", "x.md"],
+    [
+        *("manage.py", "docs/../advisor/settings.py", "var/private/first-password", "docs"),
+        *("x.md", "docs/%00.md", f"docs/{'long' * 99}.md"),
+    ],
 )
 def test_nothing_but_documents_is_shown(admin_client: Client, path: str) -> None:
     assert admin_client.get(f"/help/{path}").status_code == 404

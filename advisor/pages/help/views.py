@@ -34,7 +34,10 @@ def document(request: HttpRequest, path: str) -> HttpResponse:
     Raises:
         Http404: `path` is no document, nor a file of `docs/`.
     """
-    file = (settings.BASE_DIR / path).resolve()
+    try:
+        file = (settings.BASE_DIR / path).resolve(strict=True)
+    except (OSError, ValueError):  # not there, too long for a path, or with a NUL
+        raise Http404(f"There is no document {path}.") from None
     is_page = file.suffix == ".md"
     is_ours = file.is_file() and file.is_relative_to(settings.BASE_DIR)
     folder = file.parent.relative_to(settings.BASE_DIR).as_posix() if is_ours else ""
