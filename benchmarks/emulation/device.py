@@ -118,5 +118,5 @@ def not_entered(output: str) -> EmulationUnavailable:
     lines = output.strip().splitlines()
     return EmulationUnavailable(
         "a process cannot be put into the cgroup: the worker must itself run in a cgroup below "
-        f"one that it may write to (docs/emulation.md){': ' + lines[-1] if lines else ''}"
+        f"one that it may write to (docs/how-to/emulation.md){': ' + lines[-1] if lines else ''}"
     )

@@ -123,7 +123,7 @@ def parent_for(hierarchy: Hierarchy, controllers: list[str]) -> Path:
         if not writable:
             raise EmulationUnavailable(
                 f"{reasons[0]}. Run the worker as root, or name a cgroup that it may "
-                f"write to in {CGROUP_VARIABLE} (docs/emulation.md)"
+                f"write to in {CGROUP_VARIABLE} (docs/how-to/emulation.md)"
             )
         return writable[0]
     for parent in writable:
@@ -136,7 +136,7 @@ def parent_for(hierarchy: Hierarchy, controllers: list[str]) -> Path:
         reasons.append(reason)
     raise EmulationUnavailable(
         f"no cgroup delegates {' and '.join(controllers)}: {'; '.join(reasons)}. Run the worker "
-        "as root, or in a delegated cgroup (docs/emulation.md)"
+        "as root, or in a delegated cgroup (docs/how-to/emulation.md)"
     )
 
 
