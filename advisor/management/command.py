@@ -40,21 +40,24 @@ class AdvisorCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            with ends_without_database(self, status=self.refusal_status):
+            with _ends_without_database(self, status=self.refusal_status):
                 if self.needs_tables:
                     prepare_database()
                 self.run(options)
         except ExpectedError as error:
             is_senseless = isinstance(error, BadRequest | BadSpace | UnknownTemplate)
-            said = error_line(error, *self.requests) if self.requests else str(error)
             self.fail(
-                f"{error.code}: {said}",
+                f"{error.code}: {self.reason(error)}",
                 self.senseless_status if is_senseless else self.refusal_status,
             )
 
     def run(self, options: dict[str, Any]) -> None:
         """Do the work. May raise ExpectedError and DatabaseError."""
         raise NotImplementedError
+
+    def reason(self, error: ExpectedError) -> str:
+        """Return the reason of a refusal, with the options that it is about."""
+        return error_line(error, *self.requests) if self.requests else str(error)
 
     def fail(self, line: str, status: int | None = None) -> NoReturn:
         """Exit with the reason as the last line on stderr."""
@@ -67,7 +70,7 @@ class AdvisorCommand(BaseCommand):
 
 
 @contextmanager
-def ends_without_database(command: BaseCommand, *, status: int = 1) -> Iterator[None]:
+def _ends_without_database(command: BaseCommand, *, status: int) -> Iterator[None]:
     """End the command with a line where the database cannot be used for the moment, or not with
     the rights of a host's login (docs/reference/host-role.sql).
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import sys
@@ -12,14 +11,13 @@ from getpass import getpass
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from rich.console import Console
 
-from advisor.management.command import ends_without_database
+from advisor.management.command import AdvisorCommand
 from advisor.management.request_options import (
     absolute_path,
     add_request_options,
-    error_line,
     given,
 )
 from advisor.processes.database import prepare_database
@@ -35,13 +33,15 @@ from tuning.studies.server_profiles import compare_stored, create_profile, keep_
 _MIN_S, _USUAL_S, _MAX_S = 5, 60, 3600
 
 
-class Command(BaseCommand):
+class Command(AdvisorCommand):
     help = (
         "Read a real server twice through a read-only account and store its profile. Nothing is "
         "changed there. The connection is made from this machine. Exits with 1 if the server "
         "cannot be read, and with 2 if an option makes no sense."
     )
-    requires_system_checks: list[str] = []
+    senseless_status = 2
+    requests = (ProfileRequest,)
+    needs_tables = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         what = parser.add_mutually_exclusive_group(required=True)
@@ -90,29 +90,30 @@ class Command(BaseCommand):
         add_request_options(parser, ProfileRequest)
         parser.add_argument("--json", action="store_true", help="as in the API")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def run(self, options: dict[str, Any]) -> None:
         if options["script"]:
             self.stdout.write(script(options["seconds"]), ending="")
             return
-        try:
-            with ends_without_database(self):
-                if options["compare"] is not None:
-                    prepare_database()
-                    print_comparison(compare_stored(*options["compare"]), Console())
-                    return
-                row = self._profile(options)
-        except InvalidRequest as error:
-            self.stderr.write(f"{error.code}: {_line(error)}")
-            sys.exit(2)
-        except ExpectedError as error:
-            self.stderr.write(f"{error.code}: {error}")
-            sys.exit(1)
+        if options["compare"] is not None:
+            prepare_database()
+            print_comparison(compare_stored(*options["compare"]), Console())
+            return
+        row = self._profile(options)
         if options["json"]:
             from advisor.api.profiles import profile_document
 
-            self.stdout.write(json.dumps(profile_document(row), indent=2))
+            self.write_json(profile_document(row))
         else:
             print_profile(row, Console())
+
+    def reason(self, error: ExpectedError) -> str:
+        """Return the reasons, each with its option."""
+        faults = error.faults if isinstance(error, InvalidRequest) else ()
+        own = [(path, reason) for path, reason in faults if path not in ("name", "memory")]
+        if not own:
+            return super().reason(error)
+        options = {"text": "read", "ssl_ca": "ssl-ca", "defaults_file": "defaults-file"}
+        return "; ".join(f"--{options.get(path, path)}: {reason}" for path, reason in own)
 
     def _profile(self, options: dict[str, Any]) -> Any:
         asked = given(ProfileRequest, options)
@@ -203,12 +204,3 @@ def _text(name: str) -> str:
     except OSError as error:
         raise InvalidRequest([("read", f"{name}: {error.strerror}")]) from None
     return data.decode(errors="replace")
-
-
-def _line(error: InvalidRequest) -> str:
-    """Return the reasons, each with its option."""
-    options = {"text": "read", "ssl_ca": "ssl-ca", "defaults_file": "defaults-file"}
-    own = [(path, reason) for path, reason in error.faults if path not in ("name", "memory")]
-    if not own:
-        return error_line(error, ProfileRequest)
-    return "; ".join(f"--{options.get(path, path)}: {reason}" for path, reason in own)
