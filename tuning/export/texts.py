@@ -132,10 +132,8 @@ def measured(effect: Effect, facts: ExportFacts) -> str:
 
 def gain(effect: Effect, baseline: str) -> str:
     """ "+42.4 % tpmP (95 % interval +31.0 to +52.0 %) against server-default"."""
-    texts = [f"{_change(effect.tpmP)} tpmP{_spread(effect.tpmP)}"] if effect.tpmP else []
-    if effect.objective is not None:
-        name = FULL_NAMES[effect.metric]
-        texts = [f"{_change(effect.objective)} {name}{_spread(effect.objective)}", *texts]
+    found = [(effect.objective, FULL_NAMES[effect.metric]), (effect.tpmP, "tpmP")]
+    texts = [_change(estimate, name) for estimate, name in found if estimate is not None]
     return f"{' and '.join(texts) or 'no figure'} against {baseline}"
 
 
@@ -224,16 +222,9 @@ def _baseline_in_model(facts: ExportFacts) -> str:
     )
 
 
-def _change(estimate: Estimate) -> str:
-    return f"{(estimate.ratio - 1) * 100:+.1f} %"
-
-
-def _spread(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.confidence is None:
-        return " (no interval was computed)"
-    low = f"{(estimate.low - 1) * 100:+.1f}"
-    high = "" if estimate.high is None else f" to {(estimate.high - 1) * 100:+.1f} %"
-    return f" ({percent(estimate.confidence)} interval {low}{high or ' % or more'})"
+def _change(estimate: Estimate, of: str) -> str:
+    unknown = "" if estimate.has_interval else " (no interval was computed)"
+    return f"{estimate.change(of)}{unknown}"
 
 
 def _figures(figures: Figures) -> str:

@@ -81,9 +81,8 @@ class Estimate(BaseModel):
         """Return the interval as `95 % interval +12 to +35 %`; "" where it is unknown."""
         if self.low is None or self.confidence is None:
             return ""
-        high = inf if self.high is None else self.high
-        low, high = ((bound - 1) * 100 for bound in (self.low, high))
-        return f"{self.confidence * 100:.3g} % interval {low:+.1f} to {high:+.1f} %"
+        high = " % or more" if self.high is None else f" to {(self.high - 1) * 100:+.1f} %"
+        return f"{self.confidence * 100:.3g} % interval {(self.low - 1) * 100:+.1f}{high}"
 
     def change(self, of: str = "") -> str:
         """Return 1.123 as `+12.3 %`, with what it is a change of, and the interval if known."""

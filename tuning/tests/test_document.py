@@ -71,7 +71,7 @@ def test_a_stored_interval_without_an_upper_bound_keeps_its_lower_bound(study: S
     assert (effect.low, effect.high, gained.low, gained.high) == (1.05, None, 0.8, None)
     assert effect.excludes_no_change
     assert not gained.excludes_no_change
-    assert effect.text() == "95 % interval +5.0 to +inf %"
+    assert effect.text() == "95 % interval +5.0 % or more"
 
 
 def test_it_is_the_same_after_it_was_stored(study: Study) -> None:
