@@ -102,7 +102,7 @@ def why_unavailable(profile: EmulationProfile, paths: Sequence[Path]) -> str:
         with emulated_device(profile, paths, run="check") as limits:
             if limits is not None:
                 _try_entering(limits)
-    except (EmulationUnavailable, NoServerUser) as error:
+    except (EmulationUnavailable, NoServerUser, OSError) as error:
         return str(error)
     return ""
 

@@ -209,6 +209,17 @@ def test_a_tree_that_cannot_be_written_is_refused(
     assert "this user cannot write in" in why_unavailable(HDD, [DATA])
 
 
+def test_a_host_that_stands_still_cannot_emulate(
+    v1: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*_: object, **__: object) -> None:
+        raise TimeoutError("true did not end in 10 s")
+
+    monkeypatch.setattr(device, "run", late)
+    assert why_unavailable(HDD, [DATA]) == "true did not end in 10 s"
+    assert v1.groups() == []
+
+
 def test_the_named_cgroup_is_the_only_one(v1: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADVISOR_CGROUP", "/mine")
     assert "there is no cgroup" in why_unavailable(HDD, [DATA])
