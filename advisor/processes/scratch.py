@@ -18,7 +18,8 @@ from benchmarks.ownership.held import free_folders, make_held
 def share_in(directory: Path) -> None:
     """Have this process share memory in a folder of its own in `directory`, while it lives.
 
-    Folders there of processes that have died are deleted. To be called before it shares any.
+    Deletes the folders there of processes that are no more; one that ended by itself left its
+    folder empty. To be called before this process shares any memory.
     """
     directory.mkdir(mode=0o700, exist_ok=True)
     for left in free_folders(directory):

@@ -1,1 +1,1 @@
-"""Workload drivers: programs that run TPC-C on a server and time each transaction."""
+"""Workload drivers: programs that run a workload on a server and time each transaction."""

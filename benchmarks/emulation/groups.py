@@ -1,4 +1,4 @@
-"""One cgroup of ours: its limits, its processes, its end."""
+"""The cgroups of runs: how they are made, limited, removed and swept."""
 
 from __future__ import annotations
 

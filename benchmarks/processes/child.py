@@ -18,17 +18,17 @@ from benchmarks.processes.users import clean_environment, launcher, server_user,
 
 NULL, PIPE, STDOUT = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
 MAX_OUTPUT_BYTES = 64 * 1024
-#: Seconds waited at a time. A longer time, for the host stood still, counts as much.
+#: Seconds waited at a time. A wait that lasted longer, because the host stood still, counts once.
 STEP_S = 0.5
 _POLL_S = 0.05
-#: How often a program is run that is killed from outside before it has printed anything.
+#: Starts of a program that is killed from outside each time, before it has printed anything.
 _ATTEMPTS = 3
 #: Exit statuses of a killed program; the second is that of its shell.
 _KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
 
 
 class Child:
-    """A started program. Leaving the `with` block kills the program and everything it started.
+    """A started program. Leaving the `with` block kills it, if it still runs, and what it started.
 
     The program runs as the user that servers run as, or as we do with `as_ourselves`, in a clean
     environment; `entry` are words before its command that still run as we do
