@@ -67,7 +67,15 @@ def test_the_history_of_a_finished_race_says_all_that_its_rows_say() -> None:
     (group,) = found.groups
     assert len(group.observations) == slots.count()
     assert {pair.candidate for pair in group.pairs} == {"fast"}
-    assert all(pair.is_whole for pair in group.pairs)
+    assert all(pair.is_whole and not pair.is_earlier for pair in group.pairs)
+    extend_study(study, 3)
+    extended = history_of(study, place)
+    assert (found.owed_blocks, extended.owed_blocks) == (0, 2)  # the first is queued
+    assert all(pair.is_earlier for pair in extended.groups[0].pairs)
+    run_to_the_end(study, noisy(EFFECTS))
+    added = study.slots.filter(purpose=SlotPurpose.BLOCK, order__gt=study.extended_after)
+    assert set(added.values_list("candidate__name", flat=True)) == {"server-default", "fast"}
+    assert added.count() == 3 * 3
     assert found.last_block == found.blocks + len(group.pairs)
 
 

@@ -161,6 +161,17 @@ def test_without_race_every_block_has_everybody() -> None:
     assert "not confirmed in fresh pairs" in found.verdict
 
 
+def test_classes_of_durability_race_apart_and_share_the_baseline() -> None:
+    risky = cnf(9000, "innodb_flush_log_at_trx_commit = 2")
+    configs = [ConfigText.of("fast", cnf(5000)), ConfigText.of("risky", risky)]
+    study = started(configs=configs, durability=Durability.D1, blocks=4)
+    run_to_the_end(study, noisy({"5000": 1.2, "9000": 2.0}))
+    answers = study.recommendations.values_list("durability", "candidate__name")
+    assert dict(answers) == {"D0": "fast", "D1": "risky"}
+    names = {board.durability: set(board.candidates) for board in boards_of(StudyRows(study))}
+    assert names == {"D0": {"server-default", "fast"}, "D1": {"server-default", "risky"}}
+
+
 def test_each_number_of_connections_has_its_own_race_and_answer() -> None:
     study = started(connections=[4, 8], configs=[ConfigText.of("fast", cnf(5000))])
     run_to_the_end(study, noisy(EFFECTS))
