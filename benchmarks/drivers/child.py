@@ -108,10 +108,10 @@ class Child(processes.Child):
         lines = [line for line in self.output().splitlines() if line.strip()]
         return lines[-1] if lines else "no reason given"
 
-    def ended_by_another(self, status: int | None) -> RunFailed | None:
-        """LOST or OUT_OF_MEMORY for an exit status that is a signal that the advisor has not sent.
+    def ended_by_another(self) -> RunFailed | None:
+        """Return LOST or OUT_OF_MEMORY for a program that was ended by a signal of another.
 
-        To be asked before `kill`; None for a program that ended by itself or is still there.
+        Ask before `kill`. Returns None for a program that ended by itself or still runs.
         """
         blame = self.blame("the driver")
         return self.failure(*blame) if blame else None

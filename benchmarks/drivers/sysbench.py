@@ -299,7 +299,7 @@ def _follow(
     for _ in watch(child, deadline=deadline, should_stop=should_stop):
         pass  # also after a break, so that the error has all that it said
     status = child.wait(max(0.0, deadline - time.monotonic()))
-    if killed := child.ended_by_another(status):
+    if killed := child.ended_by_another():
         raise killed
     if broken := control.broken():
         raise child.failure(

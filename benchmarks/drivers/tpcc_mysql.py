@@ -157,7 +157,7 @@ def _follow(
         # Without this it would continue to fail until its time is over.
         _fail_without_connections(child, output, load)
     status = child.wait(max(0.0, deadline - time.monotonic()))
-    if killed := child.ended_by_another(status):
+    if killed := child.ended_by_another():
         raise killed
     _fail_without_connections(child, output, load)
     if status == _NOT_STARTED:

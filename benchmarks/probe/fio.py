@@ -96,7 +96,7 @@ def run_job(
                 )
             output += child.read(_WAIT_S).output
         status = child.wait(10)
-        if killed := child.ended_by_another(status):
+        if killed := child.ended_by_another():
             raise killed
         said = child.output()
     if control.resource_limits and status == NOT_ENTERED:
