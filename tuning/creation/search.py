@@ -114,10 +114,8 @@ def check_search_minutes(plan: Plan, candidates: int) -> None:
 
     `candidates` are given, the baseline included. A share of the minutes is kept for ablation.
     """
-    minutes, runs = (
-        plan.request.budget_minutes or 0,
-        candidates + _NEW_RUNS + _RACE_RUNS + 2 * MIN_PAIRS,
-    )
+    minutes = plan.request.budget_minutes or 0
+    runs = candidates + _NEW_RUNS + _RACE_RUNS + 2 * MIN_PAIRS
     needed = runs * expected_run_s(plan.sizes)
     needed /= 1 - (ABLATION_SHARE if plan.request.ablates else 0.0)
     if minutes * 60 < needed:

@@ -71,8 +71,6 @@ class Request(BaseModel):
 
 
 R = TypeVar("R", bound=Request)
-
-
 T = TypeVar("T")
 
 

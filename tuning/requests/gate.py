@@ -43,7 +43,7 @@ from tuning.statistics.looks import FIRST_LOOK, MAX_LOOKS
 
 MAX_GATE_NAME = 100
 MAX_STORED = 200
-#: Fields of a study's request as well, which are filled in when a gate is planned.
+#: Fields that a gate's request shares with a study's; a plan fills them in.
 IN_COMMON = ("host", "driver", "load_hosts", "warehouses", "warmup_s", "measure_s")
 
 

@@ -130,8 +130,8 @@ def slot_rows(
         of_slot, chain = dict(zip(_SLOT, slot, strict=True)), [values]
         while (earlier := chain[-1]["retry_of_id"]) is not None:
             chain.append(replaced[earlier])
-        newer = [None, *(one["id"] for one in chain)]
-        runs = [_facts(of_slot | one, by) for one, by in zip(chain, newer, strict=False)]
+        newer = [None, *(one["id"] for one in chain[:-1])]
+        runs = [_facts(of_slot | one, by) for one, by in zip(chain, newer, strict=True)]
         candidate, device, workload = slot[-3:]
         there = candidates[candidate], devices[device], workloads[workload]
         found.append(SlotRow._make((*slot, *there, runs[0], runs[1:])))
@@ -140,9 +140,9 @@ def slot_rows(
 
 def _values(columns: Columns) -> dict[str, Any]:
     """Return the columns of a run by their names in RunFacts."""
-    found = dict(zip(_RUN, columns, strict=False))
-    figures = zip(_FIGURES, columns[len(_RUN) :], strict=True)
-    return found | {"figures": Figures(**dict(figures))}
+    found = dict(zip((*_RUN, *_FIGURES), columns, strict=True))
+    figures = Figures(**{name: found.pop(name) for name in _FIGURES})
+    return found | {"figures": figures}
 
 
 def _facts(values: Mapping[str, Any], replaced_by: int | None) -> RunFacts:

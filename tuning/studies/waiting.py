@@ -50,7 +50,7 @@ def mark_waiting(studies: Iterable[Study]) -> None:
 
 
 def has_load_host_away() -> Exists:
-    """The condition for a study with a silent or drained load host: it waits, others go on."""
+    """Return the condition that a load host of the study is silent or drained: then it waits."""
     driving = Host.objects.filter(driven_workloads__studies=OuterRef("pk"))
     return Exists(driving.exclude(pk__in=serving_hosts()))
 
