@@ -126,6 +126,10 @@ def test_none_is_deleted_that_is_in_use(host: Host, settings: Settings) -> None:
     with pytest.raises(DatasetInUse, match=f"study {study.pk} needs it"):
         delete_dataset(host, "old")
     assert [one.dataset.key for one, _ in prune_datasets(host, 1, only_say=True)] == ["gone"]
+    # The candidate of a gate may have a server of its own.
+    theirs = factories.make_server(host=host, digest="d2", path="/opt/other/mysqld")
+    study.candidates.filter(is_baseline=False).update(server=theirs)
+    assert prune_datasets(host, 1, only_say=True) == []
     Study.objects.update(state=StudyState.FINISHED)
     with (
         host_lock(settings.MEASURING_LOCK),

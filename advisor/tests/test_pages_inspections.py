@@ -11,6 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from advisor.access.roles import Role
+from advisor.tests import factories
 from advisor.tests.test_pages_hosts import a_host, quiet_broker, text_of
 from advisor.tests.test_pages_new_study import BLANK
 from benchmarks.jobs.engine import execute
@@ -84,3 +86,11 @@ def test_a_host_looks_again_and_its_page_shows_what_it_found(
     answer = admin_client.post(address, follow=True)
     for offer in ("/actions/inspect/", ">Register</a>", "Studies on this host choose"):
         assert offer not in answer.content.decode()
+
+
+def test_only_administrators_ask_about_what_the_host_has_not(
+    client: Client, host: Host, tmp_path: Path
+) -> None:
+    client.force_login(factories.make_user("ann", Role.OPERATOR))
+    assert f"manage.py device add {tmp_path / 'x'}" in ask(client, "path", tmp_path / "x")
+    assert not Inspection.objects.exists()

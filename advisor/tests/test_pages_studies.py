@@ -17,7 +17,7 @@ from advisor.pages.study.live import study_to_show
 from advisor.tests import factories
 from advisor.tests.drawn import flat
 from benchmarks.models import Run, RunState
-from tuning.models import Study, StudyState
+from tuning.models import Candidate, Study, StudyState
 from tuning.results.stored_documents import document_of
 from tuning.studies.revision import bump, progress_mark
 
@@ -159,6 +159,18 @@ def test_failed_runs_show_outcome_reason_and_log(admin_client: Client) -> None:
     wrong = text[text.index("Runs without a result") :]
     assert wrong.count("the server exited with status 1 before it answered") == 3
     assert "unknown variable &#x27;innodb_file_format=x&#x27;" in text
+
+
+def test_names_and_logs_are_text_never_markup(admin_client: Client) -> None:
+    study = factories.measured_study(fails=["whitepaper-1"], name="<script>alert(1)</script>")
+    there = Candidate.objects.filter(study=study, name="whitepaper-1")
+    there.update(name="<b>bold</b>", source="<i>a file")
+    Run.objects.filter(slot__candidate__name="<b>bold</b>").update(log_tail="</pre><img src=x>")
+    text = page(admin_client, study)
+    assert "&lt;i&gt;a file" in text
+    assert "&lt;img src=x" in text
+    for markup in ("<script>alert", "<b>bold", "<img src=x", "<i>a file"):
+        assert markup not in text
 
 
 def live(client: Client, study: Study, seen: str) -> tuple[str, bool]:

@@ -43,3 +43,10 @@ def test_intervals_ties_race_noise_and_confirmation_are_reported() -> None:
     assert "Noise floor " in text
     assert "Confirmed: whitepaper-3 +" in text
     assert "12/12 OK" in text
+
+
+def test_classes_have_tables_and_verdicts_of_their_own() -> None:
+    text = shown(factories.unsafe_study(blocks=1))
+    assert text.count("server-default *") == 3
+    assert "Durability D2: A crash or a power failure may corrupt the database" in text
+    assert "D1: whitepaper-3 completed" in text
