@@ -116,6 +116,7 @@ def test_what_contradicts_the_profile_is_refused_beside_its_field(
     [
         ("innodb_buffer_pool_size = 6G", "6.44 GB here, and the profile read 8.59 GB"),
         ("query_cache_size = 64M", "MySQL 9.7.4 does not have it"),
+        ("query_cache_size = 64M  # loose", "MySQL 9.7.4 does not have it"),
         ("innodb_log_file_size = 1G", "the profile or this file is of another server or version"),
     ],
 )

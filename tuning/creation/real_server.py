@@ -18,9 +18,8 @@ from tuning.configs.config_check.check import import_cnf
 from tuning.configs.config_check.rules import too_large_redo
 from tuning.configs.effective.expected import DEFAULT_CHUNK
 from tuning.configs.effective.variables import CHUNK, INSTANCES, POOL
-from tuning.configs.line import LineResult
 from tuning.configs.notes import Action, Note
-from tuning.configs.parse import server_group
+from tuning.configs.parse import Setting, scan_cnf, server_group
 from tuning.configs.situation import Situation
 from tuning.configs.values import fixed_default
 from tuning.errors import BadRequest, InvalidConfig, InvalidRequest, Problem
@@ -204,19 +203,19 @@ def _check(request: StudyRequest, profile: Profile) -> None:
 def _check_file(config: ConfigText, profile: Profile) -> None:
     """Raise InvalidConfig for a file that is not the one that the profiled server runs with."""
     target = profile.target
-    report = import_cnf(config.data, config.name, target, translate_from=target)
-    read = [line for line in report.lines if server_group(line.group, target)]
+    settings = scan_cnf(config.text, lambda group: server_group(group, target)).settings
     other = "the profile or this file is of another server or version"
     problems = [
-        Problem(config.name, line.number, line.name, f"{target} does not have it: {other}")
-        for line in read
-        if _is_of_another_server(line, target)
+        Problem(config.name, one.line, one.name, f"{target} does not have it: {other}")
+        for one in settings
+        if _is_of_another_server(one, target)
     ]
+    report = import_cnf(config.data, config.name, target, translate_from=target)
     written, pool = report.knobs.get(POOL), profile.number(POOL)
     # Servers round the size up to whole chunks of every instance.
     chunk, instances = profile.number(CHUNK) or DEFAULT_CHUNK, profile.number(INSTANCES) or 1
-    if written and pool and not -1 < pool - int(written) < chunk * instances:
-        line = next(one for one in reversed(read) if POOL in dict(one.became))
+    if written and pool and not 0 <= pool - int(written) < chunk * instances:
+        line = next(one for one in reversed(report.lines) if POOL in dict(one.became))
         reason = (
             f"{size_text(int(written))} here, and the profile read {size_text(pool)}: take a new "
             f"profile, or name {OWN_CONFIG!r} as the baseline to measure the profile's own values"
@@ -226,10 +225,10 @@ def _check_file(config: ConfigText, profile: Profile) -> None:
         raise InvalidConfig(problems)
 
 
-def _is_of_another_server(line: LineResult, target: ServerTraits) -> bool:
-    """Whether the server would not start with this line."""
-    knob = load_catalogue().get(line.name)
-    if knob is None or knob.exists_in(target) or "loose" in line.text.lower():
+def _is_of_another_server(setting: Setting, target: ServerTraits) -> bool:
+    """Whether the server would not start with this setting."""
+    knob = load_catalogue().get(setting.name)
+    if knob is None or knob.exists_in(target) or setting.loose:
         return False
     return not knob.facts(target).tolerated
 

@@ -36,7 +36,7 @@ class Recommendation(models.Model):
 
     `candidate` is the config that fresh pairs confirmed, else the baseline. Ratios are of tpmP to
     the baseline's, bounds those of the interval with that `confidence`; with a confirmation all
-    come from its fresh pairs alone. `objective_ratio` and its bounds are the same of another
+    come from its fresh pairs alone. `objective_ratio` and its bounds say the same of another
     `objective` than tpmP.
     With `whole` the candidate is that winner without the lines that contribute nothing, by fresh
     rounds of its own.

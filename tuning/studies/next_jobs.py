@@ -83,6 +83,11 @@ class OpenRun(NamedTuple):
     device: int
     workload: int
 
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Its block with the device and the workload."""
+        return self.block, self.device, self.workload
+
 
 def open_runs(study: Study, states: Iterable[str]) -> list[OpenRun]:
     """Return the runs in these states, in their order."""
@@ -97,8 +102,8 @@ def next_run(runs: Iterable[OpenRun]) -> int | None:
     Retries come last in their block, when the disturbance may be over.
     """
     queued = [one for one in runs if one.state == RunState.QUEUED]
-    beside = [one for one in queued if one[3:] == queued[0][3:]]  # its block on its place
-    return min(beside, key=lambda one: one.retry_of is not None).run if beside else None
+    together = [one for one in queued if one.place == queued[0].place]
+    return min(together, key=lambda one: one.retry_of is not None).run if together else None
 
 
 def next_inspection(host_id: int) -> Inspection | None:
