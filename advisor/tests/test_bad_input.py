@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import random
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -22,9 +22,7 @@ from advisor.tests import factories
 from advisor.tests.bad_input.environment import bad_settings, setting_cases
 from advisor.tests.bad_input.files import config_cases
 from advisor.tests.bad_input.judging import Case, judge_all
-from advisor.tests.bad_input.over_http import (
-    page_cases,
-)
+from advisor.tests.bad_input.over_http import page_cases
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
 from tuning.models import Study
 
@@ -77,9 +75,9 @@ def web(client: Client, admin_user: User) -> Client:
     return client
 
 
-def hold(cases: Iterable[Case], at_least: int, refreshed: Collection[str] = ()) -> None:
-    """All of them are refused as they should be; `refreshed` as of `judge_all`."""
-    tally, faults = judge_all(cases, refreshed)
+def hold(cases: Iterable[Case], at_least: int) -> None:
+    """All of them are refused as they should be."""
+    tally, faults = judge_all(cases)
     print(tally)
     assert not faults, f"{len(faults)} of {tally.number}:\n" + "\n".join(faults)
     assert tally.number >= at_least
