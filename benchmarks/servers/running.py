@@ -136,9 +136,8 @@ class _Start:
         """
         deadline = time.monotonic() + deadline_s
         for attempt in range(1, PORT_ATTEMPTS + 1):
-            port = free_port(self.reach.address) if self.reach else free_port()
-            if self.reach and self.reach.port:
-                port = self.reach.port
+            reach = self.reach
+            port = (reach.port or free_port(reach.address)) if reach else free_port()
             instance = self._spawn(port)
             try:
                 _wait_until_ready(instance, deadline, deadline_s, should_stop)
@@ -150,9 +149,9 @@ class _Start:
                 taken = errorlog.matching(instance.log_lines(), errorlog.PORT_TAKEN)
                 if not (isinstance(error, RunFailed) and taken):
                     raise
-                if self.reach is not None and self.reach.port:  # no other one will do
+                if reach is not None and reach.port:  # no other one will do
                     raise NotReachable(
-                        f"{self.reach.address}, port {port}: {errorlog.strip_prefix(taken[0])}"
+                        f"{reach.address}, port {port}: {errorlog.strip_prefix(taken[0])}"
                     ) from error
                 if attempt == PORT_ATTEMPTS:
                     raise
