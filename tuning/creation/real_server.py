@@ -203,11 +203,10 @@ def _check(request: StudyRequest, profile: Profile) -> None:
 def _check_file(config: ConfigText, profile: Profile) -> None:
     """Raise InvalidConfig for a file that is not the one that the profiled server runs with."""
     target = profile.target
-    settings = scan_cnf(config.text, lambda group: server_group(group, target)).settings
     other = "the profile or this file is of another server or version"
     problems = [
         Problem(config.name, one.line, one.name, f"{target} does not have it: {other}")
-        for one in settings
+        for one in _settings(config, target)
         if _is_of_another_server(one, target)
     ]
     report = import_cnf(config.data, config.name, target, translate_from=target)
@@ -223,6 +222,11 @@ def _check_file(config: ConfigText, profile: Profile) -> None:
         problems.append(Problem(config.name, line.number, POOL, reason))
     if problems:
         raise InvalidConfig(problems)
+
+
+def _settings(config: ConfigText, target: ServerTraits) -> tuple[Setting, ...]:
+    """Return the settings of a file that the server reads."""
+    return scan_cnf(config.text, lambda group: server_group(group, target)).settings
 
 
 def _is_of_another_server(setting: Setting, target: ServerTraits) -> bool:
@@ -253,11 +257,8 @@ def binary_log_of(
 
 def _binary_log_in(config: ConfigText, target: ServerTraits) -> str:
     """Return "on" or "off" as the last line of the file says; "" if none does."""
-    said = ""
-    for line in import_cnf(config.data, config.name, target).lines:
-        if line.name in _BINARY_LOG and server_group(line.group, target):
-            said = _BINARY_LOG[line.name]
-    return said
+    names = [one.name for one in _settings(config, target) if one.name in _BINARY_LOG]
+    return _BINARY_LOG[names[-1]] if names else ""
 
 
 def _nearest_server(profile: Profile, inventory: HostInventory) -> Any:
