@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.models import Run, RunState
@@ -26,7 +26,13 @@ class StudyFiles:
     @classmethod
     def of(cls, document: StudyDocument) -> StudyFiles:
         """Read what the document does not have."""
-        return cls(document, _variables(document), _files(document))
+        return cls.of_all([document])[0]
+
+    @classmethod
+    def of_all(cls, documents: Sequence[StudyDocument]) -> list[StudyFiles]:
+        """Read for several studies at once what their documents do not have."""
+        variables, files = _variables(documents), _files(documents)
+        return [cls(one, variables, files) for one in documents]
 
     def facts(
         self,
@@ -58,26 +64,36 @@ class StudyFiles:
         return export(self.facts(recommendation, request, study_url=study_url), request)
 
 
-def _variables(document: StudyDocument) -> dict[int, Mapping[str, str]]:
+def _variables(documents: Sequence[StudyDocument]) -> dict[int, Mapping[str, str]]:
     """Return the variables of a successful run, by id of each baseline and winner."""
-    named = set()
-    for board, found in document.recommendations:
-        named |= {board.baseline_id, found.candidate_id, found.whole_id or found.candidate_id}
-    # A reduced config may have the effective values of another, which is measured for it.
-    wanted = {document.candidate[one].merged_into_id or one for one in named}
-    ok = {
-        run.candidate_id: run.id
-        for run in reversed(document.newest_runs)
-        if run.state == RunState.OK and run.candidate_id in wanted
-    }
+    ok: dict[int, int] = {}
+    for document in documents:
+        named = set()
+        for board, found in document.recommendations:
+            named |= {board.baseline_id, found.candidate_id, found.whole_id or found.candidate_id}
+        # A reduced config may have the effective values of another, which is measured for it.
+        wanted = {document.candidate[one].merged_into_id or one for one in named}
+        ok |= {
+            run.candidate_id: run.id
+            for run in reversed(document.newest_runs)
+            if run.state == RunState.OK and run.candidate_id in wanted
+        }
     read = dict(Run.objects.filter(pk__in=ok.values()).values_list("pk", "variables"))
     return {candidate_id: read[run_id] for candidate_id, run_id in ok.items()}
 
 
-def _files(document: StudyDocument) -> dict[int, bytes]:
-    """The files that the user gave, byte for byte; not what was made of a server's profile."""
-    request = Study.objects.values_list("request", flat=True).get(pk=document.study.id)
-    names = [one["name"] for one in (request or {}).get("configs", ())]
-    own = Candidate.objects.filter(study=document.study.id, name__in=names).exclude(text="")
-    found = own.values_list("pk", "text", "encoding")
-    return {pk: text.encode(encoding) for pk, text, encoding in found}
+def _files(documents: Sequence[StudyDocument]) -> dict[int, bytes]:
+    """The files that users gave, byte for byte; not what was made of a server's profile."""
+    studies = Study.objects.filter(pk__in=[one.study.id for one in documents])
+    given = {
+        (pk, one["name"])
+        for pk, request in studies.values_list("pk", "request")
+        for one in (request or {}).get("configs", ())
+    }
+    own = Candidate.objects.filter(study__in=studies, name__in={name for _, name in given})
+    found = own.exclude(text="").values_list("pk", "study", "name", "text", "encoding")
+    return {
+        pk: text.encode(encoding)
+        for pk, study, name, text, encoding in found
+        if (study, name) in given
+    }

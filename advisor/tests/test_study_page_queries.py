@@ -69,7 +69,7 @@ def test_home_asks_for_no_more_after_years_of_studies(
     Run.objects.filter(pk=run).update(state=RunState.LOST, finished_at=timezone.now())
     factories.begin(factories.make_study(blocks=1, state=StudyState.RUNNING))
     client.get(reverse("home"))  # stores the documents
-    with django_assert_max_num_queries(26) as one:
+    with django_assert_max_num_queries(27) as one:
         client.get(reverse("home"))
     most = len(one)
     for number in range(3):

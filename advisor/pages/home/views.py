@@ -46,10 +46,9 @@ def _answers(answers: Sequence[Answer]) -> list[tuple[Answer, str, list[tuple[st
     """Each answer with how certain it is, and the lines to set."""
     studies = list(Study.objects.filter(pk__in={one.found.study_id for one in answers}))
     lines = {}
-    for document in documents_of(studies):
-        files = StudyFiles.of(document)
-        for board, found in document.recommendations:
-            baseline = document.candidate[board.baseline_id]
+    for files in StudyFiles.of_all(documents_of(studies)):
+        for board, found in files.document.recommendations:
+            baseline = files.document.candidate[board.baseline_id]
             lines[found.id] = changed_values(lines_of(files.facts(found.id)), baseline.knobs)
     return [(one, certainty(one.found), lines.get(one.found.pk, [])) for one in answers]
 
