@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from tuning.catalogue.knob import Durability
-from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.config_check.check import check_knobs, import_cnf
 from tuning.configs.config_check.report import ConfigReport
@@ -21,6 +20,7 @@ from tuning.configs.notes import Action, Note
 from tuning.configs.parse import decode_cnf
 from tuning.configs.presets.loader import Preset, load_preset, variant_preset
 from tuning.configs.presets.scale import scale
+from tuning.configs.situation import Situation
 from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.configs.translation.translate import translate_knobs
 from tuning.errors import InvalidConfig, Problem
@@ -66,37 +66,28 @@ class FileFit:
 def plan_candidates(
     template: StudyTemplate,
     files: Sequence[tuple[str, bytes]],
-    target: ServerTraits,
+    situation: Situation,
     *,
-    resources: HostResources,
-    durability: Durability = Durability.D0,
-    host: HostFacts = UNKNOWN,
     translate_from: Origin = ANY_VERSION,
     proposals: Mapping[str, PlannedCandidate] = MappingProxyType({}),
     fit: FileFit | None = None,
 ) -> list[PlannedCandidate]:
-    """The baseline first, then the template's other candidates, then the files (name, content).
+    """Plan the baseline, then the template's other candidates, then the files (name, content).
 
-    Presets and variants are sized for `resources` and may have the template's durability class or
-    `durability`; files keep their own. `proposals` are the template's, by name and ready to use.
-    `translate_from` and `fit` are for files, see `plan_file`. Presets and variants that are not
-    possible here are in the list with their `left_out`. Raises InvalidConfig with the problems of
-    all files together, or if the baseline is not possible.
+    Presets and variants may have the template's durability class or that of the situation; files
+    keep their own. `proposals` are the template's, by name and ready to use. `translate_from` and
+    `fit` are for files, see `plan_file`. A preset that is not possible here is in the list with
+    its `left_out`: the others are still worth comparing. Raises InvalidConfig with the problems
+    of all files together, or if the baseline is not possible.
     """
-    widest = max(durability, template.durability)
-
-    def plan(name: str) -> PlannedCandidate:
-        if name in template.proposals:
-            return proposals[name]
-        if variant := template.variants.get(name):
-            return plan_variant(variant, target, resources=resources, durability=widest, host=host)
-        # Impossible candidates are left out: the others are still worth comparing.
-        preset = load_preset(name)
-        if name == template.baseline:
-            return _fitted(preset, target, resources, widest, host)
-        return _if_possible(preset, (), "here", target, resources, widest, host)
-
-    planned = [plan(name) for name in template.candidates]
+    widest = max(situation.durability, template.durability)
+    for_presets = replace(situation, durability=widest)
+    planned = [
+        proposals[name]
+        if name in template.proposals
+        else _of_template(name, template.variants.get(name), for_presets)
+        for name in template.candidates
+    ]
     baseline = planned[0] = replace(planned[0], is_baseline=True)
     if baseline.left_out:
         raise InvalidConfig([Problem(baseline.name, None, "", baseline.left_out)])
@@ -105,6 +96,7 @@ def plan_candidates(
         source = f"a copy of {baseline.name}, to show the noise"
         planned.append(replace(baseline, name=name, is_baseline=False, source=source))
     problems: list[Problem] = []
+    target, host = situation.target, situation.host
     for name, data in files:
         if name in (candidate.name for candidate in planned):
             problems.append(Problem(name, None, "", "another candidate has this name"))
@@ -119,57 +111,29 @@ def plan_candidates(
     return share_applied(planned)
 
 
-def plan_preset(
-    name: str,
-    target: ServerTraits,
-    *,
-    resources: HostResources,
-    durability: Durability = Durability.D0,
-    host: HostFacts = UNKNOWN,
-) -> PlannedCandidate:
-    """A preset, translated for the target and sized for the resources.
+def plan_preset(name: str, situation: Situation) -> PlannedCandidate:
+    """Plan a preset, translated for the server and sized for the resources of the situation.
 
     Values that do not fit the host or the workload are left at the default or raised, with a note.
     Raises UnknownPreset, and InvalidConfig if it cannot run here at all.
     """
-    return _fitted(load_preset(name), target, resources, durability, host)
+    return _fitted(load_preset(name), situation)
 
 
-def plan_variant(
-    variant: TemplateVariant,
-    target: ServerTraits,
-    *,
-    resources: HostResources,
-    durability: Durability = Durability.D0,
-    host: HostFacts = UNKNOWN,
+def _of_template(
+    name: str, variant: TemplateVariant | None, situation: Situation
 ) -> PlannedCandidate:
-    """A template's variant, processed like a preset; with `left_out` if it is not possible here.
-
-    Raises UnknownPreset for its base.
-    """
-    preset = variant_preset(variant, resources)
-    where = f"on {target}"
-    planned = _if_possible(preset, variant.knobs, where, target, resources, durability, host)
-    return replace(planned, logs_with_data=variant.logs_with_data)
-
-
-def _if_possible(
-    preset: Preset,
-    own: Collection[str],
-    where: str,
-    target: ServerTraits,
-    resources: HostResources,
-    durability: Durability,
-    host: HostFacts,
-) -> PlannedCandidate:
-    """The preset; without knobs and with `left_out` if it or its `own` knobs cannot be had."""
-    planned = PlannedCandidate(preset.name, {}, f"{preset.title}. {preset.source}")
+    """Plan a preset or a variant; without knobs and with `left_out` where it is not possible."""
+    preset = variant_preset(variant, situation.resources) if variant else load_preset(name)
+    own = variant.knobs if variant else {}
+    with_data = variant is not None and variant.logs_with_data
     try:
-        planned = _fitted(preset, target, resources, durability, host)
+        planned = replace(_fitted(preset, situation), logs_with_data=with_data)
     except InvalidConfig as refused:
+        planned = PlannedCandidate(preset.name, {}, preset.words, logs_with_data=with_data)
         lost = [f"{problem}" for problem in refused.problems]
     else:
-        # Without its own knob a candidate would be its base under a misleading name.
+        # Without its own knob a variant would be its base under a misleading name.
         lost = [
             f"{note.name}: {note.detail}"
             for note in planned.notes
@@ -177,22 +141,19 @@ def _if_possible(
         ]
     if not lost:
         return planned
-    why = f"not possible {where} ({'; '.join(lost)})"
+    why = f"not possible on {situation.target} ({'; '.join(lost)})"
     return replace(planned, knobs={}, checks=(), left_out=why)
 
 
-def _fitted(
-    preset: Preset,
-    target: ServerTraits,
-    resources: HostResources,
-    durability: Durability,
-    host: HostFacts,
-) -> PlannedCandidate:
-    """The preset after translation, sizing and the gate; raises InvalidConfig."""
+def _fitted(preset: Preset, situation: Situation) -> PlannedCandidate:
+    """Return the preset after translation, sizing and the config check; raises InvalidConfig."""
+    target, host, durability = situation.target, situation.host, situation.durability
     origin = preset.written_for or ANY_VERSION
     translation = translate_knobs(preset.knobs, origin, target, durability=durability)
-    sized, changes = scale(translation.knobs, preset, target, resources, host.pool_chunk_bytes)
-    knobs, held = _without_direct_io(sized, target, durability, host)
+    sized, changes = scale(
+        translation.knobs, preset, target, situation.resources, host.pool_chunk_bytes
+    )
+    knobs, held = _without_direct_io(sized, situation)
     report = check_knobs(
         knobs,
         target,
@@ -201,20 +162,20 @@ def _fitted(
         host=host,
         raises_set=True,  # a preset was chosen for another workload
     ).accepted()
-    source = f"{preset.title}. {preset.source}"
-    return _of_report(preset.name, source, report, (*translation.notes, *changes, *held))
+    return _of_report(preset.name, preset.words, report, (*translation.notes, *changes, *held))
 
 
 def _without_direct_io(
-    knobs: dict[str, str], target: ServerTraits, durability: Durability, host: HostFacts
+    knobs: dict[str, str], situation: Situation
 ) -> tuple[dict[str, str], list[Note]]:
     """The knobs of a preset for a file system that may not support direct I/O, and a note."""
-    method = Expected(knobs, target, host).unsupported_flush()
+    target = situation.target
+    method = Expected(knobs, target, situation.host).unsupported_flush()
     if method is None or FLUSH_METHOD not in knobs:
         return knobs, []
     why = f"the device's file system does not support {method}"
     left = {name: value for name, value in knobs.items() if name != FLUSH_METHOD}
-    if durability < Durability.D2 and leaves_out_fsync(left, target):
+    if situation.durability < Durability.D2 and leaves_out_fsync(left, target):
         # By default the server would leave out the fsync as well.
         left[FLUSH_METHOD] = "fsync"
         return left, [Note(FLUSH_METHOD, Action.ADJUSTED, f"fsync: {why}")]

@@ -16,9 +16,8 @@ from tuning.configs.config_check.check import import_cnf
 from tuning.configs.config_check.report import ConfigReport
 from tuning.configs.effective.costs import KnobCost, costs_of
 from tuning.configs.effective.durability import durability_of, losses, may_lose
-from tuning.configs.effective.host import UNKNOWN, HostFacts
+from tuning.configs.effective.host import HostFacts
 from tuning.configs.knobs import render_cnf
-from tuning.configs.translation.origin import Origin
 from tuning.creation.hosts import what_host_has
 from tuning.creation.plan import Plan
 from tuning.creation.scale_model import file_fit
@@ -30,14 +29,21 @@ from tuning.studies.host_resources import facts_of_host
 
 @dataclass(frozen=True)
 class CheckedText:
-    """The report line by line and the resulting my.cnf; "" if something was refused.
-
-    Below D0 the file begins with warnings.
-    """
+    """The report on a my.cnf, line by line."""
 
     report: ConfigReport
-    target: ServerTraits
-    cnf: str
+
+    @property
+    def target(self) -> ServerTraits:
+        """The server that it was checked for."""
+        return self.report.target
+
+    @property
+    def cnf(self) -> str:
+        """The resulting my.cnf, below D0 with warnings first; "" if something was refused."""
+        if self.report.problems:
+            return ""
+        return warned_cnf({**self.report.knobs, **self.report.applied}, self.target)
 
     @property
     def durability(self) -> Durability:
@@ -68,7 +74,7 @@ def check_text(
         origin = origin_of(translate_from)
     except ValueError as error:
         raise BadRequest(f"translate_from is {error}", field="translate_from") from None
-    facts = HostFacts(connections=connections) if connections else UNKNOWN
+    facts = HostFacts(connections=connections)
     if target is None:
         inventory = what_host_has(host)
         with about("server"):
@@ -76,7 +82,7 @@ def check_text(
         target = ServerTraits.of(binary)
         facts = facts_of_host(inventory, {None}, connections)
         facts = replace(facts, server_options=inventory.options_of(binary))
-    return _checked(data, name, target, facts, origin)
+    return CheckedText(import_cnf(data, name, target, translate_from=origin, host=facts))
 
 
 def check_in_plan(plan: Plan, name: str, data: bytes) -> CheckedText:
@@ -84,18 +90,10 @@ def check_in_plan(plan: Plan, name: str, data: bytes) -> CheckedText:
 
     In a scale model the file is that of the real server.
     """
-    situation, request = plan.situation, plan.request
+    situation, origin = plan.situation, plan.request.origin
     fit = file_fit(plan.model, situation)
     facts = fit.written_for if fit else situation.host
-    return _checked(data, name, situation.target, facts, request.origin)
-
-
-def _checked(
-    data: bytes, name: str, target: ServerTraits, facts: HostFacts, origin: Origin
-) -> CheckedText:
-    report = import_cnf(data, name, target, translate_from=origin, host=facts)
-    cnf = "" if report.problems else warned_cnf({**report.knobs, **report.applied}, target)
-    return CheckedText(report, target, cnf)
+    return CheckedText(import_cnf(data, name, situation.target, translate_from=origin, host=facts))
 
 
 def warned_cnf(knobs: Mapping[str, str], target: ServerTraits) -> str:

@@ -8,10 +8,21 @@ from math import ceil
 
 from benchmarks.counted import counted
 from benchmarks.inventory.device_lookup import shares_disk
-from tuning.configs.candidates import PlannedCandidate, plan_candidates, share_applied
-from tuning.configs.config_check.rules import too_large_redo
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.candidates import (
+    FileFit,
+    PlannedCandidate,
+    plan_candidates,
+    plan_file,
+    share_applied,
+)
+from tuning.configs.config_check.rules import Broken, too_large_redo
+from tuning.configs.effective.expected import DEFAULT_CHUNK
+from tuning.configs.effective.variables import CHUNK, INSTANCES, POOL
+from tuning.configs.notes import Action, Note
+from tuning.configs.parse import scan_cnf, server_group
 from tuning.creation.plan import Plan
-from tuning.creation.real_server import baseline_name, real_candidates
+from tuning.creation.real_server import OWN_CONFIG, RealServer
 from tuning.creation.scale_model import file_fit, fitted
 from tuning.creation.search import (
     PlannedSearch,
@@ -21,6 +32,9 @@ from tuning.creation.search import (
 )
 from tuning.errors import BadRequest, InvalidConfig, Problem
 from tuning.proposals.rules import plan_proposals
+from tuning.scale_model.sizes import size_text
+from tuning.server_profile.own_config import as_cnf
+from tuning.server_profile.profile import Profile
 from tuning.strategy.budget import plan as blocks_within
 from tuning.studies.budget import ABLATION_SHARE, expected_run_s
 
@@ -45,18 +59,19 @@ def configs_of(plan: Plan) -> PlannedConfigs:
     """
     _check_log_device(plan)
     template, request, situation = plan.template, plan.request, plan.situation
+    fit = file_fit(plan.model, situation)
     found = plan_candidates(
         template,
         [(config.name, config.data) for config in request.configs],
-        situation.target,
-        resources=situation.resources,
-        durability=request.durability,
-        host=situation.host,
+        situation,
         translate_from=request.origin,
         proposals=plan_proposals(template.proposals, plan.measured_situation),
-        fit=file_fit(plan.model, situation),
+        fit=fit,
     )
-    candidates = [fitted(one, plan.model, situation) for one in with_baseline(plan, found)]
+    if plan.real is not None:
+        found = _with_real_server(plan, plan.real, found, fit)
+    ordered = _baseline_first(found, plan.baseline)
+    candidates = [fitted(one, plan.model, situation) for one in ordered]
     search = None
     if request.search is not None:
         check_search_minutes(plan, sum(not one.left_out for one in candidates))
@@ -70,23 +85,16 @@ def configs_of(plan: Plan) -> PlannedConfigs:
     return configs
 
 
-def with_baseline(plan: Plan, found: Sequence[PlannedCandidate]) -> list[PlannedCandidate]:
-    """Return the candidates with those of the profile, the baseline of the request first.
+def _baseline_first(found: list[PlannedCandidate], name: str) -> list[PlannedCandidate]:
+    """Return the candidates with the user's config of that name as baseline; "" is the template's.
 
     Raises BadRequest for a baseline that is no config of the user.
     """
-    name, rows = baseline_name(plan.request), list(found)
-    own = {config.name for config in plan.request.configs}
-    if plan.real is not None:
-        fit = file_fit(plan.model, plan.situation)
-        added = real_candidates(plan.real, plan.situation, plan.left_bytes, fit)
-        rows = share_applied([*rows, *added])
-        own.add(plan.real.name)
     if not name:
-        return rows
-    if name not in own:
+        return found
+    if name not in (one.name for one in found if one.text):
         raise BadRequest(f"no config of yours is called {name!r}", field="baseline")
-    marked = [replace(one, is_baseline=one.name == name) for one in rows]
+    marked = [replace(one, is_baseline=one.name == name) for one in found]
     return sorted(marked, key=lambda one: not one.is_baseline)
 
 
@@ -106,15 +114,18 @@ def _check_log_device(plan: Plan) -> None:
 
 def check_redo(plan: Plan, candidates: Sequence[PlannedCandidate]) -> None:
     """Raise InvalidConfig for redo logs that do not fit on the device beside the data."""
-    situation = plan.situation
     problems = [
         Problem(one.name, None, large.name, large.reason)
         for one in candidates
-        if not one.left_out
-        if (large := too_large_redo(one.knobs, situation.target, situation.host, plan.left_bytes))
+        if not one.left_out and (large := _large_redo(plan, one))
     ]
     if problems:
         raise InvalidConfig(problems)
+
+
+def _large_redo(plan: Plan, candidate: PlannedCandidate) -> Broken | None:
+    target, host = plan.situation.target, plan.situation.host
+    return too_large_redo(candidate.knobs, target, host, plan.space.left_bytes)
 
 
 def _check_candidates(plan: Plan, configs: PlannedConfigs) -> None:
@@ -122,12 +133,11 @@ def _check_candidates(plan: Plan, configs: PlannedConfigs) -> None:
     if configs.measured > 1:
         return
     name = plan.template.name
-    for one in configs.candidates:
-        if one.left_out:
-            reason = f"{one.name}: {one.left_out}"
-            raise BadRequest(
-                f"template {name!r} has nothing to compare here: {reason}", field="template"
-            )
+    if left_out := [one for one in configs.candidates if one.left_out]:
+        reason = f"{left_out[0].name}: {left_out[0].left_out}"
+        raise BadRequest(
+            f"template {name!r} has nothing to compare here: {reason}", field="template"
+        )
     raise BadRequest(f"template {name!r} needs a config of yours to compare", field="configs")
 
 
@@ -148,3 +158,65 @@ def _check_budget(plan: Plan, candidates: int) -> None:
             f"of this size needs {fits.min_blocks}: about {needed} minutes",
             field="budget_minutes",
         )
+
+
+def _with_real_server(
+    plan: Plan, real: RealServer, found: Sequence[PlannedCandidate], fit: FileFit | None
+) -> list[PlannedCandidate]:
+    """Return the candidates with the server's config and the proposals of its profile.
+
+    A proposal that is impossible here has a `left_out`. Raises InvalidConfig for a config that
+    cannot be measured, and for a file that is not the one that the server runs with.
+    """
+    situation = plan.situation
+
+    def of_text(name: str, text: str, source: str) -> PlannedCandidate:
+        origin, host = real.profile.target, situation.host
+        planned = plan_file(
+            name, text.encode(), situation.target, host=host, translate_from=origin, fit=fit
+        )
+        return replace(planned, source=source)
+
+    planned = list(found)
+    if real.given:
+        _check_own_file(real.profile, next(one for one in found if one.name == real.name))
+    else:
+        source = f"the config that {real.profile.target} runs with"
+        planned.append(of_text(real.name, real.cnf, source))
+    for proposal in real.proposals:
+        source = f"{real.name} with a change: {proposal.why}"
+        try:
+            one = of_text(proposal.name, real.cnf + as_cnf(proposal.changes), source)
+        except InvalidConfig as refused:
+            one = PlannedCandidate(proposal.name, {}, proposal.why, left_out=str(refused))
+        notes = [Note(name, Action.PROPOSED, proposal.why) for name in proposal.changes]
+        one = replace(one, notes=(*notes, *one.notes))
+        large = _large_redo(plan, one)
+        planned.append(one if large is None else replace(one, knobs={}, left_out=large.reason))
+    return share_applied(planned)
+
+
+def _check_own_file(profile: Profile, file: PlannedCandidate) -> None:
+    """Raise InvalidConfig for a file that is not the one that the profiled server runs with."""
+    target, number = profile.target, profile.number
+    other = "the profile or this file is of another server or version"
+    problems = [
+        Problem(file.name, one.line, one.name, f"{target} does not have it: {other}")
+        for one in scan_cnf(file.text, lambda group: server_group(group, target)).settings
+        if (knob := load_catalogue().get(one.name)) is not None
+        # The server would not start with it.
+        and not (one.loose or knob.exists_in(target) or knob.facts(target).tolerated)
+    ]
+    # Servers round the size up to whole chunks of every instance.
+    pool, unit = number(POOL), (number(CHUNK) or DEFAULT_CHUNK) * (number(INSTANCES) or 1)
+    for line in file.lines:
+        size = int(dict(line.became).get(POOL, 0))
+        if size and pool and not 0 <= pool - size < unit:
+            reason = (
+                f"{size_text(size)} here, and the profile read {size_text(pool)}: take a new "
+                f"profile, or name {OWN_CONFIG!r} as the baseline to measure the profile's own "
+                "values"
+            )
+            problems.append(Problem(file.name, line.number, POOL, reason))
+    if problems:
+        raise InvalidConfig(problems)

@@ -37,15 +37,12 @@ def device_facts(
     """
     kinds = {_kind(device) for device in devices}
     rates = [_rates(host, device) for device in devices]
-
-    def slowest(known: Iterable[float | None]) -> float | None:
-        found = list(known)
-        return None if None in found else min(rate for rate in found if rate is not None)
-
+    reads = [one.read_iops for one in rates if one.read_iops is not None]
+    writes = [one.write_iops for one in rates if one.write_iops is not None]
     return DeviceFacts(
         kind=kinds.pop() if len(kinds) == 1 else None,
-        write_iops=slowest(one.write_iops for one in rates),
-        read_iops=slowest(one.read_iops for one in rates),
+        write_iops=min(writes) if len(writes) == len(rates) else None,
+        read_iops=min(reads) if len(reads) == len(rates) else None,
         commit_us=max((one.commit_us for one in rates if one.commit_us is not None), default=None),
         free_bytes=free_bytes,
     )
@@ -117,41 +114,42 @@ class Disk:
     usable: int
 
 
-def disks_of(
+@dataclass(frozen=True)
+class Space:
+    """The directories for data. left_bytes: free beside all data on the fullest file system."""
+
+    disks: tuple[Disk, ...]
+    left_bytes: int
+
+
+def space_on(
     inventory: HostInventory,
     server: ServerBinary,
     devices: Sequence[FoundDevice],
     warehouses: int,
-) -> tuple[Disk, ...]:
-    """Return the directories for data. A golden copy that is there already needs no new space."""
-    key = dataset_key(TpccSource(warehouses), server, DEFAULT_PAGE_SIZE)
-    disks = []
-    for path in dict.fromkeys(device.data.path for device in devices):
-        directory = inventory.directory(path)
-        copies = COPIES_ON_DEVICE - (key in directory.datasets)
-        needed = int(estimated_directory_bytes(warehouses) * copies)
-        disks.append(Disk(path, needed, directory.room.usable))
-    return tuple(disks)
+) -> Space:
+    """Return the space that a study takes on its devices; raises DeviceUnusable if it lacks.
 
-
-def check_free_space(
-    inventory: HostInventory, devices: Sequence[FoundDevice], disks: Sequence[Disk]
-) -> int:
-    """Return the bytes left after all data and the reserve on the fullest file system.
-
-    Raises DeviceUnusable.
+    A golden copy that is there already needs no new space. The reserve is never used.
     """
-    places = {device.data.path: place for place, device in enumerate(devices)}
+    key = _golden_key(server, warehouses)
+    disks: dict[Path, Disk] = {}
     needed: Counter[int] = Counter()  # by file system: two directories may share one
-    for disk in disks:
-        directory = inventory.directory(disk.path)
-        needed[directory.file_system] += disk.needed
-        with about(f"devices[{places[disk.path]}].path"):
+    for place, device in enumerate(devices):
+        directory = inventory.directory(path := device.data.path)
+        if path in disks:
+            continue
+        copies = COPIES_ON_DEVICE - (key in directory.datasets)
+        bytes_here = int(estimated_directory_bytes(warehouses) * copies)
+        disks[path] = Disk(path, bytes_here, directory.room.usable)
+        needed[directory.file_system] += bytes_here
+        with about(f"devices[{place}].path"):
             directory.room.check(needed[directory.file_system])
     # A template may measure both: redo logs on a separate device and with the data.
     paths = [found.path for device in devices for found in (device.data, device.log) if found]
     directories = [inventory.directory(path) for path in paths]
-    return min(one.room.usable - needed[one.file_system] for one in directories)
+    left = min(one.room.usable - needed[one.file_system] for one in directories)
+    return Space(tuple(disks.values()), left)
 
 
 def check_second_dataset(
@@ -162,7 +160,7 @@ def check_second_dataset(
     left: int,
 ) -> None:
     """Raise DeviceUnusable if a second server's golden copy does not fit into what is `left`."""
-    key = dataset_key(TpccSource(warehouses), server, DEFAULT_PAGE_SIZE)
+    key = _golden_key(server, warehouses)
     paths = {device.data.path for device in devices}
     missing = [path for path in paths if key not in inventory.directory(path).datasets]
     needed = int(estimated_directory_bytes(warehouses)) * len(missing)
@@ -171,3 +169,7 @@ def check_second_dataset(
             f"{human_bytes(max(left, 0))} left, {human_bytes(needed)} needed for the data of a "
             "second server"
         )
+
+
+def _golden_key(server: ServerBinary, warehouses: int) -> str:
+    return dataset_key(TpccSource(warehouses), server, DEFAULT_PAGE_SIZE)

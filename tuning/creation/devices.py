@@ -2,95 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 
 from django.db import transaction
 
-from benchmarks.datasets.rules import estimated_bytes
 from benchmarks.errors import DeviceUnusable, about
 from benchmarks.inventory.device_lookup import (
     DeviceSpec,
-    FoundDevice,
     correct_kind,
     device_row,
     find_device,
 )
-from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Device
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
+from tuning.creation.device_memory import usual_memory
 from tuning.creation.hosts import host_for
-from tuning.errors import BadRequest
 from tuning.models import Study
 from tuning.requests.device import DeviceRequest
-from tuning.scale_model.model import ScaleModel
-from tuning.scale_model.sizes import MB, size_text
 from tuning.studies.revision import bump
 from tuning.study_templates.loader import USUAL_TEMPLATE, load_template
-
-# Resident memory of an idle server: MySQL 9.7.4 with performance schema 555 MB, MariaDB 10.11.19
-# without (its default) 103 MB, plus some for connections.
-_OWN_BYTES = {Flavour.MARIADB: 200 * MB}
-_OWN_BYTES_OF_MYSQL = 550 * MB
-
-
-def find_devices(
-    requests: Sequence[DeviceSpec],
-    inventory: HostInventory,
-    warehouses: int,
-    flavour: Flavour,
-    model: ScaleModel | None = None,
-) -> list[FoundDevice]:
-    """Return every device as its host found it, for a study of that size.
-
-    Without `requests` it is the host's usual device.
-
-    With `model` each has the memory of that scale model. Raises BadRequest for a device that is
-    named twice or whose memory contradicts the model, NotListed, DeviceUnusable,
-    EmulationUnavailable.
-    """
-    limit = usual_memory(warehouses, flavour)
-    found = []
-    for index, request in enumerate(requests or [DeviceSpec()]):
-        modelled = _in_model(request, index, model)
-        with about(f"devices[{index}]"):
-            one = find_device(modelled, inventory, memory_bytes=limit)
-        found.append(one)
-    directories = [
-        (one.data.path, one.log and one.log.path, one.emulation and one.emulation.label())
-        for one in found
-    ]
-    if len(set(directories)) < len(directories):
-        raise BadRequest("devices names the same device twice", field="devices")
-    return found
-
-
-def _in_model(request: DeviceSpec, index: int, model: ScaleModel | None) -> DeviceSpec:
-    """The device with the memory of the scale model; raises BadRequest if it has another."""
-    kept = request.limits
-    field = f"devices[{index}]" if kept else f"devices[{index}].memory_mb"
-    if model is None:
-        if kept is not None and kept.scale is not None:
-            raise BadRequest(
-                f"the device is a {kept.scale_text}: state the data size and the memory of the "
-                "real server again, or choose the device without limits",
-                field=field,
-            )
-        return request
-    is_same = kept is not None and kept.scale == model.scale
-    if is_same and request.memory_bytes == model.limit_bytes:
-        return request
-    if request.memory_bytes is not None:
-        raise BadRequest(
-            f"a memory limit of {size_text(request.memory_bytes)} contradicts the {model.title} "
-            f"of the stated server, which has {size_text(model.limit_bytes)}: leave out one",
-            field=field,
-        )
-    if not model.limits_memory:
-        return request
-    return replace(request, memory_bytes=model.limit_bytes, scale=model.scale)
 
 
 def register_device(request: DeviceRequest, host: str = "") -> Device:
@@ -119,34 +51,6 @@ def check_can_set_kind(device: Device) -> None:
     """Raise DeviceUnusable where `set_kind` would."""
     if device.is_throttled:
         raise DeviceUnusable("the kind of an emulated device cannot be changed", field="kind")
-
-
-def usual_memory(warehouses: int, flavour: Flavour) -> int:
-    """The default memory limit of an emulated device, in bytes.
-
-    The server's own needs and half of the data: with less no server starts, with more the page
-    cache holds all data and no read reaches the device.
-    """
-    half = own_bytes(flavour) + estimated_bytes(warehouses) // 2
-    return -(-half // (10 * MB)) * 10 * MB
-
-
-def smallest_memory(devices: Sequence[FoundDevice]) -> int | None:
-    """The lowest memory limit among the devices; None without limits."""
-    limits = [one.memory_bytes for one in devices if one.memory_bytes is not None]
-    return min(limits, default=None)
-
-
-def room_for_pool(limit: int | None, flavour: Flavour) -> int | None:
-    """The part of a device's memory limit that presets may use; None without a limit."""
-    if limit is None:
-        return None
-    return max(limit - own_bytes(flavour), limit // 4)
-
-
-def own_bytes(flavour: Flavour) -> int:
-    """Return the bytes that an idle server of that flavour needs beside its buffer pool."""
-    return _OWN_BYTES.get(flavour, _OWN_BYTES_OF_MYSQL)
 
 
 def device_specs(requests: Iterable[DeviceRequest]) -> list[DeviceSpec]:

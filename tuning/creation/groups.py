@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import transaction
 
@@ -21,12 +21,15 @@ from tuning.catalogue.target import ServerTraits
 from tuning.creation.configs import configs_of
 from tuning.creation.create import store_study
 from tuning.creation.devices import device_specs
+from tuning.creation.hosts import hosts_named
 from tuning.creation.plan import Plan, plan_of
 from tuning.errors import BadRequest, InvalidConfig, TuningError
 from tuning.models import Study, StudyGroup
 from tuning.requests.study import GroupRequest, StudyRequest
 from tuning.studies.scheduler import advance_host
 from tuning.study_templates.loader import load_template
+
+T = TypeVar("T")
 
 
 def create_group(
@@ -42,11 +45,7 @@ def create_group(
     template scales to the CPUs are those of the host with the fewest. Load hosts drive all of
     the studies. `also` and errors as for `create_study`.
     """
-    planned = []
-    for part in _parts(request):
-        with _about_host(part):
-            plan = plan_of(part.request)
-            planned.append((plan, configs_of(plan)))
+    planned = _on_each_host(request, lambda part: (plan := plan_of(part), configs_of(plan)))
     title = request.name or load_template(request.template).title
     with transaction.atomic():
         group = StudyGroup.objects.create(name=title, created_by=user)
@@ -62,11 +61,15 @@ def plans_of(request: StudyRequest | GroupRequest) -> list[Plan]:
     """Return the plan of each host. Raises like `plan_of`; for a group with the host's name."""
     if isinstance(request, StudyRequest):
         return [plan_of(request)]
-    plans = []
+    return _on_each_host(request, plan_of)
+
+
+def _on_each_host(request: GroupRequest, make: Callable[[StudyRequest], T]) -> list[T]:
+    made = []
     for part in _parts(request):
         with _about_host(part):
-            plans.append(plan_of(part.request))
-    return plans
+            made.append(make(part.request))
+    return made
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,11 @@ def _parts(request: GroupRequest) -> list[_Part]:
     owners = _owners(request)
     inventories = [inventory_of(host) for host in hosts]
     servers = _servers(inventories, request.server)
-    # A load host's driver is its own.
-    driver = request.driver if request.load_hosts else _driver(inventories, request.driver)
+    driver = request.driver
+    if driver == AUTO and not request.load_hosts:
+        if not (common := common_drivers(inventories)):
+            raise BadRequest("the hosts have no workload driver in common", field="driver")
+        driver = common[0][0].name
     connections = request.connections
     if connections is None:
         template = load_template(request.template)
@@ -125,15 +131,14 @@ def _about_host(part: _Part) -> Iterator[None]:
 
 
 def _hosts(names: Sequence[str]) -> list[Host]:
-    there = {row.name: row for row in Host.objects.filter(name__in=names)}
-    for name in names:
-        if name not in there:
-            raise BadRequest(f"there is no host {name!r}", field="hosts")
-    return [there[name] for name in names]
+    found = {row.name: row for row in hosts_named(names)}
+    if missing := [name for name in names if name not in found]:
+        raise BadRequest(f"there is no host {missing[0]!r}", field="hosts")
+    return [found[name] for name in names]
 
 
 def _servers(inventories: Sequence[HostInventory], named: Path | None) -> list[ServerBinary]:
-    """The program of each host, all of one version."""
+    """Return the program of each host, all of one version."""
     with about("server"):
         candidates = [inventories[0].server(named)] if named else inventories[0].servers
         for wanted in candidates:
@@ -144,26 +149,15 @@ def _servers(inventories: Sequence[HostInventory], named: Path | None) -> list[S
             ]
             if all(alike):  # that at the named path before others
                 return [min(found, key=lambda one: one.path != named) for found in alike]
-    texts = "; ".join(f"{one.name}: {_versions(one)}" for one in inventories)
+    names = [", ".join(str(ServerTraits.of(it)) for it in one.servers) for one in inventories]
+    texts = "; ".join(
+        f"{one.name}: {has or 'none'}" for one, has in zip(inventories, names, strict=True)
+    )
     raise BadRequest(f"the hosts have no server version in common ({texts})", field="server")
 
 
-def _versions(inventory: HostInventory) -> str:
-    return ", ".join(str(ServerTraits.of(server)) for server in inventory.servers) or "none"
-
-
-def _driver(inventories: Sequence[HostInventory], named: str) -> str:
-    """Return the first driver that all hosts have, or the named one, which each plan checks."""
-    if named != AUTO:
-        return named
-    common = common_drivers(inventories)
-    if not common:
-        raise BadRequest("the hosts have no workload driver in common", field="driver")
-    return common[0][0].name
-
-
 def _owners(request: GroupRequest) -> list[str]:
-    """The host of each requested device; "" for a device that every host has."""
+    """Return the host of each requested device; "" for a device that every host has."""
     owners = [spec.host for spec in device_specs(request.devices)]
     for index, owner in enumerate(owners):
         if owner and owner not in request.hosts:
@@ -175,7 +169,6 @@ def _owners(request: GroupRequest) -> list[str]:
 
 
 def hosts_of_group(group: int | None) -> set[int]:
-    """The ids of its hosts; none of no group, or of one that is not there."""
-    if group is None:
-        return set()
-    return set(Study.objects.filter(group=group).values_list("host", flat=True))
+    """Return the ids of its hosts; none of no group, or of one that is not there."""
+    studies = Study.objects.exclude(group=None).filter(group=group)
+    return set(studies.values_list("host", flat=True))

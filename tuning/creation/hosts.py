@@ -2,50 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.models import QuerySet
 
-from benchmarks.counted import counted
 from benchmarks.errors import NotInspected, about
 from benchmarks.inventory.device_lookup import DeviceSpec
 from benchmarks.inventory.host import AUTO, FoundDriver, HostInventory, common_drivers
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
 from tuning.errors import BadRequest, TuningError
+from tuning.requests.study import StudyRequest
+from tuning.studies.waiting import check_not_retired
 
-_FIELD = "load_hosts"
+
+@dataclass(frozen=True)
+class FoundHosts:
+    """The measured host with its inventory, and the hosts and the driver that drive its server.
+
+    load_hosts: in the order in which they drive; none where the driver runs beside the server.
+    """
+
+    host: Host
+    inventory: HostInventory
+    load_hosts: list[Host]
+    driver: FoundDriver
+
+
+def hosts_of(request: StudyRequest, devices: Iterable[DeviceSpec]) -> FoundHosts:
+    """Find the hosts and the driver that the request names, or the usual ones.
+
+    Raises like `host_for`, TuningError, host_retired, NotInspected, BadRequest about load hosts
+    that cannot drive, and NoDriver.
+    """
+    host = host_for(request.host, devices)
+    check_not_retired(host)
+    inventory = inventory_of(host)
+    load_hosts = _load_hosts(request.load_hosts, inventory)
+    return FoundHosts(host, inventory, load_hosts, _driver(request.driver, inventory, load_hosts))
 
 
 def host_for(named: str = "", devices: Iterable[DeviceSpec] = ()) -> Host:
-    """The host of that name; without one that of the registered devices, else the only host.
+    """Return the host of that name; else that of the registered devices, else the only host.
 
     Retired ones count when they are named. Where there are several, the machine that this runs on
     counts, if it is one of them. Raises BadRequest for a host that does not exist, has not all the
     devices or would have to be guessed, and TuningError, no_host, where no worker ever ran.
     """
-    named_hosts = [(index, one.host) for index, one in enumerate(devices) if one.host]
-    name = named or (named_hosts[0][1] if named_hosts else "")
-    for index, there in named_hosts:
-        if there != name:
+    for index, device in enumerate(devices):
+        named = named or device.host
+        if device.host not in ("", named):
             raise BadRequest(
-                f"the device belongs to host {there}, and the study is to be measured on {name}",
+                f"the device belongs to host {device.host}, and the study is to be measured on "
+                f"{named}",
                 field=f"devices[{index}]",
             )
-    if name:
-        if found := hosts_named([name]).first():
+    if named:
+        if found := hosts_named([named]).first():
             return found
-        there = ", ".join(_names(Host.objects.all())) or "none"
-        raise BadRequest(f"there is no host {name!r}; there are: {there}", field="host")
-    in_use = Host.objects.filter(retired_at=None)
-    names = _names(in_use)
-    if not names:
+        known = ", ".join(Host.objects.order_by("name").values_list("name", flat=True))
+        raise BadRequest(f"there is no host {named!r}; there are: {known or 'none'}", field="host")
+    in_use = {host.name: host for host in Host.objects.filter(retired_at=None).order_by("name")}
+    if not in_use:
         raise TuningError("no_host", "no worker has run yet: start one, it inspects its host")
-    usual = names[0] if len(names) == 1 else settings.HOST_NAME
-    if usual in names and (found := in_use.filter(name=usual).first()):
-        return found
-    raise BadRequest(f"name one of the hosts: {', '.join(names)}", field="host")
+    usual = settings.HOST_NAME if len(in_use) > 1 else next(iter(in_use))
+    if usual in in_use:
+        return in_use[usual]
+    raise BadRequest(f"name one of the hosts: {', '.join(in_use)}", field="host")
 
 
 def hosts_named(names: Iterable[str]) -> QuerySet[Host]:
@@ -54,63 +79,46 @@ def hosts_named(names: Iterable[str]) -> QuerySet[Host]:
     return Host.objects.filter(name__in=[name for name in names if "\0" not in name])
 
 
-def what_host_has(named: str = "", devices: Iterable[DeviceSpec] = ()) -> HostInventory:
-    """The inventory of that host. Raises like `host_for`, and NotInspected."""
-    return inventory_of(host_for(named, devices))
+def what_host_has(named: str = "") -> HostInventory:
+    """Return the inventory of that host. Raises like `host_for`, and NotInspected."""
+    return inventory_of(host_for(named))
 
 
 def cpus_of(named: str = "") -> int:
-    """CPUs that a server may use on that host, as `what_host_has`; 1 until that is known."""
+    """Return the CPUs that a server may use on that host; 1 until that is known."""
     try:
         return what_host_has(named).logical_cpus
     except (NotInspected, TuningError):
         return 1
 
 
-def _names(hosts: QuerySet[Host]) -> list[str]:
-    return sorted(hosts.values_list("name", flat=True))
-
-
-def load_hosts_for(
-    names: Sequence[str], measured: Host, connections: Collection[int]
-) -> list[Host]:
-    """The rows of the load hosts that a request names, in the order in which they drive.
-
-    `measured` is the host of the server, `connections` are the numbers of the study's workloads.
-    Raises BadRequest.
-    """
+def _load_hosts(names: Sequence[str], measured: HostInventory) -> list[Host]:
     if not names:
         return []
-    there = {host.name: host for host in Host.objects.filter(name__in=names, retired_at=None)}
-    for name in names:
+    found = {host.name: host for host in hosts_named(names).filter(retired_at=None)}
+
+    def why_not(name: str) -> str:
         if names.count(name) > 1:
-            raise BadRequest(f"load host {name} is named twice", field=_FIELD)
+            return f"load host {name} is named twice"
         if name == measured.name:
-            raise BadRequest(
-                f"{name} is the measured host itself; without a load host its driver runs there",
-                field=_FIELD,
-            )
-        if name not in there or not there[name].inventory:
-            raise BadRequest(
-                f"no worker of a host called {name!r} has been heard of", field=_FIELD
-            )
-    if not inventory_of(measured).load_address:
+            return f"{name} is the measured host itself; without a load host its driver runs there"
+        if name not in found or not found[name].inventory:
+            return f"no worker of a host called {name!r} has been heard of"
+        return ""
+
+    if reason := next(filter(None, map(why_not, names)), ""):
+        raise BadRequest(reason, field="load_hosts")
+    if not measured.load_address:
         raise BadRequest(
             f"no load host can reach a server on {measured.name}: its worker needs one of its "
             "addresses in ADVISOR_LOAD_ADDRESS",
-            field=_FIELD,
+            field="load_hosts",
         )
-    if (least := min(connections)) < len(names):
-        raise BadRequest(
-            f"{len(names)} load hosts cannot share "
-            f"{counted(least, 'connection')}: each needs at least one",
-            field=_FIELD,
-        )
-    return sorted(there.values(), key=lambda host: host.pk)
+    return sorted(found.values(), key=lambda host: host.pk)
 
 
-def driver_for(named: str, measured: HostInventory, load_hosts: Sequence[Host]) -> FoundDriver:
-    """The driver where it is to run; with "auto" the first with which these hosts can drive.
+def _driver(named: str, measured: HostInventory, load_hosts: Sequence[Host]) -> FoundDriver:
+    """Return the driver where it is to run; with "auto" the first with which the hosts can drive.
 
     Raises NoDriver about the field `driver`; BadRequest about that or the load hosts if there is
     none with which they can, alone or together.
@@ -119,9 +127,11 @@ def driver_for(named: str, measured: HostInventory, load_hosts: Sequence[Host]) 
         if not load_hosts:
             return measured.driver(named)
         inventories = [inventory_of(host) for host in load_hosts]
-        asked = [tuple(one.driver(named) for one in inventories)]
+        choices = [tuple(one.driver(named) for one in inventories)]
+    if named == AUTO:
+        choices = common_drivers(inventories)
     refusals = []
-    for drivers in common_drivers(inventories) if named == AUTO else asked:
+    for drivers in choices:
         why = _why_not(drivers, load_hosts, measured)
         if not why:
             return drivers[0]
@@ -129,15 +139,13 @@ def driver_for(named: str, measured: HostInventory, load_hosts: Sequence[Host]) 
     if not refusals:
         names = ", ".join(host.name for host in load_hosts)
         refusals.append(f"the load hosts {names} have no driver in common")
-    raise BadRequest("; ".join(refusals), field=_FIELD if named == AUTO else "driver")
+    raise BadRequest("; ".join(refusals), field="load_hosts" if named == AUTO else "driver")
 
 
 def _why_not(
-    drivers: Sequence[FoundDriver],
-    load_hosts: Sequence[Host],
-    measured: HostInventory,
+    drivers: Sequence[FoundDriver], load_hosts: Sequence[Host], measured: HostInventory
 ) -> str:
-    """Why load hosts cannot drive with these, one of each; "" if they can."""
+    """Say why load hosts cannot drive with these, one of each; "" if they can."""
     first = drivers[0]
     for driver, host in zip(drivers, load_hosts, strict=True):
         if measured.load_needs_tls and not driver.encrypts:

@@ -5,29 +5,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from benchmarks.errors import about
+from benchmarks.counted import counted
 from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.inventory.host import FoundDriver, HostInventory
-from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import BinaryLog, Host
 from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.situation import DeviceFacts, Situation
-from tuning.creation.device_facts import (
-    Disk,
-    check_free_space,
-    device_facts,
-    disks_of,
-    redo_bytes_per_hour,
-)
-from tuning.creation.devices import device_specs, find_devices, room_for_pool, smallest_memory
-from tuning.creation.hosts import driver_for, host_for, load_hosts_for
-from tuning.creation.real_server import RealServer, binary_log_of, with_profile
-from tuning.creation.scale_model import check_direct_io, model_of
+from tuning.creation.device_facts import Space, device_facts, redo_bytes_per_hour, space_on
+from tuning.creation.device_memory import find_devices, model_of, room_for_pool, smallest_memory
+from tuning.creation.devices import device_specs
+from tuning.creation.hosts import hosts_of
+from tuning.creation.real_server import RealServer, subject_of
 from tuning.errors import BadRequest
 from tuning.proposals.rules import plan_proposals, rule_sets
 from tuning.requests.fields import given
@@ -37,7 +31,6 @@ from tuning.requests.study import StudyRequest
 from tuning.scale_model.model import ScaleModel
 from tuning.strategy.search.plan import PREFIX
 from tuning.studies.host_resources import facts_of_host, resources_of
-from tuning.studies.waiting import check_not_retired
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 _USUAL_SEARCH_MINUTES = 45
@@ -50,9 +43,9 @@ class Plan:
     request: every field is filled in, so that it asks for the same study whatever the template and
     the host say by then; its devices are as they were asked for.
     load_hosts: the hosts that drive the server; none where the driver runs beside it.
-    left_bytes: the free space beside all data on the fullest file system.
-    real: what the profile of the real server adds to the request.
+    baseline: the name of the user's config that is the baseline; "" for the template's.
     binary_log: whether every run writes one.
+    real: what the profile of the real server adds to the request.
     """
 
     request: StudyRequest
@@ -65,10 +58,10 @@ class Plan:
     server: ServerBinary
     model: ScaleModel | None
     devices: list[FoundDevice]
-    disks: tuple[Disk, ...]
-    left_bytes: int
-    real: RealServer | None = None
+    space: Space
+    baseline: str = ""
     binary_log: BinaryLog = BinaryLog.DEFAULT
+    real: RealServer | None = None
 
     @property
     def rankings(self) -> int:
@@ -98,7 +91,7 @@ class Plan:
                 binary_log=self.binary_log.is_on,
                 server_options=self.inventory.options_of(self.server),
             ),
-            DeviceFacts(free_bytes=self.left_bytes),
+            DeviceFacts(free_bytes=self.space.left_bytes),
             allowed=self.request.allow,
             durability=self.request.durability,
         )
@@ -109,7 +102,7 @@ class Plan:
         host, flavour = self.inventory.name, self.server.flavour
         return replace(
             self.situation,
-            device=device_facts(host, self.devices, free_bytes=self.left_bytes),
+            device=device_facts(host, self.devices, free_bytes=self.space.left_bytes),
             redo_bytes_per_hour=redo_bytes_per_hour(
                 host, self.devices, flavour, self.sizes.warehouses
             ),
@@ -125,22 +118,18 @@ def plan_of(request: StudyRequest) -> Plan:
     template = load_template(request.template)
     request = _with_design(request, template)
     specs = device_specs(request.devices)
-    host = host_for(request.host, specs)
-    check_not_retired(host)
-    inventory = inventory_of(host)
-    request, real = with_profile(request, template, inventory)
+    hosts = hosts_of(request, specs)
+    inventory, load_hosts = hosts.inventory, hosts.load_hosts
+    subject = subject_of(request, template, inventory)
+    request, server = subject.request, subject.server
     sizes = request.sizes(template, inventory.logical_cpus)
-    load_hosts = load_hosts_for(request.load_hosts, host, sizes.connections)
-    driver = driver_for(request.driver, inventory, load_hosts)
-    with about("server"):
-        server = inventory.server(request.server)
+    _check_connections(sizes, load_hosts)
     model = model_of(inventory, request, specs, sizes, server.flavour)
     devices = find_devices(specs, inventory, sizes.warehouses, server.flavour, model)
-    disks = disks_of(inventory, server, devices, sizes.warehouses)
     filled_in = {
-        "host": host.name,
+        "host": hosts.host.name,
         "server": server.path,
-        "driver": driver.name,
+        "driver": hosts.driver.name,
         "load_hosts": tuple(one.name for one in load_hosts),
         "warehouses": sizes.warehouses,
         "connections": list(sizes.connections),
@@ -151,21 +140,36 @@ def plan_of(request: StudyRequest) -> Plan:
     plan = Plan(
         request=request.model_copy(update=filled_in),
         template=template,
-        host=host,
+        host=hosts.host,
         inventory=inventory,
         sizes=sizes,
         load_hosts=load_hosts,
-        driver=driver,
+        driver=hosts.driver,
         server=server,
         model=model,
         devices=devices,
-        disks=disks,
-        left_bytes=check_free_space(inventory, devices, disks),
-        real=real,
-        binary_log=binary_log_of(request, real, ServerTraits.of(server)),
+        space=space_on(inventory, server, devices, sizes.warehouses),
+        baseline=subject.baseline,
+        binary_log=subject.binary_log,
+        real=subject.real,
     )
-    check_direct_io(model, plan.situation)
+    if model and not model.limits_memory and plan.situation.host.direct_io is False:
+        raise BadRequest(
+            "a scale model needs control groups that limit memory (docs/how-to/emulation.md) or "
+            "a file system with direct I/O, and this host has neither for these devices",
+            field="memory",
+        )
     return plan
+
+
+def _check_connections(sizes: Sizes, load_hosts: Sequence[Host]) -> None:
+    """Raise BadRequest if a load host would be left without a connection."""
+    if (least := min(sizes.connections)) < len(load_hosts):
+        raise BadRequest(
+            f"{len(load_hosts)} load hosts cannot share {counted(least, 'connection')}: each "
+            "needs at least one",
+            field="load_hosts",
+        )
 
 
 def _with_design(request: StudyRequest, template: StudyTemplate) -> StudyRequest:

@@ -1,28 +1,25 @@
-"""A study for a profiled server: its sizes, connections and config, and what its figures call for.
+"""The server that a study is about: its program, and what a profile says of the real server.
 
-The baseline is the server's own config, resized by the scale model like every file of the user.
+With a profile the baseline is the server's own config, resized by the scale model like every file
+of the user.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.counted import counted
+from benchmarks.errors import about
 from benchmarks.inventory.host import HostInventory
 from benchmarks.models import BinaryLog
+from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits, parse_traits
-from tuning.configs.candidates import FileFit, PlannedCandidate, plan_file
-from tuning.configs.config_check.check import import_cnf
-from tuning.configs.config_check.rules import too_large_redo
-from tuning.configs.effective.expected import DEFAULT_CHUNK
-from tuning.configs.effective.variables import CHUNK, INSTANCES, POOL
-from tuning.configs.notes import Action, Note
-from tuning.configs.parse import Setting, scan_cnf, server_group
-from tuning.configs.situation import Situation
+from tuning.configs.parse import scan_cnf, server_group
 from tuning.configs.values import fixed_default
-from tuning.errors import BadRequest, InvalidConfig, InvalidRequest, Problem
+from tuning.errors import BadRequest, InvalidRequest
 from tuning.requests.configs import ConfigText
 from tuning.requests.sizes import MAX_WAREHOUSES
 from tuning.requests.study import StudyRequest
@@ -46,8 +43,8 @@ _CONNECTIONS_PER_CPU = 16
 class RealServer:
     """The part of a study that its profile adds.
 
-    cnf: the server's config; given: whether the user gave it, instead of the profile.
-    said: what was taken from the profile, in sentences.
+    cnf: the server's config under its `name`; given: whether the user gave it, instead of the
+    profile. said: what was taken from the profile, in sentences.
     """
 
     profile: Profile
@@ -63,61 +60,96 @@ class RealServer:
         return len(self.proposals) + (not self.given)
 
 
-def baseline_name(request: StudyRequest) -> str:
-    """Return the name of the user's config that is the baseline; "" for the template's."""
-    if request.baseline or request.profile is None:
-        return request.baseline
-    return request.configs[0].name if request.configs else OWN_CONFIG
+@dataclass(frozen=True)
+class Subject:
+    """The server that a study is about: its program here, and the real server that it stands for.
 
-
-def with_profile(
-    request: StudyRequest, template: StudyTemplate, inventory: HostInventory
-) -> tuple[StudyRequest, RealServer | None]:
-    """Return the request with what its profile says where the request says nothing.
-
-    Raises BadRequest, beside the field, for what the profile does not know or contradicts.
+    request: with what the profile says where the request says nothing. baseline: the name of the
+    user's config that is the baseline; "" for the template's. binary_log: whether every run writes
+    one, as the request, the user's file or the profile says.
     """
-    if request.profile is None:
-        if template.name != YOUR_SERVER:
-            return request, None
+
+    request: StudyRequest
+    server: ServerBinary
+    baseline: str
+    binary_log: BinaryLog
+    real: RealServer | None
+
+
+def subject_of(
+    request: StudyRequest, template: StudyTemplate, inventory: HostInventory
+) -> Subject:
+    """Find the server program, and complete the request with what its profile says.
+
+    Raises BadRequest, beside the field, for what the profile does not know or contradicts, and
+    BenchmarkError for a server that the host does not have.
+    """
+    real = None
+    if request.profile is not None:
+        request, real = _with_profile(request, request.profile, template, inventory)
+    elif template.name == YOUR_SERVER:
         if not request.baseline:
             reason = "choose a profile of your server, or add its my.cnf and state both sizes"
             raise BadRequest(reason, field="profile")
-        return _with_warehouses(request, template, inventory), None
-    profile = profile_of(find_profile(request.profile))
+        request = _with_warehouses(request, template, inventory)
+    with about("server"):
+        server = inventory.server(request.server)
+    baseline = real.name if real else request.baseline
+    target = ServerTraits.of(server)
+    log: str = request.binary_log
+    if log == "auto":
+        log = _binary_log_in(request.configs, baseline, target)
+        if not log and real is not None:
+            log = real.profile.variables.get("log_bin", "").lower()
+    is_default = log.upper() == fixed_default(load_catalogue().knobs["log_bin"], target)
+    binary_log = BinaryLog(log) if log in ("on", "off") and not is_default else BinaryLog.DEFAULT
+    return Subject(request, server, baseline, binary_log, real)
+
+
+def _with_profile(
+    request: StudyRequest, number: int, template: StudyTemplate, inventory: HostInventory
+) -> tuple[StudyRequest, RealServer]:
+    profile = profile_of(find_profile(number))
     _check(request, profile)
-    name = baseline_name(request)
-    for config in (one for one in request.configs if one.name == name):
-        _check_file(config, profile)
-    changes: dict[str, Any] = {
-        "data_size": request.data_size or profile.data_bytes,
-        "memory": request.memory or profile.memory_bytes,
-        "translate_from": request.translate_from or f"{profile.flavour} {profile.version}",
-        "server": request.server or _nearest_server(profile, inventory),
-    }
-    if changes["data_size"] is None and profile.sizes:
+    data_size = request.data_size or profile.data_bytes
+    memory = request.memory or profile.memory_bytes
+    if data_size is None and profile.sizes:
         engines = ", ".join(sorted({one.engine for one in profile.sizes}))
         reason = f"the server has no table of InnoDB, only of {engines}: a study would say nothing"
         raise InvalidRequest([("profile", reason)])
-    for name, what in (("data_size", "size of its data"), ("memory", "memory of its host")):
-        if changes[name] is None:
-            reason = f"the profile does not know the {what}: state it, such as 48G"
-            raise InvalidRequest([(name, reason)])
+    if data_size is None:
+        raise _unknown("data_size", "size of its data")
+    if memory is None:
+        raise _unknown("memory", "memory of its host")
     said = [
-        f"{profile.target} with {size_text(changes['data_size'])} of data and "
-        f"{size_text(changes['memory'])} of memory"
+        f"{profile.target} with {size_text(data_size)} of data and {size_text(memory)} of memory"
     ]
-    connections, why = _connections(profile, template, inventory)
+    changes: dict[str, Any] = {
+        "data_size": data_size,
+        "memory": memory,
+        "translate_from": request.translate_from or f"{profile.flavour} {profile.version}",
+        "server": request.server or _nearest_server(profile, inventory),
+    }
     if request.connections is None:
+        connections, why = _connections(profile, template, inventory)
         changes["connections"] = [connections]
         said.append(why)
-    request = _with_warehouses(request.model_copy(update=changes), template, inventory)
-    sized = profile.model_copy(update={"memory_bytes": request.memory})
-    real = _real_server(request, sized)
-    said += [f"{one.name}: {one.why}" for one in real.proposals]
-    if not real.proposals:
+    profile = profile.model_copy(update={"memory_bytes": memory})
+    proposals = tuple(proposals_for(profile))
+    said += [f"{one.name}: {one.why}" for one in proposals]
+    if not proposals:
         said.append("no figure of the profile calls for a change: only published advice is tried")
-    return request, replace(real, said=tuple(said))
+    name = request.baseline or (request.configs[0].name if request.configs else OWN_CONFIG)
+    own = next((one.text for one in request.configs if one.name == name), None)
+    cnf = as_cnf(own_knobs(profile)) if own is None else f"{own}\n"
+    real = RealServer(profile, proposals, name, cnf, own is not None, tuple(said))
+    return _with_warehouses(request.model_copy(update=changes), template, inventory), real
+
+
+def _unknown(field: str, what: str) -> InvalidRequest:
+    return InvalidRequest(
+        [(field, f"the profile does not know the {what}: state it, such as 48G")]
+    )
 
 
 def _with_warehouses(
@@ -131,57 +163,6 @@ def _with_warehouses(
     most = min(model.max_warehouses(inventory.memory_budget_bytes), MAX_WAREHOUSES)
     found = max(min(max(template.warehouses, model.min_warehouses), most), 1)
     return request.model_copy(update={"warehouses": found})
-
-
-def real_candidates(
-    real: RealServer, situation: Situation, left_bytes: int, fit: FileFit | None
-) -> list[PlannedCandidate]:
-    """Return the server's config and the proposals of its profile, as they are measured.
-
-    A proposal that is impossible here has a `left_out`. Raises InvalidConfig for the config.
-    """
-    planned = [] if real.given else [_planned(real, None, situation, fit)]
-    for proposal in real.proposals:
-        try:
-            one = _planned(real, proposal, situation, fit)
-        except InvalidConfig as refused:
-            one = PlannedCandidate(proposal.name, {}, proposal.why, left_out=str(refused))
-        large = too_large_redo(one.knobs, situation.target, situation.host, left_bytes)
-        planned.append(one if large is None else replace(one, knobs={}, left_out=large.reason))
-    return planned
-
-
-def _planned(
-    real: RealServer, proposal: Proposal | None, situation: Situation, fit: FileFit | None
-) -> PlannedCandidate:
-    text, source, name = real.cnf, f"the config that {real.profile.target} runs with", real.name
-    notes: tuple[Note, ...] = ()
-    if proposal is not None:
-        name, source = proposal.name, f"{real.name} with a change: {proposal.why}"
-        text += as_cnf(proposal.changes)
-        notes = tuple(Note(one, Action.PROPOSED, proposal.why) for one in proposal.changes)
-    planned = plan_file(
-        name,
-        text.encode(),
-        situation.target,
-        host=situation.host,
-        translate_from=real.profile.target,
-        fit=fit,
-    )
-    return replace(planned, source=source, notes=(*notes, *planned.notes))
-
-
-def _real_server(request: StudyRequest, profile: Profile) -> RealServer:
-    own, name = own_knobs(profile), baseline_name(request)
-    given = next((one for one in request.configs if one.name == name), None)
-    return RealServer(
-        profile=profile,
-        proposals=tuple(proposals_for(profile)),
-        name=name,
-        cnf=as_cnf(own) if given is None else f"{given.text}\n",
-        given=given is not None,
-        said=(),
-    )
 
 
 def _check(request: StudyRequest, profile: Profile) -> None:
@@ -200,65 +181,14 @@ def _check(request: StudyRequest, profile: Profile) -> None:
         raise InvalidRequest([("memory", reason)])
 
 
-def _check_file(config: ConfigText, profile: Profile) -> None:
-    """Raise InvalidConfig for a file that is not the one that the profiled server runs with."""
-    target = profile.target
-    other = "the profile or this file is of another server or version"
-    problems = [
-        Problem(config.name, one.line, one.name, f"{target} does not have it: {other}")
-        for one in _settings(config, target)
-        if _is_of_another_server(one, target)
-    ]
-    report = import_cnf(config.data, config.name, target, translate_from=target)
-    written, pool = report.knobs.get(POOL), profile.number(POOL)
-    # Servers round the size up to whole chunks of every instance.
-    chunk, instances = profile.number(CHUNK) or DEFAULT_CHUNK, profile.number(INSTANCES) or 1
-    if written and pool and not 0 <= pool - int(written) < chunk * instances:
-        line = next(one for one in reversed(report.lines) if POOL in dict(one.became))
-        reason = (
-            f"{size_text(int(written))} here, and the profile read {size_text(pool)}: take a new "
-            f"profile, or name {OWN_CONFIG!r} as the baseline to measure the profile's own values"
-        )
-        problems.append(Problem(config.name, line.number, POOL, reason))
-    if problems:
-        raise InvalidConfig(problems)
-
-
-def _settings(config: ConfigText, target: ServerTraits) -> tuple[Setting, ...]:
-    """Return the settings of a file that the server reads."""
-    return scan_cnf(config.text, lambda group: server_group(group, target)).settings
-
-
-def _is_of_another_server(setting: Setting, target: ServerTraits) -> bool:
-    """Whether the server would not start with this setting."""
-    knob = load_catalogue().get(setting.name)
-    if knob is None or knob.exists_in(target) or setting.loose:
-        return False
-    return not knob.facts(target).tolerated
-
-
-def binary_log_of(
-    request: StudyRequest, real: RealServer | None, target: ServerTraits
-) -> BinaryLog:
-    """Return whether the runs write a binary log: as the request, the user's file, the profile."""
-    said: str = request.binary_log
-    if said == "auto":
-        name = baseline_name(request)
-        own = [one for one in request.configs if one.name == name] or request.configs
-        found = {_binary_log_in(one, target) for one in own}
-        said = found.pop() if len(found) == 1 else ""
-    if not said and real is not None:
-        said = real.profile.variables.get("log_bin", "").lower()
-    by_default = fixed_default(load_catalogue().knobs["log_bin"], target)
-    if said not in ("on", "off") or said.upper() == by_default:
-        return BinaryLog.DEFAULT
-    return BinaryLog(said)
-
-
-def _binary_log_in(config: ConfigText, target: ServerTraits) -> str:
-    """Return "on" or "off" as the last line of the file says; "" if none does."""
-    names = [one.name for one in _settings(config, target) if one.name in _BINARY_LOG]
-    return _BINARY_LOG[names[-1]] if names else ""
+def _binary_log_in(files: Sequence[ConfigText], baseline: str, target: ServerTraits) -> str:
+    """Return "on" or "off" as the baseline's file says, or all files; "" if none does."""
+    found = set()
+    for file in [one for one in files if one.name == baseline] or files:
+        settings = scan_cnf(file.text, lambda group: server_group(group, target)).settings
+        said = [_BINARY_LOG[one.name] for one in settings if one.name in _BINARY_LOG]
+        found.add(said[-1] if said else "")
+    return found.pop() if len(found) == 1 else ""
 
 
 def _nearest_server(profile: Profile, inventory: HostInventory) -> Any:

@@ -14,6 +14,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_preset
 from tuning.configs.config_check.check import check_knobs
 from tuning.configs.parse import decode_cnf, scan_cnf, server_group
+from tuning.configs.situation import Situation
 from tuning.export.facts import Effect, ExportFacts
 from tuning.export.formats import ExportRequest, export
 from tuning.models import Study
@@ -57,7 +58,7 @@ def facts(**changes: Any) -> ExportFacts:
 
 def preset_facts(name: str, target: ServerTraits, **changes: Any) -> ExportFacts:
     """The facts of a preset that was planned for the target."""
-    planned = plan_preset(name, target, resources=HOST)
+    planned = plan_preset(name, Situation(target, HOST))
     return facts(
         server=target, candidate=name, knobs=planned.knobs, notes=planned.notes, **changes
     )

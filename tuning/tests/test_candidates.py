@@ -15,6 +15,7 @@ from tuning.configs.candidates import (
 )
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.knobs import config_hash
+from tuning.configs.situation import Situation
 from tuning.errors import InvalidConfig
 from tuning.study_templates.loader import load_template
 
@@ -24,7 +25,7 @@ RESOURCES = HostResources(8 * 1024**3, 8, data_bytes=1000 * MIB)
 
 
 def plan(*files: tuple[str, bytes]) -> list[PlannedCandidate]:
-    return plan_candidates(load_template("quick"), files, MYSQL, resources=RESOURCES)
+    return plan_candidates(load_template("quick"), files, Situation(MYSQL, RESOURCES))
 
 
 def test_the_baseline_comes_first_then_presets_then_files() -> None:
@@ -89,7 +90,7 @@ def test_a_dedicated_80_keeps_its_fsync_where_there_is_no_direct_io() -> None:
     target = ServerTraits(Flavour.MYSQL, (8, 0, 46))
     resources = HostResources(memory_bytes=8 << 30, logical_cpus=4, data_bytes=1 << 30)
     without = HostFacts(direct_io=False)
-    planned = plan_preset("dedicated-server", target, resources=resources, host=without)
+    planned = plan_preset("dedicated-server", Situation(target, resources, without))
     assert planned.knobs["innodb_flush_method"] == "fsync"
     details = [note.detail for note in planned.notes if note.name == "innodb_flush_method"]
     assert any(detail.startswith("fsync: ") for detail in details)

@@ -16,6 +16,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_file, plan_preset
 from tuning.configs.effective.readback import differences
 from tuning.configs.presets.loader import preset_names
+from tuning.configs.situation import Situation
 from tuning.export.facts import ExportFacts
 from tuning.tests.export_cases import EFFECT, rendered
 
@@ -34,7 +35,7 @@ def exported(preset: str, target: ServerTraits) -> tuple[Mapping[str, str], Mapp
 
     The file leaves out what the server has by itself.
     """
-    planned = plan_preset(preset, target, resources=RESOURCES)
+    planned = plan_preset(preset, Situation(target, RESOURCES))
     text = rendered(
         ExportFacts(
             study="none",

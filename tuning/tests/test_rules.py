@@ -14,6 +14,7 @@ from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.line import Fate
 from tuning.configs.notes import Action
+from tuning.configs.situation import Situation
 
 MYSQL57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))
 MYSQL80 = ServerTraits(Flavour.MYSQL, (8, 0, 46))
@@ -176,11 +177,11 @@ def test_a_file_that_leaves_no_room_is_raised_in_its_line(line: str) -> None:
 
 
 def test_a_preset_has_to_run_so_it_is_raised_or_held() -> None:
-    resources = HostResources(16 * GIB, 4, GIB)
     here = HostFacts(connections=5000, direct_io=False, memory_budget_bytes=64 * GIB)
-    default = plan_preset("server-default", MYSQL97, resources=resources, host=here)
+    situation = Situation(MYSQL97, HostResources(16 * GIB, 4, GIB), here)
+    default = plan_preset("server-default", situation)
     assert default.knobs == {"max_connections": "5020", "max_prepared_stmt_count": "201000"}
-    paper = plan_preset("whitepaper-2", MYSQL97, resources=resources, host=here)
+    paper = plan_preset("whitepaper-2", situation)
     assert paper.knobs["max_connections"] == "5020"  # 4000 in the paper
     assert "innodb_flush_method" not in paper.knobs
     notes = {n.name: n for n in paper.notes}

@@ -12,6 +12,7 @@ from benchmarks.servers.binary import Flavour
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_candidates
+from tuning.configs.situation import Situation
 from tuning.errors import UnknownTemplate
 from tuning.study_templates.loader import HERE, StudyTemplate, load_template, template_names
 
@@ -21,7 +22,7 @@ def test_the_noise_floor_is_one_config_under_six_names() -> None:
     assert (template.copies_of_baseline, template.races, template.confirms) == (5, False, True)
     target = ServerTraits(Flavour.MYSQL, (9, 7, 4))
     resources = HostResources(memory_bytes=8 << 30, logical_cpus=2, data_bytes=1 << 30)
-    planned = plan_candidates(template, [], target, resources=resources)
+    planned = plan_candidates(template, [], Situation(target, resources))
     assert [plan.name for plan in planned] == [
         "server-default",
         *(f"server-default-{number}" for number in range(2, 7)),

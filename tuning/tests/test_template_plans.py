@@ -49,16 +49,9 @@ def plan(
     host: HostFacts | None = None,
     files: tuple[tuple[str, bytes], ...] = (),
 ) -> list[PlannedCandidate]:
-    facts = host or HostFacts()
-    return plan_candidates(
-        template,
-        files,
-        target,
-        resources=RESOURCES,
-        durability=durability,
-        host=facts,
-        proposals=plan_proposals(template.proposals, Situation(target, RESOURCES, facts)),
-    )
+    situation = Situation(target, RESOURCES, host or HostFacts(), durability=durability)
+    proposals = plan_proposals(template.proposals, situation)
+    return plan_candidates(template, files, situation, proposals=proposals)
 
 
 @pytest.mark.parametrize("name", template_names())

@@ -62,7 +62,7 @@ def test_variants_start_and_read_back_as_asked(
     target = ServerTraits.of(any_server)
     data_dir = fresh_data_dir(any_server)
     planned = [
-        plan_candidates(load_template(name), [], target, resources=RESOURCES) for name in names
+        plan_candidates(load_template(name), [], Situation(target, RESOURCES)) for name in names
     ]
     # The extremes: a start takes a second or two.
     for end in (0, -1):

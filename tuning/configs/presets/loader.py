@@ -50,6 +50,11 @@ class Preset:
         if plain := [name for name, amount in self.sized.items() if amount.of is None]:
             raise ValueError(f"sized: {plain[0]} must be like `6 % of data`")
 
+    @property
+    def words(self) -> str:
+        """The title and the source, for people."""
+        return f"{self.title}. {self.source}"
+
 
 def preset_names() -> list[str]:
     """The names of all presets."""

@@ -1,0 +1,180 @@
+"""The devices of a plan and their memory: that of its scale model, or a limit of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from benchmarks.datasets.rules import estimated_bytes
+from benchmarks.emulation.shipped import throttles
+from benchmarks.errors import about
+from benchmarks.inventory.device_lookup import DeviceSpec, FoundDevice, find_device
+from benchmarks.inventory.host import HostInventory
+from benchmarks.servers.binary import Flavour
+from tuning.errors import BadRequest
+from tuning.requests.sizes import MAX_WAREHOUSES, Sizes
+from tuning.requests.study import StudyRequest
+from tuning.scale_model.model import WAREHOUSE_BYTES, ScaleModel
+from tuning.scale_model.sizes import MB, size_text
+
+# Resident memory of an idle server: MySQL 9.7.4 with performance schema 555 MB, MariaDB 10.11.19
+# without (its default) 103 MB, plus some for connections.
+_OWN_BYTES = {Flavour.MARIADB: 200 * MB}
+_OWN_BYTES_OF_MYSQL = 550 * MB
+# A connection needs this much beside the buffers that a server has anyway.
+_CONNECTION_BYTES = 1 * MB
+
+
+def model_of(
+    inventory: HostInventory,
+    request: StudyRequest,
+    devices: Sequence[DeviceSpec],
+    sizes: Sizes,
+    flavour: Flavour,
+) -> ScaleModel | None:
+    """Return the scale model that is asked for, None for a study that is none.
+
+    Raises BadRequest with what cannot be modelled on that host, and what could be.
+    """
+    data_size, memory = request.data_size, request.memory
+    if data_size is None and memory is None:
+        return None
+    if data_size is None:
+        raise BadRequest("memory is of no use without the size of the data", field="data_size")
+    if memory is None:
+        raise BadRequest("the size of the data is of no use without the memory", field="memory")
+    is_emulated = any(throttles(one.emulate) for one in devices)
+    model = ScaleModel(
+        data_bytes=data_size,
+        memory_bytes=memory,
+        warehouses=sizes.warehouses,
+        own_bytes=own_bytes(flavour) + max(sizes.connections) * _CONNECTION_BYTES,
+        # Only the buffer pool is scaled where control groups are missing.
+        limits_memory=is_emulated or not inventory.memory_limit_problem,
+    )
+    _check_size(model, inventory.memory_budget_bytes)
+    return model
+
+
+def _check_size(model: ScaleModel, memory_bytes: int) -> None:
+    """Raise BadRequest for a model that has more data than the server, or no room in memory."""
+
+    def refuse(field: str, reason: str) -> None:
+        raise BadRequest(reason, field=field)
+
+    if model.data_bytes < WAREHOUSE_BYTES:
+        refuse(
+            "data_size",
+            f"{size_text(model.data_bytes)} is less than one warehouse "
+            f"({size_text(WAREHOUSE_BYTES)}): the data is too small for a scale model",
+        )
+    most = min(model.max_warehouses(memory_bytes), MAX_WAREHOUSES)
+    least, asked, here = model.min_warehouses, model.warehouses, size_text(memory_bytes)
+    share = f"{size_text(model.memory_bytes)} for {size_text(model.data_bytes)}"
+    if least > most:
+        refuse(
+            "memory",
+            f"{share} cannot be modelled on this host: a server needs at least {least:,} "
+            f"warehouses of that proportion, and {here} of memory, the stated data and a study "
+            f"allow at most {most:,}",
+        )
+    if asked > most and model.model_data_bytes > model.data_bytes:
+        data = size_text(model.model_data_bytes)
+        refuse(
+            "warehouses",
+            f"{asked} warehouses are {data}, more than the stated data: use at most {most}",
+        )
+    if asked > most:
+        refuse(
+            "warehouses",
+            f"{asked} warehouses need {size_text(model.limit_bytes)} of memory at {share}, and "
+            f"this host has {here}: use at most {most}",
+        )
+    if asked < least:
+        refuse(
+            "warehouses",
+            f"{share} leaves {asked} warehouses {size_text(model.model_memory_bytes)} of memory, "
+            f"less than a server needs: use at least {least} warehouses",
+        )
+
+
+def find_devices(
+    requests: Sequence[DeviceSpec],
+    inventory: HostInventory,
+    warehouses: int,
+    flavour: Flavour,
+    model: ScaleModel | None = None,
+) -> list[FoundDevice]:
+    """Return every device as its host found it, for a study of that size.
+
+    Without `requests` it is the host's usual device. With `model` each has the memory of that
+    scale model. Raises BadRequest for a device that is named twice or whose memory contradicts
+    the model, NotListed, DeviceUnusable, EmulationUnavailable.
+    """
+    limit = usual_memory(warehouses, flavour)
+    found = []
+    for index, request in enumerate(requests or [DeviceSpec()]):
+        modelled = _in_model(request, index, model)
+        with about(f"devices[{index}]"):
+            found.append(find_device(modelled, inventory, memory_bytes=limit))
+    distinct = {
+        (one.data.path, one.log and one.log.path, one.emulation and one.emulation.label())
+        for one in found
+    }
+    if len(distinct) < len(found):
+        raise BadRequest("devices names the same device twice", field="devices")
+    return found
+
+
+def _in_model(request: DeviceSpec, index: int, model: ScaleModel | None) -> DeviceSpec:
+    """Return the device with the memory of the model; raises BadRequest if it has another."""
+    kept = request.limits
+    field = f"devices[{index}]" if kept else f"devices[{index}].memory_mb"
+    if model is None:
+        if kept is not None and kept.scale is not None:
+            raise BadRequest(
+                f"the device is a {kept.scale_text}: state the data size and the memory of the "
+                "real server again, or choose the device without limits",
+                field=field,
+            )
+        return request
+    is_same = kept is not None and kept.scale == model.scale
+    if is_same and request.memory_bytes == model.limit_bytes:
+        return request
+    if request.memory_bytes is not None:
+        raise BadRequest(
+            f"a memory limit of {size_text(request.memory_bytes)} contradicts the {model.title} "
+            f"of the stated server, which has {size_text(model.limit_bytes)}: leave out one",
+            field=field,
+        )
+    if not model.limits_memory:
+        return request
+    return replace(request, memory_bytes=model.limit_bytes, scale=model.scale)
+
+
+def usual_memory(warehouses: int, flavour: Flavour) -> int:
+    """Return the default memory limit of an emulated device, in bytes.
+
+    The server's own needs and half of the data: with less no server starts, with more the page
+    cache holds all data and no read reaches the device.
+    """
+    half = own_bytes(flavour) + estimated_bytes(warehouses) // 2
+    return -(-half // (10 * MB)) * 10 * MB
+
+
+def smallest_memory(devices: Sequence[FoundDevice]) -> int | None:
+    """Return the lowest memory limit among the devices; None without limits."""
+    limits = [one.memory_bytes for one in devices if one.memory_bytes is not None]
+    return min(limits, default=None)
+
+
+def room_for_pool(limit: int | None, flavour: Flavour) -> int | None:
+    """Return the part of a device's memory limit that presets may use; None without a limit."""
+    if limit is None:
+        return None
+    return max(limit - own_bytes(flavour), limit // 4)
+
+
+def own_bytes(flavour: Flavour) -> int:
+    """Return the bytes that an idle server of that flavour needs beside its buffer pool."""
+    return _OWN_BYTES.get(flavour, _OWN_BYTES_OF_MYSQL)
