@@ -17,6 +17,7 @@ from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.creation import plan
 from tuning.creation.create import create_study
+from tuning.creation.device_facts import FreeSpace
 from tuning.creation.plan import Plan, plan_of
 from tuning.creation.search import PlannedSearch, search_of
 from tuning.errors import BadRequest, TuningError
@@ -108,7 +109,7 @@ def test_what_a_template_gives_is_held_to_pins_and_bounds_and_own_files_are_not(
 def test_the_space_knows_what_the_data_leaves_on_the_device(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(plan, "check_free_space", lambda *_: 7 * 1024**3 // 2)
+    monkeypatch.setattr(plan, "space_on", lambda *_: FreeSpace((), 7 * 1024**3 // 2))
     request = StudyRequest(
         template="search", search=search(), allow=frozenset({CostKind.RECOVERY_TIME})
     )

@@ -125,7 +125,7 @@ def check_redo(plan: Plan, candidates: Sequence[PlannedCandidate]) -> None:
 
 def _large_redo(plan: Plan, candidate: PlannedCandidate) -> Broken | None:
     target, host = plan.situation.target, plan.situation.host
-    return too_large_redo(candidate.knobs, target, host, plan.space.left_bytes)
+    return too_large_redo(candidate.knobs, target, host, plan.free_space.left_bytes)
 
 
 def _check_candidates(plan: Plan, configs: PlannedConfigs) -> None:

@@ -115,7 +115,7 @@ class Disk:
 
 
 @dataclass(frozen=True)
-class Space:
+class FreeSpace:
     """The directories for data. left_bytes: free beside all data on the fullest file system."""
 
     disks: tuple[Disk, ...]
@@ -127,7 +127,7 @@ def space_on(
     server: ServerBinary,
     devices: Sequence[FoundDevice],
     warehouses: int,
-) -> Space:
+) -> FreeSpace:
     """Return the space that a study takes on its devices; raises DeviceUnusable if it lacks.
 
     A golden copy that is there already needs no new space. The reserve is never used.
@@ -149,7 +149,7 @@ def space_on(
     paths = [found.path for device in devices for found in (device.data, device.log) if found]
     directories = [inventory.directory(path) for path in paths]
     left = min(one.room.usable - needed[one.file_system] for one in directories)
-    return Space(tuple(disks.values()), left)
+    return FreeSpace(tuple(disks.values()), left)
 
 
 def check_second_dataset(

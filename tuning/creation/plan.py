@@ -17,7 +17,7 @@ from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.situation import DeviceFacts, Situation
-from tuning.creation.device_facts import Space, device_facts, redo_bytes_per_hour, space_on
+from tuning.creation.device_facts import FreeSpace, device_facts, redo_bytes_per_hour, space_on
 from tuning.creation.device_memory import find_devices, model_of, room_for_pool, smallest_memory
 from tuning.creation.devices import device_specs
 from tuning.creation.hosts import hosts_of
@@ -58,7 +58,7 @@ class Plan:
     server: ServerBinary
     model: ScaleModel | None
     devices: list[FoundDevice]
-    space: Space
+    free_space: FreeSpace
     baseline: str = ""
     binary_log: BinaryLog = BinaryLog.DEFAULT
     real: RealServer | None = None
@@ -91,7 +91,7 @@ class Plan:
                 binary_log=self.binary_log.is_on,
                 server_options=self.inventory.options_of(self.server),
             ),
-            DeviceFacts(free_bytes=self.space.left_bytes),
+            DeviceFacts(free_bytes=self.free_space.left_bytes),
             allowed=self.request.allow,
             durability=self.request.durability,
         )
@@ -102,7 +102,7 @@ class Plan:
         host, flavour = self.inventory.name, self.server.flavour
         return replace(
             self.situation,
-            device=device_facts(host, self.devices, free_bytes=self.space.left_bytes),
+            device=device_facts(host, self.devices, free_bytes=self.free_space.left_bytes),
             redo_bytes_per_hour=redo_bytes_per_hour(
                 host, self.devices, flavour, self.sizes.warehouses
             ),
@@ -148,7 +148,7 @@ def plan_of(request: StudyRequest) -> Plan:
         server=server,
         model=model,
         devices=devices,
-        space=space_on(inventory, server, devices, sizes.warehouses),
+        free_space=space_on(inventory, server, devices, sizes.warehouses),
         baseline=subject.baseline,
         binary_log=subject.binary_log,
         real=subject.real,

@@ -87,7 +87,7 @@ def preview_of(plan: Plan) -> Preview:
         seconds=seconds if request.budget_minutes is None else request.budget_minutes * 60.0,
         # The baseline and a winner of each ranking.
         crash_tests_s=bool(request.recovery) * 2 * plan.rankings * crash_test_s(sizes),
-        disks=plan.space.disks,
+        disks=plan.free_space.disks,
         from_profile=plan.real.said if plan.real else (),
     )
 

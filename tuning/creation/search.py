@@ -75,15 +75,9 @@ def search_of(plan: Plan) -> PlannedSearch:
 
     Nothing is stored or measured. Raises TuningError as creating the study would.
     """
-    situation, request = plan.situation, plan.request.search or SearchRequest()
-    baseline = plan_preset(
-        plan.template.baseline,
-        situation.target,
-        resources=situation.resources,
-        durability=situation.durability,
-        host=situation.host,
-    )
-    return plan_search(plan, request, fitted(baseline, plan.model, situation))
+    baseline = plan_preset(plan.template.baseline, plan.situation)
+    request = plan.request.search or SearchRequest()
+    return plan_search(plan, request, fitted(baseline, plan.model, plan.situation))
 
 
 def plan_search(plan: Plan, search: SearchRequest, baseline: PlannedCandidate) -> PlannedSearch:
@@ -97,7 +91,7 @@ def plan_search(plan: Plan, search: SearchRequest, baseline: PlannedCandidate) -
             "path-length cannot be measured here: this host does not report its CPU frequency",
             field=f"search.{at_fault}",
         )
-    space = _space_for(search, plan.situation, baseline, plan.model)
+    space = _space_for(plan, search, baseline)
     studies = similar_studies(plan, baseline.knobs)
     earlier = earlier_measured(studies, space, aim.objective) if search.warm_start else []
     return PlannedSearch(
@@ -126,17 +120,12 @@ def check_search_minutes(plan: Plan, candidates: int) -> None:
         )
 
 
-def _space_for(
-    search: SearchRequest,
-    situation: Situation,
-    baseline: PlannedCandidate,
-    model: ScaleModel | None,
-) -> Space:
-    """The space of a search that begins at the baseline; raises BadSpace.
+def _space_for(plan: Plan, search: SearchRequest, baseline: PlannedCandidate) -> Space:
+    """Return the space of a search that begins at the baseline; raises BadSpace.
 
     Values of the user's are for the real server; in a scale model they are sized down.
     """
-    knobs = search.knobs
+    situation, model, knobs = plan.situation, plan.model, search.knobs
     request = SpaceRequest(
         count=knobs if isinstance(knobs, int) else None,
         names=knobs if isinstance(knobs, tuple) else (),

@@ -40,15 +40,13 @@ from benchmarks.storage.identify import identify_device
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import directory_of, made_up_host, with_inventory
-from tuning.creation.devices import (
+from tuning.creation.device_memory import (
     find_devices,
-    register_device,
     room_for_pool,
-    set_kind,
     smallest_memory,
-    spec_of,
     usual_memory,
 )
+from tuning.creation.devices import register_device, set_kind, spec_of
 from tuning.creation.hosts import host_for
 from tuning.errors import BadRequest
 from tuning.requests.device import DeviceRequest
