@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from benchmarks.models import Device
-from tuning.catalogue.target import ServerTraits
+from tuning.catalogue.target import RELEASES, ServerTraits
 from tuning.comparison.devices import device_names
-from tuning.configs.translation.origin import RELEASES
 from tuning.models import DurabilityClass, Recommendation
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.verdict import VerdictKind

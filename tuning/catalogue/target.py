@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from benchmarks.servers.binary import Flavour, ServerBinary
@@ -108,11 +109,8 @@ class ServerTraits:
 class ServerRow(Protocol):
     """A stored server; its version may have a suffix of a distribution."""
 
-    @property
-    def flavour(self) -> str: ...
-
-    @property
-    def version(self) -> str: ...
+    flavour: str
+    version: str
 
 
 def traits_of(server: ServerRow) -> ServerTraits:
@@ -121,3 +119,29 @@ def traits_of(server: ServerRow) -> ServerTraits:
     if number is None:
         raise ValueError(f"not a version: {server.version!r}")
     return ServerTraits(Flavour(server.flavour), parse_version(number[0]))
+
+
+class AnyVersion(StrEnum):
+    """Means that the server a file was written for is unknown: any older one."""
+
+    ANY = "any"
+
+
+ANY_VERSION = AnyVersion.ANY
+#: The server that a file was written for.
+Origin = ServerTraits | AnyVersion
+#: One release of every series in scope, to find out whether any of them accepts a value.
+RELEASES = tuple(
+    ServerTraits(flavour, version)
+    for flavour, versions in {
+        Flavour.MYSQL: ((5, 7, 44), (8, 0, 19), (8, 0, 46), (8, 4, 13), (9, 7, 4)),
+        Flavour.PERCONA: ((5, 7, 44), (8, 0, 36), (8, 4, 5)),
+        Flavour.MARIADB: ((10, 6, 20), (10, 11, 19), (11, 4, 9), (11, 8, 9)),
+    }.items()
+    for version in versions
+)
+
+
+def releases(origin: Origin) -> tuple[ServerTraits, ...]:
+    """The servers that a file may have been written for."""
+    return (origin,) if isinstance(origin, ServerTraits) else RELEASES

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from tuning.catalogue.knob import Durability
-from tuning.catalogue.target import ServerTraits
-from tuning.configs.config_check.check import check_knobs, import_cnf
-from tuning.configs.config_check.report import ConfigReport
+from tuning.catalogue.target import ANY_VERSION, Origin, ServerTraits
+from tuning.configs.config_check.check import ConfigReport, check_knobs, import_cnf
 from tuning.configs.config_check.stages import StageResult, static_stages
 from tuning.configs.effective.durability import leaves_out_fsync
-from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.host import UNKNOWN, HostFacts
+from tuning.configs.effective.expected import UNKNOWN, Expected, HostFacts
 from tuning.configs.effective.variables import FLUSH_METHOD
 from tuning.configs.line import Fate, LineResult
 from tuning.configs.notes import Action, Note
@@ -21,7 +19,6 @@ from tuning.configs.parse import decode_cnf
 from tuning.configs.presets.loader import Preset, load_preset, variant_preset
 from tuning.configs.presets.scale import scale
 from tuning.configs.situation import Situation
-from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.configs.translation.translate import translate_knobs
 from tuning.errors import InvalidConfig, Problem
 from tuning.study_templates.loader import StudyTemplate, TemplateVariant

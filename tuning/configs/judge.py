@@ -17,13 +17,12 @@ from tuning.catalogue.options import (
     unknown_flags,
     why_kept,
 )
-from tuning.catalogue.target import ServerTraits
+from tuning.catalogue.target import Origin, ServerTraits
 from tuning.configs.effective.variables import REDO
 from tuning.configs.line import Fate, LineResult
 from tuning.configs.notes import Action, Change
 from tuning.configs.parse import Setting
 from tuning.configs.translation.carry import carry_over, why_absent
-from tuning.configs.translation.origin import Origin
 from tuning.configs.translation.redo import translate_redo
 from tuning.configs.values import (
     SWITCHES,
@@ -32,7 +31,6 @@ from tuning.configs.values import (
     printable,
     server_number,
     shown,
-    switch_value,
 )
 
 STUDY = "is set for the whole study, not by a config"
@@ -204,7 +202,7 @@ class Judge:
             if value.lower() not in SWITCHES:
                 reason = f"{shown(value)} is neither ON nor OFF, which servers read as OFF"
                 return line_of(setting, Fate.TRANSLATED, reason, ((name, "OFF"),))
-            value = switch_value(value)
+            value = SWITCHES[value.lower()]
         if option.type is OptionType.NUMBER:
             number = _NUMBER.match(value)
             is_negative = value.startswith("-") and self._target.mariadb

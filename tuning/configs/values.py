@@ -57,11 +57,6 @@ def normalise(knob: Knob, text: str | None, target: ServerTraits) -> str:
     return text
 
 
-def switch_value(text: str) -> str:
-    """ON or OFF, in any spelling that servers know; raises KeyError."""
-    return SWITCHES[text.lower()]
-
-
 def usable(knob: Knob, text: str | None, target: ServerTraits) -> str | None:
     """The normalised value, or None if it is invalid."""
     try:
@@ -89,16 +84,14 @@ def canonical(value: str) -> str:
         return value.lower()
 
 
-def shown(text: str) -> str:
-    """A value for a message: quoted, without control characters, not too long."""
-    return repr(text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "...")
+def shown(text: str, longest: int = _MAX_SHOWN) -> str:
+    """Return a value for a message: quoted, without control characters, not too long."""
+    return repr(text if len(text) <= longest else text[: longest - 3] + "...")
 
 
 def printable(text: str, longest: int) -> str:
-    """A text for a message, quoted if it is too long or has control characters."""
-    if len(text) <= longest and text.isprintable():
-        return text
-    return repr(text if len(text) <= longest else text[: longest - 3] + "...")
+    """Return a text for a message, quoted if it is too long or has control characters."""
+    return text if len(text) <= longest and text.isprintable() else shown(text, longest)
 
 
 def readable(value: float) -> str:
@@ -125,14 +118,15 @@ def _whole(text: str, target: ServerTraits) -> int:
     suffix = (match[2] or "").upper()
     if suffix and suffix in _NEW_SUFFIXES and not target.mariadb and target.version < (8, 0, 14):
         raise BadValue(f"has the suffix {suffix}, which {target} does not know; use G")
-    if len(match[1]) > 20:
-        raise BadValue(f"is too large a number: {shown(text)}")
-    value = int(match[1])
-    if suffix:
-        value <<= 10 * (_SUFFIXES.index(suffix) + 1)
-    if value > MAX_SIZES:
+    if len(match[1]) > 20 or (value := _product(match)) > MAX_SIZES:
         raise BadValue(f"is too large a number: {shown(text)} is not below 2^63")
     return value
+
+
+def _product(number: re.Match[str]) -> int:
+    """Return a number times its unit."""
+    power = _SUFFIXES.index(number[2].upper()) + 1 if number[2] else 0
+    return int(number[1]) << (10 * power)
 
 
 def _why_not_whole(text: str) -> str:
@@ -201,8 +195,7 @@ def paper_number(text: str) -> int:
     match = re.fullmatch(r"([0-9]+)\s*([KMGT]?)B?", text.strip(), re.IGNORECASE | re.ASCII)
     if match is None:
         raise ValueError(f"not a number of bytes: {text!r}")
-    power = _SUFFIXES.index(match[2].upper()) + 1 if match[2] else 0
-    return int(match[1]) << (10 * power)
+    return _product(match)
 
 
 def server_number(text: str) -> int:
@@ -210,5 +203,4 @@ def server_number(text: str) -> int:
     match = _WHOLE.fullmatch(text)
     if match is None or len(match[1]) > 20:
         raise ValueError(f"not a number of a my.cnf: {text!r}")
-    power = _SUFFIXES.index(match[2].upper()) + 1 if match[2] else 0
-    return int(match[1]) << (10 * power)
+    return _product(match)

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.models import Config
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
-from tuning.catalogue.target import ServerTraits, traits_of
+from tuning.catalogue.target import ANY_VERSION, ServerTraits, traits_of
 from tuning.configs.candidates import (
     MAX_NAME,
     PlannedCandidate,
@@ -21,7 +21,6 @@ from tuning.configs.candidates import (
 from tuning.configs.config_check.check import check_knobs
 from tuning.configs.effective.durability import durability_of, too_unsafe
 from tuning.configs.notes import Action, Note
-from tuning.configs.translation.origin import ANY_VERSION
 from tuning.configs.values import fixed_default
 from tuning.creation.plan import Plan
 from tuning.errors import BadRequest, InvalidConfig, Problem

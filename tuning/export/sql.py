@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tuning.catalogue.knob import Durability
-from tuning.configs.effective.by_itself import default_ceiling
 from tuning.configs.effective.durability import losses, may_lose
+from tuning.configs.effective.expected import default_ceiling
 from tuning.configs.effective.variables import IO_CAPACITY, IO_CEILING, POOL
 from tuning.configs.knobs import cnf_line
 from tuning.export.changes import (

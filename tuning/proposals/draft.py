@@ -7,15 +7,13 @@ from typing import Any
 
 from benchmarks.storage.human import human_bytes
 from tuning.catalogue.costs import CostKind
+from tuning.catalogue.facts import reached
 from tuning.catalogue.knob import Kind
 from tuning.catalogue.loader import load_catalogue
-from tuning.catalogue.timeline import reached
-from tuning.configs.effective.by_itself import by_itself
 from tuning.configs.effective.costs import forbidden_costs, free_redo_bytes
-from tuning.configs.effective.expected import GIB, MIB, Expected
+from tuning.configs.effective.expected import GIB, MIB, Expected, by_itself
 from tuning.configs.effective.memory import largest_pool
-from tuning.configs.effective.redo import redo_settings
-from tuning.configs.effective.variables import INSTANCES
+from tuning.configs.effective.variables import INSTANCES, redo_settings
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.scale import unrounded_pool
 from tuning.configs.situation import Situation

@@ -14,10 +14,9 @@ from pydantic import (
 )
 
 from tuning.catalogue.knob import Durability
-from tuning.catalogue.target import parse_traits
+from tuning.catalogue.target import ANY_VERSION, Origin, parse_traits
 from tuning.configs.candidates import MAX_NAME
 from tuning.configs.parse import MAX_CONFIG_BYTES, decode_cnf
-from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.errors import InvalidConfig, Problem
 from tuning.requests.fields import Cli, Request, Size, read_request
 

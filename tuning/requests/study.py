@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictI
 from benchmarks.datafiles import distinct
 from tuning.catalogue.costs import CostKind, read_kinds
 from tuning.catalogue.knob import Durability
-from tuning.configs.translation.origin import Origin
+from tuning.catalogue.target import Origin
 from tuning.requests.configs import (
     MAX_CONNECTIONS,
     ORIGIN_HELP,

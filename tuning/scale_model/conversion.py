@@ -8,8 +8,7 @@ from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.resources import Scales
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.expected import GIB, MIB, Expected
-from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.expected import GIB, MIB, Expected, HostFacts
 from tuning.configs.effective.variables import POOL
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.scale import unrounded_pool

@@ -12,12 +12,12 @@ from benchmarks.counted import percent
 from benchmarks.storage.human import human_bytes
 from tuning.configs.effective.costs import free_redo_bytes
 from tuning.configs.effective.expected import GIB, MIB
-from tuning.configs.effective.redo import redo_settings
 from tuning.configs.effective.variables import (
     FLUSH_METHOD,
     IO_CAPACITY,
     IO_CEILING,
     POOL,
+    redo_settings,
 )
 from tuning.scale_model.sizes import size_text
 from tuning.server_profile.figures import duration_text, figure, rate_text

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from tuning.catalogue.knob import Kind
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.effective.by_itself import by_itself
-from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.expected import Expected, by_itself
 from tuning.configs.effective.variables import (
     CAPACITY,
     CHUNK,

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from benchmarks.counted import percent
 from tuning.catalogue.knob import Knob
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.effective.by_itself import by_itself
-from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.expected import Expected, by_itself
 from tuning.configs.effective.variables import (
     CAPACITY,
     FLUSH_METHOD,

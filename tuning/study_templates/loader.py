@@ -10,10 +10,10 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, model_validator
 from pydantic.dataclasses import dataclass
 
 from benchmarks.datafiles import STRICT, Count, Frozen, Named, distinct, read_data_file
-from tuning.catalogue.amounts import WrittenAmount
 from tuning.catalogue.facts import Name
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
+from tuning.catalogue.resources import WrittenAmount
 from tuning.errors import UnknownTemplate
 from tuning.study_templates.claims import Candidate, Claim
 

@@ -13,7 +13,7 @@ from tuning.configs.candidates import (
     plan_file,
     plan_preset,
 )
-from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.expected import HostFacts
 from tuning.configs.knobs import config_hash
 from tuning.configs.situation import Situation
 from tuning.errors import InvalidConfig

@@ -12,12 +12,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from benchmarks.datafiles import faults
 from benchmarks.servers.binary import Flavour
-from tuning.catalogue.facts import Computed, Dynamic
+from tuning.catalogue.facts import Computed, Dynamic, Timeline, reached
 from tuning.catalogue.knob import Durability, Knob
 from tuning.catalogue.loader import DATA_FILE, Catalogue, load_catalogue
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits, parse_version
-from tuning.catalogue.timeline import Timeline, reached
 
 CONTENT: dict[str, Any] = yaml.load(DATA_FILE.read_text(), Loader=yaml.CSafeLoader)
 TARGETS = {

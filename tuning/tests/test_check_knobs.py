@@ -13,8 +13,7 @@ from benchmarks.servers.forbidden import is_forbidden
 from tuning.catalogue.knob import Durability, Kind
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.config_check.check import check_knobs, import_cnf
-from tuning.configs.config_check.report import ConfigReport
+from tuning.configs.config_check.check import ConfigReport, check_knobs, import_cnf
 from tuning.configs.effective.durability import durability_of
 from tuning.configs.knobs import config_hash, render_cnf
 from tuning.configs.parse import scan_cnf

@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
-from tuning.catalogue.target import ServerTraits
+from tuning.catalogue.target import ANY_VERSION, RELEASES, Origin, ServerTraits
 from tuning.configs.candidates import plan_file, share_applied
-from tuning.configs.config_check.check import check_knobs, import_cnf
-from tuning.configs.config_check.report import ConfigReport
+from tuning.configs.config_check.check import ConfigReport, check_knobs, import_cnf
 from tuning.configs.effective.readback import signature
 from tuning.configs.effective.variables import FILES, REDO
 from tuning.configs.line import Fate, LineResult
 from tuning.configs.parse import MAX_SETTINGS
-from tuning.configs.translation.origin import ANY_VERSION, RELEASES, Origin
 from tuning.configs.translation.translate import translate_knobs
 from tuning.configs.values import readable
 from tuning.errors import InvalidConfig

@@ -11,7 +11,7 @@ from tuning.catalogue.costs import MEANING, Cost, CostKind, read_kinds
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import parse_traits
 from tuning.configs.effective.costs import costs_of, forbidden_costs, free_redo_bytes
-from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.expected import HostFacts
 from tuning.creation.config_check import warned_cnf
 from tuning.tests.export_cases import facts, flat, rendered
 

@@ -16,17 +16,15 @@ from benchmarks.processes.users import open_files
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.trial import Trial, try_config
 from benchmarks.tests.quick import QUICK
-from tuning.catalogue.target import ServerTraits
+from tuning.catalogue.target import ANY_VERSION, ServerTraits
 from tuning.configs.config_check.check import import_cnf
 from tuning.configs.config_check.remarks import remarks
 from tuning.configs.config_check.rules import broken_rules
 from tuning.configs.config_check.stages import refused_stages, started_stages, static_stages
-from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.expected import Expected, HostFacts
 from tuning.configs.effective.readback import differences, signature
 from tuning.configs.effective.variables import CAPACITY, INSTANCES, POOL, SIZE, has_capacity
 from tuning.configs.parse import server_group
-from tuning.configs.translation.origin import ANY_VERSION
 
 pytestmark = [pytest.mark.server]
 

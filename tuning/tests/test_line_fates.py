@@ -10,10 +10,9 @@ from benchmarks.servers.options import check_options
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.options import load_options
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.config_check.check import import_cnf
-from tuning.configs.config_check.report import ConfigReport
+from tuning.configs.config_check.check import ConfigReport, import_cnf
 from tuning.configs.effective.durability import durability_of
-from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.expected import HostFacts
 from tuning.configs.line import Fate
 
 MYSQL57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))

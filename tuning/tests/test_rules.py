@@ -10,8 +10,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate, plan_file, plan_preset
 from tuning.configs.config_check.remarks import remarks
 from tuning.configs.config_check.rules import broken_rules
-from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.expected import Expected, HostFacts
 from tuning.configs.line import Fate
 from tuning.configs.notes import Action
 from tuning.configs.situation import Situation

@@ -7,14 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuning.catalogue.resources import HostResources
-from tuning.catalogue.target import ServerTraits, parse_traits
-from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.host import HostFacts
+from tuning.catalogue.target import ANY_VERSION, RELEASES, ServerTraits, parse_traits
+from tuning.configs.effective.expected import Expected, HostFacts
 from tuning.configs.effective.variables import CAPACITY, DEDICATED, FLUSH_METHOD, INSTANCES, POOL
 from tuning.configs.notes import Note
 from tuning.configs.presets.loader import load_preset, preset_names
 from tuning.configs.presets.scale import scale, unrounded_pool
-from tuning.configs.translation.origin import ANY_VERSION, RELEASES
 from tuning.configs.translation.translate import translate_knobs
 
 MYSQL = parse_traits("mysql 9.7.4")

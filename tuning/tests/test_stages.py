@@ -9,8 +9,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour
 from benchmarks.servers.trial import Trial
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.config_check.check import import_cnf
-from tuning.configs.config_check.report import ConfigReport
+from tuning.configs.config_check.check import ConfigReport, import_cnf
 from tuning.configs.config_check.stages import (
     Stage,
     StageResult,

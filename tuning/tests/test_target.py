@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.servers.binary import Flavour
-from tuning.catalogue.target import ServerTraits, parse_traits, parse_version
-from tuning.configs.translation.origin import RELEASES
+from tuning.catalogue.target import RELEASES, ServerTraits, parse_traits, parse_version
 
 
 def test_every_release_in_scope_is_read() -> None:

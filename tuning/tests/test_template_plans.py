@@ -10,13 +10,12 @@ import pytest
 from benchmarks.datafiles import read_data_file
 from benchmarks.errors import InvalidDataFile
 from benchmarks.servers.binary import Flavour
-from tuning.catalogue.amounts import read_amount
 from tuning.catalogue.knob import Durability
-from tuning.catalogue.resources import HostResources
+from tuning.catalogue.resources import HostResources, read_amount
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate, plan_candidates
 from tuning.configs.effective.durability import durability_of
-from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.expected import HostFacts
 from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
 from tuning.configs.situation import Situation

@@ -6,12 +6,11 @@ import pytest
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
-from tuning.catalogue.target import ServerTraits, parse_version
+from tuning.catalogue.target import ANY_VERSION, ServerTraits, parse_version
 from tuning.configs.config_check.check import check_knobs
 from tuning.configs.effective.durability import durability_of
 from tuning.configs.notes import Action
 from tuning.configs.presets.loader import load_preset, preset_names
-from tuning.configs.translation.origin import ANY_VERSION
 from tuning.configs.translation.translate import Translation, translate_knobs
 
 SERVERS = [

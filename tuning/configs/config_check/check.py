@@ -10,26 +10,64 @@ refused.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
+from tuning.catalogue.facts import reached
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.options import Names
-from tuning.catalogue.target import ServerTraits
-from tuning.catalogue.timeline import reached
+from tuning.catalogue.target import ANY_VERSION, Origin, ServerTraits
 from tuning.configs.config_check.remarks import remarks
-from tuning.configs.config_check.report import ConfigReport, in_order
-from tuning.configs.config_check.rules import adjusted, broken_rules
-from tuning.configs.config_check.workload import fit_to_workload
+from tuning.configs.config_check.rules import adjusted, broken_rules, fit_to_workload
 from tuning.configs.effective.durability import too_unsafe
-from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.host import UNKNOWN, HostFacts
+from tuning.configs.effective.expected import UNKNOWN, Expected, HostFacts
 from tuning.configs.judge import Judge, Named
 from tuning.configs.line import Fate, LineResult
 from tuning.configs.notes import Action, Note
 from tuning.configs.parse import Setting, decode_cnf, older_group, scan_cnf, server_group
-from tuning.configs.translation.origin import ANY_VERSION, Origin
-from tuning.errors import Problem
+from tuning.errors import InvalidConfig, Problem
+
+
+@dataclass(frozen=True)
+class ConfigReport:
+    """The complete report on a config; its `knobs` may be used if there are no `problems`.
+
+    `applied` are the harmless options of a file, which every run of its study sets.
+    `rule_problems` are of combinations of knobs, or of the file as a whole.
+    """
+
+    source: str
+    target: ServerTraits
+    lines: tuple[LineResult, ...]
+    knobs: dict[str, str]
+    notes: tuple[Note, ...] = ()
+    applied: dict[str, str] = field(default_factory=dict)
+    rule_problems: tuple[Problem, ...] = ()
+
+    @property
+    def value_problems(self) -> tuple[Problem, ...]:
+        """A problem for each refused line."""
+        return tuple(
+            Problem(self.source, one.number or None, one.name, one.reason)
+            for one in self.lines
+            if one.fate is Fate.REFUSED
+        )
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Every problem, in the order of the lines."""
+        return in_order([*self.value_problems, *self.rule_problems])
+
+    def accepted(self) -> ConfigReport:
+        """The report itself; raises InvalidConfig if the config has problems."""
+        if self.problems:
+            raise InvalidConfig(self.problems)
+        return self
+
+
+def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Problems in the order of their lines."""
+    return tuple(sorted(problems, key=lambda problem: problem.line or 0))
 
 
 def import_cnf(
@@ -101,7 +139,9 @@ def _report(
     named = [judge.name(setting) for setting in settings]
     redo = judge.redo({one.name: one for one in named})
     lines = _last_counts(named, [judge.judge(one, redo) for one in named])
-    sets = {name: index for index in _by_rank(lines) for name, _ in lines[index].became}
+    # An option's own name beats a translated one.
+    ranked = sorted(range(len(lines)), key=lambda at: lines[at].fate is not Fate.TRANSLATED)
+    sets = {name: index for index in ranked for name, _ in lines[index].became}
     knobs = {
         name: value
         for index, line in enumerate(lines)
@@ -147,18 +187,14 @@ def _last_counts(named: list[Named], lines: list[LineResult]) -> list[LineResult
     return [
         line
         if line.fate is Fate.REFUSED or last.get(one.name, index) == index
-        else replace(line, fate=Fate.KEPT, became=(), reason=_set_again(lines[last[one.name]]))
+        else replace(
+            line,
+            fate=Fate.KEPT,
+            became=(),
+            reason=f"set again on line {lines[last[one.name]].number}, which counts",
+        )
         for index, (one, line) in enumerate(zip(named, lines, strict=True))
     ]
-
-
-def _set_again(line: LineResult) -> str:
-    return f"set again on line {line.number}, which counts"
-
-
-def _by_rank(lines: list[LineResult]) -> list[int]:
-    """Indexes in the order in which lines count: an option's own name beats a translated one."""
-    return sorted(range(len(lines)), key=lambda index: lines[index].fate is not Fate.TRANSLATED)
 
 
 def _translated(line: LineResult, name: str, value: str, reason: str) -> LineResult:

@@ -13,9 +13,7 @@ from benchmarks.counted import percent
 from benchmarks.storage.human import human_bytes
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.config_check.workload import requirements
-from tuning.configs.effective.expected import DEFAULT_CHUNK, MIB, Expected
-from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.expected import DEFAULT_CHUNK, MIB, Expected, HostFacts
 from tuning.configs.effective.memory import (
     MAX_SHARE,
     largest_cause,
@@ -28,16 +26,44 @@ from tuning.configs.effective.variables import (
     FLUSH_METHOD,
     GTID_CONSISTENCY,
     GTID_MODE,
+    MAX_CONNECTIONS,
+    MAX_STATEMENTS,
     POOL,
     REDO,
     SIZE,
     has_capacity,
 )
+from tuning.configs.notes import Action, Note
 from tuning.configs.values import readable
 
 _CONCURRENCY = "innodb_thread_concurrency"
 _DEFAULT_PAGE = 16 * 1024
 _MAX_REDO_FILES = 512 * 1024**3
+# Our connections besides the driver's: telemetry, the check of the server, a spare one.
+_OWN_CONNECTIONS = 5
+# tpcc-mysql and our sysbench script prepare 35 each.
+_STATEMENTS_PER_CONNECTION = 40
+
+
+def fit_to_workload(expected: Expected, *, also_set: bool) -> tuple[dict[str, str], list[Note]]:
+    """Return the limits that are too low for the workload, raised, with a note for each.
+
+    Only with `also_set` a limit that the config sets is raised: presets were made for another
+    workload.
+    """
+    found: dict[str, str] = {}
+    notes: list[Note] = []
+    for name, (needed, spare, _) in _needed(expected.host.connections).items():
+        has, is_set = expected.whole(name), name in expected.knobs
+        if has is None or has >= needed or (is_set and not also_set):
+            continue
+        found[name] = f"{needed + spare}"
+        detail = (
+            f"{has}{'' if is_set else ' by default'} is too low for the workload's "
+            f"{expected.host.connections} connections; raised to {found[name]}"
+        )
+        notes.append(Note(name, Action.ADJUSTED, detail))
+    return found, notes
 
 
 class Broken(NamedTuple):
@@ -210,10 +236,23 @@ def _memory(expected: Expected) -> Iterator[tuple[str, str]]:
 
 
 def _limits(expected: Expected) -> Iterator[tuple[str, str]]:
-    for name, requirement in requirements(expected.host).items():
+    for name, (needed, _, why) in _needed(expected.host.connections).items():
         allowed = expected.whole(name)
-        if allowed is not None and allowed < requirement.needed:
-            yield name, f"{allowed} is too low: {requirement.why}"
+        if allowed is not None and allowed < needed:
+            yield name, f"{allowed} is too low: {why}"
+
+
+def _needed(connections: int | None) -> dict[str, tuple[int, int, str]]:
+    """Return the least that a limit must be, what is added if it is raised, and why."""
+    if connections is None:
+        return {}
+    why = f"the workload opens {connections} connections and the advisor {_OWN_CONNECTIONS} more"
+    statements = connections * _STATEMENTS_PER_CONNECTION
+    prepares = f"{connections} connections prepare up to {statements} statements"
+    return {
+        MAX_CONNECTIONS: (connections + _OWN_CONNECTIONS, 15, why),
+        MAX_STATEMENTS: (statements, 1000, prepares),
+    }
 
 
 def _direct_io(expected: Expected) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.errors import RunFailed
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.config_check.report import ConfigReport
+from tuning.configs.config_check.check import ConfigReport
 from tuning.configs.effective.readback import Difference, differences
 from tuning.configs.notes import Note
 from tuning.errors import Problem

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from tuning.catalogue.costs import Cost, CostKind
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.host import UNKNOWN, HostFacts
+from tuning.configs.effective.expected import UNKNOWN, Expected, HostFacts
 from tuning.configs.effective.variables import CAPACITY, DEDICATED, REDO, SIZE, has_capacity
 from tuning.configs.values import fixed_default, same
 

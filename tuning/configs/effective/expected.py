@@ -7,22 +7,25 @@ None means that a value cannot be known without the server.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.host import UNKNOWN, HostFacts
-from tuning.configs.effective.redo import redo_bytes
 from tuning.configs.effective.variables import (
     CHUNK,
+    CLEANERS,
     DEDICATED,
     DIRECT_METHODS,
     FLUSH_METHOD,
     GTID_CONSISTENCY,
     GTID_MODE,
     INSTANCES,
+    IO_CAPACITY,
+    IO_CEILING,
     POOL,
     REDO,
     has_capacity,
+    redo_bytes,
 )
 from tuning.configs.values import fixed_default
 
@@ -33,6 +36,36 @@ _ONE_INSTANCE_BELOW = GIB
 #: MariaDB's chunks are fixed before this version; from then on they depend on the pool.
 FIXED_CHUNKS_UNTIL = (10, 8, 0)
 _MARIADB_WITHOUT_CHUNKS = (10, 11, 12)
+_COMPUTES_MORE = (8, 4, 0)
+_OLD_CLEANERS = 4
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    """The host and the load under which a config will run; None is unknown.
+
+    `memory_budget_bytes` is the memory that the server may use (limits of control groups count),
+    `host_memory_bytes` what it sees, `connections` the most that a workload opens, `direct_io`
+    whether the file system supports O_DIRECT, `open_files` the server's limit on open files,
+    `binary_log` whether the study enables it. `pool_chunk_bytes` is the chunk of the buffer pool
+    that every config of a scale model has instead of the server's default. `server_options` are
+    the options that the server program lists. `is_stated`: the user stated the memory, as that of
+    the server for which their files were written, so a file must fit into it as it is.
+    """
+
+    memory_budget_bytes: int | None = None
+    connections: int | None = None
+    direct_io: bool | None = None
+    logical_cpus: int | None = None
+    host_memory_bytes: int | None = None
+    open_files: int | None = None
+    binary_log: bool | None = None
+    pool_chunk_bytes: int | None = None
+    server_options: frozenset[str] | None = None
+    is_stated: bool = False
+
+
+UNKNOWN = HostFacts()
 
 
 def dedicated_pool(memory: int) -> int:
@@ -147,3 +180,47 @@ class Expected:
                 chunk = -(-chunk // MIB) * MIB
         unit = chunk * instances
         return -(-asked // unit) * unit
+
+
+def by_itself(name: str, expected: Expected) -> str | None:
+    """Return the value that the server has where `expected` does not set the variable."""
+    knob = load_catalogue().get(name)
+    if knob is None or not knob.exists_in(expected.target):
+        return None
+    fixed = fixed_default(knob, expected.target)
+    return _computed(name, expected) if fixed is None else fixed
+
+
+def default_ceiling(capacity: str, server: ServerTraits) -> str:
+    """Return innodb_io_capacity_max if it is not set (catalogue: innodb_io_capacity_max)."""
+    twice = 2 * int(capacity)
+    newer = not server.mariadb and server.version >= _COMPUTES_MORE
+    return f"{twice if newer else max(2000, twice)}"
+
+
+def _computed(name: str, expected: Expected) -> str | None:
+    """Return a default that the server computes, by the rule in the catalogue."""
+    target, host = expected.target, expected.host
+    if name == IO_CEILING:
+        capacity = expected.text(IO_CAPACITY)
+        return None if capacity is None else default_ceiling(capacity, target)
+    if name in (INSTANCES, CLEANERS):
+        pool = expected.pool()
+        instances = None if pool is None else expected.instances(pool)
+        if instances is None:
+            return None
+        is_bounded = name == CLEANERS and target.version < _COMPUTES_MORE
+        return f"{min(_OLD_CLEANERS, instances) if is_bounded else instances}"
+    if name == FLUSH_METHOD and host.direct_io is not None:
+        return "O_DIRECT" if host.direct_io else "fsync"
+    if name == "innodb_doublewrite_pages":
+        return expected.text("innodb_write_io_threads")
+    if (cpus := host.logical_cpus) is None:
+        return None
+    writers_from = 5 if host.binary_log is False else 32
+    by_cpus = {
+        "innodb_log_writer_threads": "ON" if cpus >= writers_from else "OFF",
+        "innodb_purge_threads": "1" if cpus <= 16 else "4",
+        "innodb_read_io_threads": f"{min(max(cpus // 2, 4), 64)}",
+    }
+    return by_cpus.get(name)

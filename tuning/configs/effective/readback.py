@@ -12,8 +12,7 @@ from tuning.catalogue.knob import Durability, Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.durability import losses
-from tuning.configs.effective.redo import redo_bytes
-from tuning.configs.effective.variables import CAPACITY, REDO, has_capacity
+from tuning.configs.effective.variables import CAPACITY, REDO, has_capacity, redo_bytes
 from tuning.configs.values import canonical, fixed_default, same
 
 _BOOLEANS = {"1": "ON", "0": "OFF", "YES": "ON", "NO": "OFF"}

@@ -15,9 +15,8 @@ from pydantic import Field, PlainValidator
 from pydantic.dataclasses import dataclass
 
 from benchmarks.datafiles import STRICT, Frozen, read_data_file
-from tuning.catalogue.amounts import WrittenAmount
 from tuning.catalogue.facts import Name
-from tuning.catalogue.resources import HostResources
+from tuning.catalogue.resources import HostResources, WrittenAmount
 from tuning.catalogue.target import ServerTraits, parse_traits
 from tuning.errors import UnknownPreset
 from tuning.study_templates.loader import TemplateVariant

@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from benchmarks.counted import counted, percent
-from tuning.catalogue.amounts import Amount
 from tuning.catalogue.loader import load_catalogue
-from tuning.catalogue.resources import HostResources, Resource
+from tuning.catalogue.resources import Amount, HostResources, Resource
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.expected import (
     DEFAULT_CHUNK,
     GIB,
     MIB,
     Expected,
+    HostFacts,
     dedicated_pool,
     dedicated_redo,
 )
-from tuning.configs.effective.host import HostFacts
-from tuning.configs.effective.redo import redo_settings
-from tuning.configs.effective.variables import CHUNK, CLEANERS, DEDICATED, INSTANCES, POOL
+from tuning.configs.effective.variables import (
+    CHUNK,
+    CLEANERS,
+    DEDICATED,
+    INSTANCES,
+    POOL,
+    redo_settings,
+)
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.loader import Preset
 from tuning.configs.values import readable

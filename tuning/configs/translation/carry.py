@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from tuning.catalogue.facts import reached
 from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.loader import load_catalogue
-from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits, Version
-from tuning.catalogue.timeline import reached
+from tuning.catalogue.target import (
+    ANY_VERSION,
+    FLAVOUR_NAMES,
+    RELEASES,
+    Origin,
+    ServerTraits,
+    Version,
+    releases,
+)
 from tuning.configs.effective.variables import FLUSH_METHOD
 from tuning.configs.notes import Action, Change
-from tuning.configs.translation.origin import ANY_VERSION, RELEASES, Origin, releases
 from tuning.configs.values import (
     MAX_SIZES,
     BadValue,

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tuning.catalogue.loader import load_catalogue
-from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.redo import USUAL_FILES, redo_settings
-from tuning.configs.effective.variables import CAPACITY, FILES, REDO, SIZE, has_capacity
+from tuning.catalogue.target import Origin, ServerTraits
+from tuning.configs.effective.variables import (
+    CAPACITY,
+    FILES,
+    REDO,
+    SIZE,
+    USUAL_FILES,
+    has_capacity,
+    redo_settings,
+)
 from tuning.configs.notes import Action, Change
-from tuning.configs.translation.origin import Origin
 from tuning.configs.values import MAX_SIZES, readable
 
 _OLD_SIZE = 48 * 1024**2

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from benchmarks.servers.forbidden import why_forbidden
 from tuning.catalogue.knob import Durability, SetBy
 from tuning.catalogue.loader import load_catalogue
-from tuning.catalogue.target import ServerTraits
+from tuning.catalogue.target import Origin, ServerTraits
 from tuning.configs.effective.durability import leaves_out_fsync, loss
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.variables import FLUSH_METHOD, GTID_CONSISTENCY, GTID_MODE
 from tuning.configs.notes import Action, Change, Note
 from tuning.configs.translation.carry import carry_over
-from tuning.configs.translation.origin import Origin
 from tuning.configs.translation.redo import translate_redo
 from tuning.configs.values import BadValue, fixed_default, paper_number
 

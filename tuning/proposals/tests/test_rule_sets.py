@@ -12,15 +12,12 @@ from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.resources import HostResources
-from tuning.catalogue.target import ServerTraits, parse_traits
-from tuning.configs.effective.by_itself import by_itself
+from tuning.catalogue.target import RELEASES, ServerTraits, parse_traits
 from tuning.configs.effective.costs import costs_of
 from tuning.configs.effective.durability import durability_of
-from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.expected import Expected, HostFacts, by_itself
 from tuning.configs.notes import Action
 from tuning.configs.situation import DeviceFacts, Situation
-from tuning.configs.translation.origin import RELEASES
 from tuning.configs.values import same
 from tuning.knob_docs.reference import DOCUMENTED
 from tuning.proposals.draft import Draft

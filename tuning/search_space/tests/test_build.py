@@ -16,8 +16,7 @@ from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import parse_traits
 from tuning.configs.config_check.check import check_knobs
 from tuning.configs.effective.costs import forbidden_costs
-from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.expected import Expected, HostFacts
 from tuning.configs.effective.memory import memory_need
 from tuning.configs.situation import DeviceFacts, Situation
 from tuning.search_space.build import build_space
