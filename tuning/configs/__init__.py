@@ -1,7 +1,6 @@
-"""How a config is processed, one package per step.
+"""The way of a config: read, translated, judged line by line, checked, planned as a candidate.
 
-`files` reads a my.cnf and finds the knob of each line; `translation` translates it to the target
-server; `gate` accepts or refuses it, line by line; `presets` are published configs, sized for the
-host; `candidates` plans what a study measures. `effective` computes the values that a server uses,
-for all of them.
+`parse` reads a my.cnf; `judge` finds the fate of each line with `translation`; `config_check`
+applies the rules across knobs; `presets` are published configs, sized for the host; `candidates`
+plans what a study measures. `effective` computes the values that a server uses, for all of them.
 """

@@ -29,7 +29,6 @@ from tuning.configs.values import (
     BadValue,
     normalise,
     printable,
-    server_number,
     shown,
 )
 
@@ -102,7 +101,7 @@ class Judge:
         if self._origin is None:
             return {}
         values = {name: last[name].value for name in REDO if name in last}
-        return translate_redo(values, self._origin, self._target, server_number)
+        return translate_redo(values, self._origin, self._target)
 
     def judge(self, named: Named, redo: Mapping[str, Change]) -> LineResult:
         """The fate of one setting."""

@@ -190,14 +190,6 @@ def _example(knob: Knob, target: ServerTraits) -> str:
     return "" if default is None else f"; the server's default is {default}"
 
 
-def paper_number(text: str) -> int:
-    """Bytes as papers and people write them ("3GB", "48MB", "1G"); raises ValueError."""
-    match = re.fullmatch(r"([0-9]+)\s*([KMGT]?)B?", text.strip(), re.IGNORECASE | re.ASCII)
-    if match is None:
-        raise ValueError(f"not a number of bytes: {text!r}")
-    return _product(match)
-
-
 def server_number(text: str) -> int:
     """A whole number as in option files, with K, M, G or T; raises ValueError."""
     match = _WHOLE.fullmatch(text)

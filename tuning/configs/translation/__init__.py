@@ -1,1 +1,1 @@
-"""Translates settings to another server: one at a time (`setting`), a whole set (`translate`)."""
+"""Translates settings to another server: one at a time (`carry`), a whole set (`translate`)."""

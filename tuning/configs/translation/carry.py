@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from tuning.catalogue.facts import reached
 from tuning.catalogue.knob import Kind, Knob
@@ -44,18 +43,8 @@ _TRX_COMMIT = "innodb_flush_log_at_trx_commit"
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 
-def carry_over(
-    knob: Knob,
-    text: str | None,
-    origin: Origin,
-    target: ServerTraits,
-    *,
-    number: Callable[[str], int] | None = None,
-) -> Change:
-    """The result of one knob on the target; raises BadValue if no server accepts the value.
-
-    `number` reads figures (default: like a server) and raises ValueError.
-    """
+def carry_over(knob: Knob, text: str | None, origin: Origin, target: ServerTraits) -> Change:
+    """Return what becomes of one knob; raises BadValue if no server accepts the value."""
     if knob.name == FLUSH_METHOD and text == "":
         # Empty was buffered I/O in 5.7; leaving it out would give O_DIRECT on newer servers.
         detail = (
@@ -64,12 +53,12 @@ def carry_over(
         )
         return Change(Action.ADJUSTED, ((knob.name, "fsync"),), detail)
     if not knob.exists_in(target):
-        _check_where_it_was(knob, text, origin, number or server_number)
+        _check_where_it_was(knob, text, origin)
         return _absent(knob, text, origin, target)
     if reached(target.version, knob.facts(target).ignored):
         return Change(Action.DROPPED, (), f"{target} accepts it, but without effect")
     if knob.kind in (Kind.INT, Kind.BYTES) and text:
-        figure = _figure(text, number or server_number)
+        figure = _figure(text)
         if figure is not None and not knob.values(target):
             return _in_range(knob, text, figure, target)
         text = text if figure is None else f"{figure}"
@@ -129,16 +118,14 @@ def _text(version: Version) -> str:
     return ".".join(map(str, version))
 
 
-def _check_where_it_was(
-    knob: Knob, text: str | None, origin: Origin, number: Callable[[str], int]
-) -> None:
+def _check_where_it_was(knob: Knob, text: str | None, origin: Origin) -> None:
     """Raise BadValue for a value that no server accepts, even if the target lacks the knob.
 
     If it were dropped silently, it would seem to be valid. Numbers out of range are accepted,
     because servers move them into the range.
     """
     if knob.kind is Kind.FLAG or (knob.kind in (Kind.INT, Kind.BYTES) and text is not None):
-        if knob.kind is Kind.FLAG or _figure(text or "", number) is not None:
+        if knob.kind is Kind.FLAG or _figure(text or "") is not None:
             return
     elif knob.kind is Kind.FLOAT and text and _PLAIN_NUMBER.fullmatch(text):
         return
@@ -182,9 +169,9 @@ def _was_known(knob: Knob, text: str | None, origin: Origin) -> bool:
     return any(usable(knob, text, traits) is not None for traits in known)
 
 
-def _figure(text: str, number: Callable[[str], int]) -> int | None:
+def _figure(text: str) -> int | None:
     try:
-        figure = number(text)
+        figure = server_number(text)
     except ValueError:
         return None
     return figure if figure <= MAX_SIZES else None

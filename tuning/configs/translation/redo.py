@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import Origin, ServerTraits
@@ -16,7 +16,7 @@ from tuning.configs.effective.variables import (
     redo_settings,
 )
 from tuning.configs.notes import Action, Change
-from tuning.configs.values import MAX_SIZES, readable
+from tuning.configs.values import MAX_SIZES, readable, server_number
 
 _OLD_SIZE = 48 * 1024**2
 
@@ -25,14 +25,13 @@ def translate_redo(
     values: Mapping[str, str | None],
     origin: Origin,
     target: ServerTraits,
-    number: Callable[[str], int],
 ) -> dict[str, Change]:
     """Return the changes of the set names in REDO; {} if they mean the same on the target.
 
-    `number` reads a figure and raises ValueError; what it cannot read is left to the caller.
+    A value that is no number is left to the caller.
     """
     try:
-        given = {name: number(values[name] or "") for name in REDO if name in values}
+        given = {name: server_number(values[name] or "") for name in REDO if name in values}
     except ValueError:
         return {}
     if not given or any(figure > MAX_SIZES for figure in given.values()):

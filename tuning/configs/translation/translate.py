@@ -20,7 +20,7 @@ from tuning.configs.effective.variables import FLUSH_METHOD, GTID_CONSISTENCY, G
 from tuning.configs.notes import Action, Change, Note
 from tuning.configs.translation.carry import carry_over
 from tuning.configs.translation.redo import translate_redo
-from tuning.configs.values import BadValue, fixed_default, paper_number
+from tuning.configs.values import BadValue, fixed_default
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def translate_knobs(
     Never refuses: what the target or a study of that durability does not allow is left at the
     server's default, with a note.
     """
-    redo = translate_redo(knobs, origin, target, paper_number)
+    redo = translate_redo(knobs, origin, target)
     found: dict[str, str] = {}
     notes: list[Note] = []
     for name, text in knobs.items():
@@ -98,7 +98,7 @@ def _published(
             f"{durability} is allowed",
         )
     try:
-        outcome = carry_over(knob, text, origin, target, number=paper_number)
+        outcome = carry_over(knob, text, origin, target)
     except BadValue as bad:
         return Change(Action.HELD, (), f"at the server's default: {text} {bad}")
     if outcome.action is Action.DROPPED and knob.exists_in(target) and knob.values(target):
