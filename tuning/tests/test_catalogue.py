@@ -17,6 +17,7 @@ from tuning.catalogue.knob import Durability, Knob
 from tuning.catalogue.loader import DATA_FILE, Catalogue, load_catalogue
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits, parse_version
+from tuning.configs.effective.durability import durability_of
 
 CONTENT: dict[str, Any] = yaml.load(DATA_FILE.read_text(), Loader=yaml.CSafeLoader)
 TARGETS = {
@@ -233,26 +234,16 @@ def test_mariadb_alone_takes_3_for_flush_log_at_trx_commit() -> None:
         ("innodb_corrupt_table_action", "warn", Durability.D2),
         ("innodb_corrupt_table_action", "salvage", Durability.D2),
         ("innodb_use_global_flush_log_at_trx_commit", "OFF", Durability.D1),
+        ("innodb_flush_log_at_trx_commit", "1", Durability.D0),
+        ("innodb_flush_log_at_trx_commit", "3", Durability.D0),
+        ("sync_binlog", "1", Durability.D0),
+        ("innodb_doublewrite", "DETECT_AND_RECOVER", Durability.D0),
+        ("innodb_flush_method", "O_DIRECT", Durability.D0),
+        ("innodb_flush_log_at_timeout", "30", Durability.D0),
     ],
 )
-def test_unsafe_values_have_their_class(name: str, value: str, durability: Durability) -> None:
-    [rule] = [rule for rule in knob(name).durability if rule.matches(value, {})]
-    assert rule.durability is durability
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("innodb_flush_log_at_trx_commit", "1"),
-        ("innodb_flush_log_at_trx_commit", "3"),
-        ("sync_binlog", "1"),
-        ("innodb_doublewrite", "DETECT_AND_RECOVER"),
-        ("innodb_flush_method", "O_DIRECT"),
-        ("innodb_flush_log_at_timeout", "30"),
-    ],
-)
-def test_safe_values_have_none(name: str, value: str) -> None:
-    assert not [rule for rule in knob(name).durability if rule.matches(value, {})]
+def test_values_have_their_class(name: str, value: str, durability: Durability) -> None:
+    assert durability_of({name: value}) is durability
 
 
 def test_the_flush_timeout_counts_only_where_commits_do_not_flush() -> None:

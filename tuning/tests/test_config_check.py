@@ -122,6 +122,8 @@ innodb_redo_log_capacity=2G | 8.4 | 5.7 | translated | innodb_log_file_size=1G, 
 innodb_log_file_size=1G; innodb_redo_log_capacity=2G | 8.0 | 9.7 | removed | -
 innodb_log_file_size=1M | 5.7 | 9.7 | translated | innodb_redo_log_capacity=8M
 query_cache_type=0 | 5.7 | 8.0 | removed | -
+query_cache_type=DEMAND | 5.7 | 9.7 | removed | -
+query_cache_size=5 | 5.7 | 9.7 | removed | -
 query_cache_type=0 | 5.7 | mariadb | measured | query_cache_type=OFF
 innodb_page_cleaners=8 | 5.7 | mariadb | removed | -
 innodb_empty_free_list_algorithm=backoff | percona | 8.0 | removed | -
@@ -327,13 +329,6 @@ def test_a_value_that_no_server_takes_is_refused_where_its_knob_is_removed(
         [problem] = found.problems
         assert (problem.line, problem.name) == (3, name), value
         assert why in problem.reason, value
-
-
-@pytest.mark.parametrize(
-    "line", ["query_cache_type=2", "query_cache_type=DEMAND", "query_cache_size=5"]
-)
-def test_what_the_old_server_took_may_be_removed(line: str) -> None:
-    assert report(line, MYSQL97, MYSQL57).problems == ()
 
 
 def test_a_last_line_that_is_not_set_takes_the_earlier_one_along() -> None:

@@ -73,29 +73,13 @@ def test_loose_is_taken_off_and_remembered() -> None:
     assert setting.text == "loose-innodb_fast=1"
 
 
-def test_lines_are_counted_from_one() -> None:
-    assert [s.line for s in parse("\n[mysqld]\na=1\n\nb=2").settings] == [3, 5]
-
-
-def test_duplicates_are_both_there_in_order() -> None:
-    found = pairs("[mysqld]\na=1\n[server]\na=2\n[mysqld]\na=3")
-    assert found == [("a", "1"), ("a", "2"), ("a", "3")]
-
-
-def test_lines_of_other_programs_are_kept() -> None:
-    file = parse("[client]\nport=1\n[mysqld]\na=1\n[mysqldump]\nquick")
-    assert [s.name for s in file.settings] == ["a"]
+def test_lines_of_other_programs_and_included_files_are_kept() -> None:
+    file = parse("!includedir x/\n[client]\nport=1\n[mysqld]\na=1\n!include x\na=2")
+    assert [(s.line, s.name, s.value) for s in file.settings] == [(5, "a", "1"), (7, "a", "2")]
     assert [(x.number, x.name, x.group, x.fate) for x in file.others] == [
-        (2, "port", "client", Fate.KEPT),
-        (6, "quick", "mysqldump", Fate.KEPT),
-    ]
-
-
-def test_included_files_are_kept() -> None:
-    file = parse("!includedir /etc/mysql/conf.d/\n[mysqld]\na=1\n!include x")
-    assert [(x.number, x.name, x.fate) for x in file.others] == [
-        (1, "!includedir", Fate.KEPT),
-        (4, "!include", Fate.KEPT),
+        (1, "!includedir", "", Fate.KEPT),
+        (3, "port", "client", Fate.KEPT),
+        (6, "!include", "mysqld", Fate.KEPT),
     ]
 
 

@@ -48,11 +48,6 @@ def test_whitepaper_presets_are_the_published_tables(
     assert "Accelerating OLTP performance with NVMe SSDs" in preset.source
 
 
-def test_config_6_is_config_a_without_native_asynchronous_io() -> None:
-    six, a = load_preset("whitepaper-6").knobs, load_preset("whitepaper-a").knobs
-    assert {name for name in six if six[name] != a[name]} == {"innodb_use_native_aio"}
-
-
 def test_every_preset_loads_under_its_name() -> None:
     assert all(load_preset(name).name == name for name in preset_names())
     default = load_preset("server-default")

@@ -124,6 +124,18 @@ def test_values_may_be_shares_of_what_the_host_has(tmp_path: Path) -> None:
     assert cores.knobs == {**base.knobs, "innodb_read_io_threads": "3"}
     assert cores.source.startswith("Per core. ")
     assert "Table 6" in cores.source
+    assert {"datadir", "innodb_buffer_pool_size"} <= {note.name for note in cores.notes}
+
+
+def test_a_variant_that_does_not_fit_is_left_out_and_keeps_where_its_log_is(
+    tmp_path: Path,
+) -> None:
+    text = VARIANTS.replace("25 % of memory}", "400 % of memory}, logs_with_data: true")
+    template = template_with(tmp_path, f"needs_log_device: true\n{text}")
+    planned = plan(template, host=HostFacts(memory_budget_bytes=8 << 30))
+    assert [one.name for one in planned if one.left_out] == ["memory"]
+    assert "memory" in planned[1].left_out
+    assert planned[1].logs_with_data
 
 
 def test_a_redo_log_elsewhere_makes_another_candidate_of_the_same_knobs() -> None:
@@ -138,19 +150,6 @@ def test_a_redo_log_elsewhere_makes_another_candidate_of_the_same_knobs() -> Non
     others = [name for name in template_names() if name != "log-device"]
     assert not any(load_template(name).needs_log_device for name in others)
     assert not any(one.logs_with_data for one in plan(load_template("quick")))
-
-
-def test_a_variant_that_cannot_be_had_keeps_where_its_log_is(tmp_path: Path) -> None:
-    text = VARIANTS.replace("25 % of memory}", "400 % of memory}, logs_with_data: true")
-    template = template_with(tmp_path, f"needs_log_device: true\n{text}")
-    memory = plan(template, host=HostFacts(memory_budget_bytes=8 << 30))[1]
-    assert memory.left_out
-    assert memory.logs_with_data
-
-
-def test_the_other_notes_of_the_base_are_kept(tmp_path: Path) -> None:
-    cores = plan(template_with(tmp_path, VARIANTS))[-1]
-    assert {"datadir", "innodb_buffer_pool_size"} <= {note.name for note in cores.notes}
 
 
 def test_a_variant_that_the_server_does_not_know_is_left_out(tmp_path: Path) -> None:
@@ -177,14 +176,6 @@ def test_without_direct_io_its_variants_are_left_out() -> None:
     left_out = {one.name: one.left_out for one in planned if one.left_out}
     assert set(left_out) == {"o-direct"}
     assert "does not support O_DIRECT" in left_out["o-direct"]
-
-
-def test_a_value_that_no_server_takes_is_left_out_with_the_gates_words(tmp_path: Path) -> None:
-    huge = VARIANTS.replace("25 % of memory", "400 % of memory")
-    host = HostFacts(memory_budget_bytes=8 << 30)
-    planned = plan(template_with(tmp_path, huge), host=host)
-    assert [one.name for one in planned if one.left_out] == ["memory"]
-    assert "memory" in planned[1].left_out
 
 
 def test_a_baseline_that_cannot_be_had_refuses_the_study() -> None:

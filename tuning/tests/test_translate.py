@@ -28,7 +28,6 @@ SERVERS = [
     "mariadb 11.4.5",
     "mariadb 11.8.9",
 ]
-GIB = 1024**3
 
 
 def traits(server: str) -> ServerTraits:
@@ -79,40 +78,12 @@ def test_no_path_is_carried_over(server: str) -> None:
                 assert detail(translation, name) == "the advisor sets the location of files"
 
 
-@pytest.mark.parametrize(
-    "server", ["mysql 8.0.46", "mysql 8.4.13", "mysql 9.7.4", "percona 8.0.36"]
-)
-def test_the_redo_log_becomes_one_capacity(server: str) -> None:
-    small, large = translated("whitepaper-1", server), translated("whitepaper-2", server)
-    assert small.knobs["innodb_redo_log_capacity"] == str(3 * 48 * 1024**2)
-    assert large.knobs["innodb_redo_log_capacity"] == str(3 * GIB)
-    assert "innodb_log_file_size" not in large.knobs
-    assert actions(large)["innodb_log_file_size"] is Action.RENAMED
-    assert actions(large)["innodb_log_files_in_group"] is Action.RENAMED
-    assert "3 files of 1G become innodb_redo_log_capacity = 3G" in detail(
-        large, "innodb_log_file_size"
-    )
-
-
 @pytest.mark.parametrize("server", SERVERS)
 def test_an_empty_flush_method_is_written_out_as_what_it_meant(server: str) -> None:
     translation = translated("whitepaper-1", server)
     assert translation.knobs["innodb_flush_method"] == "fsync"
     assert actions(translation)["innodb_flush_method"] is Action.ADJUSTED
     assert translated("whitepaper-2", server).knobs["innodb_flush_method"] == "O_DIRECT"
-
-
-def test_percona_knobs_live_on_percona_only() -> None:
-    names = (
-        "innodb_cleaner_lsn_age_factor",
-        "innodb_corrupt_table_action",
-        "innodb_empty_free_list_algorithm",
-    )
-    for server in SERVERS:
-        translation = translated("whitepaper-a", server)
-        for name in names:
-            assert (name in translation.knobs) == server.startswith("percona"), server
-    assert "only in Percona Server" in detail(translated("whitepaper-a", "mysql 8.4.13"), names[0])
 
 
 @pytest.mark.parametrize("server", SERVERS)
