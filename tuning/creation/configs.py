@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 
-from benchmarks.counted import counted
 from benchmarks.inventory.device_lookup import shares_disk
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.candidates import (
@@ -22,6 +20,7 @@ from tuning.configs.effective.variables import CHUNK, INSTANCES, POOL
 from tuning.configs.notes import Action, Note
 from tuning.configs.parse import scan_cnf, server_group
 from tuning.creation.plan import Plan
+from tuning.creation.preview import check_minutes
 from tuning.creation.real_server import OWN_CONFIG, RealServer
 from tuning.creation.scale_model import file_fit, fitted
 from tuning.creation.search import (
@@ -146,18 +145,11 @@ def _check_budget(plan: Plan, candidates: int) -> None:
 
     Each ranking gets an equal share of the time that ablation leaves.
     """
-    minutes = plan.request.budget_minutes
-    if minutes is None:
-        return
+    minutes = plan.request.budget_minutes or 0
     share = (1 - ABLATION_SHARE if plan.request.ablates else 1.0) / plan.rankings
-    fits = blocks_within(minutes * share, candidates, expected_run_s(plan.sizes))
-    if not fits.is_enough:
-        needed = ceil(fits.needed_s / share / 60)
-        raise BadRequest(
-            f"budget_minutes {minutes} is enough for {counted(fits.blocks, 'block')}, but a study "
-            f"of this size needs {fits.min_blocks}: about {needed} minutes",
-            field="budget_minutes",
-        )
+    least = blocks_within(minutes * share, candidates, expected_run_s(plan.sizes))
+    what = f"{least.min_blocks} blocks of a study of this size"
+    check_minutes(plan.request.budget_minutes, least.needed_s / share, what)
 
 
 def _with_real_server(

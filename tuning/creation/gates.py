@@ -16,7 +16,7 @@ from tuning.creation.create import server_row, store, store_plan
 from tuning.creation.device_facts import check_second_dataset
 from tuning.creation.gate_configs import DEFAULTS, both_sides
 from tuning.creation.plan import Plan, plan_of
-from tuning.errors import BadRequest
+from tuning.creation.preview import check_minutes
 from tuning.models import Study
 from tuning.requests.gate import IN_COMMON, GateRequest, GateSide
 from tuning.statistics.looks import FIRST_LOOK
@@ -53,7 +53,8 @@ def _plans_of(request: GateRequest) -> tuple[Plan, Plan]:
         ours = plan_of(request.study_request())
     ours = replace(ours, binary_log=BinaryLog(request.binary_log))
     sizes, inventory, server = ours.sizes, ours.inventory, ours.server
-    _check_minutes(request, expected_run_s(sizes))
+    least_s = FIRST_LOOK * PAIR * expected_run_s(sizes)
+    check_minutes(request.budget_minutes, least_s, f"{FIRST_LOOK} pairs, the least that decide")
     if request.candidate.server is not None:
         with about("candidate.server"):
             server = inventory.server(request.candidate.server)
@@ -117,14 +118,3 @@ def _fields_of_a_gate() -> Iterator[None]:
             "baseline.server" if is_server else error.field.replace("devices[0]", "device")
         )
         raise
-
-
-def _check_minutes(request: GateRequest, run_s: float) -> None:
-    """Raise BadRequest for a budget in which nothing can be decided."""
-    least = FIRST_LOOK * PAIR * run_s / 60
-    if request.budget_minutes is not None and request.budget_minutes < least:
-        raise BadRequest(
-            f"budget_minutes {request.budget_minutes} is too little for {FIRST_LOOK} pairs, the "
-            f"least that decide: they take about {least:.0f} minutes",
-            field="budget_minutes",
-        )

@@ -11,6 +11,7 @@ from math import ceil, floor
 from tuning.catalogue.knob import Durability
 from tuning.creation.device_facts import Disk
 from tuning.creation.plan import Plan
+from tuning.errors import BadRequest
 from tuning.requests.sizes import Sizes
 from tuning.statistics.confirmation import MIN_PAIRS, most_pairs
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
@@ -90,6 +91,16 @@ def preview_of(plan: Plan) -> Preview:
         disks=plan.free_space.disks,
         from_profile=plan.real.said if plan.real else (),
     )
+
+
+def check_minutes(minutes: int | None, needed_s: float, what: str) -> None:
+    """Raise BadRequest for a budget that is too short for `what`."""
+    if minutes is not None and minutes * 60 < needed_s:
+        raise BadRequest(
+            f"budget_minutes {minutes} is too little for {what}: at least {ceil(needed_s / 60)} "
+            "minutes are needed",
+            field="budget_minutes",
+        )
 
 
 def template_seconds(template: StudyTemplate, cpus: int) -> float:

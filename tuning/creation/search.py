@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from math import ceil
 from typing import Any
 
 from tuning.catalogue.loader import load_catalogue
@@ -19,6 +18,7 @@ from tuning.creation.earlier_studies import (
     similar_studies,
 )
 from tuning.creation.plan import Plan
+from tuning.creation.preview import check_minutes
 from tuning.creation.scale_model import bounds_in_model, fitted, pinned_in_model
 from tuning.errors import BadRequest
 from tuning.requests.search import SearchRequest
@@ -108,16 +108,10 @@ def check_search_minutes(plan: Plan, candidates: int) -> None:
 
     `candidates` are given, the baseline included. A share of the minutes is kept for ablation.
     """
-    minutes = plan.request.budget_minutes or 0
     runs = candidates + _NEW_RUNS + _RACE_RUNS + 2 * MIN_PAIRS
-    needed = runs * expected_run_s(plan.sizes)
-    needed /= 1 - (ABLATION_SHARE if plan.request.ablates else 0.0)
-    if minutes * 60 < needed:
-        raise BadRequest(
-            f"budget_minutes {minutes} is too little for a search with runs of this length: it "
-            f"needs at least {ceil(needed / 60)} minutes",
-            field="budget_minutes",
-        )
+    left = 1 - (ABLATION_SHARE if plan.request.ablates else 0.0)
+    needed_s = runs * expected_run_s(plan.sizes) / left
+    check_minutes(plan.request.budget_minutes, needed_s, "a search with runs of this length")
 
 
 def _space_for(plan: Plan, search: SearchRequest, baseline: PlannedCandidate) -> Space:

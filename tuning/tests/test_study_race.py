@@ -242,7 +242,7 @@ def test_a_budget_in_minutes_ends_the_blocks() -> None:
 
 def test_a_budget_too_small_for_a_verdict_is_refused_with_what_is_needed() -> None:
     with pytest.raises(
-        BadRequest, match=r"enough for \d blocks, but .* needs 3: about \d+ minutes"
+        BadRequest, match=r"too little for 3 blocks .*: at least \d+ minutes"
     ) as no:
         started(budget_minutes=8)
     assert no.value.field == "budget_minutes"
@@ -251,14 +251,14 @@ def test_a_budget_too_small_for_a_verdict_is_refused_with_what_is_needed() -> No
 
 def test_a_budget_has_to_suffice_without_what_is_kept_for_taking_the_winner_apart() -> None:
     def least(ablates: bool) -> int:
-        with pytest.raises(BadRequest, match="is enough for") as refused:
+        with pytest.raises(BadRequest, match="too little") as refused:
             started(budget_minutes=8, ablates=ablates)
-        return int(re.findall(r"about (\d+) minutes", str(refused.value))[0])
+        return int(re.findall(r"at least (\d+) minutes", str(refused.value))[0])
 
     plain, ablation = least(False), least(True)
     assert ablation >= plain / (1 - ABLATION_SHARE) - 1 > plain
     started(budget_minutes=plain)
-    with pytest.raises(BadRequest, match="is enough for 1 block, but"):
+    with pytest.raises(BadRequest, match="too little"):
         started(budget_minutes=plain, ablates=True)
     study = started(budget_minutes=ablation, ablates=True)
     (place,) = places(study)
