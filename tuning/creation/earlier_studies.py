@@ -7,26 +7,24 @@ series and driver, and nearly the same data, memory and connections. When in dou
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import NamedTuple
-
-from django.db.models.fields.json import KeyTextTransform
 
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.inventory.device_lookup import FoundDevice
-from benchmarks.models import CrashTest, Device, JobState, RunState, Workload
-from benchmarks.outcomes import Outcome
+from benchmarks.models import CrashTest, Device, JobState, Run, Workload
 from benchmarks.storage.identity import DeviceIdentity
 from tuning.catalogue.target import traits_of
 from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
 from tuning.creation.plan import Plan
-from tuning.models import SlotPurpose, Study, StudyState
+from tuning.models import Candidate, SlotPurpose, Study, StudyState
+from tuning.results.run_lines import SlotRow
 from tuning.results.sentences import not_recovered
+from tuning.results.study_rows import StudyRows, read_studies
 from tuning.statistics.aim import Aim, missed_texts
-from tuning.statistics.data import Metric, Observation
+from tuning.statistics.data import Metric
 from tuning.statistics.ratios import ShortRun, round_ratios
 from tuning.strategy.racing import FAULTS
 from tuning.strategy.search.earlier import lies_in
@@ -46,35 +44,19 @@ _PURPOSES = (
     SlotPurpose.SEARCH,
     SlotPurpose.REDUCED,
 )
-# The number of CPUs that the host of a slot's run had.
-_CPUS = KeyTextTransform("logical_cpus", "run__fingerprint")
-
-
-class _Run(NamedTuple):
-    """A run of an earlier study that ended. The names are those of the columns."""
-
-    device_id: int
-    workload_id: int
-    block: int
-    candidate_id: int
-    candidate__is_baseline: bool
-    candidate__config_id: int
-    run_id: int
-    run__state: str
-    run__comparability_key: str
-    run__tpmP: float | None
-    run__p95_ms: float | None
-    run__server_path_length: float | None
-    cpus: str | None
 
 
 @dataclass(frozen=True)
 class EarlierStudy:
-    """A study in the situation of a plan. places: its devices and workloads that count."""
+    """A study in the situation of a plan.
 
-    study: Study
+    places: its devices and workloads that count. slots: those whose runs count, in their order;
+    none of a successful run with other CPUs than the host's.
+    """
+
+    rows: StudyRows
     places: set[tuple[int, int]]
-    runs: list[_Run]
+    slots: list[SlotRow]
 
 
 @dataclass(frozen=True)
@@ -106,22 +88,11 @@ def missed_before(studies: Iterable[EarlierStudy], aim: Aim) -> MissedBefore:
     Without other limits, the newest study with crash tests decides about the limit of recovery.
     """
     for earlier in studies if aim.limits else ():
-        seen = [
-            Observation(
-                "",
-                run.block,
-                Outcome.OK,
-                tpmP=run.run__tpmP,
-                p95_ms=run.run__p95_ms,
-                server_path_length=run.run__server_path_length,
-            )
-            for run in earlier.runs
-            if run.candidate__is_baseline and run.run__state == RunState.OK
-        ]
+        seen = [slot.observation for slot in earlier.slots if slot.is_baseline and slot.run.is_ok]
         killed = _slowest_to_recover(earlier)
         if seen if aim.keep else killed is not None:
             late = not_recovered({"": killed} if killed else {}, aim.max_recovery_s)
-            return MissedBefore(earlier.study.pk, (*missed_texts(aim, seen), *late.values()))
+            return MissedBefore(earlier.rows.study.pk, (*missed_texts(aim, seen), *late.values()))
     return MissedBefore()
 
 
@@ -149,14 +120,28 @@ def similar_studies(plan: Plan, baseline: Mapping[str, str]) -> list[EarlierStud
         .prefetch_related("devices", "workloads")
         .order_by("-pk")
     )
-    found = []
+    places: dict[int, set[tuple[int, int]]] = {}
+    alike = []
     for study in rows.iterator(chunk_size=MAX_STUDIES):
-        series = traits_of(study.server).version[:2]
-        if series == target.version[:2] and (places := _places(study, plan)):
-            runs = _runs(study, places, str(plan.inventory.host_cpus))
-            found.append(EarlierStudy(study, places, runs))
-        if len(found) == MAX_STUDIES:
+        places[study.pk] = _places(study, plan)
+        if traits_of(study.server).series == target.series and places[study.pk]:
+            alike.append(study)
+        if len(alike) == MAX_STUDIES:
             break
+    cpus = f"{plan.inventory.host_cpus}"
+    with_cpus = Run.objects.filter(slot__study__in=alike, fingerprint__logical_cpus=cpus)
+    comparable = set(with_cpus.values_list("pk", flat=True))
+    found = []
+    for study_rows in read_studies(alike):
+        here = places[study_rows.study.pk]
+        slots = [
+            slot
+            for slot in study_rows.slots
+            if slot.purpose in _PURPOSES
+            and slot.place in here
+            and (not slot.run.is_ok or slot.run.id in comparable)
+        ]
+        found.append(EarlierStudy(study_rows, here, slots))
     return found
 
 
@@ -212,68 +197,52 @@ def _near(one: float, other: float, factor: float) -> bool:
     return max(one, other) <= factor * min(one, other)
 
 
-def _runs(study: Study, places: set[tuple[int, int]], cpus: str) -> list[_Run]:
-    """Return the runs in their order, without successful runs with other CPUs than the host's."""
-    slots = study.slots.filter(purpose__in=_PURPOSES).order_by("order").annotate(cpus=_CPUS)
-    runs = [_Run(*row) for row in slots.values_list(*_Run._fields)]
-    return [
-        run
-        for run in runs
-        if (run.device_id, run.workload_id) in places
-        and (run.run__state != RunState.OK or run.cpus == cpus)
-    ]
-
-
 def _slowest_to_recover(earlier: EarlierStudy) -> CrashTest | None:
     """Return the slowest timed crash test of the baseline."""
-    slots = earlier.study.crash_slots.filter(
-        candidate__is_baseline=True, test__state=JobState.OK
-    ).select_related("test")
-    tests = [slot.test for slot in slots if (slot.device_id, slot.workload_id) in earlier.places]
+    tests = [
+        slot.test
+        for slot in earlier.rows.crash_slots
+        if slot.candidate.is_baseline
+        and slot.test.state == JobState.OK
+        and (slot.device_id, slot.workload_id) in earlier.places
+    ]
     return max(tests, key=lambda test: max(test.seconds), default=None)
 
 
 def _measured(earlier: EarlierStudy, space: Space, metric: Metric) -> list[Earlier]:
     """Return its configs in the space; those with the most runs first, then the latest."""
-    faulty = {run.candidate_id for run in earlier.runs if run.run__state in FAULTS}
-    usable = _knobs(earlier.study, space) - faulty
+    faulty = {slot.candidate_id for slot in earlier.slots if slot.state in FAULTS}
+    candidates = earlier.rows.candidates.values()
+    usable = {one.pk for one in candidates if _is_in(space, one)} - faulty
     logs: dict[int, list[float]] = defaultdict(list)
     runs: dict[int, list[int]] = defaultdict(list)
-    for run, ratio in _ratios(earlier.runs, metric):
-        if run.candidate_id in usable:
-            logs[run.candidate__config_id].append(log_value(metric, ratio))
-            runs[run.candidate__config_id].append(run.run_id)
+    for slot, ratio in zip(earlier.slots, _ratios(earlier.slots, metric), strict=True):
+        if ratio is not None and slot.candidate_id in usable:
+            logs[slot.candidate.config_id].append(log_value(metric, ratio))
+            runs[slot.candidate.config_id].append(slot.run.id)
     found = [
-        Earlier(earlier.study.pk, config, fmean(gains), tuple(runs[config]))
+        Earlier(earlier.rows.study.pk, config, fmean(gains), tuple(runs[config]))
         for config, gains in logs.items()
     ]
     return sorted(found, key=lambda one: (-len(one.runs), -one.runs[-1]))
 
 
-def _knobs(study: Study, space: Space) -> set[int]:
-    """Return the candidates that the search could have made itself."""
-    found = set()
-    for one in study.candidates.select_related("config"):
-        adjusted = {note["name"] for note in one.notes if note["action"] == Action.ADJUSTED}
-        adjusted -= {*space.names, *space.pinned}  # raised for the connections, here as there
-        left = {name: text for name, text in one.config.knobs.items() if name not in adjusted}
-        if not (one.is_baseline or one.logs_with_data) and lies_in(space, left):
-            found.add(one.pk)
-    return found
+def _is_in(space: Space, candidate: Candidate) -> bool:
+    """Whether the search could have made the candidate itself."""
+    if candidate.is_baseline or candidate.logs_with_data:
+        return False
+    adjusted = {note["name"] for note in candidate.notes if note["action"] == Action.ADJUSTED}
+    adjusted -= {*space.names, *space.pinned}  # raised for the connections, here as there
+    knobs = candidate.config.knobs
+    return lies_in(space, {name: knobs[name] for name in knobs if name not in adjusted})
 
 
-def _ratios(runs: Iterable[_Run], metric: Metric) -> list[tuple[_Run, float]]:
-    """Return each successful run but the baselines', with its ratio to its block's baseline."""
-    runs = [run for run in runs if run.run__state == RunState.OK]
+def _ratios(slots: Sequence[SlotRow], metric: Metric) -> list[float | None]:
+    """Return the ratio of each successful run to the baseline of its block."""
     blocks: dict[tuple[object, ...], int] = {}
     shorts = []
-    for run in runs:
-        key = run.device_id, run.workload_id, run.block, run.run__comparability_key
-        figure = getattr(run, f"run__{metric.value}") or None
+    for slot in slots:
+        key = *slot.place, slot.block, slot.run.comparability_key
         number = blocks.setdefault(key, len(blocks))
-        shorts.append(ShortRun(number, run.candidate__is_baseline, figure))
-    return [
-        (run, ratio)
-        for run, ratio in zip(runs, round_ratios(shorts), strict=True)
-        if ratio is not None and not run.candidate__is_baseline
-    ]
+        shorts.append(ShortRun(number, slot.is_baseline, slot.figure(metric)))
+    return round_ratios(shorts)
