@@ -57,6 +57,12 @@ class FoundDevice:
         """Return how much of the host's memory the server may use; None for all of it."""
         return self.emulation.memory_bytes if self.emulation else None
 
+    @property
+    def shares_disk(self) -> bool:
+        """Whether data and redo logs are known to be on one disk, in directories of their own."""
+        disk = self.data.block_device
+        return self.log is not None and disk is not None and disk == self.log.block_device
+
 
 def find_device(
     request: DeviceSpec, inventory: HostInventory, *, memory_bytes: int | None = None
@@ -120,12 +126,6 @@ def device_row(host: Host, found: FoundDevice) -> Device:
         _fill_in(row, found)
         row.save()
     return row
-
-
-def shares_disk(found: FoundDevice) -> bool:
-    """Whether data and redo logs are known to be on one disk, in directories of their own."""
-    disk = found.data.block_device
-    return found.log is not None and disk is not None and disk == found.log.block_device
 
 
 def correct_kind(device: Device, kind: DeviceKind | None) -> None:

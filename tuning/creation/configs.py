@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from benchmarks.inventory.device_lookup import shares_disk
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.candidates import (
     FileFit,
@@ -106,7 +105,7 @@ def _check_log_device(plan: Plan) -> None:
         field = f"devices[{index}].log_dir"
         if device.log is None:
             raise BadRequest(asks, field=field)
-        if shares_disk(device):
+        if device.shares_disk:
             where = f"{device.data.path} and {device.log.path} are on {device.data.block_device}"
             raise BadRequest(f"{asks}: {where}", field=field)
 

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Device
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import add_directories, change_host
-from tuning.creation import configs, plan
+from tuning.creation import plan
 from tuning.creation.create import create_study
 from tuning.errors import BadRequest
 from tuning.models import DurabilityClass, Study, StudyState
@@ -91,7 +92,7 @@ def test_logs_beside_the_data_are_measured_as_another_candidate(
     one_disk = [DeviceRequest(path=data, log_dir=logs)]
     with pytest.raises(BadRequest, match=r"on a separate device: .*data and .*logs are on "):
         create_study(StudyRequest(template="log-device", devices=one_disk))
-    monkeypatch.setattr(configs, "shares_disk", lambda _: False)
+    monkeypatch.setattr(FoundDevice, "shares_disk", False)
     study = create_study(
         StudyRequest(
             template="log-device",
