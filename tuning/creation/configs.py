@@ -68,7 +68,7 @@ def configs_of(plan: Plan) -> PlannedConfigs:
     )
     if plan.real is not None:
         found = _with_real_server(plan, plan.real, found, fit)
-    ordered = _baseline_first(found, plan.baseline)
+    ordered = _baseline_first(plan, found)
     candidates = [fitted(one, plan.model, situation) for one in ordered]
     search = None
     if request.search is not None:
@@ -83,14 +83,15 @@ def configs_of(plan: Plan) -> PlannedConfigs:
     return configs
 
 
-def _baseline_first(found: list[PlannedCandidate], name: str) -> list[PlannedCandidate]:
-    """Return the candidates with the user's config of that name as baseline; "" is the template's.
+def _baseline_first(plan: Plan, found: list[PlannedCandidate]) -> list[PlannedCandidate]:
+    """Return the candidates with the baseline of the plan first.
 
     Raises BadRequest for a baseline that is no config of the user.
     """
+    name = plan.baseline
     if not name:
         return found
-    if name not in (one.name for one in found if one.text):
+    if plan.real is None and name not in (config.name for config in plan.request.configs):
         raise BadRequest(f"no config of yours is called {name!r}", field="baseline")
     marked = [replace(one, is_baseline=one.name == name) for one in found]
     return sorted(marked, key=lambda one: not one.is_baseline)
