@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 from tuning.catalogue.knob import Durability, Kind, Knob
 from tuning.catalogue.loader import load_catalogue
@@ -56,11 +55,6 @@ def differences(
     ]
 
 
-@lru_cache(maxsize=64)
-def _names_in(target: ServerTraits) -> tuple[str, ...]:
-    return tuple(name for name, knob in load_catalogue().knobs.items() if knob.exists_in(target))
-
-
 def effective_losses(
     variables: Mapping[str, str], target: ServerTraits
 ) -> dict[str, tuple[Durability, str]]:
@@ -69,9 +63,9 @@ def effective_losses(
     Includes what was not requested: MySQL 8.0 chooses O_DIRECT_NO_FSYNC with
     innodb_dedicated_server. `variables` is SHOW GLOBAL VARIABLES with lower-case names.
     """
-    names: Iterable[str] = _names_in(target)
-    if variables.get("log_bin", "ON") == "OFF":
-        names = [name for name in names if name != "sync_binlog"]  # no binary log to lose
+    names = [name for name, knob in load_catalogue().knobs.items() if knob.exists_in(target)]
+    if variables.get("log_bin", "ON") == "OFF" and "sync_binlog" in names:
+        names.remove("sync_binlog")  # no binary log to lose
     return losses(effective_values(names, variables, target))
 
 
