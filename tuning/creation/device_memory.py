@@ -6,96 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks.datasets.rules import estimated_bytes
-from benchmarks.emulation.shipped import throttles
 from benchmarks.errors import about
 from benchmarks.inventory.device_lookup import DeviceSpec, FoundDevice, find_device
 from benchmarks.inventory.host import HostInventory
 from benchmarks.servers.binary import Flavour
 from tuning.errors import BadRequest
-from tuning.requests.sizes import MAX_WAREHOUSES, Sizes
-from tuning.requests.study import StudyRequest
-from tuning.scale_model.model import WAREHOUSE_BYTES, ScaleModel
+from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import MB, size_text
 
 # Resident memory of an idle server: MySQL 9.7.4 with performance schema 555 MB, MariaDB 10.11.19
 # without (its default) 103 MB, plus some for connections.
 _OWN_BYTES = {Flavour.MARIADB: 200 * MB}
 _OWN_BYTES_OF_MYSQL = 550 * MB
-# A connection needs this much beside the buffers that a server has anyway.
-_CONNECTION_BYTES = 1 * MB
-
-
-def model_of(
-    inventory: HostInventory,
-    request: StudyRequest,
-    devices: Sequence[DeviceSpec],
-    sizes: Sizes,
-    flavour: Flavour,
-) -> ScaleModel | None:
-    """Return the scale model that is asked for, None for a study that is none.
-
-    Raises BadRequest with what cannot be modelled on that host, and what could be.
-    """
-    data_size, memory = request.data_size, request.memory
-    if data_size is None and memory is None:
-        return None
-    if data_size is None:
-        raise BadRequest("memory is of no use without the size of the data", field="data_size")
-    if memory is None:
-        raise BadRequest("the size of the data is of no use without the memory", field="memory")
-    is_emulated = any(throttles(one.emulate) for one in devices)
-    model = ScaleModel(
-        data_bytes=data_size,
-        memory_bytes=memory,
-        warehouses=sizes.warehouses,
-        own_bytes=own_bytes(flavour) + max(sizes.connections) * _CONNECTION_BYTES,
-        # Only the buffer pool is scaled where control groups are missing.
-        limits_memory=is_emulated or not inventory.memory_limit_problem,
-    )
-    _check_size(model, inventory.memory_budget_bytes)
-    return model
-
-
-def _check_size(model: ScaleModel, memory_bytes: int) -> None:
-    """Raise BadRequest for a model that has more data than the server, or no room in memory."""
-
-    def refuse(field: str, reason: str) -> None:
-        raise BadRequest(reason, field=field)
-
-    if model.data_bytes < WAREHOUSE_BYTES:
-        refuse(
-            "data_size",
-            f"{size_text(model.data_bytes)} is less than one warehouse "
-            f"({size_text(WAREHOUSE_BYTES)}): the data is too small for a scale model",
-        )
-    most = min(model.max_warehouses(memory_bytes), MAX_WAREHOUSES)
-    least, asked, here = model.min_warehouses, model.warehouses, size_text(memory_bytes)
-    share = f"{size_text(model.memory_bytes)} for {size_text(model.data_bytes)}"
-    if least > most:
-        refuse(
-            "memory",
-            f"{share} cannot be modelled on this host: a server needs at least {least:,} "
-            f"warehouses of that proportion, and {here} of memory, the stated data and a study "
-            f"allow at most {most:,}",
-        )
-    if asked > most and model.model_data_bytes > model.data_bytes:
-        data = size_text(model.model_data_bytes)
-        refuse(
-            "warehouses",
-            f"{asked} warehouses are {data}, more than the stated data: use at most {most}",
-        )
-    if asked > most:
-        refuse(
-            "warehouses",
-            f"{asked} warehouses need {size_text(model.limit_bytes)} of memory at {share}, and "
-            f"this host has {here}: use at most {most}",
-        )
-    if asked < least:
-        refuse(
-            "warehouses",
-            f"{share} leaves {asked} warehouses {size_text(model.model_memory_bytes)} of memory, "
-            f"less than a server needs: use at least {least} warehouses",
-        )
 
 
 def find_devices(

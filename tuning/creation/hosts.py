@@ -1,4 +1,7 @@
-"""The hosts of a request: the measured one and those that drive it. No machine is looked at."""
+"""The hosts of a request: the measured one with its server, and those that drive it.
+
+No machine is looked at: all that is asked for stands in the inventories.
+"""
 
 from __future__ import annotations
 
@@ -13,35 +16,47 @@ from benchmarks.inventory.device_lookup import DeviceSpec
 from benchmarks.inventory.host import AUTO, FoundDriver, HostInventory, common_drivers
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
-from tuning.errors import BadRequest, TuningError
+from benchmarks.servers.binary import ServerBinary
+from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits
+from tuning.errors import BadRequest, InvalidRequest, TuningError
 from tuning.requests.study import StudyRequest
 from tuning.studies.waiting import check_not_retired
 
 
 @dataclass(frozen=True)
 class FoundHosts:
-    """The measured host with its inventory, and the hosts and the driver that drive its server.
+    """The measured host with its inventory and server, and what drives the server.
 
     load_hosts: in the order in which they drive; none where the driver runs beside the server.
     """
 
     host: Host
     inventory: HostInventory
+    server: ServerBinary
     load_hosts: list[Host]
     driver: FoundDriver
 
 
-def hosts_of(request: StudyRequest, devices: Iterable[DeviceSpec]) -> FoundHosts:
-    """Find the hosts and the driver that the request names, or the usual ones.
+def hosts_of(
+    request: StudyRequest, devices: Iterable[DeviceSpec], like: ServerTraits | None
+) -> FoundHosts:
+    """Find the hosts, the server and the driver that the request names, or the usual ones.
 
+    Without a named server it is the one most `like` the profiled server, else the host's first.
     Raises like `host_for`, TuningError, host_retired, NotInspected, BadRequest about load hosts
-    that cannot drive, and NoDriver.
+    that cannot drive, NoDriver, and other BenchmarkErrors about the server.
     """
     host = host_for(request.host, devices)
     check_not_retired(host)
     inventory = inventory_of(host)
+    if request.server is None and like is not None:
+        server = _nearest_server(inventory, like)
+    else:
+        with about("server"):
+            server = inventory.server(request.server)
     load_hosts = _load_hosts(request.load_hosts, inventory)
-    return FoundHosts(host, inventory, load_hosts, _driver(request.driver, inventory, load_hosts))
+    driver = _driver(request.driver, inventory, load_hosts)
+    return FoundHosts(host, inventory, server, load_hosts, driver)
 
 
 def host_for(named: str = "", devices: Iterable[DeviceSpec] = ()) -> Host:
@@ -90,6 +105,20 @@ def cpus_of(named: str = "") -> int:
         return what_host_has(named).logical_cpus
     except (NotInspected, TuningError):
         return 1
+
+
+def _nearest_server(inventory: HostInventory, like: ServerTraits) -> ServerBinary:
+    """Return the host's server of the same flavour with the nearest version."""
+    alike = [one for one in inventory.servers if one.flavour is like.flavour]
+    if not alike:
+        kind = FLAVOUR_NAMES[like.flavour]
+        reason = f"the profile is of {like}, and host {inventory.name} has no {kind}"
+        raise InvalidRequest([("profile", reason)])
+
+    def distance(server: ServerBinary) -> list[int]:
+        return [abs(a - b) for a, b in zip(server.version, like.version, strict=True)]
+
+    return min(alike, key=distance)
 
 
 def _load_hosts(names: Sequence[str], measured: HostInventory) -> list[Host]:

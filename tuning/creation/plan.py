@@ -18,10 +18,11 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.situation import DeviceFacts, Situation
 from tuning.creation.device_facts import FreeSpace, device_facts, redo_bytes_per_hour, space_on
-from tuning.creation.device_memory import find_devices, model_of, room_for_pool, smallest_memory
+from tuning.creation.device_memory import find_devices, room_for_pool, smallest_memory
 from tuning.creation.devices import device_specs
 from tuning.creation.hosts import hosts_of
-from tuning.creation.real_server import RealServer, subject_of
+from tuning.creation.real_server import RealServer, binary_log_of, with_profile
+from tuning.creation.sizes import model_of, sizes_of
 from tuning.errors import BadRequest
 from tuning.proposals.rules import plan_proposals, rule_sets
 from tuning.requests.fields import given
@@ -43,7 +44,6 @@ class Plan:
     request: every field is filled in, so that it asks for the same study whatever the template and
     the host say by then; its devices are as they were asked for.
     load_hosts: the hosts that drive the server; none where the driver runs beside it.
-    baseline: the name of the user's config that is the baseline; "" for the template's.
     binary_log: whether every run writes one.
     real: what the profile of the real server adds to the request.
     """
@@ -59,9 +59,13 @@ class Plan:
     model: ScaleModel | None
     devices: list[FoundDevice]
     free_space: FreeSpace
-    baseline: str = ""
     binary_log: BinaryLog = BinaryLog.DEFAULT
     real: RealServer | None = None
+
+    @property
+    def baseline(self) -> str:
+        """The name of the user's config that is the baseline; "" for the template's."""
+        return self.real.name if self.real else self.request.baseline
 
     @property
     def rankings(self) -> int:
@@ -116,13 +120,13 @@ def plan_of(request: StudyRequest) -> Plan:
     TuningError, host_retired.
     """
     template = load_template(request.template)
-    request = _with_design(request, template)
+    request, real = with_profile(_with_design(request, template), template)
     specs = device_specs(request.devices)
-    hosts = hosts_of(request, specs)
-    inventory, load_hosts = hosts.inventory, hosts.load_hosts
-    subject = subject_of(request, template, inventory)
-    request, server = subject.request, subject.server
-    sizes = request.sizes(template, inventory.logical_cpus)
+    hosts = hosts_of(request, specs, like=real.profile.target if real else None)
+    inventory, server, load_hosts = hosts.inventory, hosts.server, hosts.load_hosts
+    sizes, why = sizes_of(request, template, inventory, real.profile if real else None)
+    if real is not None and why:
+        real = replace(real, said=(*real.said, why))
     _check_connections(sizes, load_hosts)
     model = model_of(inventory, request, specs, sizes, server.flavour)
     devices = find_devices(specs, inventory, sizes.warehouses, server.flavour, model)
@@ -149,9 +153,8 @@ def plan_of(request: StudyRequest) -> Plan:
         model=model,
         devices=devices,
         free_space=space_on(inventory, server, devices, sizes.warehouses),
-        baseline=subject.baseline,
-        binary_log=subject.binary_log,
-        real=subject.real,
+        binary_log=binary_log_of(request, real, ServerTraits.of(server)),
+        real=real,
     )
     if model and not model.limits_memory and plan.situation.host.direct_io is False:
         raise BadRequest(
