@@ -456,9 +456,11 @@ class Run(JobRow, UsageColumns):
     reason = models.TextField(blank=True, help_text="one line on why it failed")
     log_tail = models.TextField(blank=True)
 
-    tpmP = models.FloatField(null=True, blank=True)
-    tpmP_at_most = models.FloatField(
-        null=True, blank=True, help_text="upper bound of a run that was cut short, instead of tpmP"
+    throughput = models.FloatField(null=True, blank=True)
+    throughput_at_most = models.FloatField(
+        null=True,
+        blank=True,
+        help_text="upper bound of a run that was cut short, instead of throughput",
     )
     p95_ms = models.FloatField(null=True, blank=True)
     p99_ms = models.FloatField(null=True, blank=True)
@@ -469,16 +471,16 @@ class Run(JobRow, UsageColumns):
     server_path_length = models.FloatField(null=True, blank=True)
     host_path_length = models.FloatField(null=True, blank=True)
     cpu_hz = models.FloatField(null=True, blank=True)
-    bytes_written_per_new_order = models.FloatField(null=True, blank=True)
+    bytes_written_per_transaction = models.FloatField(null=True, blank=True)
     bytes_written_source = models.CharField(max_length=16, blank=True)
     redo_mb_s = models.FloatField(
         null=True, blank=True, help_text="redo log that the server wrote, in 10^6 bytes per second"
     )
-    new_orders = models.PositiveIntegerField(null=True, blank=True)
+    completed = models.PositiveIntegerField(null=True, blank=True)
     failed = models.PositiveIntegerField(null=True, blank=True)
     retried = models.PositiveIntegerField(null=True, blank=True)
     measured_seconds = models.FloatField(null=True, blank=True)
-    driver_cpu_ms_per_new_order = models.FloatField(null=True, blank=True)
+    driver_cpu_ms_per_transaction = models.FloatField(null=True, blank=True)
 
     disturbances = models.JSONField(
         default=list, blank=True, help_text="why it is void: [{kind, value, limit, unit, text}]"
@@ -526,7 +528,7 @@ class Run(JobRow, UsageColumns):
             models.Index(
                 fields=[
                     *("comparability_key", "host", "device", "server", "workload"),
-                    *("config", "logs_with_data", "state", "tpmP", "id"),
+                    *("config", "logs_with_data", "state", "throughput", "id"),
                 ],
                 name="runs_alike",
             ),
@@ -694,7 +696,7 @@ class Sample(UsageColumns):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="samples")
     second = models.IntegerField()
     elapsed_s = models.FloatField(null=True, blank=True)
-    new_orders = models.PositiveIntegerField(null=True, blank=True)
+    completed = models.PositiveIntegerField(null=True, blank=True)
     commits = models.PositiveIntegerField(
         null=True, blank=True, help_text="as counted by the server"
     )

@@ -20,8 +20,8 @@ _TWO_ROWS: dict[str, Any] = {
     "yaxis2": {"anchor": "x2", "domain": [0.0, 0.455]},
 }
 _PANELS = (
-    (Metric.TPMP, "tpmP<br>New-Orders per minute", "", BLUE, ",.0f", ""),
-    (Metric.P95, "p95 response time<br>of New-Order, ms", " ms", ORANGE, ".1f", "2"),
+    (Metric.THROUGHPUT, "throughput<br>transactions per minute", "", BLUE, ",.0f", ""),
+    (Metric.P95, "p95 response time<br>of transactions, ms", " ms", ORANGE, ".1f", "2"),
 )
 
 
@@ -43,7 +43,7 @@ def board_figures(
 
 
 def every_run_figure(document: StudyDocument, board: Board) -> Figure | None:
-    """Draw each run as a dot and the medians as bars, tpmP above p95; None without any run.
+    """Draw each run as a dot and the medians as bars, throughput above p95; None without any run.
 
     With three blocks a median alone would hide the scatter. A candidate without a result keeps its
     place.
@@ -149,7 +149,7 @@ def drift_figure(document: StudyDocument, board: Board) -> Figure | None:
             )
     _mark_void(figure, document, board)
     figure.update_yaxes(rangemode="tozero")
-    lay_out(figure, 340, x="wall time, UTC", y="tpmP<br>New-Orders per minute")
+    lay_out(figure, 340, x="wall time, UTC", y="throughput<br>transactions per minute")
     return without_values(figure)
 
 

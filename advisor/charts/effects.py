@@ -17,7 +17,11 @@ from tuning.statistics.estimate import Estimate
 from tuning.statistics.removal import RemovalState
 from tuning.study_templates.evaluation import FindingKind
 
-_NAMES = {Metric.TPMP: "tpmP", Metric.P95: "p95", Metric.SERVER_PATH_LENGTH: "path length"}
+_NAMES = {
+    Metric.THROUGHPUT: "throughput",
+    Metric.P95: "p95",
+    Metric.SERVER_PATH_LENGTH: "path length",
+}
 # Characters of a line in a hover box and in a label; of the only line of a label.
 _HOVER_WIDTH, _LABEL_WIDTH, _MAX_LABEL = 60, 24, 40
 _HALF_ROW = 0.36

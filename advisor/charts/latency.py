@@ -15,7 +15,7 @@ from benchmarks.drivers.response_times import LatencyHistogram, merged
 def latency_figures(
     runs: Mapping[str, Sequence[int]], known: Mapping[int, LatencyHistogram]
 ) -> dict[str, Figure]:
-    """Draw "latency", the share of New-Orders by response time, and "cdf", its running sum.
+    """Draw "latency", the share of transactions by response time, and "cdf", its running sum.
 
     known: by the key of a run its response times, as far as they are stored. Nothing without data.
     """
@@ -32,7 +32,7 @@ def latency_figures(
         style, title = series_style(index), f"{name}, {counted(number, 'run')}"
         x, total = histogram.edges_ms(), histogram.total
         edges += x
-        # A bucket of twice the width has twice the New-Orders: shares per 10 % of the time.
+        # A bucket of twice the width has twice the transactions: shares per 10 % of the time.
         shares = [
             100 * count / total * (0.1 * low / (high - low))
             for count, low, high in zip(histogram.counts, x, x[1:], strict=False)
@@ -45,7 +45,7 @@ def latency_figures(
             line={**style.line, "width": 1.8, "shape": "hv"},
             fill="tozeroy" if len(configs) == 1 else None,
             fillcolor=faded(style.colour, 0.25),
-            hovertemplate=f"{title}, {total:,} New-Orders<br>"
+            hovertemplate=f"{title}, {total:,} transactions<br>"
             "%{x:.3~g} ms: %{y:.2~f} %<extra></extra>",
         )
         figures["cdf"].add_scatter(
@@ -63,10 +63,10 @@ def latency_figures(
     figures["latency"].update_yaxes(rangemode="tozero")
     figures["cdf"].update_yaxes(range=[0, 101])
     titles = {
-        "latency": "New-Orders, % per 10 % of response time",
-        "cdf": "New-Orders that took no longer, %",
+        "latency": "transactions, % per 10 % of response time",
+        "cdf": "transactions that took no longer, %",
     }
     for key, figure in figures.items():
         figure.update_xaxes(type="log", **log_ticks(edges))
-        lay_out(figure, 340, x="response time of New-Order, ms (logarithmic)", y=titles[key])
+        lay_out(figure, 340, x="response time of transactions, ms (logarithmic)", y=titles[key])
     return figures

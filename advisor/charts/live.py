@@ -35,9 +35,9 @@ class LiveCurve:
 
 
 def live_curves(seconds: Sequence[LiveSecond]) -> list[LiveCurve]:
-    """New-Orders per second, their p95 and the CPU; a figure that nobody told has no curve."""
+    """Transactions per second, their p95 and the CPU; a figure that nobody told has no curve."""
     found = [
-        _curve("New-Orders", "per second", seconds, [one.new_orders for one in seconds]),
+        _curve("Transactions", "per second", seconds, [one.completed for one in seconds]),
         _curve("p95", "ms", seconds, [one.p95_ms for one in seconds]),
         _curve("CPU, user and sys", "%", seconds, [one.cpu_pct for one in seconds], most=100.0),
     ]

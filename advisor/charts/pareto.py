@@ -1,4 +1,4 @@
-"""The three rankings in one picture: tpmP against p95, the server's path length as colour."""
+"""The three rankings in one picture: throughput against p95, the server's path length as colour."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SCALE = [[0.0, "#3b82c4"], [0.5, "#8a94a0"], [1.0, "#d9822b"]]
 
 @dataclass(frozen=True)
 class Point:
-    """A candidate's medians: tpmP in New-Orders per minute, p95 in ms, path in 10^6 cycles."""
+    """A candidate's medians: throughput in transactions per minute, p95 in ms, path in 10^6 cycles."""
 
     name: str
-    tpmP: float
+    throughput: float
     p95_ms: float
     megacycles: float | None
     is_front: bool
@@ -43,7 +43,7 @@ def pareto_figure(document: StudyDocument, board: Board, p95_ms: float | None) -
         points.append(
             Point(
                 name=document.candidate[row.candidate_id].name,
-                tpmP=figures.throughput,
+                throughput=figures.throughput,
                 p95_ms=figures.p95_ms,
                 megacycles=None if path is None else path / 1e6,
                 is_front=row.candidate_id in board.pareto,
@@ -54,7 +54,7 @@ def pareto_figure(document: StudyDocument, board: Board, p95_ms: float | None) -
 
 
 def drawn_points(points: Sequence[Point], limit_ms: float | None = None) -> Figure:
-    """Draw p95 on x and tpmP on y; points on the front have a ring, the baseline is a square."""
+    """Draw p95 on x and throughput on y; points on the front have a ring, the baseline is a square."""
     figure = new_figure()
     sides = _sides(points)
     labels = [plain(one) for one in kept_apart([point.name for point in points], _MAX_NAME)]
@@ -65,7 +65,7 @@ def drawn_points(points: Sequence[Point], limit_ms: float | None = None) -> Figu
     add_points(
         figure,
         [point.p95_ms for point in points],
-        [point.tpmP for point in points],
+        [point.throughput for point in points],
         [_hover_text(point) for point in points],
         mode="markers+text",
         text=[name if side else "" for name, side in zip(names, sides, strict=True)],
@@ -82,8 +82,8 @@ def drawn_points(points: Sequence[Point], limit_ms: float | None = None) -> Figu
     )
     if limit_ms is not None:
         figure.add_vline(x=limit_ms, line={"color": ORANGE, "dash": "dash", "width": 1.5})
-    x_title = "p95 response time of New-Order, ms (lower is better)"
-    lay_out(figure, 400, x=x_title, y="tpmP, New-Orders per minute", legend=False)
+    x_title = "p95 response time of transactions, ms (lower is better)"
+    lay_out(figure, 400, x=x_title, y="throughput, transactions per minute", legend=False)
     figure.update_layout(margin={"t": 56})
     return figure
 
@@ -92,7 +92,7 @@ def _colours(points: Sequence[Point]) -> dict[str, object]:
     """Colour by path length, if every candidate has one."""
     if any(point.megacycles is None for point in points):
         return {"color": GREY}
-    title = {"text": "server path length, Mcycles per New-Order", "side": "top"}
+    title = {"text": "server path length, Mcycles per transaction", "side": "top"}
     return {
         "color": [point.megacycles for point in points],
         "colorscale": _SCALE,
@@ -115,9 +115,9 @@ def _sides(points: Sequence[Point]) -> list[str]:
     below its point, over as few other points as possible. The best and the baseline come first,
     then the front. The hover text has all names.
     """
-    lefts, bottoms = [p.p95_ms for p in points], [p.tpmP for p in points]
+    lefts, bottoms = [p.p95_ms for p in points], [p.throughput for p in points]
     wide, tall = max(lefts) - min(lefts) or 1.0, max(bottoms) - min(bottoms) or 1.0
-    at = [((p.p95_ms - min(lefts)) / wide, (p.tpmP - min(bottoms)) / tall) for p in points]
+    at = [((p.p95_ms - min(lefts)) / wide, (p.throughput - min(bottoms)) / tall) for p in points]
     taken: list[tuple[float, float]] = []
     sides = [""] * len(points)
     for index in _named(points):
@@ -140,11 +140,11 @@ def _sides(points: Sequence[Point]) -> list[str]:
 
 def _named(points: Sequence[Point]) -> list[int]:
     """Return the places of the candidates to name, in the order in which they get room."""
-    best = max(points, key=lambda point: point.tpmP)
+    best = max(points, key=lambda point: point.throughput)
 
     def turn(index: int) -> tuple[bool, bool, float]:
         point = points[index]
-        return not (point is best or point.is_baseline), not point.is_front, -point.tpmP
+        return not (point is best or point.is_baseline), not point.is_front, -point.throughput
 
     order = sorted(range(len(points)), key=turn)
     if len(points) <= MAX_NAMED:
@@ -159,9 +159,9 @@ def _touch(one: tuple[float, float], other: tuple[float, float], share: float) -
 
 
 def _hover_text(point: Point) -> str:
-    path = "" if point.megacycles is None else f", {point.megacycles:.1f} Mcycles per New-Order"
+    path = "" if point.megacycles is None else f", {point.megacycles:.1f} Mcycles per transaction"
     words = {"baseline": point.is_baseline, "Pareto front": point.is_front}
     marks = ", ".join(word for word, holds in words.items() if holds)
     tail = f" ({marks})" if marks else ""
     name = plain(point.name)
-    return f"{name}{tail}<br>{point.tpmP:,.0f} tpmP, p95 {point.p95_ms:.1f} ms{path}"
+    return f"{name}{tail}<br>{point.throughput:,.0f} tpmP, p95 {point.p95_ms:.1f} ms{path}"

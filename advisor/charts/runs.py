@@ -1,4 +1,4 @@
-"""Single runs of several configs over each other, and what a New-Order costs with each config."""
+"""Single runs of several configs over each other, and what a transaction costs with each config."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from tuning.results.series import Seconds, latencies_of, middle_run, seconds_of
 MAX_CONFIGS = 6
 #: By field of Seconds: the unit, and the title of the axis.
 OVER_TIME = {
-    "new_orders": ("per second", "New-Orders per second"),
-    "p95_ms": ("ms (p95)", "p95 response time of New-Order, ms"),
+    "completed": ("per second", "transactions per second"),
+    "p95_ms": ("ms (p95)", "p95 response time of transactions, ms"),
     "cpu_busy_pct": ("% of all CPUs", "CPU of the host, user + sys, % of all CPUs"),
 }
 # Charts of costs: title, and of each bar its name, field of Price, unit, colour and pattern.
 _COSTS = {
     "path": (
-        "host path length, Mcycles per New-Order (less is better)",
+        "host path length, Mcycles per transaction (less is better)",
         (
             ("user", "user_megacycles", "Mcycles", BLUE, ""),
             ("system", "sys_megacycles", "Mcycles", ORANGE, "/"),
         ),
     ),
     "bytes": (
-        "written per New-Order, kB (less is better)",
+        "written per transaction, kB (less is better)",
         (("written", "written_kb", "kB", GREEN, ""),),
     ),
 }
@@ -59,7 +59,7 @@ def run_figures(document: StudyDocument, board: Board) -> dict[str, Figure]:
     keys = {name: list(there) for name, there in runs.items()}
     middle = {name: middle_run(there) for name, there in runs.items()}
     figures = latency_figures(keys, latencies_of(key for there in keys.values() for key in there))
-    over_time = over_time_figure(middle, seconds_of(middle.values()), "new_orders")
+    over_time = over_time_figure(middle, seconds_of(middle.values()), "completed")
     if over_time is not None:
         figures["over-time"] = over_time
     costs = [(names[row.candidate_id], row.runs, row.price) for row in board.rows if row.runs]
@@ -104,7 +104,7 @@ def cost_figures(costs: Sequence[tuple[str, int, Price]]) -> dict[str, Figure]:
                     "pattern": {"shape": pattern, "fgcolor": colour, "size": 6},
                 },
                 customdata=[[row, runs] for row, (_, runs, _) in zip(rows, costs, strict=True)],
-                hovertemplate=f"%{{customdata[0]}}<br>{name}: %{{x:.4~g}} {unit} per New-Order, "
+                hovertemplate=f"%{{customdata[0]}}<br>{name}: %{{x:.4~g}} {unit} per transaction, "
                 "median of %{customdata[1]}<extra></extra>",
             )
         if figure.data:

@@ -191,7 +191,7 @@ def _front_figure(document: StudyDocument, found: Search) -> Figure | None:
     costs = [
         cost
         for cost in found.fronts
-        if any({Metric.TPMP, cost} <= one.ratios.keys() for one in found.tried)
+        if any({Metric.THROUGHPUT, cost} <= one.ratios.keys() for one in found.tried)
     ]
     if not costs:
         return None
@@ -213,16 +213,16 @@ def _front_figure(document: StudyDocument, found: Search) -> Figure | None:
         )
         for chosen, cost in enumerate(costs)
     ]
-    return _with_list(figure, buttons, _change(Metric.TPMP))
+    return _with_list(figure, buttons, _change(Metric.THROUGHPUT))
 
 
 def _add_front(
     figure: Figure, document: StudyDocument, found: Search, cost: Metric, *, visible: bool
 ) -> None:
-    tried = [one for one in found.tried if {Metric.TPMP, cost} <= one.ratios.keys()]
+    tried = [one for one in found.tried if {Metric.THROUGHPUT, cost} <= one.ratios.keys()]
     names = {one.candidate_id: plain(document.candidate[one.candidate_id].name) for one in tried}
     changes = {
-        one.candidate_id: (percent_of(one.ratios[cost]), percent_of(one.ratios[Metric.TPMP]))
+        one.candidate_id: (percent_of(one.ratios[cost]), percent_of(one.ratios[Metric.THROUGHPUT]))
         for one in tried
     }
     front = found.fronts[cost]
@@ -241,7 +241,7 @@ def _add_front(
         [x for x, _ in changes.values()],
         [y for _, y in changes.values()],
         [
-            f"{names[pk]}<br>tpmP {y:+.1f} %, {FULL_NAMES[cost]} {x:+.1f} %"
+            f"{names[pk]}<br>throughput {y:+.1f} %, {FULL_NAMES[cost]} {x:+.1f} %"
             for pk, (x, y) in changes.items()
         ],
         [run_url(one.last_run_id) for one in tried],

@@ -41,8 +41,8 @@ _CPU = (
     ("steal", RED, "cpu_steal_pct"),
 )
 CHARTS = {
-    "new_orders": Chart("New-Orders", "per second", (("New-Orders", BLUE, "new_orders"),)),
-    "p95": Chart("Response time of New-Order", "ms (p95)", (("p95", ORANGE, "p95_ms"),)),
+    "completed": Chart("Transactions", "per second", (("transactions", BLUE, "completed"),)),
+    "p95": Chart("Response time of transactions", "ms (p95)", (("p95", ORANGE, "p95_ms"),)),
     "cpu": Chart("CPU of the host", "% of all CPUs", _CPU, stacked=True),
     "server_cores": Chart("CPU of the server", "cores", (("mysqld", GREEN, "server_cores"),)),
     "server_rss": Chart(

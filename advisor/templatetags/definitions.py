@@ -18,7 +18,7 @@ register = Library()
 @register.simple_tag
 @lru_cache(maxsize=256)  # a page has dozens
 def term(key: str, text: str = "") -> SafeString:
-    """`{% term "tpmp" %}`: a link to its definition, with the first sentence as a hint."""
+    """`{% term "throughput" %}`: a link to its definition, with the first sentence as a hint."""
     one = BY_KEY[key]
     hint = one.text.partition(". ")[0].rstrip(".") + "."
     address = f"{reverse('help')}#{one.key}"

@@ -178,7 +178,7 @@ def standing_texts(document: StudyDocument) -> list[str]:
 
 
 def _searched_text(document: StudyDocument) -> str:
-    """As `12 configs tried, best so far search-4 (+31.0 % tpmP)`; "" for other studies.
+    """As `12 configs tried, best so far search-4 (+31.0 % throughput)`; "" for other studies.
 
     A race decides by new runs, so the short runs then no longer say which config is best.
     """
@@ -196,7 +196,7 @@ def _searched_text(document: StudyDocument) -> str:
 
 
 def _leader_text(document: StudyDocument) -> str:
-    """As `search-30 leads (+61.0 % tpmP in 3 blocks)`; "" while nothing is ahead."""
+    """As `search-30 leads (+61.0 % throughput in 3 blocks)`; "" while nothing is ahead."""
     raced = [board for board in document.boards if board.is_raced and board.advice.standings]
     if not raced:
         return ""

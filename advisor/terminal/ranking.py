@@ -22,8 +22,8 @@ from tuning.results.document import Board, BoardRow, Standing, StudyDocument
 from tuning.statistics.data import Metric
 
 NOTE = (
-    "* baseline. tpmP: New-Orders completed per minute (not tpmC, which is reserved for audited "
-    "TPC results). Figures are medians of the runs. change: tpmP relative to the baseline of the "
+    "* baseline. throughput: New-Orders completed per minute (not tpmC, which is reserved for audited "
+    "TPC results). Figures are medians of the runs. change: throughput relative to the baseline of the "
     "same block, with an interval that holds for all candidates at once. Tied candidates "
     "share a rank. Mcycles: CPU path length of the server, in millions of cycles per New-Order. "
     "runs: successful runs out of all, and their outcome."
@@ -39,12 +39,12 @@ def ranking_table(document: StudyDocument, board: Board) -> Table:
     )
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("config", no_wrap=True)
-    confidence = board.rankings[Metric.TPMP].confidence
+    confidence = board.rankings[Metric.THROUGHPUT].confidence
     sure = "interval" if confidence is None else confidence_text(confidence)
-    for title in ("tpmP", "change", sure, "p95 ms", "Mcycles"):
+    for title in ("throughput", "change", sure, "p95 ms", "Mcycles"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("runs")
-    standings = {one.candidate_id: one for one in board.rankings[Metric.TPMP].standings}
+    standings = {one.candidate_id: one for one in board.rankings[Metric.THROUGHPUT].standings}
     for row in board.rows:
         table.add_row(*_cells(document, row, standings[row.candidate_id]))
     return table
@@ -54,7 +54,7 @@ def board_notes(document: StudyDocument, board: Board) -> Iterator[str]:
     """Yield the lines below a table: ties, candidates that left, noise, confirmations, debt."""
     names = {one.id: one.name for one in document.candidates}
     shared: set[int] = set()
-    for line in board.rankings[Metric.TPMP].standings:
+    for line in board.rankings[Metric.THROUGHPUT].standings:
         if line.rank is not None and line.tied_with and line.rank not in shared:
             shared.add(line.rank)
             tied = names_text([names[pk] for pk in (line.candidate_id, *line.tied_with)])

@@ -213,7 +213,7 @@ CALLS = (
         body={
             "name": "nightly",
             "candidate": {"config": {"name": "new", "text": MY_CNF}},
-            "limits": {"tpmP": 3, "p95_ms": 5},
+            "limits": {"throughput": 3, "p95_ms": 5},
             "budget_minutes": 60,
         },
     ),

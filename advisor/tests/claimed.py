@@ -10,7 +10,7 @@ from advisor.tests import factories
 from benchmarks.models import Device, Run, RunState
 from tuning.models import Study, StudyState
 
-# tpmP about which runs scatter, by kind of device: the paper's own order of the configurations,
+# Throughput about which runs scatter, by kind of device: the paper's own order of the configurations,
 # but on the SATA SSD #2 is not worse than #1.
 AS_PUBLISHED = {
     "server-default": 9_000.0,
@@ -43,7 +43,7 @@ def claimed_study(
 ) -> Study:
     """A study on a device of each kind in `levels`; the first candidate is the baseline.
 
-    `done`: it still runs, and so many of its runs have ended. `scaling`: of tpmP, by the number
+    `done`: it still runs, and so many of its runs have ended. `scaling`: of throughput, by the number
     of connections.
     """
     devices = [make_device(kind) for kind in levels]
@@ -57,7 +57,7 @@ def claimed_study(
         level = levels[run.device.kind][run.slot.candidate.name]
         level *= (scaling or {}).get(run.workload.connections, 1.0)
         factories.end_well(run)
-        run.tpmP = level * dice.gauss(1.0, noise)
+        run.throughput = level * dice.gauss(1.0, noise)
         run.p95_ms = 1e6 / level
         run.server_path_length = 1e11 / level
 
@@ -90,7 +90,7 @@ def finish_all(study: Study, levels: Mapping[str, float]) -> None:
     for slot in study.slots.filter(run__state=RunState.QUEUED).select_related("candidate", "run"):
         factories.finish(slot.run)
         tpmp = levels[slot.candidate.name] * dice.gauss(1.0, 0.01)
-        Run.objects.filter(pk=slot.run_id).update(tpmP=tpmp)
+        Run.objects.filter(pk=slot.run_id).update(throughput=tpmp)
     Study.objects.filter(pk=study.pk).update(
         state=StudyState.FINISHED, finished_at=factories.BEGIN
     )

@@ -50,7 +50,7 @@ def measured_on(
         times = factor * number / (number + 5)
         runs = Run.objects.filter(slot__study=made, workload__connections=number)
         runs.update(
-            tpmP=F("tpmP") * times,
+            throughput=F("throughput") * times,
             p95_ms=F("p95_ms") / times,
             max_ms=F("max_ms") / times,
             server_path_length=F("server_path_length") / factor**0.2,
@@ -60,7 +60,7 @@ def measured_on(
             data_write_iops=F("data_write_iops") * times,
         )
         Sample.objects.filter(run__in=runs).update(
-            new_orders=F("new_orders") * times,
+            completed=F("completed") * times,
             p95_ms=F("p95_ms") / times,
             data_read_iops=F("data_read_iops") * times,
             data_write_iops=F("data_write_iops") * times,

@@ -65,7 +65,7 @@ LOG_TAIL = """\
 2026-11-21T09:41:02.140812Z 0 [ERROR] [MY-010119] [Server] Aborting
 2026-11-21T09:41:02.141955Z 0 [System] [MY-010910] [Server] mysqld: Shutdown complete."""
 
-# Name, tpmP and p95 in ms about which the made-up runs scatter.
+# Name, throughput and p95 in ms about which the made-up runs scatter.
 CANDIDATES = (
     ("server-default", 6120.0, 148.0),
     ("whitepaper-1", 5460.0, 171.0),
@@ -420,13 +420,13 @@ def end_well(run: Run) -> dict[str, Any]:
         "state": RunState.OK,
         "started_at": started,
         "finished_at": started + timedelta(seconds=26.4),
-        "tpmP": tpmp * noise,
+        "throughput": tpmp * noise,
         "p95_ms": p95 / noise,
         "p99_ms": p95 / noise * 1.7,
         "max_ms": p95 / noise * 4.2,
         "server_path_length": 4.1e9 / rate,
         "host_path_length": 5.3e9 / rate,
-        "bytes_written_per_new_order": 41_300.0,
+        "bytes_written_per_transaction": 41_300.0,
         "bytes_written_source": "server",
         "cpu_hz": 2_450_000_000.0,
         "server_cores": 1.31,
@@ -439,11 +439,11 @@ def end_well(run: Run) -> dict[str, Any]:
         "data_read_mb_s": 3.4,
         "data_write_mb_s": 44.1,
         "latency": spread_latencies(p95 / noise, round(rate * run.workload.measure_s)),
-        "new_orders": round(rate * run.workload.measure_s),
+        "completed": round(rate * run.workload.measure_s),
         "failed": 0,
         "retried": 2,
         "measured_seconds": float(run.workload.measure_s),
-        "driver_cpu_ms_per_new_order": 1.42,
+        "driver_cpu_ms_per_transaction": 1.42,
         "driver_version": "tpcc-mysql 1ec1c5e",
         "code_commit": "3d1a557c0ffe",
         "comparability_key": "a1" * 32,
@@ -472,10 +472,10 @@ _WEIGHTS = [math.exp(-((at / 14) ** 2) / 2) for at in range(-40, 41)]
 _SHARES = [weight / sum(_WEIGHTS) for weight in _WEIGHTS]
 
 
-def spread_latencies(p95_ms: float, new_orders: int) -> dict[str, Any]:
-    """A stored histogram of about so many New-Orders, most of them at a third of the p95."""
+def spread_latencies(p95_ms: float, completed: int) -> dict[str, Any]:
+    """A stored histogram of about so many transactions, most of them at a third of the p95."""
     middle = round(16 * math.log2(p95_ms / 3))
-    counts = [max(round(new_orders * share), 1) for share in _SHARES]
+    counts = [max(round(completed * share), 1) for share in _SHARES]
     return {"first": middle - 40, "counts": counts}
 
 
@@ -498,7 +498,9 @@ def make_samples(run: Run) -> list[Sample]:
         Sample(
             run=run,
             second=second,
-            new_orders=round((run.tpmP or 0) / 60 * dice.gauss(1, 0.08)) if second >= 0 else None,
+            completed=round((run.throughput or 0) / 60 * dice.gauss(1, 0.08))
+            if second >= 0
+            else None,
             p95_ms=(run.p95_ms or 0) * dice.gauss(1, 0.08) if second >= 0 else None,
             cpu_user_pct=dice.gauss(60, 4),
             cpu_sys_pct=dice.gauss(18, 2),
@@ -663,7 +665,7 @@ def recommend(study: Study, board: Board | None = None) -> Recommendation:
         candidate=board.candidates[best.name],
         ratio_to_baseline=ratio,
         verdict=(
-            f"{best.name} completed {(ratio - 1) * 100:.1f} % more New-Orders "
+            f"{best.name} completed {(ratio - 1) * 100:.1f} % more transactions "
             "per minute than server-default (3 blocks)."
         ),
     )

@@ -78,11 +78,11 @@ def _measurement(plan: Plan) -> Measurement:
     # Without noise: of three blocks with any, one study in thirty has its verdict by chance.
     level = 6000.0 * (_FASTER if faster else 1.0)
     values: dict[str, Any] = dict.fromkeys(Metrics.__dataclass_fields__, 1.0)
-    values |= {"tpmP": level, "new_orders": 200, "failed": 0, "retried": 0}
+    values |= {"throughput": level, "completed": 200, "failed": 0, "retried": 0}
     values |= {"bytes_written_source": BytesSource.DEVICE}
     return Measurement(
         metrics=Metrics(**values),
-        samples=[{"second": 0, "new_orders": 100}, {"second": 1, "new_orders": 100}],
+        samples=[{"second": 0, "completed": 100}, {"second": 1, "completed": 100}],
         variables={name: value or "" for name, value in plan.options.items()},
         fingerprint={"cpu_model": "any"},
         comparability_key="k",

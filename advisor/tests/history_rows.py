@@ -27,7 +27,7 @@ def weekly(
     changed: dict[str, Any] | None = None,
     **values: Any,
 ) -> list[Study]:
-    """A study for each level of tpmP, the first of which ends at `first`; with a percent of noise.
+    """A study for each level of throughput, the first of which ends at `first`; with a percent of noise.
 
     `changed`: columns of all their runs, such as those of `NEW_KERNEL`.
     """
@@ -52,9 +52,9 @@ def _measured(
 ) -> Study:
     def end(run: Run) -> None:
         factories.end_well(run)
-        run.tpmP = level * (1 + 0.004 * sin(run.slot.order))
-        run.p95_ms = 900_000 / run.tpmP
-        run.server_path_length = 2.4e10 / run.tpmP
+        run.throughput = level * (1 + 0.004 * sin(run.slot.order))
+        run.p95_ms = 900_000 / run.throughput
+        run.server_path_length = 2.4e10 / run.throughput
         run.started_at, run.finished_at = at - timedelta(seconds=26), at
         for column, value in (changed or {}).items():
             setattr(run, column, value)

@@ -127,7 +127,7 @@ def _measured(slot: Slot, gain: float, slower: float) -> None:
     """End the run well, so many log units above the usual throughput and response time."""
     run = factories.finish(slot.run)
     Run.objects.filter(pk=run.pk).update(
-        tpmP=6000 * math.exp(gain),
+        throughput=6000 * math.exp(gain),
         p95_ms=150 * math.exp(slower),
         server_path_length=4.1e7 * math.exp(-0.2 * gain),
     )

@@ -60,11 +60,11 @@ def test_presets_proposals_and_a_file_end_in_a_ranking_and_a_file_the_server_acc
     rows = rows_of(document, board)
     presets = {"server-default", "dedicated-server", "whitepaper-a"}
     assert set(rows) == presets | {"advisor", "mysqltuner", "mine"}
-    standings = board.rankings[Metric.TPMP].standings
+    standings = board.rankings[Metric.THROUGHPUT].standings
     assert sorted(one.rank or 0 for one in standings) == [1, 2, 3, 4, 5, 6]
     for name, row in rows.items():
         check_row(row, runs=2 if name == "server-default" else 1)
-    baseline = board.rankings[Metric.TPMP].standing(board.baseline_id)
+    baseline = board.rankings[Metric.THROUGHPUT].standing(board.baseline_id)
     assert baseline is not None
     assert baseline.ratio == 1.0
     assert _accepts(home.server, output)

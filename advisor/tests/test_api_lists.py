@@ -147,8 +147,8 @@ def test_a_series_is_json_or_csv_and_a_log_has_no_password(
     assert found["second"] == [one.second for one in run.samples.all()]
     text = api.get(f"{V1}runs/{run.pk}/series/?format=csv")
     lines = list(csv.DictReader(io.StringIO(text.content.decode())))
-    read = [float(line["new_orders"]) if line["new_orders"] else None for line in lines]
-    assert read == found["new_orders"]
+    read = [float(line["completed"]) if line["completed"] else None for line in lines]
+    assert read == found["completed"]
     assert "attachment" in text["Content-Disposition"]
     refused = error(api.get(f"{V1}runs/{run.pk}/series/?format=xml"), 400)
     assert refused["field"] == "format"
@@ -200,7 +200,7 @@ def test_sides_are_compared_as_on_the_page(
     assert [one["config"] for one in found["sides"]] == [one.config.hash for one in wanted]
     assert [one["runs"] for one in found["sides"]] == [4, 2, 2]
     assert (found["differs"], found["missing"]) == ({}, {"run-99": "has no successful run"})
-    first, second, third = found["figures"]["tpmP"]
+    first, second, third = found["figures"]["throughput"]
     assert first["change"] is None
     assert second["change"]["ratio"] == pytest.approx(6890 / 6120, rel=0.1)
     assert third["better"] is True

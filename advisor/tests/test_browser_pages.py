@@ -127,7 +127,7 @@ def test_a_chart_is_a_table_and_files_by_keyboard_alone(visitor: Visitor) -> Non
 
     def look() -> None:
         visitor.open(reverse("study-detail", args=[study.pk]))
-        more = page.get_by_text("Response times, seconds, and what a New-Order costs")
+        more = page.get_by_text("Response times, seconds, and what a transaction costs")
         more.focus()
         page.keyboard.press("Enter")
         box = page.locator("div:has(> [data-chart$='-bytes'])")
@@ -136,7 +136,7 @@ def test_a_chart_is_a_table_and_files_by_keyboard_alone(visitor: Visitor) -> Non
         page.keyboard.press("Enter")
         # Five candidates; the bar's end is what is written.
         expect(box.locator("tbody tr")).to_have_count(5)
-        expect(box.locator("thead")).to_contain_text("written per New-Order, kB")
+        expect(box.locator("thead")).to_contain_text("written per transaction, kB")
         expect(box.locator("tbody")).to_contain_text("whitepaper-a")
         for word in ("CSV", "SVG"):
             button = box.get_by_role("button", name=f"as {word}")

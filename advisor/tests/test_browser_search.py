@@ -92,7 +92,7 @@ def test_a_running_search_is_followed_and_concluded(
     with ANSWERING:
         running = study.slots.get(run__state=RunState.RUNNING)
         factories.finish(running.run)
-        Run.objects.filter(pk=running.run_id).update(tpmP=24_000.0)
+        Run.objects.filter(pk=running.run_id).update(throughput=24_000.0)
         again = queued_slot(study, running.candidate, 99)
         baseline = study.candidates.get(is_baseline=True)
         factories.finish(queued_slot(study, baseline, 99).run)

@@ -30,7 +30,7 @@ def test_series_are_told_apart_without_their_colours() -> None:
 def test_devices_in_the_charts_of_the_comparison() -> None:
     points = {8: Spread(100.0, 90.0, 110.0, 3), 16: Spread(200.0, 200.0, 200.0, 1)}
     device = DeviceLine(NAME, series_style(0), True, points)
-    by_setting = by_setting_figure(BySetting("tpmP", "tpmP", [device], {}))
+    by_setting = by_setting_figure(BySetting("throughput", "throughput", [device], {}))
     over_seconds = seconds_figure([Line(NAME, "#112233", "dot", [0, 1], [1.0, 2.0])], "ms", "p95")
     assert by_setting is not None
     for figure in (by_setting, over_seconds):
@@ -45,9 +45,9 @@ def test_devices_in_the_charts_of_the_comparison() -> None:
 
 def test_a_device_with_one_setting_is_no_line_unless_published_figures_stand_beside_it() -> None:
     device = DeviceLine("a", series_style(0), False, {8: Spread(100.0, 90.0, 110.0, 3)})
-    assert by_setting_figure(BySetting("tpmP", "tpmP", [device], {})) is None
+    assert by_setting_figure(BySetting("throughput", "throughput", [device], {})) is None
     published = {": disk": {8: 50.0, 16: 60.0}}
-    figure = by_setting_figure(BySetting("tpmP", "tpmP", [device], published))
+    figure = by_setting_figure(BySetting("throughput", "throughput", [device], published))
     assert figure is not None
     assert [line.name for line in figure.data] == ["published, whitepaper 2016: disk", "a"]
 
@@ -58,7 +58,7 @@ def test_candidates_in_the_charts_of_a_board() -> None:
     study.candidates.filter(name="whitepaper-a").update(name=NAME)
     factories.disturb(study.slots.filter(candidate__name=NAME)[0])
     document = build(StudyRows(study))
-    figures = board_figures(document, document.boards[0], Metric.TPMP)
+    figures = board_figures(document, document.boards[0], Metric.THROUGHPUT)
     assert set(figures) == {"", "intervals", "pareto", "drift"}
     for key, figure in figures.items():
         text = figure.to_json()

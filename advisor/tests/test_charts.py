@@ -38,7 +38,7 @@ def test_every_run_that_ended_well_is_a_dot_and_the_medians_are_bars() -> None:
     assert bars.y[failed] is p95_bars.y[failed] is None, "a place without a number"
     assert len(dots.x) == len(p95_dots.x) == 15
     assert "whitepaper-1" not in {name for name, *_ in dots.customdata}
-    assert "New-Orders per minute" in made.layout.yaxis.title.text
+    assert "transactions per minute" in made.layout.yaxis.title.text
     assert "ms" in made.layout.yaxis2.title.text
     baseline = names.index("server-default")
     levels = [shape.y0 for shape in made.layout.shapes]
@@ -68,14 +68,14 @@ def test_before_the_first_run_there_is_no_chart_of_runs() -> None:
 
 def test_telemetry_leaves_out_what_was_not_sampled() -> None:
     samples = [
-        Sample(second=second, new_orders=None if second < 0 else 90, cpu_user_pct=50.0)
+        Sample(second=second, completed=None if second < 0 else 90, cpu_user_pct=50.0)
         for second in range(-2, 3)
     ]
     charts = sampled_figures(samples)
-    assert set(charts) == {"new_orders", "cpu"}
+    assert set(charts) == {"completed", "cpu"}
     [user] = charts["cpu"].data
     assert (user.name, user.stackgroup) == ("user", "all")
-    assert charts["new_orders"].data[0].y == (None, None, 90, 90, 90)
+    assert charts["completed"].data[0].y == (None, None, 90, 90, 90)
     [band] = charts["cpu"].layout.shapes
     assert (band.x0, band.x1) == (-2, 0), "the warm-up is shaded"
     assert sampled_figures([]) == {}
@@ -90,8 +90,8 @@ def test_memory_is_drawn_in_megabytes() -> None:
 
 def test_one_study_is_no_history() -> None:
     points = [DrawnPoint(datetime(2026, 11, day, tzinfo=UTC), 1.0, ["a"], "/") for day in (1, 2)]
-    assert months_figure([("a", points[:1]), ("b", points[1:])], "tpmP", "day") is None
-    figure = months_figure([("a", points), ("b", points[1:])], "tpmP", "day")
+    assert months_figure([("a", points[:1]), ("b", points[1:])], "throughput", "day") is None
+    figure = months_figure([("a", points), ("b", points[1:])], "throughput", "day")
     assert figure is not None
     assert [len(line.x) for line in figure.data] == [2, 1]
 

@@ -68,7 +68,7 @@ def test_a_histogram_is_of_shares_and_a_distribution_ends_at_all() -> None:
     assert list(steps.x) == [2.0, 2.0885, 2.181, 2.2776]
     # A quarter within 2 to 2.0885 ms: 25 % in 4.4 % of the time, as shares of 10 %.
     assert list(steps.y) == pytest.approx([56.45, 0.0, 169.35, 0.0], rel=1e-3)
-    assert "2 runs, 4 New-Orders" in steps.hovertemplate
+    assert "2 runs, 4 transactions" in steps.hovertemplate
     [line] = figures["cdf"].data
     assert list(line.y) == [0.0, 25.0, 25.0, 100.0]
     assert "2" in figures["latency"].layout.xaxis.ticktext
@@ -114,7 +114,7 @@ def test_the_charts_of_a_boards_runs_are_read_when_they_are_asked_for(
     over_time = charts[f"{key}-over-time"]
     assert len(over_time["data"]) == 5
     assert len({trace["line"]["dash"] for trace in over_time["data"]}) == 5
-    assert over_time["layout"]["yaxis"]["title"]["text"] == "New-Orders per second"
+    assert over_time["layout"]["yaxis"]["title"]["text"] == "transactions per second"
     path = charts[f"{key}-path"]
     assert [trace["name"] for trace in path["data"]] == ["user", "system"]
     # Every axis of every chart says what it is and in which unit.
@@ -129,7 +129,7 @@ def test_runs_without_response_times_or_seconds_leave_their_charts_out(
     admin_client: Client,
 ) -> None:
     study = study_with_runs()
-    Run.objects.update(latency=None, host_path_length=None, bytes_written_per_new_order=None)
+    Run.objects.update(latency=None, host_path_length=None, bytes_written_per_transaction=None)
     Sample.objects.all().delete()
     slot = study.slots.earliest("order")
     key = f"board-{slot.device_id}-{slot.workload_id}-D0"
@@ -157,5 +157,5 @@ def test_all_seconds_of_a_run_are_a_file(admin_client: Client) -> None:
     lines = list(csv.DictReader(answer.content.decode().splitlines()))
     assert len(lines) == run.workload.warmup_s + run.workload.measure_s
     assert int(lines[0]["second"]) == -run.workload.warmup_s
-    assert float(lines[-1]["new_orders"]) > 0
+    assert float(lines[-1]["completed"]) > 0
     assert {"cpu_user_pct", "p95_ms", "data_write_mb_s"} <= set(lines[0])

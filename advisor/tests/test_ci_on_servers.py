@@ -21,7 +21,7 @@ from benchmarks.servers.running import free_port
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
-# A second on a busy host may pass without a New-Order, which of a baseline ends the gate.
+# A second on a busy host may pass without a transaction, which of a baseline ends the gate.
 SIZES = {
     "WAREHOUSES": "2",
     "CONNECTIONS": "1",

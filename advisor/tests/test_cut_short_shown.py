@@ -23,8 +23,8 @@ def study() -> Study:
     """whitepaper-1 was cut short in every block."""
     study = factories.measured_study()
     runs = Run.objects.filter(slot__study=study, slot__candidate__name="whitepaper-1")
-    figures = dict.fromkeys(["tpmP", "p95_ms", "p99_ms", "max_ms", "new_orders"])
-    runs.update(state=RunState.CUT_SHORT, reason=REASON, tpmP_at_most=3060.0, **figures)
+    figures = dict.fromkeys(["throughput", "p95_ms", "p99_ms", "max_ms", "completed"])
+    runs.update(state=RunState.CUT_SHORT, reason=REASON, throughput_at_most=3060.0, **figures)
     return study
 
 

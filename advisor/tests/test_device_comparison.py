@@ -76,16 +76,20 @@ def test_a_cell_has_the_median_and_the_range_of_its_runs() -> None:
     runs = runs_of(device, workload__connections=8, slot__candidate__name="whitepaper-a")
     for run, tpmp in zip(runs, (9000.0, 9600.0, 8100.0), strict=True):
         Run.objects.filter(pk=run.pk).update(
-            tpmP=tpmp, cpu_user_pct=60.0, cpu_sys_pct=15.5, data_read_iops=10.0
+            throughput=tpmp, cpu_user_pct=60.0, cpu_sys_pct=15.5, data_read_iops=10.0
         )
-    runs.filter(tpmP=9600.0).update(log_read_iops=5.0)
+    runs.filter(throughput=9600.0).update(log_read_iops=5.0)
     found = cell(the_comparison(), device)
     assert found.config == "whitepaper-a"
-    assert (found.tpmP.median, found.tpmP.low, found.tpmP.high) == (9000, 8100, 9600)
-    assert found.tpmP.runs == 3
+    assert (found.throughput.median, found.throughput.low, found.throughput.high) == (
+        9000,
+        8100,
+        9600,
+    )
+    assert found.throughput.runs == 3
     assert found.busy_pct.median == 75.5
     assert (found.read_iops.low, found.read_iops.high) == (10, 15), "with a log device's own"
-    assert found.middle_run == runs.get(tpmP=9000.0).pk
+    assert found.middle_run == runs.get(throughput=9000.0).pk
 
 
 @pytest.mark.parametrize(
@@ -94,7 +98,7 @@ def test_a_cell_has_the_median_and_the_range_of_its_runs() -> None:
         {"state": RunState.DISTURBED},
         {"state": RunState.CUT_SHORT},
         {"state": RunState.CRASHED},
-        {"tpmP": None},
+        {"throughput": None},
         {"driver_version": "tpcc-mysql of another day", "comparability_key": "e5" * 32},
     ],
 )
@@ -183,7 +187,7 @@ def test_a_config_whose_run_was_measured_again_on_a_disk_with_room_can_be_the_be
     again.pk, again.retry_of = None, run
     again.save(force_insert=True)
     Slot.objects.filter(run=run).update(run=again)
-    Run.objects.filter(pk=run.pk).update(state=RunState.DISK_FULL, tpmP=None)
+    Run.objects.filter(pk=run.pk).update(state=RunState.DISK_FULL, throughput=None)
     assert cell(the_comparison(), device).config == "whitepaper-a"
 
 
@@ -243,7 +247,7 @@ def test_each_device_counts_with_its_own_set_up() -> None:
     runs_of(sata, slot__block=1).update(**other)
     runs_of(nvme).exclude(slot__block=1).update(**other)
     comparison = the_comparison()
-    assert [cell(comparison, device).tpmP.runs for device in (sata, nvme)] == [2, 2]
+    assert [cell(comparison, device).throughput.runs for device in (sata, nvme)] == [2, 2]
     assert comparison.left_out == 6
 
 
@@ -296,7 +300,7 @@ def test_devices_of_several_hosts_stand_side_by_side_with_their_hosts() -> None:
     # What failed on one of the hosts is not the best there.
     fast = cell(comparison, nvme).config_key
     failed = runs_of(nvme, config=fast.config_id, workload__connections=8).order_by("-pk")
-    Run.objects.filter(pk=failed[0].pk).update(state=RunState.CRASHED, tpmP=None)
+    Run.objects.filter(pk=failed[0].pk).update(state=RunState.CRASHED, throughput=None)
     assert cell(compare(both), nvme).config_key != fast
     # With another version of the driver it is another question.
     there.update(driver_version="another")
@@ -371,12 +375,12 @@ def test_a_sweep_of_io_capacity_holds_everything_else_equal() -> None:
     sweep = io_capacity_sweep(comparison, 8)
     assert sweep is not None
     assert sweep.connections == 8
-    assert {device: list(line) for device, line in sweep.tpmP.items()} == {
+    assert {device: list(line) for device, line in sweep.throughput.items()} == {
         sata.pk: [1000, 2000, 3000],
         nvme.pk: [1000, 2000],
     }
-    assert alone.pk not in sweep.tpmP, "one value is no sweep"
-    assert sweep.tpmP[sata.pk][3000].runs == 2
+    assert alone.pk not in sweep.throughput, "one value is no sweep"
+    assert sweep.throughput[sata.pk][3000].runs == 2
     other = io_capacity_sweep(comparison, 7)
     assert other is not None
     assert other.connections == 8, "where most was measured"
@@ -385,8 +389,8 @@ def test_a_sweep_of_io_capacity_holds_everything_else_equal() -> None:
     config.save()
     sweep = io_capacity_sweep(the_comparison(), 16)
     assert sweep is not None
-    assert list(sweep.tpmP[sata.pk]) == [1000, 3000]
-    assert nvme.pk not in sweep.tpmP
+    assert list(sweep.throughput[sata.pk]) == [1000, 3000]
+    assert nvme.pk not in sweep.throughput
 
 
 def test_a_sweep_of_io_capacity_is_of_the_devices_that_are_compared() -> None:
@@ -400,7 +404,7 @@ def test_a_sweep_of_io_capacity_is_of_the_devices_that_are_compared() -> None:
             assert the_comparison().devices == [nvme], "each of its configs has failed"
             sweep = io_capacity_sweep(the_comparison(), 8)
             assert sweep is not None
-            assert set(sweep.tpmP) == {nvme.pk}
+            assert set(sweep.throughput) == {nvme.pk}
     assert io_capacity_sweep(the_comparison(), 8) is None
 
 

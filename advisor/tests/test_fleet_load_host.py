@@ -54,7 +54,7 @@ def place(
 
 
 _RUNS = """
-select run.id, run.state, run.step, run.reason, run."tpmP", run.load_side, run.fingerprint,
+select run.id, run.state, run.step, run.reason, run."throughput", run.load_side, run.fingerprint,
        run.host_path_length, run.comparability_key, run.disturbances
 from benchmarks_run run where run.id > {after} order by run.id
 """
@@ -133,7 +133,7 @@ def test_tpcc_mysql_on_two_load_hosts_measures_together(
         sides = _json(run["load_side"])
         assert {side["host"] for side in sides} == {"db1", "driver1"}
         assert [side["connections"] for side in sides] == [2, 1]  # who joined first has more
-        assert run["tpmP"] > 0
+        assert run["throughput"] > 0
         assert [side["encrypted"] for side in sides] == [False, False]
         assert all(0 <= side["after_first_ms"] <= 1000 * MAX_ABLATION_S for side in sides)
     assert len({run["comparability_key"] for run in measured}) == 1

@@ -94,7 +94,7 @@ def test_a_run_that_meets_the_reserve_is_void_and_its_study_waits_for_room(
     run = study.slots.order_by("order")[0].run
     assert execute(StudyRunKind(meet_the_reserve), run.pk)
     run.refresh_from_db()
-    assert (run.state, run.tpmP, run.new_orders) == (RunState.DISK_FULL, None, None)
+    assert (run.state, run.throughput, run.completed) == (RunState.DISK_FULL, None, None)
     assert not run.samples.exists()
     assert f"{small_disk}: 1" in run.reason  # the MB that are free; the disk's own rounding
     assert "16.8 MB stay free" in run.reason
@@ -121,5 +121,5 @@ def test_a_run_that_meets_the_reserve_is_void_and_its_study_waits_for_room(
         advance_host(study.host_id)
     again.refresh_from_db()
     assert again.state == RunState.OK
-    assert again.tpmP is not None
+    assert again.throughput is not None
     assert not list((small_disk / "oltp-advisor" / "runs").iterdir())

@@ -58,7 +58,7 @@ GATES = "/api/v1/gates/"
 BODY = {
     "name": "nightly",
     "candidate": {"config": {"name": "new", "text": "[mysqld]\ninnodb_io_capacity = 4000\n"}},
-    "limits": {"tpmP": 5},
+    "limits": {"throughput": 5},
     "max_pairs": 8,
     "warmup_s": 1,
     "measure_s": 5,
@@ -90,12 +90,12 @@ def test_a_gate_is_asked_for_waited_for_and_read_through_the_api() -> None:
     ended = api.get(address)
     assert (ended.json()["verdict"], ended.json()["state"]) == ("fail", "finished")
     (limit,) = ended.json()["result"]["limits"]
-    assert limit["limit"] == "tpmP at least -5 %"
+    assert limit["limit"] == "throughput at least -5 %"
     assert limit["high_percent"] < -5
     assert limit["candidate"] == pytest.approx(3600, rel=0.05)
     suite = ET.fromstring(api.get(f"{GATES}{study.pk}/junit.xml").content)[0]  # noqa: S314
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
-    assert "| tpmP at least -5 % | fail |" in api.get(f"{GATES}{study.pk}/summary.md").text
+    assert "| throughput at least -5 % | fail |" in api.get(f"{GATES}{study.pk}/summary.md").text
     listed = api.get(f"{GATES}?name=nightly").json()
     assert [one["verdict"] for one in listed["results"]] == ["error", "fail"]
     assert api.get(f"{GATES}?name=other").json()["count"] == 0
@@ -186,7 +186,7 @@ def test_pages_show_the_verdict_the_limits_and_the_history(
     assert f"<p>{capfirst(running.reason)}</p>" in page
     study = run_to_the_end(gate(name="<b>release</b>"), measuring())
     page = flat(admin_client.get(reverse("gate-detail", args=[study.pk])))
-    assert "tpmP at least \N{MINUS SIGN}5\N{NO-BREAK SPACE}%" in page
+    assert "throughput at least \N{MINUS SIGN}5\N{NO-BREAK SPACE}%" in page
     assert "&lt;b&gt;release" in page
     assert "<b>release" not in page
     assert "data-poll" not in page
@@ -228,12 +228,12 @@ def test_slow_drift_through_many_passing_gates_is_seen(admin_client: Client) -> 
     points = gate_history(study)
     assert {point.verdict for point in points} == {"pass"}
     assert len(points) == 25
-    recent = recent_candidates(points, Metric.TPMP)
+    recent = recent_candidates(points, Metric.THROUGHPUT)
     assert recent is not None
     assert recent.is_outside
     assert recent.ratio < 0.9
     page = flat(admin_client.get(reverse("gate-detail", args=[study.pk])))
-    assert "tpmP of the last 5 gates" in page
+    assert "throughput of the last 5 gates" in page
     charts = admin_client.get(reverse("gate-charts", args=[study.pk])).json()["charts"]
     [figure] = charts.values()
     assert len(figure["data"][0]["x"]) == 25
@@ -317,7 +317,17 @@ def test_the_command_says_the_verdict_with_its_exit_code_and_files(
 
     monkeypatch.setattr(command, "create_gate", create)
     monkeypatch.setattr(command.Command, "follow", follow)
-    options = ["--warmup", "1", "--measure", "5", "--pairs", "6", "--limit", "tpmP -5%", "--json"]
+    options = [
+        "--warmup",
+        "1",
+        "--measure",
+        "5",
+        "--pairs",
+        "6",
+        "--limit",
+        "throughput -5%",
+        "--json",
+    ]
     files = [f"--{name}={tmp_path / name}" for name in ("junit", "markdown")]
     with pytest.raises(SystemExit) as ended:
         call_command("gate", "--config", str(config), *options, *files)
@@ -386,6 +396,6 @@ def test_serve_says_how_a_gate_ended_and_has_no_ranking_for_it() -> None:
     for study in (ended, cancelled):
         serve._show(study, Console(file=shown, width=100), "http://here/")
     first, page, second, _ = shown.getvalue().splitlines()
-    assert first.startswith(f"Gate {ended.pk}, [nightly]: fail. tpmP -")
+    assert first.startswith(f"Gate {ended.pk}, [nightly]: fail. throughput -")
     assert page.startswith(f"Details: http://here/gates/{ended.pk}/ ")
     assert second.startswith(f"Gate {cancelled.pk}, nightly: error. cancelled: ")

@@ -273,7 +273,7 @@ def test_a_search_is_asked_for_again_with_its_limits_and_bounds() -> None:
         pinned={"innodb_flush_method": "O_DIRECT"},
         bounds={"innodb_io_capacity": ("200", "9000")},
         objective="p95",
-        keep={"tpmP": 5000.0, "path-length": 3.5, "recovery": 60.0},
+        keep={"throughput": 5000.0, "path-length": 3.5, "recovery": 60.0},
         warm_start=False,
     )
     study = create_study(

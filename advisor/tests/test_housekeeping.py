@@ -181,7 +181,7 @@ def test_old_series_and_sessions_go_and_figures_stay(
     assert not old.samples.exists()
     assert young.samples.exists()
     old.refresh_from_db()
-    assert old.tpmP is not None
+    assert old.throughput is not None
     assert not Session.objects.filter(session_key="over").exists()
     assert admin_client.get("/").status_code == 200
     assert list(keep_house(host)) == []

@@ -82,7 +82,9 @@ def test_the_filter_keeps_what_answers_fast_enough_highest_tpmp_first(
 ) -> None:
     study = factories.raced_study()
     assert set(order(admin_client, study, p95="100")) == {"whitepaper-3", "whitepaper-a"}
-    assert "Highest tpmP with p95 ≤ 100 ms: whitepaper-a" in shown(admin_client, study, p95="100")
+    assert "Highest throughput with p95 ≤ 100 ms: whitepaper-a" in shown(
+        admin_client, study, p95="100"
+    )
     nobody = shown(admin_client, study, p95="5")
     assert "No candidate has p95 ≤ 5 ms; the lowest is whitepaper-a" in nobody
     wrong = shown(admin_client, study, p95="fast")
@@ -140,12 +142,12 @@ def test_disturbed_and_warming_runs_are_counted_and_what_was_measured_again_is_l
 
 def charts_of(study: Study, p95_ms: float | None = None) -> dict[str, Figure]:
     document = build(StudyRows(study))
-    return board_figures(document, document.boards[0], Metric.TPMP, p95_ms)
+    return board_figures(document, document.boards[0], Metric.THROUGHPUT, p95_ms)
 
 
 def test_the_interval_chart_has_whiskers_floor_and_the_confirmed_effect() -> None:
     study = factories.raced_study()
-    ranking = build(StudyRows(study)).boards[0].rankings[Metric.TPMP]
+    ranking = build(StudyRows(study)).boards[0].rankings[Metric.THROUGHPUT]
     figure = charts_of(study)["intervals"]
     blocks, pairs = figure.data
     assert figure.layout.yaxis.ticktext[0] == "whitepaper-3"

@@ -47,7 +47,7 @@ def test_candidates_of_a_study_are_compared_within_their_blocks(admin_client: Cl
     baseline, slow, *_, best = candidates(study)
     laid = lay_side_by_side(find_sides([baseline, slow, best]).sides)
     assert laid.is_comparable
-    first, worse, better = laid.figures["tpmP"]
+    first, worse, better = laid.figures["throughput"]
     assert first is not None
     assert first.change is None
     assert (first.runs, first.better) == (6, None), "the baseline runs twice in each block"
@@ -56,7 +56,7 @@ def test_candidates_of_a_study_are_compared_within_their_blocks(admin_client: Cl
     assert better.change.ratio == pytest.approx(8510 / 6120, rel=0.05)
     assert better.better is True
     # What is compared with another candidate is worked out afresh, within their blocks.
-    _, afresh = lay_side_by_side(find_sides([slow, best]).sides).figures["tpmP"]
+    _, afresh = lay_side_by_side(find_sides([slow, best]).sides).figures["throughput"]
     assert afresh is not None
     assert afresh.change is not None
     assert afresh.change.low is not None
@@ -75,9 +75,9 @@ def test_candidates_of_a_study_are_compared_within_their_blocks(admin_client: Cl
     charts = admin_client.get(reverse("compare-charts"), {"side": [baseline, slow, best]}).json()[
         "charts"
     ]
-    names = {"new_orders", "p95_ms", "cpu_busy_pct", "latency", "cdf", "path", "bytes"}
+    names = {"completed", "p95_ms", "cpu_busy_pct", "latency", "cdf", "path", "bytes"}
     assert set(charts) == names
-    units = {"new_orders": "per second", "p95_ms": "ms (p95)", "cpu_busy_pct": "% of all CPUs"}
+    units = {"completed": "per second", "p95_ms": "ms (p95)", "cpu_busy_pct": "% of all CPUs"}
     for name, unit in units.items():
         assert charts[name]["data"][0]["hovertemplate"].endswith(
             f" {unit}<extra>A: server-default</extra>"
@@ -94,7 +94,7 @@ def test_changes_from_a_studys_baseline_are_those_of_its_page(admin_client: Clie
     [board] = build(StudyRows(study)).boards
     names = [one.pk for one in study.candidates.order_by("-is_baseline", "position")]
     laid = lay_side_by_side(find_sides([f"candidate-{pk}" for pk in names]).sides)
-    for column, metric in (("tpmP", Metric.TPMP), ("p95_ms", Metric.P95)):
+    for column, metric in (("throughput", Metric.THROUGHPUT), ("p95_ms", Metric.P95)):
         _, *others = laid.figures[column]
         for pk, figure in zip(names[1:], others, strict=True):
             row, standing = board.row(pk), board.rankings[metric].standing(pk)
@@ -105,7 +105,7 @@ def test_changes_from_a_studys_baseline_are_those_of_its_page(admin_client: Clie
     page = admin_client.get(
         reverse("config-detail", args=[study.candidates.latest("position").config_id])
     )
-    best = board.rankings[Metric.TPMP].standing(study.candidates.latest("position").pk)
+    best = board.rankings[Metric.THROUGHPUT].standing(study.candidates.latest("position").pk)
     assert best is not None
     assert percent_change(best.ratio) in page.text
 
@@ -122,7 +122,7 @@ def test_what_was_not_measured_alike_has_no_ratio_and_says_what_differs(
     laid = lay_side_by_side(find_sides([f"study-{study.pk}", f"study-{other.pk}"]).sides)
     assert not laid.is_comparable
     assert {"Device", "kernel"} <= {name for name, _ in laid.differs}
-    assert all(one is None or one.change is None for one in laid.figures["tpmP"])
+    assert all(one is None or one.change is None for one in laid.figures["throughput"])
     text = shown(admin_client, f"study-{study.pk}", f"study-{other.pk}")
     assert "kernel 6.1.0-37-cloud-amd64 6.12.0" in text
     assert "memory 25.2 GB 68.7 GB" in text, "not how many steps of it"
@@ -188,15 +188,19 @@ def test_each_word_is_explained_in_one_place(admin_client: Client) -> None:
     study = factories.measured_study(blocks=2)
     board = flat(admin_client.get(reverse("study-detail", args=[study.pk])))
     linked = set(re.findall(r'href="/help/#([\w-]+)"', board))
-    assert {"tpmp", "p95", "path-length", "interval", "tied"} <= linked
+    assert {"throughput", "p95", "path-length", "interval", "tied"} <= linked
     assert linked <= {one.key for one in DEFINITIONS}
     # And it is linked from wherever its numbers are shown.
     run, device = study.slots.earliest("order").run, study.devices.get()
     for name, number, keys in (
-        ("run-detail", [run.pk], {"tpmp", "p95", "path-length", "cpu-shares", "bytes-written"}),
-        ("device-detail", [device.pk], {"tpmp", "interval", "durability"}),
-        ("device-comparison", [], {"tpmp", "p95", "path-length", "cpu-shares", "iops"}),
-        ("home", [], {"tpmp"}),
+        (
+            "run-detail",
+            [run.pk],
+            {"throughput", "p95", "path-length", "cpu-shares", "bytes-written"},
+        ),
+        ("device-detail", [device.pk], {"throughput", "interval", "durability"}),
+        ("device-comparison", [], {"throughput", "p95", "path-length", "cpu-shares", "iops"}),
+        ("home", [], {"throughput"}),
         ("gate-list", [], {"gate"}),
     ):
         text = flat(admin_client.get(reverse(name, args=number)))
@@ -207,13 +211,13 @@ def test_fewer_bytes_are_not_called_better_where_writes_were_postponed() -> None
     study = factories.measured_study(blocks=2)
     _, slow, *_, best = candidates(study)
     runs = Run.objects.filter(slot__study=study)
-    runs.update(bytes_written_per_new_order=9000.0)
+    runs.update(bytes_written_per_transaction=9000.0)
     winner = runs.filter(slot__candidate=study.candidates.latest("position"))
-    winner.update(bytes_written_per_new_order=4000.0)
+    winner.update(bytes_written_per_transaction=4000.0)
 
     def better() -> bool | None:
         laid = lay_side_by_side(find_sides([slow, best]).sides)
-        figure = laid.figures["bytes_written_per_new_order"][1]
+        figure = laid.figures["bytes_written_per_transaction"][1]
         assert figure is not None
         return figure.better
 

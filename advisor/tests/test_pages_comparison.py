@@ -158,8 +158,8 @@ def test_another_run_set_is_chosen_by_its_key(admin_client: Client, three: None)
 def test_charts_over_time_are_of_the_number_of_connections_that_is_chosen(
     admin_client: Client, three_with_seconds: None
 ) -> None:
-    assert "New-Orders over time, 8 connections" in plain(page(admin_client))
-    assert "New-Orders over time, 16 connections" in plain(page(admin_client, "?connections=16"))
+    assert "Transactions over time, 8 connections" in plain(page(admin_client))
+    assert "Transactions over time, 16 connections" in plain(page(admin_client, "?connections=16"))
     eight, sixteen = (figures(admin_client, f"?connections={n}")["new-orders"] for n in (8, 16))
     assert eight != sixteen
     assert len(eight["data"][0]["y"]) == 12, "the measured seconds, without the warm-up"

@@ -62,7 +62,7 @@ def test_each_device_has_its_config_slowest_first(client: Client, admin_user: Us
     text = page(client, admin_user, study)
     assert "Results by device" in text
     assert "so far" not in text
-    assert re.search(r"NVMe completes 13\d times as many New-Orders as HDD, each with", text)
+    assert re.search(r"NVMe completes 13\d times as many transactions as HDD, each with", text)
     assert "slowest" in text
     assert "×" in text
 
@@ -120,7 +120,7 @@ def test_a_change_is_that_of_the_recommendation() -> None:
 def test_only_runs_that_can_be_ranked_say_how_much_faster_a_device_is() -> None:
     study = claimed_study({"nvme": AS_PUBLISHED, "hdd": ON_A_HARD_DISK})
     best = study.slots.filter(device__kind="nvme", candidate__name="whitepaper-a", replicate=0)
-    Run.objects.filter(pk=best[0].run_id).update(comparability_key="b2" * 32, tpmP=1e9)
+    Run.objects.filter(pk=best[0].run_id).update(comparability_key="b2" * 32, throughput=1e9)
     [matrix] = device_matrices(document(study))
     fast = matrix.rows[-1]
     assert fast.times is not None
@@ -132,7 +132,7 @@ def test_a_device_without_a_baseline_says_why_it_has_no_answer(
 ) -> None:
     study = claimed_study({"nvme": AS_PUBLISHED, "hdd": ON_A_HARD_DISK})
     Run.objects.filter(slot__device__kind="hdd", slot__candidate__is_baseline=True).update(
-        state=RunState.TIMED_OUT, tpmP=None, reason="the server answered nobody for 60 s"
+        state=RunState.TIMED_OUT, throughput=None, reason="the server answered nobody for 60 s"
     )
     store_recommendations(study)
     rows = device_matrices(document(study))[0].rows

@@ -109,10 +109,10 @@ def test_a_sign_stays_on_the_line_of_its_number() -> None:
         "a completes 3.0_% more (95_% interval +1.0 to +5.0_%), p95 12_ms, 3 blocks, a % b, 2_GB"
     )
     text = formatting.unbroken(
-        "tpmP -10.3 % (-12.1 % to -7.1 %; -4 to -3 %), name-1 -2 to 3, sort -3"
+        "throughput -10.3 % (-12.1 % to -7.1 %; -4 to -3 %), name-1 -2 to 3, sort -3"
     )
     assert text.replace(NB, "_").replace(formatting.MINUS, "~") == (
-        "tpmP ~10.3_% (~12.1_% to ~7.1_%; ~4 to ~3_%), name-1 -2 to 3, sort -3"
+        "throughput ~10.3_% (~12.1_% to ~7.1_%; ~4 to ~3_%), name-1 -2 to 3, sort -3"
     )
 
 

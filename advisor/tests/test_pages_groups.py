@@ -101,7 +101,7 @@ def test_devices_of_two_hosts_are_compared_when_both_are_measured(admin_client: 
     assert re.search(
         r"Whether \w+ on db-\d is faster than .* is not known: their runs overlap", text
     )
-    assert " times as many New-Orders as " not in text
+    assert " times as many transactions as " not in text
     assert "Cancel all" not in text
 
 

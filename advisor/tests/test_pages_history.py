@@ -63,7 +63,7 @@ def test_the_baseline_and_load_of_most_studies_is_followed_and_gates_count() -> 
     history = history_of(device)
     assert len(history.points) == 5
     assert {point.study for point in history.points if point.is_gate} == {one.pk for one in gates}
-    assert all(point.tpmP == pytest.approx(6000, rel=0.02) for point in history.points)
+    assert all(point.throughput == pytest.approx(6000, rel=0.02) for point in history.points)
     assert baseline_history(other) is None
 
 

@@ -74,7 +74,7 @@ def test_each_device_has_its_newest_answer_with_effect_interval_and_age(
     factories.measured_study(blocks=1, device=other, name="Elsewhere")
     text = text_of(admin_client, HOME)
     answers = text[: text.index("Running now")]
-    assert "+23.4 % tpmP 96 %: +11.1 to +34.5 %" in answers
+    assert "+23.4 % throughput 96 %: +11.1 to +34.5 %" in answers
     assert "3 days ago" in answers
     assert found.candidate.name in answers
     assert "The newer one" in answers

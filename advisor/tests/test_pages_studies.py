@@ -131,7 +131,7 @@ def test_a_finished_study_shows_ranking_recommendation_and_file(admin_client: Cl
     rows = re.findall(r'<a href="#candidate-\d+">([\w-]+)</a>', text)
     assert sorted(rows) == sorted(factories.NAMES)
     assert rows[0] == found.candidate.name
-    assert "Mcycles / New-Order" in text
+    assert "Mcycles / transaction" in text
     assert "intervals hold for all candidates at once" in text
 
 

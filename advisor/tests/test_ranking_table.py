@@ -49,8 +49,8 @@ def test_every_column_sorts_by_a_link_and_turns_round(admin_client: Client, stud
     assert names(table(admin_client, study, "?sort=-name")) == sorted(usual, reverse=True)
     assert '<td class="num" data-label="No result">3</td>' in text
     # A candidate without a figure is last in both directions.
-    assert names(table(admin_client, study, "?sort=tpmP"))[-1] == "whitepaper-1"
-    assert names(table(admin_client, study, "?sort=-tpmP"))[-1] == "whitepaper-1"
+    assert names(table(admin_client, study, "?sort=throughput"))[-1] == "whitepaper-1"
+    assert names(table(admin_client, study, "?sort=-throughput"))[-1] == "whitepaper-1"
     assert names(table(admin_client, study, "?sort=nonsense")) == usual
 
 
@@ -65,12 +65,12 @@ def test_names_filter_the_lines_and_not_the_ranks(admin_client: Client, study: S
 
 
 def test_the_choice_stays_in_links_polls_and_switches() -> None:
-    choice = board_choice(QueryDict("by=p95_ms&sort=-tpmP&only=a+b&p95=25"))
-    assert choice.query == "by=p95_ms&p95=25&sort=-tpmP&only=a+b"
+    choice = board_choice(QueryDict("by=p95_ms&sort=-throughput&only=a+b&p95=25"))
+    assert choice.query == "by=p95_ms&p95=25&sort=-throughput&only=a+b"
     assert choice.chart_query == "by=p95_ms&p95=25"
-    assert choice.sorts["tpmP"] == ("by=p95_ms&p95=25&sort=tpmP&only=a+b", "ascending")
+    assert choice.sorts["throughput"] == ("by=p95_ms&p95=25&sort=throughput&only=a+b", "ascending")
     assert choice.sorts["rank"] == ("by=p95_ms&p95=25&only=a+b", "none")
-    assert all("sort=-tpmP" in query for _, query, _ in choice.switches)
+    assert all("sort=-throughput" in query for _, query, _ in choice.switches)
     assert table_order(QueryDict("sort=--rank")).is_by_rank
 
 

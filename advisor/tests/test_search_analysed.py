@@ -55,22 +55,24 @@ def test_the_table_has_every_metric_and_marks_the_front(admin_client: Client) ->
     assert found is not None
     on_front = found.fronts[Metric.P95]
     front = [one for pk in on_front for one in found.tried if one.candidate_id == pk]
-    assert front[0].ratios[Metric.TPMP] == max(one.ratios[Metric.TPMP] for one in found.tried)
+    assert front[0].ratios[Metric.THROUGHPUT] == max(
+        one.ratios[Metric.THROUGHPUT] for one in found.tried
+    )
     costs = [one.ratios[Metric.P95] for one in front]
     assert costs == sorted(costs, reverse=True)
     for one in found.tried:
         if one not in front:
             assert any(
-                other.ratios[Metric.TPMP] >= one.ratios[Metric.TPMP]
+                other.ratios[Metric.THROUGHPUT] >= one.ratios[Metric.THROUGHPUT]
                 and other.ratios[Metric.P95] <= one.ratios[Metric.P95]
                 for other in front
-            ) or (one.ratios[Metric.TPMP] <= 1 <= one.ratios[Metric.P95])
+            ) or (one.ratios[Metric.THROUGHPUT] <= 1 <= one.ratios[Metric.P95])
 
 
 def test_what_the_baseline_beats_is_on_no_front() -> None:
     study = searching_study(5)
     worse = study.slots.filter(candidate__found_by_search=True, run__state=RunState.OK)
-    Run.objects.filter(pk__in=worse.values("run")).update(tpmP=3000, p95_ms=300)
+    Run.objects.filter(pk__in=worse.values("run")).update(throughput=3000, p95_ms=300)
     found = search_of(StudyRows(study))
     assert found is not None
     assert found.fronts[Metric.P95] == ()
@@ -81,7 +83,7 @@ def test_all_configs_are_lines_from_their_settings_to_their_result(admin_client:
     chart = charts(admin_client, searching_study())["search-parallel"]
     axis = chart["layout"]["xaxis"]
     assert axis["ticktext"][0] == "innodb_buffer_<br>pool_size"
-    assert axis["ticktext"][-1] == "tpmP,<br>change, %"
+    assert axis["ticktext"][-1] == "throughput,<br>change, %"
     assert [trace["name"] for trace in chart["data"]] == [
         "worst fifth",
         "second worst",
@@ -134,7 +136,7 @@ def test_the_model_is_fitted_once_per_round(monkeypatch: pytest.MonkeyPatch) -> 
     first = learning.knob_importance(StudyRows(study))
     running = study.slots.get(run__state=RunState.RUNNING)
     Run.objects.filter(pk=running.run_id).update(state=RunState.CRASHED)
-    Run.objects.filter(slot__study=study, state=RunState.OK).update(tpmP=7000.0)
+    Run.objects.filter(slot__study=study, state=RunState.OK).update(throughput=7000.0)
     assert learning.knob_importance(StudyRows(study)) != first
     # Its host works it out before the next round, and pages only read it.
     learning.learn_knobs(StudyRows(study))
@@ -148,5 +150,5 @@ def test_the_model_is_fitted_once_per_round(monkeypatch: pytest.MonkeyPatch) -> 
         Space.from_json((study.search or {})["space"]),
         screened_runs(StudyRows(study).slots),
         {one.name: one.config.knobs for one in study.candidates.all()},
-        Metric.TPMP,
+        Metric.THROUGHPUT,
     )

@@ -63,7 +63,7 @@ def test_a_search_is_stored_with_its_space_and_found_again() -> None:
         pinned={METHOD: "O_DIRECT"},
         bounds={CAPACITY: ("200", "4000")},
         objective="p95",
-        keep={"tpmP": 5000.0},
+        keep={"throughput": 5000.0},
     )
     request = StudyRequest(template="search", search=wanted, configs=[MINE], seed=7)
     study = Study.objects.get(pk=create_study(request).pk)
@@ -78,7 +78,7 @@ def test_a_search_is_stored_with_its_space_and_found_again() -> None:
     assert isinstance(strategy, Search)
     assert strategy.plan.space == space
     assert strategy.plan.aim.objective is Metric.P95
-    assert list(strategy.plan.aim.keep.items()) == [(Metric.TPMP, 5000.0)]
+    assert list(strategy.plan.aim.keep.items()) == [(Metric.THROUGHPUT, 5000.0)]
     assert [one.name for one in study.candidates.all()][:1] == ["server-default"]
     assert "mine" in study.candidates.values_list("name", flat=True)
 
@@ -207,7 +207,7 @@ def test_advise_asks_for_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
         *("--search", "--knobs", "8", "--pin", f"{METHOD}=O_DIRECT"),
         *("--bound", f"{POOL}=1G..2G", "--objective", "p95"),
         *("--free", "table-open-cache, binlog_row_image"),
-        *("--keep", "tpmP>=4000", "--budget", "30"),
+        *("--keep", "throughput>=4000", "--budget", "30"),
     )
     assert (request.template, request.budget_minutes) == ("search", 30)
     assert request.search == SearchRequest(
@@ -216,7 +216,7 @@ def test_advise_asks_for_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
         pinned={METHOD: "O_DIRECT"},
         bounds={POOL: ("1G", "2G")},
         objective="p95",
-        keep={"tpmP": 4000.0},
+        keep={"throughput": 4000.0},
     )
     other = advised(monkeypatch, "--search", "--template", "whitepaper-configs")
     assert other.template == "whitepaper-configs"
@@ -283,11 +283,11 @@ def test_the_form_offers_a_search_first_and_shows_its_space(
         answer = admin_client.post("/studies/new/", blank | {name: value})
         assert answer.status_code == 400
         assert said in " ".join(answer.context["form"].errors[name]), name
-    answer = admin_client.post("/studies/new/", blank | {"search_keep": "p95<=50, tpmP>=10"})
+    answer = admin_client.post("/studies/new/", blank | {"search_keep": "p95<=50, throughput>=10"})
     assert answer.status_code == 302
     stored = Study.objects.get().search
     assert stored is not None
-    assert stored["keep"] == {"p95_ms": 50.0, "tpmP": 10.0}
+    assert stored["keep"] == {"p95_ms": 50.0, "throughput": 10.0}
 
 
 def post(client: Client, path: str, body: Mapping[str, object]) -> Any:
@@ -302,7 +302,7 @@ def test_the_api_takes_a_search_and_shows_it(admin_client: Client) -> None:
         "bounds": {CAPACITY: ["200", "4000"]},
         "pinned": {METHOD: "O_DIRECT"},
         "objective": "p95",
-        "keep": {"tpmP": 4000, "path-length": 2.5},
+        "keep": {"throughput": 4000, "path-length": 2.5},
     }
     space = post(admin_client, "search-space/", {"template": "search", "search": wanted})
     assert space.status_code == 200, space.content
@@ -315,7 +315,7 @@ def test_the_api_takes_a_search_and_shows_it(admin_client: Client) -> None:
     study = Study.objects.get(pk=answer.json()["id"])
     assert study.search is not None
     assert study.search["objective"] == "p95_ms"
-    assert study.search["keep"] == {"tpmP": 4000.0, "server_path_length": 2.5e6}
+    assert study.search["keep"] == {"throughput": 4000.0, "server_path_length": 2.5e6}
     document = admin_client.get(f"/api/v1/studies/{study.pk}/document/").json()
     assert [one["name"] for one in document["search"]["space"]["dimensions"]] == [
         *(POOL, CAPACITY, "table_open_cache")

@@ -141,7 +141,9 @@ def test_the_page_shows_what_was_tried_and_what_raced(over: Study, admin_client:
     }
     assert len(best["proposed by the search"]["x"]) == 4
     assert found["search-best"]["layout"]["xaxis"]["title"]["text"] == "short runs"
-    assert "tpmP, change from the baseline, %" in str(found["search-best"]["layout"]["yaxis"])
+    assert "throughput, change from the baseline, %" in str(
+        found["search-best"]["layout"]["yaxis"]
+    )
     slices = found["search-slices"]
     # Without a default the value of the flush method is not known of any.
     assert [trace["name"] for trace in slices["data"]] == [CAPACITY]
@@ -180,7 +182,7 @@ def test_a_look_without_a_figure_is_a_cross_and_no_number(
 ) -> None:
     study = over
     slot = study.slots.get(candidate__name="guess-3", purpose=SlotPurpose.SEARCH)
-    Run.objects.filter(pk=slot.run_id).update(state=RunState.CRASHED, tpmP=None)
+    Run.objects.filter(pk=slot.run_id).update(state=RunState.CRASHED, throughput=None)
     found, names = searched(study)
     assert names[found.tried[-1].candidate_id] == "guess-3"
     assert found.tried[-1].ratio is None
@@ -192,11 +194,11 @@ def test_a_lucky_look_is_taken_back_by_the_next(over: Study) -> None:
     study = over
     rounds = study.slots.filter(purpose=SlotPurpose.SEARCH)
     run = rounds.get(candidate__name="guess-2").run
-    Run.objects.filter(pk=run.pk).update(tpmP=12_000.0)
+    Run.objects.filter(pk=run.pk).update(throughput=12_000.0)
     again = rounds.get(candidate__name="guess-4")
     again.candidate = study.candidates.get(name="guess-2")
     again.save()
-    Run.objects.filter(pk=again.run_id).update(tpmP=6_000.0)
+    Run.objects.filter(pk=again.run_id).update(throughput=6_000.0)
     found, names = searched(study)
     best = [(names[one.candidate_id], round(one.ratio, 1)) for one in found.best]
     assert best[1] == ("guess-2", 2.0)

@@ -124,7 +124,7 @@ for name in ("db1", "db2", "host"):
     device = make_device(host=make_host(name), data_dir=f"/srv/{name}")
     names = factories.NAMES[:2]
     make_study(names=names, blocks=2, state=StudyState.RUNNING, device=device)
-plan = GatePlan((Limit(Metric.TPMP, 0.05),), max_pairs=5)
+plan = GatePlan((Limit(Metric.THROUGHPUT, 0.05),), max_pairs=5)
 device = Host.objects.get(name="db1").devices.get()
 facts = {"names": factories.NAMES[:2], "blocks": 0, "state": StudyState.RUNNING}
 gate = make_study(name="gate", gate=plan.as_json(), device=device, **facts)

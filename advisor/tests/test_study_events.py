@@ -54,7 +54,7 @@ def test_the_page_shows_the_newest_and_a_poll_brings_what_happened_since(
     study, slots = started()
     for number, slot in enumerate(slots):
         happened(slot, RunState.RUNNING)
-        happened(slot, RunState.OK, tpmP=1000.0 + number, p95_ms=9.0)
+        happened(slot, RunState.OK, throughput=1000.0 + number, p95_ms=9.0)
     page = html.unescape(
         admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
     )

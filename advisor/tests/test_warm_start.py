@@ -105,11 +105,11 @@ def candidate(study: Study, knobs: dict[str, str], **values: Any) -> Candidate:
     )
 
 
-def ended(run: Run, tpmP: float, state: RunState = RunState.OK) -> None:
+def ended(run: Run, throughput: float, state: RunState = RunState.OK) -> None:
     Run.objects.filter(pk=run.pk).update(
         state=state,
-        tpmP=tpmP if state == RunState.OK else None,
-        p95_ms=3e5 / tpmP,
+        throughput=throughput if state == RunState.OK else None,
+        p95_ms=3e5 / throughput,
         comparability_key="same",
         fingerprint={"logical_cpus": "2"},
     )
@@ -141,7 +141,7 @@ def test_limits_that_the_baseline_missed_before_are_said_before_the_start(
 ) -> None:
     """Its response time was 50 ms there."""
     before = earlier()
-    wanted = search(knobs=(POOL, CAPACITY), keep={"p95": 40.0, "tpmP": 100.0})
+    wanted = search(knobs=(POOL, CAPACITY), keep={"p95": 40.0, "throughput": 100.0})
     missed = MissedBefore(before.pk, ("p95 <= 40 ms: 50 ms in 3 runs",))
     study = begun(wanted)
     assert study.search is not None

@@ -18,10 +18,10 @@ def named_answers(study: Study) -> list[tuple[Recommendation, str]]:
 
 
 def answer_sentence(found: Recommendation, where: str = "") -> str:
-    """As "Use big-pool on nvme: +23.4 % tpmP (96 %: +11.1 to +34.5 %), measurably best,
+    """As "Use big-pool on nvme: +23.4 % throughput (96 %: +11.1 to +34.5 %), measurably best,
     confirmed."; reads its candidate and study.
     """
-    metric, ratio = Metric.TPMP, found.ratio_to_baseline
+    metric, ratio = Metric.THROUGHPUT, found.ratio_to_baseline
     low, high = found.low, found.high
     if found.objective_ratio is not None:
         metric, ratio = Metric(found.objective), found.objective_ratio
@@ -37,7 +37,7 @@ def answer_of(document: StudyDocument, board: Board) -> str:
     found = board.recommendation
     if found is None:
         return ""
-    metric, effect = Metric.TPMP, found.effect
+    metric, effect = Metric.THROUGHPUT, found.effect
     if found.objective_effect is not None:
         metric, effect = found.objective, found.objective_effect
     says = _effect_text(metric, effect.ratio, effect.low, effect.high, effect.confidence)

@@ -21,8 +21,8 @@ class Definition:
 
 DEFINITIONS: tuple[Definition, ...] = (
     Definition(
-        "tpmp",
-        "tpmP",
+        "throughput",
+        "throughput",
         "New-Order transactions completed per minute of the measured interval. It is not tpmC: "
         "that term is reserved for audited TPC results, and these are not audited. More is "
         "better.",
@@ -198,7 +198,7 @@ DEFINITIONS: tuple[Definition, ...] = (
 )
 BY_KEY = {one.key: one for one in DEFINITIONS}
 # Terms that a study's page explains itself.
-OF_A_STUDY = ("tpmp", "p95", "path-length", "interval", "noise-floor", "confirmation")
+OF_A_STUDY = ("throughput", "p95", "path-length", "interval", "noise-floor", "confirmation")
 
 
 def markdown() -> str:

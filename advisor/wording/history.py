@@ -8,9 +8,9 @@ from tuning.statistics.ratios import NEWEST, Recent
 
 #: Unit of a metric beside its figures.
 UNITS = {
-    Metric.TPMP: "New-Orders per minute",
+    Metric.THROUGHPUT: "transactions per minute",
     Metric.P95: "ms",
-    Metric.SERVER_PATH_LENGTH: "Mcycles per New-Order",
+    Metric.SERVER_PATH_LENGTH: "Mcycles per transaction",
 }
 
 
@@ -20,7 +20,7 @@ def figure_text(metric: Metric, value: float | None) -> str:
 
 
 def recent_sentence(figure: str, unit: str, found: Recent | None) -> str:
-    """As "tpmP of the last 5 studies: -12.1 % from the median of the 14 before, outside of the
+    """As "throughput of the last 5 studies: -12.1 % from the median of the 14 before, outside of the
     range in which those lay (-1.0 to +0.8 %)."; `unit`: "studies" or "gates".
     """
     if found is None:

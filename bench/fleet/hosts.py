@@ -133,7 +133,7 @@ class Hosts:
         time.sleep(self._seconds - since % self._seconds)
         level = 6000 * random.gauss(1, 0.03)
         values: dict[str, Any] = dict.fromkeys(Metrics.__dataclass_fields__, 12.345678901)
-        values |= {"tpmP": level, "new_orders": 6000, "failed": 0, "retried": 1}
+        values |= {"throughput": level, "completed": 6000, "failed": 0, "retried": 1}
         values |= {"bytes_written_source": "device"}
         return Measurement(
             metrics=Metrics(**values),
@@ -148,7 +148,7 @@ class Hosts:
 
     def _sample(self, second: int) -> dict[str, Any]:
         figures = {name: random.uniform(0, 100) for name in USAGE_FIGURES}
-        return {"second": second, "elapsed_s": 1.0, "new_orders": 100, "p95_ms": 3.2, **figures}
+        return {"second": second, "elapsed_s": 1.0, "completed": 100, "p95_ms": 3.2, **figures}
 
 
 _this = threading.local()

@@ -24,7 +24,7 @@ CUT_S = 40.0
 _SERVERS = ROOT / "var" / "servers"
 _FIGURES = """
 select host.name as host, server.flavour, run.state, count(*) as runs,
-       round(avg(run."tpmP")::numeric) as tpmp, round(avg(run.p95_ms)::numeric, 2) as p95,
+       round(avg(run."throughput")::numeric) as tpmp, round(avg(run.p95_ms)::numeric, 2) as p95,
        round(avg(run.server_path_length / 1e6)::numeric, 2) as server_path,
        round(avg(run.host_path_length / 1e6)::numeric, 2) as host_path
 from benchmarks_run run

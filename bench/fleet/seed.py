@@ -115,7 +115,7 @@ def _remember(history: int) -> None:
 
 def _with(columns: str, changed: dict[str, str]) -> str:
     """The columns with other values for some of them."""
-    table = "run" if "tpmP" in columns else "slot"
+    table = "run" if "throughput" in columns else "slot"
     words = [word.strip('"') for word in columns.split(", ")]
     return ", ".join(changed.get(word, f'{table}."{word}"') for word in words)
 

@@ -144,7 +144,7 @@ def _sample(seconds: int) -> None:
     )
     values = {
         "elapsed_s": "1.0",
-        "new_orders": "100 + numbers.second % 17",
+        "completed": "100 + numbers.second % 17",
         "commits": "230 + numbers.second % 29",
         "p95_ms": "80.5 + numbers.second % 13",
         "server_rss_bytes": "612000000",

@@ -28,7 +28,7 @@ WIDTH = 1280
 DATA_DIR = Path("/srv/mysql")
 #: In the order in which they are taken.
 NAMES = ("first-steps", "new-study", "under-way", "answer", "my-cnf", "history")
-# Name, tpmP and p95 in ms about which the runs of the template `first-answer` scatter here.
+# Name, throughput and p95 in ms about which the runs of the template `first-answer` scatter here.
 _CANDIDATES = (
     ("server-default", 6120.0, 148.0),
     ("dedicated-server", 7150.0, 118.0),

@@ -27,13 +27,13 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
 class Method(Protocol):
-    """Asked for a config, given its tpmP or None, and asked for its recommendation so far.
+    """Asked for a config, given its throughput or None, and asked for its recommendation so far.
 
     The first asked for are the baseline and the `start` that it was made with.
     """
 
     def ask(self) -> Config: ...
-    def tell(self, tpmP: float | None, outcome: Outcome) -> None: ...
+    def tell(self, throughput: float | None, outcome: Outcome) -> None: ...
     def best(self) -> Config: ...
 
 
@@ -59,8 +59,8 @@ class Simple:
         self.asked = self.first[place] if place < len(self.first) else self.next()
         return self.asked
 
-    def tell(self, tpmP: float | None, outcome: Outcome) -> None:
-        self.seen.append((self.asked, tpmP))
+    def tell(self, throughput: float | None, outcome: Outcome) -> None:
+        self.seen.append((self.asked, throughput))
 
     def best(self) -> Config:
         there = [(figure, place) for place, (_, figure) in enumerate(self.seen) if figure]
@@ -129,12 +129,12 @@ class Optuna(Simple):
         self.asked = self.first[place] if place < len(self.first) else suggested
         return self.asked
 
-    def tell(self, tpmP: float | None, outcome: Outcome) -> None:
-        super().tell(tpmP, outcome)
-        if tpmP is None:
+    def tell(self, throughput: float | None, outcome: Outcome) -> None:
+        super().tell(throughput, outcome)
+        if throughput is None:
             self.study.tell(self.trial, state=optuna.trial.TrialState.FAIL)
         else:
-            self.study.tell(self.trial, float(np.log(tpmP)))
+            self.study.tell(self.trial, float(np.log(throughput)))
 
     def _params(self, config: Config) -> dict[str, object]:
         point = self.grid.nearest(config)
@@ -221,14 +221,14 @@ class Ours:
             self.block = self.queue[0].block
         return dict(self.knobs[self.queue[0].candidate])
 
-    def tell(self, tpmP: float | None, outcome: Outcome) -> None:
+    def tell(self, throughput: float | None, outcome: Outcome) -> None:
         run = self.queue.pop(0)
         self.screened.append(
             Observation(
                 run.candidate,
                 run.block,
                 outcome,
-                tpmP=tpmP,
+                throughput=throughput,
             )
         )
 

@@ -40,7 +40,7 @@ class Replay:
         self._random = np.random.default_rng([self.seed, 7])
 
     def measure(self, config: Mapping[str, str]) -> tuple[float | None, Outcome]:
-        """tpmP of one more run, and how it ended."""
+        """Throughput of one more run, and how it ended."""
         scatter = self.truth.recorded
         if self.runs % BLOCK_RUNS == 0:
             self._shift = float(self._random.normal(0, scatter.block_noise))

@@ -43,12 +43,12 @@ def measured(there: Truth, seed: int, runs: int = EARLIER_RUNS) -> History:
     search = Ours(there.grid.space, (), EARLIER_FROM + seed)
     for _ in range(runs):
         search.tell(*replay.measure(search.ask()))
-    base = {run.block: run.tpmP for run in search.screened if run.candidate == BASELINE}
+    base = {run.block: run.throughput for run in search.screened if run.candidate == BASELINE}
     gains: dict[str, list[float]] = defaultdict(list)
     for run in search.screened:
         level = base.get(run.block)
-        if run.candidate != BASELINE and run.tpmP and level:
-            gains[run.candidate].append(float(np.log(run.tpmP / level)))
+        if run.candidate != BASELINE and run.throughput and level:
+            gains[run.candidate].append(float(np.log(run.throughput / level)))
     return tuple(
         EarlierConfig(1, search.knobs[name], float(np.mean(logs)), len(logs))
         for name, logs in gains.items()

@@ -78,7 +78,7 @@ def _measured(
             run.block,
             "ok",
             replicate=run.replicate,
-            tpmP=6000 * math.exp(_gain(whole, run.candidate) + shift[run.block])
+            throughput=6000 * math.exp(_gain(whole, run.candidate) + shift[run.block])
             * math.exp(draw.gauss(0, noise)),
         )
         for run in runs
@@ -101,7 +101,7 @@ def _left_out(whole: Whole, noise: float) -> frozenset[str]:
     if not names:
         return frozenset()
     (reduced,) = names
-    figures = {(run.block, run.candidate): run.figure(Metric.TPMP) for run in whole.rounds}
+    figures = {(run.block, run.candidate): run.figure(Metric.THROUGHPUT) for run in whole.rounds}
     blocks = sorted({run.block for run in whole.rounds})
     found = judge_reduction(
         [(figures[b, reduced], figures[b, WHOLE], figures[b, BASE]) for b in blocks],

@@ -26,9 +26,13 @@ MAX_ERRORS_AT_LIMIT = 0.06
 MIN_FOUND = 0.95
 MAX_PAIRS_SHARE = 0.60
 
-USUAL = GatePlan((Limit(Metric.TPMP, 0.05),))
+USUAL = GatePlan((Limit(Metric.THROUGHPUT, 0.05),))
 SEVERAL = GatePlan(
-    (Limit(Metric.TPMP, 0.05), Limit(Metric.P95, 0.05), Limit(Metric.SERVER_PATH_LENGTH, 0.05))
+    (
+        Limit(Metric.THROUGHPUT, 0.05),
+        Limit(Metric.P95, 0.05),
+        Limit(Metric.SERVER_PATH_LENGTH, 0.05),
+    )
 )
 FEW = 10
 # Of those few pairs the limit by which a loss of 10 % is promised to be found, and others.
@@ -153,7 +157,7 @@ def few_pairs(studies: int) -> Table:
         ["limit", "found", "pairs", "t-test after the last pair", "known noise"],
     )
     for loss in LIMITS:
-        plan = GatePlan((Limit(Metric.TPMP, loss),), max_pairs=FEW)
+        plan = GatePlan((Limit(Metric.THROUGHPUT, loss),), max_pairs=FEW)
         found = ends(scenario, plan, studies).of(log(1 - LOSS))
         distance = (-log(1 - LOSS) - plan.limits[0].margin) / noise * sqrt(FEW)
         bound = special.stdtrit(FEW - 1, 1 - MAX_ERRORS)

@@ -122,7 +122,7 @@ def answers(scenario: Scenario, effects: Sequence[float], y: Floats, *, old: boo
     pairs = np.zeros(len(y))
     logs, fresh = [], []
     for study, blocks in enumerate(y):
-        analysis = analyse_table(_as_table(blocks), Metric.TPMP)
+        analysis = analyse_table(_as_table(blocks), Metric.THROUGHPUT)
         plan = _two_hurdles(analysis) if old else _choices(analysis)
         for number, (name, count) in enumerate(plan, 1):
             again = scenario.draw(rng, 1, 4, count)[0, [0, 2]]

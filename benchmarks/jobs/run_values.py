@@ -37,5 +37,5 @@ def run_values(measured: Measurement) -> tuple[dict[str, Any], Sequence[SampleRo
         "redo_mb_s": measured.redo_mb_s,
         "trend_pct": measured.trend_pct,
         "still_warming": measured.still_warming,
-        "tpmP_at_most": measured.tpmP_at_most,
+        "throughput_at_most": measured.throughput_at_most,
     }, measured.samples

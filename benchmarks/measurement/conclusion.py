@@ -22,7 +22,7 @@ from benchmarks.telemetry.disturbance import (
     wrong_interval,
 )
 from benchmarks.telemetry.sampler import Sampler
-from benchmarks.telemetry.series import merge_commits, merge_new_orders, merge_p95
+from benchmarks.telemetry.series import merge_commits, merge_completed, merge_p95
 from benchmarks.telemetry.trend import find_trend
 
 # The kernel counts CPU time in hundredths of a second: shares of shorter times are meaningless.
@@ -43,7 +43,7 @@ def conclude(seen: Measurement, driven: Driven) -> Measurement:
             seen,
             outcome=Outcome.CUT_SHORT,
             reason=result.reason,
-            tpmP_at_most=result.tpmP_at_most,
+            throughput_at_most=result.throughput_at_most,
         )
     trend = find_trend(result.times.per_second())
     return replace(
@@ -101,6 +101,6 @@ def samples_of(sampler: Sampler, driven: Driven) -> list[SampleRow]:
     """The run second by second: telemetry, commits, and the driver's counts."""
     merged = merge_commits(sampler.series(), driven.commits_per_second)
     if isinstance(driven.end_of, DriverResult):
-        merged = merge_new_orders(merged, driven.end_of.times.per_second())
+        merged = merge_completed(merged, driven.end_of.times.per_second())
         merged = merge_p95(merged, driven.end_of.times.p95_per_second())
     return [second.as_row() for second in merged]

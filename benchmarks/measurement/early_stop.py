@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Cut:
-    """Why a run is not worth finishing, and the tpmP that it would not have exceeded."""
+    """Why a run is not worth finishing, and the throughput that it would not have exceeded."""
 
     reason: str
-    tpmP_at_most: float
+    throughput_at_most: float
 
 
 #: Judges the commits of each second measured so far; None if the run may continue.

@@ -30,7 +30,7 @@ class Metrics(Usage):
 
     None means unknown, never zero. Every figure has a column of the same name in the run's row.
 
-    tpmP: New-Orders completed per minute of the measured interval. Not tpmC.
+    throughput: New-Orders completed per minute of the measured interval. Not tpmC.
     p95_ms, p99_ms, max_ms: New-Order response time in ms; nearest-rank order statistics of all
         New-Orders of the measured interval (numpy's "inverted_cdf"): the smallest response time
         that at least 95 (99) % of them did not exceed, to within 0.01 % or a microsecond; the
@@ -39,23 +39,23 @@ class Metrics(Usage):
     host_path_length: CPU cycles (user + sys) of the whole host per New-Order, the driver's and
         everybody else's included: the whitepaper's formula (section 4.4).
     cpu_hz: the clock rate both path lengths were computed with; without it both are None.
-    driver_cpu_ms_per_new_order: CPU time of the driver, user and system.
-    bytes_written_per_new_order: and in bytes_written_source, who counted.
-    new_orders: completed in the measured interval. failed, retried: of all five transactions.
+    driver_cpu_ms_per_transaction: CPU time of the driver, user and system.
+    bytes_written_per_transaction: and in bytes_written_source, who counted.
+    completed: completed in the measured interval. failed, retried: of all five transactions.
     measured_seconds: the driver's measured interval.
     """
 
-    tpmP: float
+    throughput: float
     p95_ms: float
     p99_ms: float
     max_ms: float
     server_path_length: float | None
     host_path_length: float | None
     cpu_hz: float | None
-    driver_cpu_ms_per_new_order: float
-    bytes_written_per_new_order: float | None
+    driver_cpu_ms_per_transaction: float
+    bytes_written_per_transaction: float | None
     bytes_written_source: BytesSource
-    new_orders: int
+    completed: int
     failed: int
     retried: int
     measured_seconds: float
@@ -80,8 +80,8 @@ def compute_metrics(
     """
     if (cpu_hz is not None and not cpu_hz > 0) or logical_cpus < 1:
         raise ValueError(f"not a processor: {logical_cpus} CPUs at {cpu_hz} Hz")
-    new_orders = result.times.count
-    if new_orders == 0:
+    completed = result.times.count
+    if completed == 0:
         raise RunFailed(
             Outcome.ZERO_WORK,
             f"no New-Order transaction completed in {result.measured_seconds:.0f} s",
@@ -92,21 +92,21 @@ def compute_metrics(
             f"the driver reports a measured interval of {result.measured_seconds} s",
         )
     usage = usage_between(start, end)
-    per_second = new_orders / result.measured_seconds
+    per_second = completed / result.measured_seconds
     written, source = _bytes_written_per_second(start, end)
     return Metrics(
         **asdict(usage),
-        tpmP=per_second * 60.0,
+        throughput=per_second * 60.0,
         p95_ms=result.times.percentile(95),
         p99_ms=result.times.percentile(99),
         max_ms=result.times.max_ms,
         server_path_length=_server_path_length(usage, cpu_hz, per_second),
         host_path_length=_host_path_length(usage, cpu_hz, logical_cpus, per_second),
         cpu_hz=cpu_hz,
-        driver_cpu_ms_per_new_order=result.driver_cpu_seconds * 1000 / new_orders,
-        bytes_written_per_new_order=None if written is None else written / per_second,
+        driver_cpu_ms_per_transaction=result.driver_cpu_seconds * 1000 / completed,
+        bytes_written_per_transaction=None if written is None else written / per_second,
         bytes_written_source=source,
-        new_orders=new_orders,
+        completed=completed,
         failed=sum(counts.failed for counts in result.counts.values()),
         retried=sum(counts.retried for counts in result.counts.values()),
         measured_seconds=result.measured_seconds,

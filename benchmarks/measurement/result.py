@@ -29,7 +29,7 @@ class Measurement:
     metrics, latency (how response times are spread), redo_mb_s (redo log written, 10^6 bytes per
         second), trend_pct (change of throughput over the measured interval, None if that is too
         short) and still_warming (the change is significant): only of a run that is OK.
-    tpmP_at_most: only of a run that was cut short.
+    throughput_at_most: only of a run that was cut short.
     """
 
     outcome: Outcome = Outcome.OK
@@ -50,4 +50,4 @@ class Measurement:
     redo_mb_s: float | None = None
     trend_pct: float | None = None
     still_warming: bool = False
-    tpmP_at_most: float | None = None
+    throughput_at_most: float | None = None

@@ -25,17 +25,17 @@ class LiveSecond:
     """About one second of a run, as it is seen while the run goes on.
 
     `second` is counted from the start of the measured interval, below 0 in the warm-up.
-    `new_orders` per second: the driver's own count where there is a `p95_ms`, else estimated from
+    `completed` per second: the driver's own count where there is a `p95_ms`, else estimated from
     the server's commits. `cpu_pct` is user and sys of the whole host, 0..100.
     """
 
     second: int
-    new_orders: float | None
+    completed: float | None
     p95_ms: float | None
     cpu_pct: float | None
 
     def as_json(self) -> list[Any]:
-        return [self.second, self.new_orders, self.p95_ms, self.cpu_pct]
+        return [self.second, self.completed, self.p95_ms, self.cpu_pct]
 
     @classmethod
     def from_json(cls, stored: list[Any]) -> LiveSecond:

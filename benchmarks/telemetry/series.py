@@ -21,7 +21,7 @@ class Second:
     Negative seconds are warm-up. `elapsed_s` is the true time between the two samples. `usage` is
     None where the host missed a sample: that second was not seen, and the work done in it is not
     spread over its neighbours. `server_rss_bytes` is mysqld's resident memory at the end.
-    `new_orders` and `p95_ms` (of their response times) come from the driver and `commits` from the
+    `completed` and `p95_ms` (of their response times) come from the driver and `commits` from the
     server, None outside of the measured interval.
     """
 
@@ -29,7 +29,7 @@ class Second:
     elapsed_s: float | None = None
     usage: Usage | None = None
     server_rss_bytes: int | None = None
-    new_orders: int | None = None
+    completed: int | None = None
     commits: int | None = None
     p95_ms: float | None = None
 
@@ -39,7 +39,7 @@ class Second:
         return {
             "second": self.second,
             "elapsed_s": self.elapsed_s,
-            "new_orders": self.new_orders,
+            "completed": self.completed,
             "commits": self.commits,
             "p95_ms": self.p95_ms,
             "server_rss_bytes": self.server_rss_bytes,
@@ -73,11 +73,11 @@ def build_series(
     return series
 
 
-def merge_new_orders(series: Sequence[Second], per_second: Sequence[int]) -> list[Second]:
+def merge_completed(series: Sequence[Second], per_second: Sequence[int]) -> list[Second]:
     """The series with the driver's New-Orders of each measured second, the first of which is
     second 0. Seconds that telemetry has not are added.
     """
-    return _merge(series, per_second, lambda entry, count: replace(entry, new_orders=count))
+    return _merge(series, per_second, lambda entry, count: replace(entry, completed=count))
 
 
 def merge_p95(series: Sequence[Second], per_second: Sequence[float | None]) -> list[Second]:

@@ -113,19 +113,19 @@ class FakeDriver:
     def _result(self, load: Load) -> DriverResult:
         random = np.random.default_rng(load.seed)
         per_second = np.maximum(1, random.poisson(self._rate, load.measure_s))
-        new_orders = int(per_second.sum())
+        completed = int(per_second.sum())
         times = ResponseTimes(load.measure_s)
         times.add(
-            random.gamma(4.0, self._response_ms / 4.0, new_orders),
+            random.gamma(4.0, self._response_ms / 4.0, completed),
             np.repeat(np.arange(load.measure_s), per_second),
         )
         return DriverResult(
             measured_seconds=float(load.measure_s),
             times=times,
             counts={
-                transaction: TransactionCounts(round(new_orders * share), 0, 0)
+                transaction: TransactionCounts(round(completed * share), 0, 0)
                 for transaction, share in _SHARES.items()
             },
-            driver_cpu_seconds=new_orders * 0.001,
+            driver_cpu_seconds=completed * 0.001,
             output="the fake driver's output",
         )

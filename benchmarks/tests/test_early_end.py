@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.measurement.early_stop import Cut, CutWatch
 from benchmarks.telemetry.commits import CommitCounter
-from benchmarks.telemetry.series import Second, merge_commits, merge_new_orders
+from benchmarks.telemetry.series import Second, merge_commits, merge_completed
 
 PERIOD_S = 0.02
 
@@ -118,8 +118,8 @@ def test_redo_is_what_the_server_wrote_in_the_measured_interval() -> None:
 
 
 def test_commits_and_new_orders_stand_in_one_row() -> None:
-    merged = merge_new_orders(merge_commits([Second(-1), Second(0)], [319, 320]), [100, 101])
-    assert [(one.second, one.commits, one.new_orders) for one in merged] == [
+    merged = merge_completed(merge_commits([Second(-1), Second(0)], [319, 320]), [100, 101])
+    assert [(one.second, one.commits, one.completed) for one in merged] == [
         (-1, None, None),
         (0, 319, 100),
         (1, 320, 101),

@@ -64,20 +64,20 @@ def test_commits_and_write_debt_are_counted_beside_the_new_orders(plan: Plan) ->
         assert 0 < owes.fills < 1
         assert owes.put_off.keys() == set(Debt)
         rows = [row for row in found.samples if (row["second"] or 0) >= 0]
-        pairs = [(row["commits"] or 0, row["new_orders"] or 0) for row in rows]
+        pairs = [(row["commits"] or 0, row["completed"] or 0) for row in rows]
         assert found.metrics is not None
-        if len(pairs) == 3 and commits_agree(pairs, found.metrics.new_orders):
+        if len(pairs) == 3 and commits_agree(pairs, found.metrics.completed):
             return
         seen.append(pairs)
     pytest.fail(f"commits and New-Orders of each second: {seen}")
 
 
-def commits_agree(pairs: Sequence[tuple[float, float]], new_orders: int) -> bool:
+def commits_agree(pairs: Sequence[tuple[float, float]], completed: int) -> bool:
     # 0.99 New-Orders, for 1 % is rolled back, a Payment and a tenth of each other transaction, of
     # which Delivery commits ten times.
-    scatter = max(0.05, 3 / new_orders**0.5)  # the more, the fewer a busy host completes
+    scatter = max(0.05, 3 / completed**0.5)  # the more, the fewer a busy host completes
     total = sum(commits for commits, _ in pairs)
-    return total / new_orders == pytest.approx(3.19, rel=scatter) and all(
+    return total / completed == pytest.approx(3.19, rel=scatter) and all(
         # Few in a second, as on a busy host, scatter by more than a share of them.
         commits == pytest.approx(3.19 * count, abs=3.19 * max(0.4 * count, 4 * count**0.5))
         for commits, count in pairs
@@ -102,7 +102,7 @@ def test_a_run_that_is_too_slow_ends_after_its_first_seconds(plan: Plan) -> None
     cut = measure(too_slow, report=report, should_stop=lambda: False, keep=keep)
     assert kept == [cut]
     assert cut.outcome is Outcome.CUT_SHORT
-    assert cut.tpmP_at_most == 60.0
+    assert cut.throughput_at_most == 60.0
     assert "commits in 3 s" in cut.reason
     measuring = begun[steps.index("measuring")]
     stopping = begun[steps.index("stopping the server")]
@@ -111,7 +111,7 @@ def test_a_run_that_is_too_slow_ends_after_its_first_seconds(plan: Plan) -> None
     samples = [row for row in cut.samples if (row["second"] or 0) >= 0]
     assert [row["second"] for row in samples[:3]] == [0, 1, 2]
     assert all(row["commits"] for row in samples[:3])
-    assert {row["new_orders"] for row in samples} == {None}
+    assert {row["completed"] for row in samples} == {None}
     assert cut.comparability_key
     # Nothing is left: no server, no driver, no file.
     assert not list(plan.layout.run_dir("").iterdir())
@@ -140,7 +140,7 @@ def test_a_crippled_config_is_distinguished_from_a_sound_one(
     check_that_we_are_no_strangers(found)
     commits = [row["commits"] or 0 for row in found.samples if (row["second"] or 0) >= 0]
     # Whoever watched saw the same work while it was done.
-    live = [one.new_orders for one in watched[-1] if one.second > 0 and one.new_orders]
+    live = [one.completed for one in watched[-1] if one.second > 0 and one.completed]
     assert sum(live) / len(live) == pytest.approx(sum(commits) / len(commits) / 3.19, rel=0.5)
     assert all(one.cpu_pct is not None for one in watched[-1])
     rule = under_half_of(sum(commits) / len(commits))
@@ -171,7 +171,7 @@ def test_what_disturbs_a_run_that_is_too_slow_voids_it(
     limits = replace(NOTHING, foreign_cpu_pct=-1.0)
     too_slow = replace(slow(plan), limits=limits, cut_rule=under_half_of(1_000_000.0))
     found = run(too_slow)
-    assert (found.outcome, found.tpmP_at_most) == (Outcome.DISTURBED, None)
+    assert (found.outcome, found.throughput_at_most) == (Outcome.DISTURBED, None)
 
 
 def test_a_run_that_is_cancelled_is_not_cut_short(

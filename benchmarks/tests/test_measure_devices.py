@@ -49,7 +49,7 @@ def test_a_run_under_limits_keeps_to_them_and_says_so(plan: Plan) -> None:
     held = run(replace(plan, emulation=HDD))
     assert held.metrics is not None
     assert free.metrics is not None
-    assert held.metrics.tpmP < free.metrics.tpmP / 4
+    assert held.metrics.throughput < free.metrics.throughput / 4
     # Flushes and the file system's journal are not all held back, so somewhat more is possible.
     writes, free_writes = held.metrics.data_write_iops, free.metrics.data_write_iops
     assert writes is not None

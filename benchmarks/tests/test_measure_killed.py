@@ -60,7 +60,7 @@ def test_a_server_killed_after_the_last_measured_second_costs_nothing(
         keep=keep,
     )
     assert found.metrics is not None
-    assert found.metrics.new_orders > 0
+    assert found.metrics.completed > 0
     assert found.redo_mb_s is not None
     assert found.redo_mb_s > 0
     assert kept == [found]

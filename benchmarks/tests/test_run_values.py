@@ -59,12 +59,16 @@ def test_without_a_measurement_there_is_no_figure() -> None:
     stolen = [Disturbance(Kind.STEAL, 9.0, 5.0, "%", "stolen")]
     seen = Measurement(**SEEN, outcome=Outcome.DISTURBED, reason="stolen", disturbances=stolen)
     void, _ = run_values(seen)
-    slow: dict[str, Any] = {"outcome": Outcome.CUT_SHORT, "reason": "slow", "tpmP_at_most": 60.0}
+    slow: dict[str, Any] = {
+        "outcome": Outcome.CUT_SHORT,
+        "reason": "slow",
+        "throughput_at_most": 60.0,
+    }
     cut, _ = run_values(Measurement(**SEEN, **slow))
     assert not (void.keys() | cut.keys()) & FIGURES.keys()
     assert (void["state"], void["reason"]) == ("disturbed", "stolen")
     assert [found["kind"] for found in void["disturbances"]] == ["steal"]
-    assert (cut["state"], cut["reason"], cut["tpmP_at_most"]) == ("cut_short", "slow", 60.0)
+    assert (cut["state"], cut["reason"], cut["throughput_at_most"]) == ("cut_short", "slow", 60.0)
 
 
 def test_runs_and_samples_have_the_columns_of_usage() -> None:

@@ -63,10 +63,10 @@ def test_a_server_that_does_not_answer_has_no_figure_instead_of_zero(run: Watche
     run.live.look()
     run.after(1)
     run.answers = False
-    assert run.after(1).new_orders is None
+    assert run.after(1).completed is None
     run.answers = True
-    assert run.after(1).new_orders is None  # a rate takes two readings
-    assert run.after(1).new_orders is not None
+    assert run.after(1).completed is None  # a rate takes two readings
+    assert run.after(1).completed is not None
 
 
 def test_looks_are_cheap_and_only_the_last_minute_is_kept(run: Watched) -> None:

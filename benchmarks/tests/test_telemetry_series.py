@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.telemetry.series import Second, build_series, merge_new_orders, merge_p95
+from benchmarks.telemetry.series import Second, build_series, merge_completed, merge_p95
 from benchmarks.telemetry.snapshot import DiskCounters, Snapshot
 from benchmarks.telemetry.usage import usage_between
 
@@ -70,8 +70,8 @@ def test_too_few_snapshots_make_no_series() -> None:
 
 
 def test_the_drivers_counts_stand_beside_their_second() -> None:
-    merged = merge_new_orders(series_of([9.0, 10.0, 11.0, 12.0], origin=10.0), [70, 0])
-    assert [(entry.second, entry.new_orders) for entry in merged] == [(-1, None), (0, 70), (1, 0)]
+    merged = merge_completed(series_of([9.0, 10.0, 11.0, 12.0], origin=10.0), [70, 0])
+    assert [(entry.second, entry.completed) for entry in merged] == [(-1, None), (0, 70), (1, 0)]
 
 
 def test_so_do_the_response_times_of_its_new_orders() -> None:
@@ -81,17 +81,17 @@ def test_so_do_the_response_times_of_its_new_orders() -> None:
 
 
 def test_counts_of_seconds_that_telemetry_missed_are_kept() -> None:
-    merged = merge_new_orders(series_of([10.0, 11.0], origin=10.0), [5, 6, 7])
-    assert [(entry.second, entry.new_orders) for entry in merged] == [(0, 5), (1, 6), (2, 7)]
+    merged = merge_completed(series_of([10.0, 11.0], origin=10.0), [5, 6, 7])
+    assert [(entry.second, entry.completed) for entry in merged] == [(0, 5), (1, 6), (2, 7)]
     assert merged[0].usage is not None
     assert merged[2].usage is None
 
 
 def test_a_row_has_the_same_names_with_and_without_a_sample() -> None:
     (seen,) = series_of([10.0, 11.0], origin=10.0)
-    row = replace(seen, new_orders=4).as_row()
+    row = replace(seen, completed=4).as_row()
     assert row["second"] == 0
-    assert row["new_orders"] == 4
+    assert row["completed"] == 4
     assert row["cpu_user_pct"] == pytest.approx(50.0)
     assert row["log_write_iops"] is None
     gap = Second(3).as_row()

@@ -21,7 +21,7 @@ ERROR = 2
 MAX_PAUSE_S = 15.0
 
 _METRICS = {
-    "tpmp": ("tpmP", "-"),
+    "throughput": ("throughput", "-"),
     "p95": ("p95_ms", "+"),
     "path-length": ("server_path_length", "+"),
 }
@@ -126,7 +126,9 @@ def _limit(text: str) -> tuple[str, float]:
     found = _LIMIT.fullmatch(text)
     metric, sign = _METRICS.get(found[1].lower(), ("", "")) if found else ("", "")
     if not found or found[2] != sign:
-        raise argparse.ArgumentTypeError(f"{text!r} is no limit such as 'tpmP -3%' or 'p95 +5%'")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no limit such as 'throughput -3%' or 'p95 +5%'"
+        )
     return metric, float(found[3])
 
 

@@ -21,7 +21,7 @@ from tuning.statistics.ratios import Recent, compare_recent
 
 @dataclass(frozen=True)
 class Point:
-    """The baseline in one study or gate. `at`: when its last run ended. `tpmP`: geometric mean."""
+    """The baseline in one study or gate. `at`: when its last run ended. `throughput`: geometric mean."""
 
     study: int
     name: str
@@ -29,7 +29,7 @@ class Point:
     at: datetime
     key: str
     server: str
-    tpmP: float
+    throughput: float
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class BaselineHistory:
 
     @property
     def recent(self) -> Recent | None:
-        return compare_recent([point.tpmP for point in self.newest])
+        return compare_recent([point.throughput for point in self.newest])
 
 
 def baseline_history(device: Device) -> BaselineHistory | None:
@@ -80,7 +80,9 @@ def baseline_history(device: Device) -> BaselineHistory | None:
     rows = list(
         runs.order_by()
         .values_list("study", "run__comparability_key", "run__server")
-        .annotate(at=Max("run__finished_at"), mean=Avg(Ln("run__tpmP")), named=Max("candidate"))
+        .annotate(
+            at=Max("run__finished_at"), mean=Avg(Ln("run__throughput")), named=Max("candidate")
+        )
         .order_by("at", "study")
     )
     studies = Study.objects.only("name", "gate").in_bulk({row[0] for row in rows})
@@ -93,7 +95,7 @@ def baseline_history(device: Device) -> BaselineHistory | None:
             at=at,
             key=key,
             server=str(servers[server]),
-            tpmP=exp(mean),
+            throughput=exp(mean),
         )
         for study, key, server, at, mean, _ in rows
     ]

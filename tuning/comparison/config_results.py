@@ -36,8 +36,8 @@ class ConfigResult:
 
     @property
     def estimate(self) -> Estimate | None:
-        """The change of tpmP from the study's baseline, as ranked; None for the baseline."""
-        standing = self.board.rankings[Metric.TPMP].standing(self.row.candidate_id)
+        """The change of throughput from the study's baseline, as ranked; None for the baseline."""
+        standing = self.board.rankings[Metric.THROUGHPUT].standing(self.row.candidate_id)
         return None if self.candidate.is_baseline or standing is None else standing.estimate
 
     @property

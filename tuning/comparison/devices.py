@@ -53,8 +53,8 @@ class ConfigChoice:
 class Cell:
     """One device with one number of connections, over the runs of one config.
 
-    Times in ms, path lengths in cycles per New-Order, shares in % of all CPUs, IOPS as the sum of
-    the data device and a separate log device. middle_run: the run with the median tpmP.
+    Times in ms, path lengths in cycles per transaction, shares in % of all CPUs, IOPS as the sum of
+    the data device and a separate log device. middle_run: the run with the median throughput.
     is_recommended: whether a study recommends that config for that device and workload.
     """
 
@@ -63,7 +63,7 @@ class Cell:
     durability: DurabilityClass
     is_recommended: bool
     middle_run: int
-    tpmP: Spread
+    throughput: Spread
     p95_ms: Spread | None
     max_ms: Spread | None
     busy_pct: Spread | None
@@ -100,10 +100,10 @@ class DeviceComparison:
         return self.cells.get((device.pk, connections))
 
     def ratios(self, connections: int) -> list[Ratio | None]:
-        """Return the ratios of tpmP, one for each of the pairs."""
+        """Return the ratios of throughput, one for each of the pairs."""
         cells = {device.pk: self.cell(device, connections) for device in self.devices}
-        tpmps = {pk: cell.tpmP if cell else None for pk, cell in cells.items()}
-        return [ratio(tpmps[slow.pk], tpmps[fast.pk]) for slow, fast in self.pairs]
+        throughputs = {pk: cell.throughput if cell else None for pk, cell in cells.items()}
+        return [ratio(throughputs[slow.pk], throughputs[fast.pk]) for slow, fast in self.pairs]
 
     @property
     def usual_connections(self) -> int | None:
@@ -117,7 +117,7 @@ class DeviceComparison:
 def compare(run_set: RunSet, token: str = BEST) -> DeviceComparison:
     """Compare the devices with their best configs, or with the config that the token names.
 
-    "Best" is, for each device and number of connections, the config with the highest median tpmP
+    "Best" is, for each device and number of connections, the config with the highest median throughput
     among those that a study recommends; if there are none, among those with at least two runs;
     else among all. Only configs of durability D0 that never failed there.
     """
@@ -138,7 +138,7 @@ def compare(run_set: RunSet, token: str = BEST) -> DeviceComparison:
             asked = _best_among(there, recommended[at], failed[at])
         found = [_cell(key, names[key], there[key], key in recommended[at]) for key in asked]
         if found:
-            cells[at] = max(found, key=lambda cell: cell.tpmP.median)
+            cells[at] = max(found, key=lambda cell: cell.throughput.median)
     compared = Device.objects.filter(pk__in={device for device, _ in cells})
     devices = list(compared.select_related("host").defer("host__inventory", "host__datasets"))
     connections = sorted({number for _, number in cells})
@@ -265,7 +265,7 @@ def _best_among(
 
 
 def _cell(key: ConfigKey, name: str, runs: Sequence[RankedRun], is_recommended: bool) -> Cell:
-    tpmp = spread(run.tpmP for run in runs)
+    tpmp = spread(run.throughput for run in runs)
     if tpmp is None:
         raise ValueError("a config that was measured has a run")
     return Cell(
@@ -273,8 +273,8 @@ def _cell(key: ConfigKey, name: str, runs: Sequence[RankedRun], is_recommended: 
         config=name,
         durability=_durability(runs),
         is_recommended=is_recommended,
-        middle_run=middle_run({run.id: run.tpmP for run in runs}),
-        tpmP=tpmp,
+        middle_run=middle_run({run.id: run.throughput for run in runs}),
+        throughput=tpmp,
         p95_ms=spread(run.p95_ms for run in runs),
         max_ms=spread(run.max_ms for run in runs),
         busy_pct=spread(_sum(run.cpu_user_pct, run.cpu_sys_pct) for run in runs),
@@ -292,10 +292,10 @@ def _sum(one: float | None, other: float | None) -> float | None:
 def _slowest_first(
     devices: list[Device], connections: Sequence[int], cells: Mapping[Place, Cell]
 ) -> list[Device]:
-    """Sort by tpmP with the fewest connections that all devices have, else by kind."""
+    """Sort by throughput with the fewest connections that all devices have, else by kind."""
     for number in connections:
         there = {device.pk: cells.get((device.pk, number)) for device in devices}
-        medians = {pk: cell.tpmP.median for pk, cell in there.items() if cell}
+        medians = {pk: cell.throughput.median for pk, cell in there.items() if cell}
         if len(medians) == len(devices):
             return sorted(devices, key=lambda device: (medians[device.pk], device.pk))
     rank = {kind: at for at, kind in enumerate(_KINDS)}

@@ -18,10 +18,10 @@ _SWEPT = (KNOB, "innodb_io_capacity_max")
 
 @dataclass(frozen=True)
 class IoCapacitySweep:
-    """tpmP by device id and innodb_io_capacity, all else equal, with that many connections."""
+    """Throughput by device id and innodb_io_capacity, all else equal, with that many connections."""
 
     connections: int
-    tpmP: Mapping[int, Mapping[int, Spread]]
+    throughput: Mapping[int, Mapping[int, Spread]]
 
 
 def io_capacity_sweep(
@@ -62,7 +62,7 @@ def io_capacity_sweep(
         device: {
             value: seen
             for value, runs in sorted(line.items())
-            if (seen := spread(run.tpmP for run in runs)) is not None
+            if (seen := spread(run.throughput for run in runs)) is not None
         }
         for device, line in sweeps[best].items()
     }

@@ -32,7 +32,7 @@ class RankedRun(NamedTuple):
     candidate_id: int
     candidate: str
     durability: str
-    tpmP: float
+    throughput: float
     p95_ms: float | None
     max_ms: float | None
     cpu_user_pct: float | None
@@ -60,7 +60,7 @@ def measured_slots() -> QuerySet[Slot]:
     do not count: a config with write debt has other figures in them.
     """
     return Slot.objects.filter(
-        run__state=RunState.OK, run__tpmP__gt=0, run__workload=F("workload")
+        run__state=RunState.OK, run__throughput__gt=0, run__workload=F("workload")
     )
 
 

@@ -18,10 +18,10 @@ from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
 from tuning.statistics.ratios import mean_interval, ratio_of
 
-_WRITTEN = "bytes_written_per_new_order"
+_WRITTEN = "bytes_written_per_transaction"
 # Name of the column, and whether more is better; None where neither is.
 FIGURES: tuple[tuple[str, bool | None], ...] = (
-    ("tpmP", True),
+    ("throughput", True),
     ("p95_ms", False),
     ("p99_ms", False),
     ("max_ms", False),
@@ -124,7 +124,7 @@ def _rankings(sides: Sequence[Side]) -> Mapping[str, Ranking]:
     for board in document_of(first.study).boards:
         if board.place == place and all(board.row(side.candidate.pk) for side in sides):
             columns = {
-                "tpmP": Metric.TPMP,
+                "throughput": Metric.THROUGHPUT,
                 "p95_ms": Metric.P95,
                 "server_path_length": Metric.SERVER_PATH_LENGTH,
             }

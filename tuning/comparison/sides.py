@@ -67,14 +67,14 @@ class Side:
     @property
     def price(self) -> Price:
         """Medians over its runs."""
-        names = "host_path_length", "cpu_user_pct", "cpu_sys_pct", "bytes_written_per_new_order"
+        names = "host_path_length", "cpu_user_pct", "cpu_sys_pct", "bytes_written_per_transaction"
         return Price.of(attrgetter(*names)(run) for run in self.runs)
 
     @property
     def middle(self) -> Run:
-        """The run nearest to its median tpmP, which stands for it in charts over time."""
+        """The run nearest to its median throughput, which stands for it in charts over time."""
         by_key = {run.pk: run for run in self.runs}
-        return by_key[middle_run({pk: run.tpmP or 0.0 for pk, run in by_key.items()})]
+        return by_key[middle_run({pk: run.throughput or 0.0 for pk, run in by_key.items()})]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from tuning.statistics.estimate import Estimate
 class Effect:
     """The effect measured with the workload; None is "no figure".
 
-    `tpmP` is the ratio of throughputs to the baseline's, from the `fresh_pairs` that confirmed it
+    `throughput` is the ratio of throughputs to the baseline's, from the `fresh_pairs` that confirmed it
     or, if that is 0, from `blocks` blocks. `objective` is of `metric`, where that decided.
     """
 
@@ -41,9 +41,9 @@ class Effect:
     blocks: int
     figures: Figures
     baseline: Figures
-    tpmP: Estimate | None = None
+    throughput: Estimate | None = None
     fresh_pairs: int = 0
-    metric: Metric = Metric.TPMP
+    metric: Metric = Metric.THROUGHPUT
     objective: Estimate | None = None
 
 
@@ -239,7 +239,7 @@ def _effect(
     reduced = board.ablation.reduced if board.ablation else None
     is_reduced = found.whole_id is not None and winner.id == found.candidate_id
     measured = reduced if is_reduced else board.row(winner.id)
-    standing = board.rankings[Metric.TPMP].standing(winner.id)
+    standing = board.rankings[Metric.THROUGHPUT].standing(winner.id)
     blocks, fresh_pairs = standing.blocks if standing else 0, 0
     effect, objective = found.effect, found.objective_effect
     if is_reduced and reduced is not None:
@@ -255,7 +255,7 @@ def _effect(
         blocks=blocks,
         figures=measured.figures if measured else Figures(),
         baseline=default.figures if default else Figures(),
-        tpmP=effect,
+        throughput=effect,
         fresh_pairs=fresh_pairs,
         metric=found.objective,
         objective=objective,

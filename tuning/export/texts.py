@@ -131,8 +131,8 @@ def measured(effect: Effect, facts: ExportFacts) -> str:
 
 
 def gain(effect: Effect, baseline: str) -> str:
-    """ "+42.4 % tpmP (95 % interval +31.0 to +52.0 %) against server-default"."""
-    found = [(effect.objective, FULL_NAMES[effect.metric]), (effect.tpmP, "tpmP")]
+    """ "+42.4 % throughput (95 % interval +31.0 to +52.0 %) against server-default"."""
+    found = [(effect.objective, FULL_NAMES[effect.metric]), (effect.throughput, "throughput")]
     texts = [_change(estimate, name) for estimate, name in found if estimate is not None]
     return f"{' and '.join(texts) or 'no figure'} against {baseline}"
 

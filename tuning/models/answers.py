@@ -34,10 +34,10 @@ class LearnedKnobs(models.Model):
 class Recommendation(models.Model):
     """The answer on one device with one workload among the configs of one durability class.
 
-    `candidate` is the config that fresh pairs confirmed, else the baseline. Ratios are of tpmP to
+    `candidate` is the config that fresh pairs confirmed, else the baseline. Ratios are of throughput to
     the baseline's, bounds those of the interval with that `confidence`; with a confirmation all
     come from its fresh pairs alone. `objective_ratio` and its bounds say the same of another
-    `objective` than tpmP.
+    `objective` than throughput.
     With `whole` the candidate is that winner without the lines that contribute nothing, by fresh
     rounds of its own.
     """
@@ -68,11 +68,13 @@ class Recommendation(models.Model):
     )
     objective = models.CharField(
         max_length=24,
-        default="tpmP",
+        default="throughput",
         help_text="the metric that decided: tuning.statistics.data.Metric",
     )
     objective_ratio = models.FloatField(
-        null=True, blank=True, help_text="null where the objective is tpmP or the baseline is kept"
+        null=True,
+        blank=True,
+        help_text="null where the objective is throughput or the baseline is kept",
     )
     objective_low = models.FloatField(null=True, blank=True)
     objective_high = models.FloatField(null=True, blank=True)

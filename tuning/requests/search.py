@@ -20,7 +20,7 @@ from tuning.statistics.data import Metric
 
 # The names of metrics where a user types them.
 OBJECTIVES = {
-    "tpmP": Metric.TPMP,
+    "throughput": Metric.THROUGHPUT,
     "p95": Metric.P95,
     "path-length": Metric.SERVER_PATH_LENGTH,
 }
@@ -103,7 +103,7 @@ def _pair(text: str) -> tuple[str, str]:
 def _limit(text: str) -> tuple[str, float]:
     parsed = _KEEP.fullmatch(text)
     if parsed is None or parsed[1] not in _LIMITED:
-        raise ValueError(f"{text!r} is no limit such as p95<=50 or tpmP>=10000")
+        raise ValueError(f"{text!r} is no limit such as p95<=50 or throughput>=10000")
     if parsed[2] != _sign(parsed[1]):
         raise ValueError(f"{text!r}: a limit of {parsed[1]} is written with {_sign(parsed[1])}")
     return parsed[1], float(parsed[3])
@@ -143,7 +143,7 @@ class SearchRequest(Request):
         "are chosen.",
     )
     objective: Annotated[str, Cli("objective")] = Field(
-        "tpmP",
+        "throughput",
         title="Objective",
         description="Metric to optimise.",
         json_schema_extra={"enum": list(OBJECTIVES)},
@@ -156,7 +156,7 @@ class SearchRequest(Request):
         {},
         title="Limits",
         description="Recommend only configs within these limits: p95<=50 (ms), path-length<=3 "
-        "(Mcycles per New-Order), tpmP>=5000, recovery<=60 (s to serve again after a kill under "
+        "(Mcycles per transaction), throughput>=5000, recovery<=60 (s to serve again after a kill under "
         "load).",
     )
     pinned: Annotated[

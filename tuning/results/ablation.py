@@ -176,7 +176,7 @@ def _judged(
             run_noise=noise,
             metric=metric,
         )
-        by_throughput = [_figures(runs, one, names, Metric.TPMP) for one in blocks]
+        by_throughput = [_figures(runs, one, names, Metric.THROUGHPUT) for one in blocks]
         pairs = [(one[0], one[2]) for one in by_throughput]
         throughput = confirm(pairs, candidate.name, names[2], run_noise=noise)
     is_fit = (
@@ -249,7 +249,7 @@ def _medians(runs: Sequence[Observation]) -> doc.Figures:
         known = [value for run in runs if (value := getattr(run, name)) is not None]
         return median(known) if known else None
 
-    names = {name: name for name in doc.Figures.model_fields} | {"throughput": "tpmP"}
+    names = {name: name for name in doc.Figures.model_fields} | {"throughput": "throughput"}
     return doc.Figures(**{name: middle(column) for name, column in names.items()})
 
 

@@ -11,9 +11,9 @@ from tuning.statistics.removal import ReductionState, RemovalState, loss_text
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
 
 _OF = {
-    Metric.TPMP: "tpmP",
+    Metric.THROUGHPUT: "throughput",
     Metric.P95: "p95 response time",
-    Metric.SERVER_PATH_LENGTH: "CPU cycles per New-Order",
+    Metric.SERVER_PATH_LENGTH: "CPU cycles per transaction",
 }
 
 
@@ -48,7 +48,7 @@ def ablation_sentences(document: StudyDocument, found: Ablation) -> Iterator[str
 
 
 def effect_text(estimate: Estimate | None, metric: Metric) -> str:
-    """Return the change as "+12.3 % tpmP (95 % interval +8.0 to +16.9 %)"."""
+    """Return the change as "+12.3 % throughput (95 % interval +8.0 to +16.9 %)"."""
     if estimate is None:
         return "no figure"
     return estimate.change(_OF[metric])

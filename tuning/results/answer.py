@@ -68,8 +68,8 @@ def advise(document: StudyDocument, board: Board) -> Advice:
 
 def _with_all_lines(document: StudyDocument, board: Board) -> Advice:
     winner, by_throughput = board.leader_id, board.advice
-    if document.study.objective is not Metric.TPMP:
-        by_throughput = board.rankings[Metric.TPMP]
+    if document.study.objective is not Metric.THROUGHPUT:
+        by_throughput = board.rankings[Metric.THROUGHPUT]
     standing = by_throughput.standing(winner) if winner is not None else None
     if winner is None or standing is None or standing.estimate is None:
         return Advice(board.baseline_id)
@@ -85,7 +85,7 @@ def _with_all_lines(document: StudyDocument, board: Board) -> Advice:
 
 
 def _gained(document: StudyDocument, found: Estimate | None) -> Estimate | None:
-    return None if document.study.objective is Metric.TPMP else found
+    return None if document.study.objective is Metric.THROUGHPUT else found
 
 
 def _baseline(document: StudyDocument, board: Board) -> str:
@@ -159,7 +159,7 @@ def _sentences(
     elif not is_baseline:
         yield UNCONFIRMED
     if advice.gained is not None:
-        yield f"Its tpmP changed by {advice.effect.change()}."
+        yield f"Its throughput changed by {advice.effect.change()}."
     others = {row.candidate_id for row in board.rows} - {board.baseline_id}
     refused = {pk for pk in others if document.candidate[pk].refusal}
     if board.failed and others - refused - {*board.failed}:

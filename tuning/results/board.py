@@ -63,8 +63,8 @@ class Board:
 
     @property
     def judgement(self) -> Judgement:
-        """The ranking by tpmP."""
-        return self.judgements[Metric.TPMP]
+        """The ranking by throughput."""
+        return self.judgements[Metric.THROUGHPUT]
 
     @cached_property
     def judgements(self) -> dict[Metric, Judgement]:
@@ -233,7 +233,7 @@ class Board:
         slots = sorted(self.pair_slots, key=lambda slot: slot.order)
         return list(dict.fromkeys(s.candidate for s in slots if not s.is_baseline))
 
-    def pairs_of(self, tried: Candidate, metric: Metric = Metric.TPMP) -> list[Pair]:
+    def pairs_of(self, tried: Candidate, metric: Metric = Metric.THROUGHPUT) -> list[Pair]:
         """The fresh pairs of that candidate and the baseline, in order."""
         at = {(slot.block, slot.candidate_id): slot.run for slot in self.pair_slots}
         found = []
@@ -254,10 +254,12 @@ class Board:
 
     @cached_property
     def throughputs(self) -> dict[str, Confirmation]:
-        """The results of fresh pairs for tpmP, whatever the objective."""
-        if self.aim.objective is Metric.TPMP:
+        """The results of fresh pairs for throughput, whatever the objective."""
+        if self.aim.objective is Metric.THROUGHPUT:
             return self.confirmations
-        return self._judge_pairs(Metric.TPMP, self._among_the_fit(Metric.TPMP).analysis.run_noise)
+        return self._judge_pairs(
+            Metric.THROUGHPUT, self._among_the_fit(Metric.THROUGHPUT).analysis.run_noise
+        )
 
     def missed_text(self, name: str) -> str:
         """Return the limits that a candidate misses, as `p95 <= 50 ms: 61.2 ms`; "" for none."""

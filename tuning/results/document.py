@@ -45,7 +45,7 @@ class Part(BaseModel):
 
 
 class Figures(Part):
-    """Throughput in New-Orders per minute, times of New-Orders, CPU cycles per New-Order."""
+    """Throughput in transactions per minute, times of transactions, CPU cycles per transaction."""
 
     throughput: float | None = None
     p95_ms: float | None = None
@@ -56,13 +56,13 @@ class Figures(Part):
 
     @classmethod
     def of_tpcc(cls, row: Any) -> Self:
-        """Return the figures of a run or a line of a ranking, whose throughput is tpmP."""
-        return cls.copied_from(row, throughput=row.tpmP)
+        """Return the figures of a run or a line of a ranking, whose throughput is throughput."""
+        return cls.copied_from(row, throughput=row.throughput)
 
     def of(self, metric: Metric) -> float | None:
         """The figure of a metric by which candidates are ranked."""
         return {
-            Metric.TPMP: self.throughput,
+            Metric.THROUGHPUT: self.throughput,
             Metric.P95: self.p95_ms,
             Metric.SERVER_PATH_LENGTH: self.server_path_length,
         }[metric]
@@ -284,13 +284,13 @@ class Elimination(Part):
     reason: str
 
 
-#: Cycles of the host per New-Order in a run, % of the CPUs in user and in system code, and bytes
-#: written per New-Order.
+#: Cycles of the host per transaction in a run, % of the CPUs in user and in system code, and bytes
+#: written per transaction.
 Costs = tuple[float | None, float | None, float | None, float | None]
 
 
 class Price(Part):
-    """The price of a New-Order on the whole host: 10^6 CPU cycles and kB written; medians."""
+    """The price of a transaction on the whole host: 10^6 CPU cycles and kB written; medians."""
 
     user_megacycles: float | None
     sys_megacycles: float | None

@@ -130,11 +130,11 @@ def _front(tried: Sequence[doc.TriedConfig], cost: Metric) -> tuple[int, ...]:
     The config with the most throughput comes first. Single short runs decide, so of two configs
     that are close, chance decides which is on the front.
     """
-    both = [one for one in tried if {Metric.TPMP, cost} <= one.ratios.keys()]
-    both.sort(key=lambda one: (-one.ratios[Metric.TPMP], one.ratios[cost]))
+    both = [one for one in tried if {Metric.THROUGHPUT, cost} <= one.ratios.keys()]
+    both.sort(key=lambda one: (-one.ratios[Metric.THROUGHPUT], one.ratios[cost]))
     found: list[doc.TriedConfig] = []
     for one in both:
-        is_worse = one.ratios[Metric.TPMP] <= 1 <= one.ratios[cost]
+        is_worse = one.ratios[Metric.THROUGHPUT] <= 1 <= one.ratios[cost]
         if not is_worse and (not found or one.ratios[cost] < found[-1].ratios[cost]):
             found.append(one)
     return tuple(one.candidate_id for one in found)

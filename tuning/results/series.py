@@ -22,7 +22,7 @@ class Seconds:
     """A run second by second (negative: warm-up); None where nothing was counted."""
 
     second: list[int] = field(default_factory=list)
-    new_orders: list[float | None] = field(default_factory=list)
+    completed: list[float | None] = field(default_factory=list)
     p95_ms: list[float | None] = field(default_factory=list)
     cpu_busy_pct: list[float | None] = field(default_factory=list)
 
@@ -36,12 +36,12 @@ def latencies_of(runs: Iterable[int]) -> dict[int, LatencyHistogram]:
 def seconds_of(runs: Iterable[int]) -> dict[int, Seconds]:
     """Return seconds by primary key; runs whose series was deleted are left out."""
     found: dict[int, Seconds] = defaultdict(Seconds)
-    columns = "run", "second", "new_orders", "p95_ms", "cpu_user_pct", "cpu_sys_pct"
+    columns = "run", "second", "completed", "p95_ms", "cpu_user_pct", "cpu_sys_pct"
     stored = Sample.objects.filter(run__in=list(runs)).order_by("run_id", "second")
-    for run, second, new_orders, p95_ms, user, system in stored.values_list(*columns):
+    for run, second, completed, p95_ms, user, system in stored.values_list(*columns):
         one = found[run]
         one.second.append(second)
-        one.new_orders.append(new_orders)
+        one.completed.append(completed)
         one.p95_ms.append(p95_ms)
         one.cpu_busy_pct.append(None if user is None or system is None else user + system)
     return dict(found)

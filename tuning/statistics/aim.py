@@ -16,11 +16,11 @@ from tuning.statistics.data import Metric, Observation
 class Aim:
     """`objective` decides what wins; `keep` has the bound of every metric that is limited.
 
-    A bound is the least of tpmP and the most of the other metrics, in their units.
+    A bound is the least of throughput and the most of the other metrics, in their units.
     `max_recovery_s`: seconds after which a server that was killed under load must serve again.
     """
 
-    objective: Metric = Metric.TPMP
+    objective: Metric = Metric.THROUGHPUT
     keep: Mapping[Metric, float] = field(default_factory=dict)
     max_recovery_s: float | None = None
 
@@ -103,14 +103,14 @@ def figure_text(metric: Metric, value: float | None) -> str:
 
 # How a metric is called in a limit, its unit and what of the stored figure makes one of that unit.
 _SHOWN = {
-    Metric.TPMP: ("tpmP", "", 1.0),
+    Metric.THROUGHPUT: ("throughput", "", 1.0),
     Metric.P95: ("p95", " ms", 1.0),
-    Metric.SERVER_PATH_LENGTH: ("path length", " Mcycles per New-Order", 1e6),
+    Metric.SERVER_PATH_LENGTH: ("path length", " Mcycles per transaction", 1e6),
 }
 
 #: Names of metrics in sentences about their change.
 FULL_NAMES = {
-    Metric.TPMP: "tpmP",
+    Metric.THROUGHPUT: "throughput",
     Metric.P95: "p95 response time",
     Metric.SERVER_PATH_LENGTH: "server path length",
 }

@@ -31,7 +31,7 @@ class Standing:
     rank: shared by all that are tied with the best of their group (`tied_with`); None without an
         estimate.
     better, worse: measurably better or worse than the baseline: the interval excludes it.
-    at_most: upper bound of the tpmP ratio of a candidate that was cut short.
+    at_most: upper bound of the throughput ratio of a candidate that was cut short.
     blocks: number of blocks that it shares with the baseline.
     """
 
@@ -103,7 +103,7 @@ def analyse(
     observations: Iterable[Observation],
     baseline: str,
     candidates: Sequence[str] = (),
-    metric: Metric = Metric.TPMP,
+    metric: Metric = Metric.THROUGHPUT,
     alpha: float = ALPHA,
     changes: Mapping[str, int] = NO_CHANGES,
 ) -> Analysis:

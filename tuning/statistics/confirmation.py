@@ -41,9 +41,9 @@ _REACH = 2.3 + 1.28
 
 # The metric after a change, where it is not throughput.
 _OF = {
-    Metric.TPMP: "",
+    Metric.THROUGHPUT: "",
     Metric.P95: " in 95th-percentile response time",
-    Metric.SERVER_PATH_LENGTH: " in CPU cycles per New-Order",
+    Metric.SERVER_PATH_LENGTH: " in CPU cycles per transaction",
 }
 
 # Figures of the config and of the baseline; None is a run without a figure.
@@ -113,7 +113,7 @@ def confirm_each(
     baseline: str,
     *,
     run_noise: float | None = None,
-    metric: Metric = Metric.TPMP,
+    metric: Metric = Metric.THROUGHPUT,
 ) -> dict[str, Confirmation]:
     """Judge the pairs of every config of a ranking, in the order in which they were tried."""
     return {
@@ -130,7 +130,7 @@ def confirm(
     baseline: str,
     *,
     run_noise: float | None = None,
-    metric: Metric = Metric.TPMP,
+    metric: Metric = Metric.THROUGHPUT,
     alpha: float = ALPHA,
 ) -> Confirmation:
     """Judge fresh pairs of a candidate and the baseline.

@@ -20,13 +20,13 @@ Floats = NDArray[np.float64]
 class Metric(StrEnum):
     """A metric by which candidates are ranked; the values are fields of `Observation`."""
 
-    TPMP = "tpmP"
+    THROUGHPUT = "throughput"
     P95 = "p95_ms"
     SERVER_PATH_LENGTH = "server_path_length"
 
     @property
     def more_is_better(self) -> bool:
-        return self is Metric.TPMP
+        return self is Metric.THROUGHPUT
 
     def is_better(self, value: float, other: float) -> bool:
         """Whether a figure or ratio is better than another."""
@@ -34,36 +34,38 @@ class Metric(StrEnum):
 
 
 class Observation(NamedTuple):
-    """One finished run. Times in ms, path lengths in cycles per New-Order; None is "no figure".
+    """One finished run. Times in ms, path lengths in cycles per transaction; None is "no figure".
 
     `outcome` is a value of `benchmarks.outcomes.Outcome`; only figures of "ok" runs count.
     replicate: 0, or 1 for the second run of the baseline in a block (A/A); others are refused.
-    tpmP_at_most: the upper bound of a run that was cut short; it has no other figure.
+    throughput_at_most: the upper bound of a run that was cut short; it has no other figure.
     started_at: seconds of any clock that all runs share; needed to detect drift.
     """
 
     candidate: str
     block: int
     outcome: str
-    tpmP: float | None = None
+    throughput: float | None = None
     p95_ms: float | None = None
     p99_ms: float | None = None
     max_ms: float | None = None
     server_path_length: float | None = None
     host_path_length: float | None = None
     replicate: int = 0
-    tpmP_at_most: float | None = None
+    throughput_at_most: float | None = None
     started_at: float | None = None
 
     @property
     def counts(self) -> bool:
         """Whether the run may enter a ranking."""
-        return self.outcome == Outcome.OK and self.tpmP is not None and self.tpmP > 0
+        return self.outcome == Outcome.OK and self.throughput is not None and self.throughput > 0
 
     @property
     def is_cut_short(self) -> bool:
         """Whether the run was stopped early: it has an upper bound and no figure."""
-        return self.tpmP_at_most is not None and self.tpmP_at_most > 0 and not self.counts
+        return (
+            self.throughput_at_most is not None and self.throughput_at_most > 0 and not self.counts
+        )
 
     def figure(self, metric: Metric) -> float | None:
         """The metric's value if the run counts and the value is above zero."""
@@ -97,7 +99,7 @@ def table(
     observations: Iterable[Observation],
     baseline: str,
     candidates: Sequence[str] = (),
-    metric: Metric = Metric.TPMP,
+    metric: Metric = Metric.THROUGHPUT,
 ) -> Table:
     """The runs of one board by one metric. Repeated runs are averaged as logs.
 
@@ -116,8 +118,8 @@ def table(
     logs: dict[tuple[int, int], list[float]] = {}
     for run in seen:
         if run.candidate in cut:
-            bound = run.tpmP_at_most if run.is_cut_short else run.figure(Metric.TPMP)
-            if bound is not None and metric is Metric.TPMP:
+            bound = run.throughput_at_most if run.is_cut_short else run.figure(Metric.THROUGHPUT)
+            if bound is not None and metric is Metric.THROUGHPUT:
                 at_most[run.candidate][column[run.block]] = log(bound)
         elif (figure := run.figure(metric)) is not None:
             row = run.replicate if run.candidate == baseline else row_of[run.candidate]

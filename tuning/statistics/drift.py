@@ -17,7 +17,7 @@ NAMED_CHANGE = 0.05
 
 @dataclass(frozen=True)
 class Drift:
-    """Trend of the baseline's tpmP over wall time.
+    """Trend of the baseline's throughput over wall time.
 
     change: over the whole study, as a fraction (-0.14: it lost 14 %). minutes: its length.
     p: chance of a trend this clear on a steady host (Kendall 1938, normal approximation).
@@ -47,9 +47,12 @@ def find_drift(observations: Iterable[Observation], baseline: str) -> Drift | No
     Theil-Sen slope: the median over all pairs of runs, robust against stalled runs.
     """
     points = sorted(
-        (run.started_at, log(run.tpmP))
+        (run.started_at, log(run.throughput))
         for run in observations
-        if run.candidate == baseline and run.counts and run.started_at is not None and run.tpmP
+        if run.candidate == baseline
+        and run.counts
+        and run.started_at is not None
+        and run.throughput
     )
     length = points[-1][0] - points[0][0] if points else 0.0
     if len(points) < 4 or length <= 0:

@@ -29,7 +29,9 @@ class Estimate(BaseModel):
     confidence: float | None = None
 
     @classmethod
-    def of_gain(cls, gain: float, half: float, alpha: float, metric: Metric = Metric.TPMP) -> Self:
+    def of_gain(
+        cls, gain: float, half: float, alpha: float, metric: Metric = Metric.THROUGHPUT
+    ) -> Self:
         """Return the estimate of a gain, a log that is positive where better.
 
         half: half the width of the interval; NaN where that is unknown. alpha: its error rate.

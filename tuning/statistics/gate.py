@@ -35,7 +35,7 @@ MAX_FORESEEN = 1000
 
 #: How a metric is called where a limit is typed.
 LIMIT_NAMES = {
-    Metric.TPMP: "tpmP",
+    Metric.THROUGHPUT: "throughput",
     Metric.P95: "p95",
     Metric.SERVER_PATH_LENGTH: "path-length",
 }
@@ -50,7 +50,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Limit:
-    """How much worse a metric may be: `loss` is the share by which tpmP may be lower, or a time
+    """How much worse a metric may be: `loss` is the share by which throughput may be lower, or a time
     or path length higher than the baseline's.
     """
 
@@ -69,12 +69,12 @@ class Limit:
 
     @property
     def text(self) -> str:
-        """As `tpmP at least -3 %`."""
+        """As `throughput at least -3 %`."""
         return f"{metric_name(self.metric)} {self.allowed}"
 
     @property
     def typed(self) -> str:
-        """As `parse` takes it: `tpmP -3%`."""
+        """As `parse` takes it: `throughput -3%`."""
         sign = "-" if self.metric.more_is_better else "+"
         return f"{LIMIT_NAMES[self.metric]} {sign}{self.loss * 100:g}%"
 
@@ -86,7 +86,7 @@ class Limit:
 
     @classmethod
     def parse(cls, text: str) -> Limit:
-        """From `tpmP -3%` or `p95 +5%`; raises ValueError, which says what is wrong."""
+        """From `throughput -3%` or `p95 +5%`; raises ValueError, which says what is wrong."""
         found = _LIMIT.fullmatch(text)
         names = {name.lower(): metric for metric, name in LIMIT_NAMES.items()}
         metric = names.get(found[1].lower().replace("_", "-")) if found else None
@@ -100,7 +100,7 @@ class Limit:
 
 
 DEFAULT_LIMITS = (
-    Limit(Metric.TPMP, 0.03),
+    Limit(Metric.THROUGHPUT, 0.03),
     Limit(Metric.P95, 0.05),
     Limit(Metric.SERVER_PATH_LENGTH, 0.05),
 )

@@ -15,7 +15,7 @@ from tuning.statistics.data import Metric, Observation
 from tuning.statistics.drift import Drift, find_drift
 from tuning.statistics.verdict import Verdict, conclude
 
-_MEDIANS = ("tpmP", "p95_ms", "p99_ms", "max_ms", "server_path_length", "host_path_length")
+_MEDIANS = ("throughput", "p95_ms", "p99_ms", "max_ms", "server_path_length", "host_path_length")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Ranked(Standing):
     """
 
     outcome: str = ""
-    tpmP: float | None = None
+    throughput: float | None = None
     p95_ms: float | None = None
     p99_ms: float | None = None
     max_ms: float | None = None
@@ -52,7 +52,7 @@ def judge(
     observations: Iterable[Observation],
     baseline: str,
     candidates: Sequence[str] | None = None,
-    metric: Metric = Metric.TPMP,
+    metric: Metric = Metric.THROUGHPUT,
     alpha: float = ALPHA,
     changes: Mapping[str, int] = NO_CHANGES,
 ) -> Judgement:

@@ -84,7 +84,7 @@ def judge_reduction(
     *,
     margin: float,
     run_noise: float | None = None,
-    metric: Metric = Metric.TPMP,
+    metric: Metric = Metric.THROUGHPUT,
 ) -> Reduction:
     """Judge fresh rounds of (reduced, whole, baseline), whose names are `names`.
 

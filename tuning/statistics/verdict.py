@@ -134,9 +134,9 @@ def _effect(standing: Standing, analysis: Analysis) -> str:
     change = percent(abs((standing.estimate.ratio if standing.estimate else 1.0) - 1))
     than = f"than {analysis.baseline}"
     return {
-        Metric.TPMP: f"completes {change} more New-Orders per minute {than}",
-        Metric.P95: f"has a 95th-percentile New-Order response time {change} shorter {than}",
-        Metric.SERVER_PATH_LENGTH: f"takes {change} fewer CPU cycles per New-Order {than}",
+        Metric.THROUGHPUT: f"completes {change} more transactions per minute {than}",
+        Metric.P95: f"has a 95th-percentile response time {change} shorter {than}",
+        Metric.SERVER_PATH_LENGTH: f"takes {change} fewer CPU cycles per transaction {than}",
     }[analysis.metric]
 
 

@@ -79,7 +79,7 @@ def strategy_for(
     """
     if gate is not None:
         return Gate(gate)
-    metric = Metric.TPMP if search is None else search.aim.objective
+    metric = Metric.THROUGHPUT if search is None else search.aim.objective
     blocks: Strategy = Race(metric) if races else FixedBlocks()
     rest = OneAfterAnother(blocks, Confirmation(metric)) if confirms else blocks
     rest = OneAfterAnother(rest, Ablation(metric)) if confirms and ablates else rest

@@ -44,7 +44,7 @@ class Confirmation:
     Confirming must not cost more than choosing. `metric` is the one that decides.
     """
 
-    metric: Metric = Metric.TPMP
+    metric: Metric = Metric.THROUGHPUT
     cuts_short: ClassVar[bool] = False
 
     def propose(self, history: History) -> Proposal | Done:

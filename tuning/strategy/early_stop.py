@@ -34,8 +34,8 @@ class Reference:
     """A run of the baseline: its commits in each measured second and its figures."""
 
     commits: list[int]
-    new_orders: int
-    tpmP: float
+    completed: int
+    throughput: float
 
 
 def cut_rule(references: Sequence[Reference]) -> CutRule | None:
@@ -48,10 +48,10 @@ def cut_rule(references: Sequence[Reference]) -> CutRule | None:
         return None
     # Both are counted in commits, but one Delivery makes ten of them: their number varies more
     # than that of New-Orders, which the judgement assumes.
-    share = sum(one.new_orders for one in references) / commits
+    share = sum(one.completed for one in references) / commits
     baseline = [_scaled(one.commits, share) for one in references]
     # By the better of the baseline's complete runs: the most favourable bound for the candidate.
-    at_most = TOO_SLOW_SHARE * max(one.tpmP for one in references)
+    at_most = TOO_SLOW_SHARE * max(one.throughput for one in references)
 
     def rule(commits: Sequence[int]) -> Cut | None:
         found = too_slow(_scaled(commits, share), baseline)

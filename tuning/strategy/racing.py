@@ -83,7 +83,7 @@ class Race:
     even if the race is decided. `metric` is the one that decides.
     """
 
-    metric: Metric = Metric.TPMP
+    metric: Metric = Metric.THROUGHPUT
     cuts_short: ClassVar[bool] = True
 
     def propose(self, history: History) -> Proposal | Done:

@@ -52,9 +52,9 @@ class CurrentJob:
     live: Sequence[list[Any]] = ()
 
     @property
-    def tpmP(self) -> float | None:
-        """New-Orders per minute in the last seconds, while a run is driven."""
-        return current_tpmP([LiveSecond.from_json(second) for second in self.live])
+    def throughput(self) -> float | None:
+        """Transactions per minute in the last seconds, while a run is driven."""
+        return current_throughput([LiveSecond.from_json(second) for second in self.live])
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class LiveRun:
     seconds: list[LiveSecond]
 
     @property
-    def tpmP(self) -> float | None:
-        """New-Orders per minute, by the newest seconds."""
-        return current_tpmP(self.seconds)
+    def throughput(self) -> float | None:
+        """Transactions per minute, by the newest seconds."""
+        return current_throughput(self.seconds)
 
     @property
     def newest(self) -> LiveSecond:
@@ -98,9 +98,9 @@ def live_run(study_id: int) -> LiveRun | None:
     return None
 
 
-def current_tpmP(seconds: list[LiveSecond]) -> float | None:
-    """Return New-Orders per minute by the newest of these seconds; None without a count."""
-    seen = [second.new_orders for second in seconds[-_MEAN_OF:] if second.new_orders is not None]
+def current_throughput(seconds: list[LiveSecond]) -> float | None:
+    """Return transactions per minute by the newest of these seconds; None without a count."""
+    seen = [second.completed for second in seconds[-_MEAN_OF:] if second.completed is not None]
     return 60 * sum(seen) / len(seen) if seen else None
 
 

@@ -41,7 +41,7 @@ def _references(slot: Slot) -> list[Reference]:
         candidate__is_baseline=True,
         run__state=RunState.OK,
     )
-    runs = measured.order_by("-block").values_list("block", "run_id", "run__tpmP")
+    runs = measured.order_by("-block").values_list("block", "run_id", "run__throughput")
     for _, block in groupby(runs, key=itemgetter(0)):
         references = [_reference(run, tpmp) for _, run, tpmp in block]
         if usable := [reference for reference in references if reference is not None]:
@@ -52,13 +52,13 @@ def _references(slot: Slot) -> list[Reference]:
 def _reference(run: int, tpmp: float | None) -> Reference | None:
     """The run up to the first second without a count; None if it has no counts."""
     commits: list[int] = []
-    new_orders = 0
+    completed = 0
     seconds = Sample.objects.filter(run=run, second__gte=0).order_by("second")
-    for second, count, orders in seconds.values_list("second", "commits", "new_orders"):
+    for second, count, orders in seconds.values_list("second", "commits", "completed"):
         if second != len(commits) or count is None:
             break
         commits.append(count)
-        new_orders += orders or 0
+        completed += orders or 0
     if not any(commits) or tpmp is None:
         return None
-    return Reference(commits, new_orders, tpmp)
+    return Reference(commits, completed, tpmp)

@@ -39,7 +39,7 @@ class Ratio:
     connections: Share | None = None
     above: Bound | None = None
     below: Bound | None = None
-    metric: Metric = Metric.TPMP
+    metric: Metric = Metric.THROUGHPUT
 
     def __post_init__(self) -> None:
         if bool(self.to) == (self.connections is not None):

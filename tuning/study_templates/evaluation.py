@@ -216,14 +216,14 @@ def _claimed(ratio: Ratio) -> str:
 
 
 def _said(found: Estimate, name: str, other: str, metric: Metric) -> str:
-    """Like `a completes 12.0 % more New-Orders per minute than b (95 % interval ...)`."""
+    """Like `a completes 12.0 % more transactions per minute than b (95 % interval ...)`."""
     change, more = percent(abs(found.ratio - 1)), found.ratio >= 1
     words = {
-        Metric.TPMP: f"completes {change} {'more' if more else 'fewer'} New-Orders per minute",
-        Metric.P95: f"has a 95th-percentile New-Order response time {change} "
+        Metric.THROUGHPUT: f"completes {change} {'more' if more else 'fewer'} transactions per minute",
+        Metric.P95: f"has a 95th-percentile response time {change} "
         f"{'longer' if more else 'shorter'}",
         Metric.SERVER_PATH_LENGTH: f"takes {change} {'more' if more else 'fewer'} CPU cycles "
-        "per New-Order",
+        "per transaction",
     }[metric]
     spread = found.text() or "too few runs for an interval"
     return f"{name} {words} than {other} ({spread})"

@@ -36,7 +36,7 @@ EFFECT = Effect(
     blocks=3,
     figures=Figures(throughput=12345.6, p95_ms=7.77),
     baseline=Figures(throughput=8700.0, p95_ms=12.5),
-    tpmP=Estimate(ratio=1.4236),
+    throughput=Estimate(ratio=1.4236),
 )
 FACTS = ExportFacts(
     study="3, what is best here",

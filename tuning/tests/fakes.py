@@ -41,11 +41,15 @@ MINE = ConfigText.of("mine", b"[mysqld]\ninnodb_io_capacity = 5000\n")
 def measurement(tpmp: float = 6000.0, key: str = "k") -> Measurement:
     values: dict[str, Any] = dict.fromkeys(Metrics.__dataclass_fields__, 1.0)
     values.update(
-        tpmP=tpmp, new_orders=100, failed=0, retried=0, bytes_written_source=BytesSource.DEVICE
+        throughput=tpmp,
+        completed=100,
+        failed=0,
+        retried=0,
+        bytes_written_source=BytesSource.DEVICE,
     )
     return Measurement(
         metrics=Metrics(**values),
-        samples=[{"second": 0, "new_orders": 100}],
+        samples=[{"second": 0, "completed": 100}],
         variables={"innodb_io_capacity": "5000"},
         fingerprint={"cpu_model": "any"},
         comparability_key=key,

@@ -34,9 +34,11 @@ def place(
             candidate=name,
             block=block + 1,
             outcome="ok",
-            tpmP=(tpmP := level * noise[(block + 2 * row + connections // 50) % len(noise)]),
-            p95_ms=1e6 / tpmP,
-            server_path_length=1e9 / tpmP,
+            throughput=(
+                throughput := level * noise[(block + 2 * row + connections // 50) % len(noise)]
+            ),
+            p95_ms=1e6 / throughput,
+            server_path_length=1e9 / throughput,
             replicate=int(row == 1),
         )
         for block in range(blocks)
@@ -68,7 +70,7 @@ def only(ratio: Ratio, where: ClaimBoard) -> Finding:
 
 
 @pytest.mark.parametrize(
-    ("tpmP", "by", "noise", "kind"),
+    ("throughput", "by", "noise", "kind"),
     [
         (1500, 0.05, QUIET, FindingKind.CONFIRMED),
         (1500, 0.8, QUIET, FindingKind.CONTRADICTED),
@@ -79,9 +81,11 @@ def only(ratio: Ratio, where: ClaimBoard) -> Finding:
     ],
 )
 def test_more_than_so_much(
-    tpmP: float, by: float, noise: tuple[float, ...], kind: FindingKind
+    throughput: float, by: float, noise: tuple[float, ...], kind: FindingKind
 ) -> None:
-    finding = only(faster("new", "base", by=by), place({"base": 1000, "new": tpmP}, noise=noise))
+    finding = only(
+        faster("new", "base", by=by), place({"base": 1000, "new": throughput}, noise=noise)
+    )
     assert finding.kind is kind
     where = (finding.device, finding.device_kind, finding.connections)
     assert where == ("disk at /nvme", "nvme", 16)
@@ -92,7 +96,7 @@ def test_more_than_so_much(
 def test_the_sentence_has_the_interval_and_the_claim() -> None:
     finding = only(faster("new", "base", by=0.05), place({"base": 1000, "new": 1500}))
     assert finding.sentence.startswith("Confirmed here: new completes ")
-    assert "more New-Orders per minute than base (95 % interval +" in finding.sentence
+    assert "more transactions per minute than base (95 % interval +" in finding.sentence
     assert finding.sentence.endswith("the claim is more than +5 %.")
 
 
@@ -119,7 +123,7 @@ SAME = Ratio("new", ("base",), above=0.95, below=1.05)
 
 
 @pytest.mark.parametrize(
-    ("tpmP", "noise", "kind"),
+    ("throughput", "noise", "kind"),
     [
         (1010, QUIET, FindingKind.CONFIRMED),
         (1300, QUIET, FindingKind.CONTRADICTED),
@@ -128,8 +132,8 @@ SAME = Ratio("new", ("base",), above=0.95, below=1.05)
         (1050, QUIET, FindingKind.NOT_DECIDED),
     ],
 )
-def test_no_difference(tpmP: float, noise: tuple[float, ...], kind: FindingKind) -> None:
-    assert only(SAME, place({"base": 1000, "new": tpmP}, noise=noise)).kind is kind
+def test_no_difference(throughput: float, noise: tuple[float, ...], kind: FindingKind) -> None:
+    assert only(SAME, place({"base": 1000, "new": throughput}, noise=noise)).kind is kind
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_concluding_is_done_once_and_survives_a_crash(screening: Study) -> None:
     # A worker that died takes its run with it; what it screened is not looked at again.
     last = screening.slots.filter(purpose=SlotPurpose.SEARCH).last()
     assert last is not None
-    Run.objects.filter(pk=last.run_id).update(state=RunState.LOST, tpmP=None)
+    Run.objects.filter(pk=last.run_id).update(state=RunState.LOST, throughput=None)
     advance_host(screening.host_id)
     last.refresh_from_db()
     assert last.run.state == RunState.LOST
@@ -167,7 +167,7 @@ def test_concluding_is_done_once_and_survives_a_crash(screening: Study) -> None:
 def test_a_screening_run_that_waits_to_be_measured_again_stays_void(screening: Study) -> None:
     slot = screening.slots.filter(run__state=RunState.OK, block=2).first()
     assert slot is not None
-    Run.objects.filter(pk=slot.run_id).update(state=RunState.DISTURBED, tpmP=None)
+    Run.objects.filter(pk=slot.run_id).update(state=RunState.DISTURBED, throughput=None)
     advance_host(screening.host_id)
     disturbed = slot.run_id
     slot.refresh_from_db()
@@ -252,7 +252,7 @@ def test_without_anything_to_compare_it_is_refused(result_of: str, code: str) ->
     if result_of == "the baseline":
         step(study)
         ok = study.slots.filter(candidate__is_baseline=True).values("run")
-        Run.objects.filter(pk__in=ok).update(state=RunState.OK, tpmP=1.0)
+        Run.objects.filter(pk__in=ok).update(state=RunState.OK, throughput=1.0)
     with pytest.raises(TuningError, match=f"no result of {code} yet") as refused:
         conclude_study(study)
     assert refused.value.code == "nothing_measured"

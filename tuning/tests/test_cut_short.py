@@ -42,7 +42,7 @@ def samples(factor: float) -> list[dict[str, float | int | None]]:
         {
             "second": n,
             "commits": round(COMMITS[n] * factor),
-            "new_orders": round(NEW_ORDERS[n] * factor),
+            "completed": round(NEW_ORDERS[n] * factor),
         }
         for n in range(SECONDS)
     ]
@@ -54,7 +54,7 @@ def counted(inner: Measure, asked: list[Plan] | None = None) -> Measure:
     def measure(plan: Plan, **_: Any) -> Measurement:
         found = inner(plan)
         assert found.metrics is not None
-        factor = found.metrics.tpmP / BASE
+        factor = found.metrics.throughput / BASE
         rows = samples(factor)
         if plan.cut_rule is not None:
             if asked is not None:
@@ -72,8 +72,8 @@ def cut(too_slow: Cut, rows: list[dict[str, float | int | None]]) -> Measurement
     return Measurement(
         outcome=Outcome.CUT_SHORT,
         reason=too_slow.reason,
-        tpmP_at_most=too_slow.tpmP_at_most,
-        samples=[row | {"new_orders": None} for row in rows],
+        throughput_at_most=too_slow.throughput_at_most,
+        samples=[row | {"completed": None} for row in rows],
         variables={"innodb_io_capacity": "300"},
         fingerprint={"cpu_model": "any"},
         comparability_key="k",
@@ -104,9 +104,9 @@ def _keeps_what_was_seen_and_has_a_bound_for_a_figure(study: Study) -> None:
     # Of the baseline's runs before it: those of its block, else those of the block before.
     before = study.slots.filter(candidate__is_baseline=True, order__lt=run.slot.order)
     newest = max(slot.block for slot in before)
-    best = max(slot.run.tpmP or 0.0 for slot in before.filter(block=newest))
-    assert run.tpmP_at_most == 0.5 * best
-    assert (run.tpmP, run.p95_ms, run.new_orders) == (None, None, None)
+    best = max(slot.run.throughput or 0.0 for slot in before.filter(block=newest))
+    assert run.throughput_at_most == 0.5 * best
+    assert (run.throughput, run.p95_ms, run.completed) == (None, None, None)
     assert run.reason == "12 % of the baseline's throughput after 5 s"
     assert [sample.second for sample in run.samples.all()] == [0, 1, 2, 3, 4]
     assert all(sample.commits for sample in run.samples.all())
@@ -139,7 +139,7 @@ def test_one_that_was_cut_short_is_never_recommended() -> None:
     configs = [ConfigText.of("fast", cnf(5000)), ConfigText.of("moody", cnf(9000))]
     study = run_to_the_end(started(configs=configs, blocks=5), once)
     assert Run.objects.filter(slot__study=study, state=RunState.CUT_SHORT).count() == 1
-    assert Run.objects.filter(slot__study=study, tpmP__gt=1.5 * BASE).exists()
+    assert Run.objects.filter(slot__study=study, throughput__gt=1.5 * BASE).exists()
     assert study.recommendations.get().candidate.name == "fast"
 
 
@@ -167,7 +167,7 @@ def _recorded_counts_are_judged_against_the_baselines_of_the_block(study: Study)
     assert cut is not None
     assert cut.reason.startswith("12 %")
     baselines = there.filter(candidate__is_baseline=True)
-    assert cut.tpmP_at_most == 0.5 * max(slot.run.tpmP or 0.0 for slot in baselines)
+    assert cut.throughput_at_most == 0.5 * max(slot.run.throughput or 0.0 for slot in baselines)
     assert rule(COMMITS) is None
     assert rule([count // 2 + 5 for count in COMMITS]) is None
     stalled = rule([400, 300, 0, 0, 0, 0, 0])

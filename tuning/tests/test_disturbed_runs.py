@@ -51,7 +51,7 @@ def disturbed() -> Measurement:
         reason=TEXT,
         disturbances=[Disturbance(Kind.FOREIGN_CPU, 34.0, 10.0, "%", TEXT)],
         conditions=CONDITIONS,
-        samples=[{"second": 0, "new_orders": 50}, {"second": 1, "new_orders": 20}],
+        samples=[{"second": 0, "completed": 50}, {"second": 1, "completed": 20}],
         variables={"innodb_io_capacity": "5000"},
         fingerprint={"cpu_model": "any"},
         comparability_key="k",
@@ -85,9 +85,9 @@ def test_a_disturbed_run_keeps_what_was_seen_and_gets_no_figure(study: Study) ->
         {"kind": "foreign_cpu", "value": 34.0, "limit": 10.0, "unit": "%", "text": TEXT}
     ]
     assert run.conditions["foreign_cpu_pct"] == 34.0
-    assert [sample.new_orders for sample in run.samples.all()] == [50, 20]
+    assert [sample.completed for sample in run.samples.all()] == [50, 20]
     assert run.variables == {"innodb_io_capacity": "5000"}
-    assert (run.tpmP, run.p95_ms, run.server_path_length, run.new_orders) == (None,) * 4
+    assert (run.throughput, run.p95_ms, run.server_path_length, run.completed) == (None,) * 4
 
 
 @pytest.mark.parametrize("ends_well", [True, False])
@@ -180,7 +180,7 @@ def test_a_full_disk_pauses_the_study_until_there_is_room(study: Study, sent: li
     assert study.pause_reason == "/srv: 1.0 GiB free on its file system"
     first, again = slot.run, slot.run.retries.get()
     first.refresh_from_db()
-    assert (first.state, first.tpmP) == (RunState.DISK_FULL, None)
+    assert (first.state, first.throughput) == (RunState.DISK_FULL, None)
     sent.clear()
     advance_host(study.host_id)
     assert sent == []

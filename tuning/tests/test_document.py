@@ -42,10 +42,10 @@ def test_it_has_the_figures_of_the_study(study: Study) -> None:
     assert [found.candidate[row.candidate_id].name for row in board.rows] == [
         line.name for line in judged.judgement.ranked
     ]
-    best, line = board.rankings[Metric.TPMP].standings[0], judged.judgement.ranked[0]
+    best, line = board.rankings[Metric.THROUGHPUT].standings[0], judged.judgement.ranked[0]
     assert best.rank == 1
     assert best.estimate == line.estimate
-    assert board.rows[0].figures.throughput == line.tpmP == 7200.0
+    assert board.rows[0].figures.throughput == line.throughput == 7200.0
     assert board.advice.verdict.sentence == judged.for_advice.verdict.sentence
     stored = study.recommendations.get()
     assert board.recommendation is not None

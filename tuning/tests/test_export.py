@@ -79,7 +79,7 @@ def test_the_head_has_the_evidence_in_at_most_ten_lines() -> None:
         "MySQL 9.7.4, binary log ON",
         "tpcc-mysql, 10 warehouses, 8 connections",
         "1 GB of data, 8 GB of memory.",
-        "+42.4 % tpmP (no interval was computed) against server-default in 3 blocks",
+        "+42.4 % throughput (no interval was computed) against server-default in 3 blocks",
         "12346 tpmP, p95 7.8 ms against 8700 tpmP, p95 12.5 ms; 3 runs, 1 without a result",
         "D0: nothing in this file loses committed data.",
         "Not tested: ",
@@ -130,8 +130,10 @@ def test_sizes_have_a_unit_where_that_is_exact_and_the_server_reads_it() -> None
 
 def test_the_interval_is_in_the_head() -> None:
     estimate = Estimate(ratio=1.4236, low=1.31, high=1.52, confidence=0.95)
-    text = render(effect=dataclasses.replace(EFFECT, tpmP=estimate))
-    assert "+42.4 % tpmP (95 % interval +31.0 to +52.0 %) against server-default" in flat(text)
+    text = render(effect=dataclasses.replace(EFFECT, throughput=estimate))
+    assert "+42.4 % throughput (95 % interval +31.0 to +52.0 %) against server-default" in flat(
+        text
+    )
 
 
 def test_a_single_line_was_measured_alone() -> None:

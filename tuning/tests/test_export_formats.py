@@ -64,13 +64,13 @@ def test_the_document_has_every_line_and_figure() -> None:
     given_ = facts(
         knobs={"innodb_io_capacity": "2001", "innodb_flush_neighbors": "0"},
         candidate_variables={"innodb_io_capacity": "2000"},
-        effect=dataclasses.replace(EFFECT, tpmP=estimate),
+        effect=dataclasses.replace(EFFECT, throughput=estimate),
         notes=[Note("innodb_io_capacity", Action.ADJUSTED, "rounded")],
     )
     document = json.loads(rendered(given_, "json"))
     assert document["study"] == "3, what is best here"
     assert document["server"] == "MySQL 9.7.4"
-    assert document["effect"]["tpmP"] == estimate.model_dump()
+    assert document["effect"]["throughput"] == estimate.model_dump()
     assert document["effect"]["figures"]["throughput"] == 12345.6
     capacity, neighbours = document["lines"]
     assert capacity["value"] == capacity["effective"] == "2000"
@@ -99,7 +99,7 @@ def test_it_is_json_whatever_the_texts_and_figures_are(
     text: str, figure: float, bound: float | None
 ) -> None:
     estimate = Estimate(ratio=figure, low=bound, high=bound, confidence=0.95)
-    effect = dataclasses.replace(EFFECT, workload=text, tpmP=estimate)
+    effect = dataclasses.replace(EFFECT, workload=text, throughput=estimate)
     found = rendered(facts(study=text, effect=effect, verdict=text), "json")
     assert found.isascii()
     assert json.loads(found)["verdict"] == text

@@ -63,7 +63,7 @@ PAIRS = 12
 def gate(candidate: GateSide | None = None, **values: Any) -> Study:
     facts: dict[str, Any] = {
         "name": "nightly",
-        "limits": {"tpmP": 5},
+        "limits": {"throughput": 5},
         "max_pairs": PAIRS,
         "seed": 7,
         "warmup_s": 1,
@@ -104,7 +104,7 @@ def test_an_equal_candidate_passes_after_few_pairs_in_random_order() -> None:
     assert study.state == StudyState.FINISHED
     verdict = GateVerdict.objects.get(study=study)
     assert (verdict.verdict, study.recommendations.count()) == ("pass", 0)
-    assert "tpmP" in verdict.reason
+    assert "throughput" in verdict.reason
     assert "at least -5 %" in verdict.reason
     slots = list(study.slots.order_by("order"))
     assert {slot.purpose for slot in slots} == {SlotPurpose.GATE}

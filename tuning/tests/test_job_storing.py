@@ -91,8 +91,8 @@ def first_run(study: Study) -> Run:
 
 def is_stored(run: Run) -> bool:
     run.refresh_from_db()
-    seconds = [sample.new_orders for sample in run.samples.all()]
-    return (run.state, run.tpmP, seconds) == (RunState.OK, 7200.0, [100])
+    seconds = [sample.completed for sample in run.samples.all()]
+    return (run.state, run.throughput, seconds) == (RunState.OK, 7200.0, [100])
 
 
 def test_a_run_that_cannot_be_stored_for_long_is_stored_by_the_sweep(
@@ -103,7 +103,7 @@ def test_a_run_that_cannot_be_stored_for_long_is_stored_by_the_sweep(
     database.is_away(times=1)
     execute_run(run.pk, measure=measured)
     run.refresh_from_db()
-    assert (run.state, run.tpmP) == (RunState.RUNNING, None)
+    assert (run.state, run.throughput) == (RunState.RUNNING, None)
     [file] = folder().iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
@@ -269,7 +269,7 @@ def test_what_a_user_cancels_before_it_is_stored_is_cancelled(
     sweep_host(study.host_id)
     run.refresh_from_db()
     study.refresh_from_db()
-    assert (run.state, run.reason, run.tpmP) == (
+    assert (run.state, run.reason, run.throughput) == (
         RunState.CANCELLED,
         "cancelled by the user",
         None,
@@ -443,19 +443,19 @@ def test_what_the_database_does_not_take_ends_the_run_and_is_kept_for_a_look(
     database.refusals.append(DataError("integer out of range"))
     execute_run(run.pk, measure=measured)
     run.refresh_from_db()
-    assert (run.state, run.tpmP) == (RunState.INTERNAL_ERROR, None)
+    assert (run.state, run.throughput) == (RunState.INTERNAL_ERROR, None)
     assert "integer out of range" in run.reason
     [file] = folder().iterdir()
     assert file.suffix == ".set-aside"
-    assert json.loads(file.read_text())["ending"]["values"]["tpmP"] == 7200.0
+    assert json.loads(file.read_text())["ending"]["values"]["throughput"] == 7200.0
 
 
 def test_notes_that_are_not_of_this_database_are_set_aside(study: Study) -> None:
     run = first_run(study)
     execute_run(run.pk, measure=measured)
-    foreign = Note("run", run.pk, "elsewhere:1:1", Ending({"tpmP": 1.0}))
+    foreign = Note("run", run.pk, "elsewhere:1:1", Ending({"throughput": 1.0}))
     foreign.write()
-    Note("run", 999, "elsewhere:1:1", Ending({"tpmP": 1.0})).write()
+    Note("run", 999, "elsewhere:1:1", Ending({"throughput": 1.0})).write()
     Note("dance", 1, "elsewhere:1:1", Ending({})).write()
     (folder() / "run-5.json").write_text('{"kind": "run"')
     sweep_host(study.host_id)

@@ -56,7 +56,7 @@ def under_way(study: Study) -> Run:
 
 
 def ended(run: Run) -> None:
-    Run.objects.filter(pk=run.pk).update(state=RunState.OK, tpmP=6000, comparability_key="k")
+    Run.objects.filter(pk=run.pk).update(state=RunState.OK, throughput=6000, comparability_key="k")
 
 
 def test_the_run_at_hand_ends_and_then_the_next_study_has_its_turn(

@@ -92,7 +92,7 @@ def test_every_fault_is_named_with_the_path_of_its_field(
         ("bounds", ["a=1"]),
         ("bounds", ["a=1..2", "a=1..3"]),
         ("keep", ["p95=5"]),
-        ("keep", ["tpmP<=5"]),
+        ("keep", ["throughput<=5"]),
         ("keep", ["p95<=5", "p95<=6"]),
         ("keep", ["p95<=0"]),
         ("keep", ["p95<=1e13"]),
@@ -124,7 +124,7 @@ def test_texts_become_values() -> None:
     assert search.pinned == {"innodb_flush_method": "O_DIRECT"}
     assert search.bounds == {"innodb_io_capacity": ("1G", "4G")}
     limits = {Metric.P95: 50.0, Metric.SERVER_PATH_LENGTH: 2.5e6}
-    assert search.aim == Aim(Metric.TPMP, limits, 60.0)
+    assert search.aim == Aim(Metric.THROUGHPUT, limits, 60.0)
     assert read_request(SearchRequest, search.typed) == search
     assert read_request(SearchRequest, {"knobs": " 12 "}).knobs == 12
 

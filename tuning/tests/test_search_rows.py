@@ -449,7 +449,7 @@ def test_a_run_that_crashed_while_searching_rules_a_config_out(search: Search) -
     name = next(name for name in board.candidates if name != board.baseline.name)
     assert not board.failed
     run = study.slots.get(candidate__name=name, purpose=SlotPurpose.SEARCH).run
-    Run.objects.filter(pk=run.pk).update(state=RunState.CRASHED, tpmP=None)
+    Run.objects.filter(pk=run.pk).update(state=RunState.CRASHED, throughput=None)
     (board,) = boards_of(StudyRows(study))
     assert board.failed == [name]
     store_recommendations(study)
@@ -476,7 +476,7 @@ def test_a_search_that_finds_nothing_says_how_many_configs_kept_its_limits(searc
     """The response time of a measurement is 1 ms here."""
     rounds = ((("search-1", capacity(700)), ("search-2", capacity(800))),)
     study = search(Script(rounds), recovery=True)
-    aim = Aim(keep={Metric.P95: 0.5, Metric.TPMP: 100.0}, max_recovery_s=3.0)
+    aim = Aim(keep={Metric.P95: 0.5, Metric.THROUGHPUT: 100.0}, max_recovery_s=3.0)
     Study.objects.filter(pk=study.pk).update(search=aim.as_json())
     to_the_end(study)
     test = CrashTest.objects.get(slot__study=study)
@@ -485,7 +485,7 @@ def test_a_search_that_finds_nothing_says_how_many_configs_kept_its_limits(searc
     advance_host(study.host_id)
     verdict = study.recommendations.get().verdict
     assert "none looked good enough for a race). In short runs 0 of 2 configs kept" in verdict
-    assert "kept p95 <= 0.5 ms and tpmP >= 100. server-default itself misses p95" in verdict
+    assert "kept p95 <= 0.5 ms and throughput >= 100. server-default itself misses p95" in verdict
     assert "p95 <= 0.5 ms: 1 ms in 1 run; recovery <= 3 s: 4.0 s." in verdict
     assert "Killed under load 3 times, server-default served again after 2.0 to 4.0 s" in verdict
 
@@ -643,7 +643,7 @@ def test_what_misses_a_limit_is_neither_confirmed_nor_recommended(search: Search
         assert found.metrics is not None
         figures = replace(
             found.metrics,
-            tpmP=(found.metrics.tpmP or 0.0) * effect,
+            throughput=(found.metrics.throughput or 0.0) * effect,
             p95_ms=80.0 if value in given else 20.0,
         )
         return replace(found, metrics=figures)
@@ -671,7 +671,7 @@ def test_a_search_for_response_times_races_and_is_confirmed_by_them(search: Sear
     def measure(plan: Plan, **_: Any) -> Measurement:
         found = noise(plan)
         assert found.metrics is not None
-        jitter = found.metrics.tpmP / 6000
+        jitter = found.metrics.throughput / 6000
         is_given = plan.options.get(CAPACITY) == "5000"
         p95_ms = (40.0 if is_given else 60.0) * jitter
         return replace(found, metrics=replace(found.metrics, p95_ms=p95_ms))
@@ -686,7 +686,7 @@ def test_a_search_for_response_times_races_and_is_confirmed_by_them(search: Sear
     answer = study.recommendations.get()
     assert answer.candidate.name == "given"
     assert "% in 95th-percentile response time against server-default" in answer.verdict
-    assert "Its tpmP changed by -" in answer.verdict
+    assert "Its throughput changed by -" in answer.verdict
     assert answer.ratio_to_baseline < 1
     assert answer.objective == "p95_ms"
     truth = 0.97 * 40 / 60
@@ -699,7 +699,7 @@ def test_a_search_for_response_times_races_and_is_confirmed_by_them(search: Sear
     (answer,) = result.recommendations
     assert re.search(
         r"-3[0-9.]+ % p95 response time \(96 % interval -[0-9.]+ to -[0-9.]+ %\) and "
-        r"-[0-9.]+ % tpmP \(96 % interval .*\) against server-default",
+        r"-[0-9.]+ % throughput \(96 % interval .*\) against server-default",
         exported(study),
     )
     document = json.loads(exported(study, "json"))

@@ -87,7 +87,7 @@ def test_a_gate_errs_as_seldom_as_it_says_however_often_it_looks(name: str) -> N
 def test_the_recorded_study_of_six_names_for_one_config_shows_no_difference() -> None:
     runs = json.loads(RECORDED.read_text())["studies"][1]["runs"]
     found = analyse(
-        [ok(run["name"], run["block"], tpmP=run["tpmP"]) for run in runs], "server-default"
+        [ok(run["name"], run["block"], throughput=run["tpmP"]) for run in runs], "server-default"
     )
     assert len(found.standings) == 6
     assert {standing.rank for standing in found.standings} == {1}

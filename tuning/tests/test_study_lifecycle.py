@@ -191,7 +191,7 @@ def test_a_failed_run_keeps_its_reason_and_the_study_continues(study: Study) -> 
     assert study.state == StudyState.FINISHED
     failed = Run.objects.filter(state=RunState.NO_START)
     assert failed.count() == 1  # what fails leaves the race
-    assert {(run.reason, run.log_tail, run.tpmP) for run in failed} == {
+    assert {(run.reason, run.log_tail, run.throughput) for run in failed} == {
         ("refused", "[ERROR] unknown variable", None)
     }
     name = failed.get().slot.candidate.name
@@ -465,7 +465,7 @@ def _given_up(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("meanwhile", "state", "reason", "tpmp"),
+    ("meanwhile", "state", "reason", "throughput"),
     [
         (None, RunState.OK, "", 6000.0),
         (lambda study: advance_host(study.host_id), RunState.LOST, "swept", None),
@@ -490,7 +490,7 @@ def test_a_late_result_counts_only_while_the_run_is_not_measured_again(
 
     execute_run(run.pk, measure=measure)
     run.refresh_from_db()
-    assert (run.state, run.reason, run.tpmP) == (state, reason, tpmp)
+    assert (run.state, run.reason, run.throughput) == (state, reason, tpmp)
     assert run.samples.exists() is (tpmp is not None)
     assert notes() == []
 

@@ -42,9 +42,16 @@ class RunSummary(NamedDevice, ModelSchema):
     class Meta:
         model = Run
         fields: ClassVar = [
-            *("reason", "queued_at", "started_at", "finished_at", "tpmP", "tpmP_at_most"),
+            *(
+                "reason",
+                "queued_at",
+                "started_at",
+                "finished_at",
+                "throughput",
+                "throughput_at_most",
+            ),
             *("p95_ms", "p99_ms", "max_ms", "server_path_length", "host_path_length"),
-            "bytes_written_per_new_order",
+            "bytes_written_per_transaction",
         ]
 
     @staticmethod
@@ -74,7 +81,7 @@ class RunDetail(RunSummary):
     class Meta(RunSummary.Meta):
         fields: ClassVar = [
             *RunSummary.Meta.fields,
-            *("seed", "new_orders", "failed", "retried", "measured_seconds", "cpu_hz"),
+            *("seed", "completed", "failed", "retried", "measured_seconds", "cpu_hz"),
             *("redo_mb_s", "trend_pct", "still_warming", "driver_version", "code_commit"),
             "comparability_key",
         ]

@@ -18,15 +18,15 @@ _NOT_KNOWN = "These runs do not have this figure."
 # Key, title, what it is of, and why it may have no data.
 CHARTS = (
     (
-        "new_orders",
-        "New-Orders over time",
+        "completed",
+        "Transactions over time",
         "Of each side the run nearest to its median.",
         _NO_SECONDS,
     ),
     (
         "p95_ms",
         "p95 over time",
-        "Of the New-Orders that ended in each second, in the same runs.",
+        "Of the transactions that ended in each second, in the same runs.",
         _NO_SECONDS,
     ),
     (
@@ -35,20 +35,20 @@ CHARTS = (
         "User and system time of the whole host, in the same runs.",
         _NO_SECONDS,
     ),
-    ("latency", "How long New-Orders took", "All runs of a side together.", _NO_TIMES),
+    ("latency", "How long transactions took", "All runs of a side together.", _NO_TIMES),
     (
         "cdf",
-        "Share of New-Orders within a time",
+        "Share of transactions within a time",
         "Where a line crosses 95 % is its p95.",
         _NO_TIMES,
     ),
     (
         "path",
-        "CPU cycles per New-Order",
+        "CPU cycles per transaction",
         "Of the whole host, driver included; medians.",
         _NOT_KNOWN,
     ),
-    ("bytes", "Bytes written per New-Order", "Medians over the runs.", _NOT_KNOWN),
+    ("bytes", "Bytes written per transaction", "Medians over the runs.", _NOT_KNOWN),
 )
 
 

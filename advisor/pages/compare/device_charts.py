@@ -99,10 +99,10 @@ def _by_io_capacity(
             comparison.names[device.pk],
             series_style(index),
             device.emulation is not None,
-            sweep.tpmP[device.pk],
+            sweep.throughput[device.pk],
         )
         for index, device in enumerate(comparison.devices)
-        if device.pk in sweep.tpmP
+        if device.pk in sweep.throughput
     ]
     return BySetting(
         words.axis,
@@ -126,7 +126,7 @@ def _layer(key: str) -> Mapping[str, Mapping[int, float | None]]:
 
 # By run and name a figure for each measured second.
 Samples = Mapping[int, Mapping[str, Sequence[float | None]]]
-_OF_A_SECOND = ("new_orders", "p95_ms", "read_iops", "write_iops")
+_OF_A_SECOND = ("completed", "p95_ms", "read_iops", "write_iops")
 
 
 def _samples(comparison: DeviceComparison, connections: int | None) -> Samples:

@@ -71,7 +71,7 @@ def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
         ],
         "lines": _lines(comparison),
         "detail": _detail(comparison),
-        "single_runs": any(cell.tpmP.runs == 1 for cell in comparison.cells.values()),
+        "single_runs": any(cell.throughput.runs == 1 for cell in comparison.cells.values()),
         "charts": _charts(),
     }
 

@@ -50,7 +50,9 @@ def config_charts(request: HttpRequest, pk: int) -> HttpResponse:
         if one.last is not None:
             name = f"{names[one.board.device_id]}, {counted(one.connections, 'connection')}"
             series.setdefault(name, []).append(_point(one, one.last))
-    figure = months_figure(list(series.items()), "tpmP, New-Orders per minute", "last run, UTC")
+    figure = months_figure(
+        list(series.items()), "throughput, transactions per minute", "last run, UTC"
+    )
     return charts_answer({"history": figure} if figure is not None else {})
 
 

@@ -108,7 +108,7 @@ X_TITLE = "day on which the study's last run ended, UTC"
 
 def history_sentence(history: BaselineHistory) -> str:
     """Summarize the newest studies with the same server, kernel and settings."""
-    return recent_sentence("tpmP", "studies", history.recent)
+    return recent_sentence("throughput", "studies", history.recent)
 
 
 def history_figure(history: BaselineHistory) -> Figure | None:
@@ -117,10 +117,10 @@ def history_figure(history: BaselineHistory) -> Figure | None:
         (f"{number}: {points[0].server}", [_drawn(point) for point in points])
         for number, points in enumerate(history.series, start=1)
     ]
-    return months_figure(series, f"tpmP, {UNITS[Metric.TPMP]}", X_TITLE)
+    return months_figure(series, f"throughput, {UNITS[Metric.THROUGHPUT]}", X_TITLE)
 
 
 def _drawn(point: Point) -> DrawnPoint:
-    texts = point.name, f"{significant(point.tpmP)} {UNITS[Metric.TPMP]}"
+    texts = point.name, f"{significant(point.throughput)} {UNITS[Metric.THROUGHPUT]}"
     address = addresses.gate_url if point.is_gate else addresses.study_url
-    return DrawnPoint(point.at, point.tpmP, texts, address(point.study))
+    return DrawnPoint(point.at, point.throughput, texts, address(point.study))

@@ -119,7 +119,7 @@ class RecommendationCard:
         texts = [f"p95 {ms[0]} ms, {beside} {ms[1]} ms"]
         if ours.figures.server_path_length is not None:
             path, other = (megacycles(one.figures.server_path_length) for one in (ours, theirs))
-            texts.append(f"server path length {path} Mcycles per New-Order, {beside} {other}")
+            texts.append(f"server path length {path} Mcycles per transaction, {beside} {other}")
         return "; ".join(texts)
 
 

@@ -36,11 +36,11 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, Format, str], ...]], ...] = (
     (
         "Throughput and response time",
         (
-            ("tpmP", "tpmP", significant, "New-Orders/min"),
-            ("p95 response time of New-Order", "p95_ms", significant, "ms"),
-            ("p99 response time of New-Order", "p99_ms", significant, "ms"),
-            ("Slowest New-Order", "max_ms", significant, "ms"),
-            ("New-Orders completed", "new_orders", _whole, ""),
+            ("Throughput", "throughput", significant, "transactions/min"),
+            ("p95 response time of transactions", "p95_ms", significant, "ms"),
+            ("p99 response time of transactions", "p99_ms", significant, "ms"),
+            ("Slowest transaction", "max_ms", significant, "ms"),
+            ("Transactions completed", "completed", _whole, ""),
             ("Transactions failed", "failed", _whole, ""),
             ("Transactions retried", "retried", _whole, ""),
             ("Measured interval", "measured_seconds", decimals, "s"),
@@ -49,21 +49,26 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, Format, str], ...]], ...] = (
     (
         "CPU",
         (
-            ("Server path length", "server_path_length", megacycles, "Mcycles/New-Order"),
-            ("Host path length", "host_path_length", megacycles, "Mcycles/New-Order"),
+            ("Server path length", "server_path_length", megacycles, "Mcycles/transaction"),
+            ("Host path length", "host_path_length", megacycles, "Mcycles/transaction"),
             ("CPU used by the server", "server_cores", significant, "cores"),
             ("User", "cpu_user_pct", decimals, "% of all CPUs"),
             ("System", "cpu_sys_pct", decimals, "% of all CPUs"),
             ("I/O wait", "cpu_iowait_pct", decimals, "% of all CPUs"),
             ("Steal", "cpu_steal_pct", decimals, "% of all CPUs"),
             ("Clock rate used for path lengths", "cpu_hz", gigahertz, "GHz"),
-            ("CPU used by the driver", "driver_cpu_ms_per_new_order", significant, "ms/New-Order"),
+            (
+                "CPU used by the driver",
+                "driver_cpu_ms_per_transaction",
+                significant,
+                "ms/transaction",
+            ),
         ),
     ),
     (
         "Storage",
         (
-            ("Bytes written per New-Order", "bytes_written_per_new_order", kilobytes, "kB"),
+            ("Bytes written per transaction", "bytes_written_per_transaction", kilobytes, "kB"),
             ("Redo log written", "redo_mb_s", significant, "MB/s"),
             ("Data device, reads", "data_read_iops", significant, "IOPS"),
             ("Data device, writes", "data_write_iops", significant, "IOPS"),
@@ -79,11 +84,11 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, Format, str], ...]], ...] = (
 
 # By key of a definition the fields that it explains.
 _TERMS = {
-    "tpmp": ("tpmP",),
+    "throughput": ("throughput",),
     "p95": ("p95_ms", "p99_ms", "max_ms"),
     "path-length": ("server_path_length", "host_path_length"),
     "cpu-shares": ("cpu_user_pct", "cpu_sys_pct", "cpu_iowait_pct", "cpu_steal_pct"),
-    "bytes-written": ("bytes_written_per_new_order",),
+    "bytes-written": ("bytes_written_per_transaction",),
     "iops": ("data_read_iops", "data_write_iops", "log_read_iops", "log_write_iops"),
 }
 TERM_OF = {field: key for key, fields in _TERMS.items() for field in fields}

@@ -33,11 +33,11 @@ MAX_NAMES = 3
 MAX_TEXT = 120
 # Longer names are cut where the screen is narrow.
 MAX_NAME = 36
-_PER_ORDER = "Mcycles / New-Order"
+_PER_ORDER = "Mcycles / transaction"
 #: By column: its label and unit.
 COLUMN_TEXTS = {
     "name": ("Candidate", ""),
-    "tpmP": ("tpmP", "median"),
+    "throughput": ("Throughput", "median"),
     "p95_ms": ("p95", "ms"),
     "p99_ms": ("p99", "ms"),
     "max_ms": ("max", "ms"),
@@ -114,7 +114,7 @@ class BoardView:
     @property
     def ranking(self) -> Ranking:
         """By the chosen metric; for throughput that of the recommendation."""
-        if self.choice.metric is Metric.TPMP:
+        if self.choice.metric is Metric.THROUGHPUT:
             return self.board.advice
         return self.board.rankings[self.choice.metric]
 
@@ -303,7 +303,7 @@ class BoardView:
         if found:
             best = found[0]
             return (
-                f"Highest tpmP with {limit}: {names[best.candidate_id].name}, "
+                f"Highest throughput with {limit}: {names[best.candidate_id].name}, "
                 f"{best.figures.throughput:,.0f} tpmP at {best.figures.p95_ms:.1f} ms (medians)."
             )
         known = [

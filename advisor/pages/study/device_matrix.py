@@ -126,7 +126,7 @@ def _row(
         return DeviceRow(device, host, _no_result(document, board))
     advice = board.recommendation
     pk = advice.candidate_id if advice else board.advice.verdict.candidate_id
-    standing = board.rankings[Metric.TPMP].standing(pk)
+    standing = board.rankings[Metric.THROUGHPUT].standing(pk)
     change = advice.effect if advice else standing.estimate if standing else None
     return DeviceRow(
         device=device,
@@ -164,7 +164,7 @@ def _summary(rows: Sequence[DeviceRow], names: Mapping[int, str]) -> str:
     differ = "; the configs differ" if len(configs) > 1 else ""
     return (
         f"{names[fast.device.id]} completes {significant(fast.times.value)} times as many "
-        f"New-Orders as {names[slow.device.id]}, each with its config in this table{differ}."
+        f"transactions as {names[slow.device.id]}, each with its config in this table{differ}."
     )
 
 

@@ -64,7 +64,9 @@ class StudyPage:
             for view in board_views(self.document, self.choice)
             if view.board.is_raced or not self.document.study.searches
         ]
-        is_said = bool(self.verdicts) and len(views) == 1 and self.choice.metric is Metric.TPMP
+        is_said = (
+            bool(self.verdicts) and len(views) == 1 and self.choice.metric is Metric.THROUGHPUT
+        )
         return [replace(view, is_said_above=is_said) for view in views]
 
     @cached_property

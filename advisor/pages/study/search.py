@@ -30,7 +30,7 @@ class TriedLine:
 
     @property
     def throughput(self) -> float | None:
-        return self.tried.ratios.get(Metric.TPMP)
+        return self.tried.ratios.get(Metric.THROUGHPUT)
 
     @property
     def p95(self) -> float | None:

@@ -18,7 +18,7 @@ Figure = Callable[[BoardRow, Standing], float | str | None]
 COLUMNS: dict[str, tuple[Figure, bool]] = {
     "rank": (lambda _, place: place.rank, False),
     "name": (lambda *_: "", False),
-    "tpmP": (lambda row, _: row.figures.throughput, True),
+    "throughput": (lambda row, _: row.figures.throughput, True),
     "change": (lambda _, place: place.estimate.ratio if place.estimate else None, True),
     "p95_ms": (lambda row, _: row.figures.p95_ms, False),
     "p99_ms": (lambda row, _: row.figures.p99_ms, False),

@@ -18,7 +18,7 @@ def study(
     blocks: int = 6,
     noise: float = 0.02,
     seed: int = 1,
-    metric: str = "tpmP",
+    metric: str = "throughput",
     first_block: int = 1,
 ) -> list[Observation]:
     """Blocks with two baselines and the named candidates; gains as shares, noise lognormal."""
@@ -32,7 +32,9 @@ def study(
             *((name, 0, gain) for name, gain in gains.items()),
         ]:
             value = 1000 * (1 + gain) * float(np.exp(host + rng.normal(0, noise)))
-            runs.append(ok(name, block, replicate=replicate, **({"tpmP": 1.0} | {metric: value})))
+            runs.append(
+                ok(name, block, replicate=replicate, **({"throughput": 1.0} | {metric: value}))
+            )
     return runs
 
 
@@ -48,5 +50,5 @@ def bounds(found: Estimate | None) -> tuple[float, float, float]:
     return found.low, found.ratio, found.high
 
 
-def cut(candidate: str, block: int, tpmP_at_most: float) -> Observation:
-    return Observation(candidate, block, "cut_short", tpmP_at_most=tpmP_at_most)
+def cut(candidate: str, block: int, throughput_at_most: float) -> Observation:
+    return Observation(candidate, block, "cut_short", throughput_at_most=throughput_at_most)

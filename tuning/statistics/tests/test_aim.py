@@ -14,20 +14,20 @@ SHORT = Aim(keep={PATH: 3e6})
 
 def test_a_limit_is_judged_by_the_median_of_the_figures_there_are() -> None:
     runs = [
-        ok("a", block, tpmP=6000.0, server_path_length=path * 1e6)
+        ok("a", block, throughput=6000.0, server_path_length=path * 1e6)
         for block, path in enumerate((2.0, 2.9, 9.0))
     ]
     assert SHORT.missed(runs) == {}
-    assert SHORT.missed([*runs, ok("a", 4, tpmP=6000.0)]) == {}
+    assert SHORT.missed([*runs, ok("a", 4, throughput=6000.0)]) == {}
     assert SHORT.missed(runs[2:]) == {PATH: 9e6}
-    assert Aim(keep={Metric.TPMP: 7000.0}).missed(runs) == {Metric.TPMP: 6000.0}
+    assert Aim(keep={Metric.THROUGHPUT: 7000.0}).missed(runs) == {Metric.THROUGHPUT: 6000.0}
 
 
 def test_a_limit_without_a_figure_is_missed_by_whatever_ran_successfully() -> None:
     """A host that does not report its CPU frequency has no path lengths."""
-    assert SHORT.missed([ok("a", 1, tpmP=6000.0)]) == {PATH: None}
+    assert SHORT.missed([ok("a", 1, throughput=6000.0)]) == {PATH: None}
     assert f"{limit_text(PATH, 3e6)}: {figure_text(PATH, None)}" == (
-        "path length <= 3 Mcycles per New-Order: no figure"
+        "path length <= 3 Mcycles per transaction: no figure"
     )
 
 
@@ -37,6 +37,6 @@ def test_what_never_ran_successfully_misses_nothing() -> None:
 
 
 def test_an_aim_survives_its_row_in_which_more_is_stored() -> None:
-    aim = Aim(Metric.P95, {Metric.TPMP: 5000.0}, max_recovery_s=60.0)
+    aim = Aim(Metric.P95, {Metric.THROUGHPUT: 5000.0}, max_recovery_s=60.0)
     assert Aim.from_json(json.loads(json.dumps(aim.as_json() | {"space": {}}))) == aim
     assert Aim.from_json({}) == Aim()

@@ -22,7 +22,7 @@ from tuning.statistics.gate import (
 )
 from tuning.statistics.looks import FIRST_LOOK, bounds
 
-TPMP = GatePlan((Limit(Metric.TPMP, 0.05),))
+THROUGHPUT = GatePlan((Limit(Metric.THROUGHPUT, 0.05),))
 
 
 def pairs(gain: float, count: int, noise: float = 0.02, seed: int = 1) -> list[PairFigures]:
@@ -50,7 +50,7 @@ def ends(found: LimitResult) -> tuple[float, float, float]:
     ("text", "limit", "shown"),
     [
         ("p95 +5%", Limit(Metric.P95, 0.05), "p95 at most +5 %"),
-        ("tpmp -3 %", Limit(Metric.TPMP, 0.03), "tpmP at least -3 %"),
+        ("throughput -3 %", Limit(Metric.THROUGHPUT, 0.03), "throughput at least -3 %"),
         (
             "path-length=+2.5%",
             Limit(Metric.SERVER_PATH_LENGTH, 0.025),
@@ -67,7 +67,17 @@ def test_a_limit_is_read_and_shown(text: str, limit: Limit, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "p95", "p99 +5%", "tpmP +3%", "p95 -5%", "tpmP -0%", "tpmP -95%", "p95 +nan%"]
+    "text",
+    [
+        "",
+        "p95",
+        "p99 +5%",
+        "throughput +3%",
+        "p95 -5%",
+        "throughput -0%",
+        "throughput -95%",
+        "p95 +nan%",
+    ],
 )
 def test_what_is_no_limit_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"limit"):
@@ -112,12 +122,12 @@ def test_looking_after_every_pair_errs_no_more_often_than_promised() -> None:
 
 
 def test_an_equal_candidate_passes_and_a_worse_one_fails_as_soon_as_that_is_clear() -> None:
-    equal = judge_gate(TPMP, pairs(0.0, 30))
+    equal = judge_gate(THROUGHPUT, pairs(0.0, 30))
     assert equal.verdict is Verdict.PASS
     (only,) = equal.limits
     low, _, high = ends(only)
     assert 0.95 < low < 1 < high
-    worse = judge_gate(TPMP, pairs(-0.3, 8))
+    worse = judge_gate(THROUGHPUT, pairs(-0.3, 8))
     assert worse.verdict is Verdict.FAIL
     assert ends(worse.limits[0])[2] < 0.95
 
@@ -134,24 +144,28 @@ def test_a_time_is_judged_from_its_own_side() -> None:
 
 
 def test_what_is_not_clear_says_what_it_would_take() -> None:
-    early = judge_gate(TPMP, pairs(0.0, 3))
+    early = judge_gate(THROUGHPUT, pairs(0.0, 3))
     assert (early.verdict, early.limits[0].ratio) == (Verdict.UNDECIDED, None)
-    near = judge_gate(TPMP, pairs(-0.03, 8, noise=0.05))
+    near = judge_gate(THROUGHPUT, pairs(-0.03, 8, noise=0.05))
     assert near.verdict is Verdict.UNDECIDED
     assert near.limits[0].pairs_to_decide is not None
     assert near.limits[0].pairs_to_decide > 8
     # A difference that is exactly the limit is never decided.
-    exact = [PairFigures({Metric.TPMP: 95.0 + d}, {Metric.TPMP: 100.0 + d}) for d in (-1, 1) * 4]
-    noisy = [
-        PairFigures({Metric.TPMP: 95.0 * f}, {Metric.TPMP: 100.0 / f}) for f in (1.1, 1 / 1.1) * 4
+    exact = [
+        PairFigures({Metric.THROUGHPUT: 95.0 + d}, {Metric.THROUGHPUT: 100.0 + d})
+        for d in (-1, 1) * 4
     ]
-    assert judge_gate(TPMP, noisy).limits[0].pairs_to_decide is None
-    assert judge_gate(TPMP, exact).pairs == 8
+    noisy = [
+        PairFigures({Metric.THROUGHPUT: 95.0 * f}, {Metric.THROUGHPUT: 100.0 / f})
+        for f in (1.1, 1 / 1.1) * 4
+    ]
+    assert judge_gate(THROUGHPUT, noisy).limits[0].pairs_to_decide is None
+    assert judge_gate(THROUGHPUT, exact).pairs == 8
 
 
 @pytest.mark.long
 def test_one_limit_fails_the_gate_and_all_have_to_pass() -> None:
-    plan = GatePlan((Limit(Metric.TPMP, 0.05), Limit(Metric.P95, 0.05)))
+    plan = GatePlan((Limit(Metric.THROUGHPUT, 0.05), Limit(Metric.P95, 0.05)))
     assert judge_gate(plan, pairs(0.0, 30)).verdict is Verdict.PASS
     # One that keeps both is failed no more often than by one: each is failed half as easily.
     one = judge_gate(replace(plan, limits=plan.limits[:1]), pairs(0.0, 30)).limits[0]
@@ -176,11 +190,11 @@ def test_one_limit_fails_the_gate_and_all_have_to_pass() -> None:
 
 
 def test_pairs_beyond_the_plan_do_not_count_and_a_decision_stays() -> None:
-    plan = GatePlan((Limit(Metric.TPMP, 0.05),), max_pairs=10)
+    plan = GatePlan((Limit(Metric.THROUGHPUT, 0.05),), max_pairs=10)
     passed = pairs(0.0, 10, noise=0.005)
     assert judge_gate(plan, passed).verdict is Verdict.PASS
     assert judge_gate(plan, passed + pairs(-0.5, 10)).verdict is Verdict.PASS
-    long = GatePlan((Limit(Metric.TPMP, 0.05),), max_pairs=20)
+    long = GatePlan((Limit(Metric.THROUGHPUT, 0.05),), max_pairs=20)
     first = judge_gate(long, passed)
     assert first.verdict is Verdict.PASS
     later = judge_gate(long, passed + pairs(-0.02, 5))
@@ -192,13 +206,13 @@ def test_pairs_beyond_the_plan_do_not_count_and_a_decision_stays() -> None:
 
 
 def test_noise_of_nothing_is_no_trouble() -> None:
-    same = [PairFigures({Metric.TPMP: 100.0}, {Metric.TPMP: 100.0})] * 6
-    assert judge_gate(TPMP, same).verdict is Verdict.PASS
+    same = [PairFigures({Metric.THROUGHPUT: 100.0}, {Metric.THROUGHPUT: 100.0})] * 6
+    assert judge_gate(THROUGHPUT, same).verdict is Verdict.PASS
 
 
 def test_pairs_that_contradict_each_other_have_no_interval() -> None:
     """A host that changes under a gate: first the candidate gains 10 %, then it loses 12 %."""
-    plan = GatePlan((Limit(Metric.TPMP, 0.2),), max_pairs=26)
+    plan = GatePlan((Limit(Metric.THROUGHPUT, 0.2),), max_pairs=26)
     seen = pairs(0.1, 12, noise=0.005) + pairs(-0.12, 14, noise=0.005)
     (found,) = judge_gate(plan, seen).limits
     assert found.is_inconsistent

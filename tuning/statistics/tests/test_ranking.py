@@ -17,7 +17,7 @@ def rank(
     runs: list[Observation],
     baseline: str,
     candidates: list[str] | None = None,
-    metric: Metric = Metric.TPMP,
+    metric: Metric = Metric.THROUGHPUT,
 ) -> list[Ranked]:
     return judge(runs, baseline, candidates, metric).ranked
 
@@ -26,8 +26,8 @@ def ratio(found: Ranked) -> float | None:
     return found.estimate.ratio if found.estimate else None
 
 
-def ok(candidate: str, block: int, tpmP: float, **figures: Any) -> Observation:
-    return Observation(candidate, block, Outcome.OK, tpmP=tpmP, **figures)
+def ok(candidate: str, block: int, throughput: float, **figures: Any) -> Observation:
+    return Observation(candidate, block, Outcome.OK, throughput=throughput, **figures)
 
 
 def failed(candidate: str, block: int, outcome: str = Outcome.NO_START) -> Observation:
@@ -73,7 +73,7 @@ def test_figures_are_medians_of_the_good_runs() -> None:
         failed("base", 3),
     ]
     [base] = rank(runs, "base")
-    assert (base.tpmP, base.p95_ms, base.p99_ms, base.max_ms) == (200, 6, 10, 60)
+    assert (base.throughput, base.p95_ms, base.p99_ms, base.max_ms) == (200, 6, 10, 60)
     assert (base.server_path_length, base.host_path_length) == (2e6, None)
     assert (base.runs, base.failures, base.outcome, base.rank) == (2, 1, "ok", 1)
 
@@ -84,7 +84,7 @@ def test_a_candidate_that_never_ran_is_last_without_rank_but_with_its_outcome() 
     runs += [ok("slow", 1, 10)]
     broken = rank(runs, "base")[-1]
     assert (broken.name, broken.rank, broken.outcome) == ("broken", None, "no_start")
-    assert (broken.runs, broken.failures, broken.tpmP, ratio(broken)) == (
+    assert (broken.runs, broken.failures, broken.throughput, ratio(broken)) == (
         0,
         3,
         None,
@@ -135,7 +135,7 @@ def test_lines_carry_intervals_ties_and_the_second_baseline() -> None:
     runs = []
     for block, wobble in enumerate((1.0, 1.02, 0.99, 1.01), start=1):
         runs += [ok("base", block, 100 * wobble), ok("fast", block, 150)]
-        runs += [Observation("base", block, Outcome.OK, tpmP=100 / wobble, replicate=1)]
+        runs += [Observation("base", block, Outcome.OK, throughput=100 / wobble, replicate=1)]
         runs += [ok("near", block, 151 * wobble), ok("same", block, 100)]
     found = judge(runs, "base", ["base", "fast", "near", "same"])
     fast, same = (line(found.ranked, name) for name in ("fast", "same"))
@@ -149,7 +149,7 @@ def test_lines_carry_intervals_ties_and_the_second_baseline() -> None:
 
 
 def test_a_run_cut_short_has_a_bound_and_is_no_failure() -> None:
-    runs = [ok("base", 1, 100), Observation("x", 1, "cut_short", tpmP_at_most=40)]
+    runs = [ok("base", 1, 100), Observation("x", 1, "cut_short", throughput_at_most=40)]
     found = line(rank(runs, "base"), "x")
     assert ratio(found) is None
     assert found.at_most == pytest.approx(0.4)
@@ -213,9 +213,9 @@ def test_a_simpler_config_that_is_measurably_worse_is_not_chosen() -> None:
 
 def test_fewer_variables_also_decide_by_response_time() -> None:
     runs = [
-        run._replace(p95_ms=1e4 / run.tpmP, tpmP=100.0)
+        run._replace(p95_ms=1e4 / run.throughput, throughput=100.0)
         for run in tied_runs(1.015)
-        if run.tpmP is not None
+        if run.throughput is not None
     ]
     found = judge(runs, "base", NAMES, Metric.P95, changes={"base": 0, "long": 12, "short": 3})
     assert (found.analysis.winner, found.analysis.passed_over) == ("short", "long")

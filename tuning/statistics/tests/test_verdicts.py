@@ -25,7 +25,7 @@ def test_a_clear_gain_wins_with_an_interval_around_it() -> None:
     low, _, high = bounds(found.standing("fast").estimate)
     assert 1.1 < low < 1.2 < high < 1.3
     assert verdict.sentence.startswith("fast completes ")
-    assert "more New-Orders per minute than base (95 % interval +1" in verdict.sentence
+    assert "more transactions per minute than base (95 % interval +1" in verdict.sentence
     assert "6 blocks, noise floor" in verdict.sentence
 
 
@@ -56,7 +56,7 @@ def test_when_all_are_slower_the_baseline_is_best() -> None:
 
 def test_the_noise_floor_is_shown_and_vetoes_nothing() -> None:
     runs = [
-        run._replace(tpmP=(run.tpmP or 0) * (1.04 if run.replicate else 1))
+        run._replace(throughput=(run.throughput or 0) * (1.04 if run.replicate else 1))
         for run in study({"a": 0.05, "b": 0.0, "c": 0.0}, noise=0.01, blocks=20)
     ]
     found = analyse(runs, BASE)
@@ -96,9 +96,12 @@ def test_what_fresh_pairs_say_is_the_verdict() -> None:
     ("runs", "begins"),
     [
         ([], "Nothing to compare: base has no figure."),
-        ([Observation(BASE, 1, "no_start"), ok("a", 1, tpmP=100)], "Nothing to compare: base has"),
         (
-            [ok(BASE, 1, tpmP=100), Observation("a", 1, "no_start")],
+            [Observation(BASE, 1, "no_start"), ok("a", 1, throughput=100)],
+            "Nothing to compare: base has",
+        ),
+        (
+            [ok(BASE, 1, throughput=100), Observation("a", 1, "no_start")],
             "Nothing to compare with base:",
         ),
         (
@@ -106,7 +109,7 @@ def test_what_fresh_pairs_say_is_the_verdict() -> None:
             "1 block cannot separate a difference from noise: keep base",
         ),
         # A block in which only the baseline has run separates nothing.
-        ([*study({"a": 0.5}, blocks=1), ok(BASE, 2, tpmP=100)], "1 block cannot separate"),
+        ([*study({"a": 0.5}, blocks=1), ok(BASE, 2, throughput=100)], "1 block cannot separate"),
     ],
 )
 def test_without_two_blocks_of_two_candidates_nothing_is_claimed(
@@ -120,7 +123,7 @@ def test_without_two_blocks_of_two_candidates_nothing_is_claimed(
 @pytest.mark.parametrize(
     ("metric", "words"),
     [
-        (Metric.P95, "a 95th-percentile New-Order response time 2"),
+        (Metric.P95, "a 95th-percentile response time 2"),
         (Metric.SERVER_PATH_LENGTH, "takes 2"),
     ],
 )
@@ -155,7 +158,7 @@ def test_all_candidates_are_corrected_for_also_those_without_figures() -> None:
 
 def test_a_third_baseline_in_a_block_is_refused() -> None:
     with pytest.raises(ValueError, match="replicate is 0 or 1"):
-        analyse([ok(BASE, 1, tpmP=1, replicate=2)], BASE)
+        analyse([ok(BASE, 1, throughput=1, replicate=2)], BASE)
 
 
 @pytest.mark.long
@@ -176,7 +179,7 @@ def test_whatever_ran_the_words_agree_with_the_figures(
 ) -> None:
     found = analyse(
         [
-            ok(name, block, replicate=replicate * (name == BASE), tpmP=v)
+            ok(name, block, replicate=replicate * (name == BASE), throughput=v)
             for name, block, replicate, v in runs
         ],
         BASE,
@@ -197,7 +200,7 @@ def test_whatever_ran_the_words_agree_with_the_figures(
 
 def drifting(loss_per_block: float) -> list[Observation]:
     return [
-        Observation(BASE, block, "ok", tpmP=1000 * (1 - loss_per_block) ** block,
+        Observation(BASE, block, "ok", throughput=1000 * (1 - loss_per_block) ** block,
                     replicate=replicate, started_at=600.0 * block + 60 * replicate)
         for block in range(1, 6) for replicate in (0, 1)
     ]  # fmt: skip
@@ -219,7 +222,7 @@ def test_a_steady_host_is_not_named() -> None:
     assert find_drift(study({"a": 0.1}), BASE) is None  # no times
     for seed in range(30):
         runs = [
-            Observation(BASE, run.block, "ok", tpmP=run.tpmP, started_at=float(place))
+            Observation(BASE, run.block, "ok", throughput=run.throughput, started_at=float(place))
             for place, run in enumerate(study({}, noise=0.05, blocks=8, seed=seed))
         ]
         assert (drift := find_drift(runs, BASE)) is not None
@@ -229,7 +232,7 @@ def test_a_steady_host_is_not_named() -> None:
 def test_a_stalled_run_bends_no_trend() -> None:
     """The slope is a median over all pairs of runs (Theil-Sen)."""
     runs = drifting(0.05)
-    runs[5] = runs[5]._replace(tpmP=10.0)
+    runs[5] = runs[5]._replace(throughput=10.0)
     steady, bent = find_drift(drifting(0.05), BASE), find_drift(runs, BASE)
     assert steady is not None
     assert bent is not None
@@ -242,7 +245,7 @@ def test_the_front_holds_every_candidate_that_is_best_at_something() -> None:
         return study(gains, metric=metric.value)
 
     gains = {
-        Metric.TPMP: {"fast": 0.3, "calm": 0.0, "bad": -0.2, "replicate": 0.3},
+        Metric.THROUGHPUT: {"fast": 0.3, "calm": 0.0, "bad": -0.2, "replicate": 0.3},
         Metric.P95: {"fast": 0.2, "calm": -0.3, "bad": 0.2, "replicate": 0.2},
         Metric.SERVER_PATH_LENGTH: {"fast": 0.0, "calm": 0.0, "bad": 0.3, "replicate": 0.3},
     }

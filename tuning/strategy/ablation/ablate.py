@@ -42,7 +42,7 @@ class Ablation:
     Nothing in a study that is being concluded.
     """
 
-    metric: Metric = Metric.TPMP
+    metric: Metric = Metric.THROUGHPUT
     cuts_short: ClassVar[bool] = False
 
     def propose(self, history: History) -> Proposal | Done:

@@ -183,8 +183,8 @@ def figure_rows(screened: Iterable[Observation], metric: Metric) -> list[Row]:
         value = log_figure(run, metric)
         if value is not None:
             found.append((run, value, False))
-        elif metric is Metric.TPMP and run.is_cut_short:
-            found.append((run, float(np.log(run.tpmP_at_most or 1.0)), True))
+        elif metric is Metric.THROUGHPUT and run.is_cut_short:
+            found.append((run, float(np.log(run.throughput_at_most or 1.0)), True))
     return found
 
 

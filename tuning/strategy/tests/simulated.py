@@ -110,7 +110,7 @@ class SimulatedStudy:
         whole = [there for there in self.gate.values() if all(there.values())]
         others = [next(name for name in there if name != BASE) for there in whole]
         pairs = tuple(
-            PairFigures({Metric.TPMP: there[other]}, {Metric.TPMP: there[BASE]})
+            PairFigures({Metric.THROUGHPUT: there[other]}, {Metric.THROUGHPUT: there[BASE]})
             for there, other in zip(whole, others, strict=True)
         )
         faults = [
@@ -149,8 +149,8 @@ class SimulatedStudy:
                     run.block,
                     outcome,
                     replicate=run.replicate,
-                    tpmP=figure,
-                    tpmP_at_most=LEVEL / 2 if outcome == "cut_short" else None,
+                    throughput=figure,
+                    throughput_at_most=LEVEL / 2 if outcome == "cut_short" else None,
                 )
             )
 

@@ -42,7 +42,7 @@ class RandomSearch:
     """
 
     cuts_short: ClassVar[bool] = False
-    metric: ClassVar[Metric] = Metric.TPMP
+    metric: ClassVar[Metric] = Metric.THROUGHPUT
 
     def propose(self, history: History) -> Proposal | Done:
         rounds = len({run.block for run in history.screened})
@@ -77,7 +77,7 @@ def _best(history: History, metric: Metric, count: int) -> list[str]:
 
 
 pytestmark = pytest.mark.long
-GATE = GatePlan((Limit(Metric.TPMP, 0.05),), max_pairs=8)
+GATE = GatePlan((Limit(Metric.THROUGHPUT, 0.05),), max_pairs=8)
 STRATEGIES: dict[str, Strategy] = {
     "fixed blocks": FixedBlocks(),
     "race": Race(),

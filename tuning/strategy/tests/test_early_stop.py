@@ -31,7 +31,7 @@ def test_a_run_that_is_too_slow_is_cut_at_half_the_baseline(
     assert found.reason == reason
     # Half of the baseline's New-Orders per second so far, in a minute: it did not even reach that.
     rate = min(sum(run[: len(counts)]) / len(counts) for run in baseline)
-    assert found.tpmP_at_most == pytest.approx(0.5 * rate * 60)
+    assert found.throughput_at_most == pytest.approx(0.5 * rate * 60)
 
 
 @pytest.mark.parametrize(

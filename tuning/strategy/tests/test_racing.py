@@ -37,7 +37,7 @@ def step(
 ) -> Step:
     group = Group("D0", (BASE, *names), tuple(runs))
     history = History(1, BASE, group.candidates, (group,), 6, budget, dropped=out or {})
-    return next_step(group, history, budget, Metric.TPMP)
+    return next_step(group, history, budget, Metric.THROUGHPUT)
 
 
 def test_everybody_runs_in_the_first_blocks() -> None:
@@ -119,7 +119,7 @@ def test_block_by_block_it_is_the_race_that_the_proof_simulates(name: str) -> No
             found = step(seen, *"abcd", out=out)
             out |= found.dropped
             seen += [
-                ok(name, block, replicate=replicate, tpmP=float(np.exp(value)))
+                ok(name, block, replicate=replicate, throughput=float(np.exp(value)))
                 for (name, replicate), value in zip(rows, logs[:, block], strict=True)
                 if name in found.run
             ]

@@ -192,7 +192,7 @@ def recorded(count: int, slow_when_large: bool = True) -> History:
 def _run(name: str, block: int, pool: int, slow_when_large: bool) -> Observation:
     share = math.log2(pool) / 6
     p95 = 30 * math.exp(share) if slow_when_large else 30.0
-    return Observation(name, block, "ok", tpmP=6000 * math.exp(0.4 * share), p95_ms=p95)
+    return Observation(name, block, "ok", throughput=6000 * math.exp(0.4 * share), p95_ms=p95)
 
 
 def test_finalists_keep_the_limits() -> None:
