@@ -701,7 +701,7 @@ class Sample(UsageColumns):
         null=True, blank=True, help_text="as counted by the server"
     )
     p95_ms = models.FloatField(
-        null=True, blank=True, help_text="of the New-Orders that ended in this second"
+        null=True, blank=True, help_text="of the transactions that ended in this second"
     )
     server_rss_bytes = models.BigIntegerField(null=True, blank=True)
 

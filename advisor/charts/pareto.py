@@ -1,4 +1,4 @@
-"""The three rankings in one picture: throughput against p95, the server's path length as colour."""
+"""The three rankings in one picture: throughput against p95, path length as colour."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCALE = [[0.0, "#3b82c4"], [0.5, "#8a94a0"], [1.0, "#d9822b"]]
 
 @dataclass(frozen=True)
 class Point:
-    """A candidate's medians: throughput in transactions per minute, p95 in ms, path in 10^6 cycles."""
+    """A candidate's medians: throughput per minute, p95 in ms, path in 10^6 cycles."""
 
     name: str
     throughput: float
@@ -54,7 +54,7 @@ def pareto_figure(document: StudyDocument, board: Board, p95_ms: float | None) -
 
 
 def drawn_points(points: Sequence[Point], limit_ms: float | None = None) -> Figure:
-    """Draw p95 on x and throughput on y; points on the front have a ring, the baseline is a square."""
+    """Draw p95 on x, throughput on y; the front has rings, the baseline is a square."""
     figure = new_figure()
     sides = _sides(points)
     labels = [plain(one) for one in kept_apart([point.name for point in points], _MAX_NAME)]

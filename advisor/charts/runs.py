@@ -1,4 +1,4 @@
-"""Single runs of several configs over each other, and what a transaction costs with each config."""
+"""Single runs of several configs over each other, and what a transaction costs with each."""
 
 from __future__ import annotations
 

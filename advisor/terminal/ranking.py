@@ -22,11 +22,11 @@ from tuning.results.document import Board, BoardRow, Standing, StudyDocument
 from tuning.statistics.data import Metric
 
 NOTE = (
-    "* baseline. throughput: New-Orders completed per minute (not tpmC, which is reserved for audited "
-    "TPC results). Figures are medians of the runs. change: throughput relative to the baseline of the "
-    "same block, with an interval that holds for all candidates at once. Tied candidates "
-    "share a rank. Mcycles: CPU path length of the server, in millions of cycles per New-Order. "
-    "runs: successful runs out of all, and their outcome."
+    "* baseline. tpmP: New-Orders completed per minute (not tpmC, which is reserved for audited "
+    "TPC results). Figures are medians of the runs. change: throughput "
+    "relative to the baseline of the same block, with an interval that holds for all candidates "
+    "at once. Tied candidates share a rank. Mcycles: CPU path length of the server, in millions "
+    "of cycles per transaction. runs: successful runs out of all, and their outcome."
 )
 
 
@@ -41,7 +41,7 @@ def ranking_table(document: StudyDocument, board: Board) -> Table:
     table.add_column("config", no_wrap=True)
     confidence = board.rankings[Metric.THROUGHPUT].confidence
     sure = "interval" if confidence is None else confidence_text(confidence)
-    for title in ("throughput", "change", sure, "p95 ms", "Mcycles"):
+    for title in ("tpmP", "change", sure, "p95 ms", "Mcycles"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("runs")
     standings = {one.candidate_id: one for one in board.rankings[Metric.THROUGHPUT].standings}

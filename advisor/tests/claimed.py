@@ -10,7 +10,7 @@ from advisor.tests import factories
 from benchmarks.models import Device, Run, RunState
 from tuning.models import Study, StudyState
 
-# Throughput about which runs scatter, by kind of device: the paper's own order of the configurations,
+# Throughput about which runs scatter, by kind of device: the paper's own order of the configs,
 # but on the SATA SSD #2 is not worse than #1.
 AS_PUBLISHED = {
     "server-default": 9_000.0,
@@ -43,8 +43,8 @@ def claimed_study(
 ) -> Study:
     """A study on a device of each kind in `levels`; the first candidate is the baseline.
 
-    `done`: it still runs, and so many of its runs have ended. `scaling`: of throughput, by the number
-    of connections.
+    `done`: it still runs, and so many of its runs have ended. `scaling`: of throughput, by
+    the number of connections.
     """
     devices = [make_device(kind) for kind in levels]
     names = list(next(iter(levels.values())))

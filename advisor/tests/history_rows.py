@@ -27,7 +27,7 @@ def weekly(
     changed: dict[str, Any] | None = None,
     **values: Any,
 ) -> list[Study]:
-    """A study for each level of throughput, the first of which ends at `first`; with a percent of noise.
+    """A study for each level of throughput, the first ending at `first`; with a percent of noise.
 
     `changed`: columns of all their runs, such as those of `NEW_KERNEL`.
     """

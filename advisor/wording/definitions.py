@@ -23,24 +23,24 @@ DEFINITIONS: tuple[Definition, ...] = (
     Definition(
         "throughput",
         "throughput",
-        "New-Order transactions completed per minute of the measured interval. It is not tpmC: "
-        "that term is reserved for audited TPC results, and these are not audited. More is "
-        "better.",
+        "Transactions completed per minute of the measured interval. TPC-C counts its New-Orders "
+        "alone, and so do all figures per transaction: tpmP. It is not tpmC, which is reserved "
+        "for audited TPC results; these are not audited. More is better.",
     ),
     Definition(
         "p95",
         "p95, p99, max",
-        "Percentiles of the response times of all New-Orders in the measured interval, exact to "
-        "within 0.01 %: 95 (99) % of them took no longer. Max is the slowest one. They are never "
+        "Percentiles of the response times of all transactions that count, exact to within "
+        "0.01 %: 95 (99) % of them took no longer. Max is the slowest one. They are never "
         "a mean of percentiles of shorter intervals. Less is better.",
         "explanation/statistics.md",
     ),
     Definition(
         "path-length",
         "Path length",
-        "CPU cycles spent per New-Order: by mysqld alone (server) or by the whole host, driver "
-        "included. It is clock rate times CPUs times their use (user and system), divided by "
-        "New-Orders per second. Rankings use the server's. Less is better.",
+        "CPU cycles spent per transaction: by mysqld alone (server) or by the whole host, "
+        "driver included. It is clock rate times CPUs times their use (user and system), divided "
+        "by transactions per second. Rankings use the server's. Less is better.",
     ),
     Definition(
         "baseline",
@@ -170,8 +170,8 @@ DEFINITIONS: tuple[Definition, ...] = (
     ),
     Definition(
         "bytes-written",
-        "Bytes written per New-Order",
-        "What data and log devices wrote in the measured interval, divided by its New-Orders; "
+        "Bytes written per transaction",
+        "What data and log devices wrote in the measured interval, divided by its transactions; "
         "where a device cannot be told from others, what mysqld itself wrote. It wears flash "
         "and fills the queue of a disk.",
     ),

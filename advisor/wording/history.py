@@ -20,8 +20,8 @@ def figure_text(metric: Metric, value: float | None) -> str:
 
 
 def recent_sentence(figure: str, unit: str, found: Recent | None) -> str:
-    """As "throughput of the last 5 studies: -12.1 % from the median of the 14 before, outside of the
-    range in which those lay (-1.0 to +0.8 %)."; `unit`: "studies" or "gates".
+    """As "throughput of the last 5 studies: -12.1 % from the median of the 14 before,
+    outside of the range in which those lay (-1.0 to +0.8 %)."; `unit`: "studies" or "gates".
     """
     if found is None:
         return f"Too few {unit} to compare: the last {NEWEST} need {NEWEST} before them."

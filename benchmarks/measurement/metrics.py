@@ -30,18 +30,18 @@ class Metrics(Usage):
 
     None means unknown, never zero. Every figure has a column of the same name in the run's row.
 
-    throughput: New-Orders completed per minute of the measured interval. Not tpmC.
-    p95_ms, p99_ms, max_ms: New-Order response time in ms; nearest-rank order statistics of all
-        New-Orders of the measured interval (numpy's "inverted_cdf"): the smallest response time
+    throughput: transactions that count, completed per minute of the measured interval.
+    p95_ms, p99_ms, max_ms: response time in ms; nearest-rank order statistics of all such
+        transactions of the measured interval (numpy's "inverted_cdf"): the smallest response time
         that at least 95 (99) % of them did not exceed, to within 0.01 % or a microsecond; the
         longest is exact.
-    server_path_length: CPU cycles (user + sys) of mysqld per New-Order.
-    host_path_length: CPU cycles (user + sys) of the whole host per New-Order, the driver's and
+    server_path_length: CPU cycles (user + sys) of mysqld per transaction.
+    host_path_length: CPU cycles (user + sys) of the whole host per transaction, the driver's and
         everybody else's included: the whitepaper's formula (section 4.4).
     cpu_hz: the clock rate both path lengths were computed with; without it both are None.
     driver_cpu_ms_per_transaction: CPU time of the driver, user and system.
     bytes_written_per_transaction: and in bytes_written_source, who counted.
-    completed: completed in the measured interval. failed, retried: of all five transactions.
+    completed: in the measured interval. failed, retried: of every kind of transaction.
     measured_seconds: the driver's measured interval.
     """
 
@@ -75,7 +75,7 @@ def compute_metrics(
     driver each divide by their own true seconds, so a few ms between them do no harm.
 
     Whether the snapshots are of the driver's interval is for `wrong_interval` to say. Raises
-    RunFailed: ZERO_WORK when no New-Order completed, DRIVER_FAILED when the interval has no
+    RunFailed: ZERO_WORK when no transaction completed, DRIVER_FAILED when the interval has no
     length; ValueError for a clock rate or number of CPUs that is not positive.
     """
     if (cpu_hz is not None and not cpu_hz > 0) or logical_cpus < 1:
@@ -84,7 +84,7 @@ def compute_metrics(
     if completed == 0:
         raise RunFailed(
             Outcome.ZERO_WORK,
-            f"no New-Order transaction completed in {result.measured_seconds:.0f} s",
+            f"no transaction completed in {result.measured_seconds:.0f} s",
         )
     if not result.measured_seconds > 0:
         raise RunFailed(

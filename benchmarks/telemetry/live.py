@@ -97,7 +97,7 @@ class LiveSeconds:
         self._tell(list(self._seconds))
 
     def _orders(self) -> tuple[float | None, float | None]:
-        """New-Orders per second and their p95 since the last look."""
+        """Transactions per second and their p95 since the last look."""
         reported, counted, before = self._reported(), self._commits(), self._counted
         self._counted = counted
         if reported is not None and reported.number != self._last_number:

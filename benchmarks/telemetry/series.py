@@ -74,7 +74,7 @@ def build_series(
 
 
 def merge_completed(series: Sequence[Second], per_second: Sequence[int]) -> list[Second]:
-    """The series with the driver's New-Orders of each measured second, the first of which is
+    """The series with the driver's transactions of each measured second, the first of which is
     second 0. Seconds that telemetry has not are added.
     """
     return _merge(series, per_second, lambda entry, count: replace(entry, completed=count))

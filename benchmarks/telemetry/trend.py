@@ -33,7 +33,7 @@ class Trend:
 
 
 def find_trend(per_second: Sequence[int]) -> Trend | None:
-    """The trend of the New-Orders of each measured second; None where they are too few."""
+    """The trend of the transactions of each measured second; None where they are too few."""
     values = _stretches(np.asarray(per_second, dtype=np.float64))
     middle = float(np.median(values)) if values.size else 0.0
     if values.size < _MIN_VALUES or middle <= 0:

@@ -21,7 +21,10 @@ from tuning.statistics.ratios import Recent, compare_recent
 
 @dataclass(frozen=True)
 class Point:
-    """The baseline in one study or gate. `at`: when its last run ended. `throughput`: geometric mean."""
+    """The baseline in one study or gate.
+
+    at: when its last run ended. throughput: geometric mean.
+    """
 
     study: int
     name: str

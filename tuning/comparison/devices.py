@@ -53,7 +53,7 @@ class ConfigChoice:
 class Cell:
     """One device with one number of connections, over the runs of one config.
 
-    Times in ms, path lengths in cycles per transaction, shares in % of all CPUs, IOPS as the sum of
+    Times in ms, path lengths in cycles per transaction, shares in % of CPUs, IOPS as the sum of
     the data device and a separate log device. middle_run: the run with the median throughput.
     is_recommended: whether a study recommends that config for that device and workload.
     """
@@ -117,9 +117,9 @@ class DeviceComparison:
 def compare(run_set: RunSet, token: str = BEST) -> DeviceComparison:
     """Compare the devices with their best configs, or with the config that the token names.
 
-    "Best" is, for each device and number of connections, the config with the highest median throughput
-    among those that a study recommends; if there are none, among those with at least two runs;
-    else among all. Only configs of durability D0 that never failed there.
+    "Best" is, for each device and number of connections, the config with the highest median
+    throughput among those that a study recommends; if there are none, among those with at least
+    two runs; else among all. Only configs of durability D0 that never failed there.
     """
     runs = _of_one_setup(run_set.runs)
     measured: dict[Place, dict[ConfigKey, list[RankedRun]]] = defaultdict(

@@ -18,7 +18,7 @@ _SWEPT = (KNOB, "innodb_io_capacity_max")
 
 @dataclass(frozen=True)
 class IoCapacitySweep:
-    """Throughput by device id and innodb_io_capacity, all else equal, with that many connections."""
+    """Throughput by device id and innodb_io_capacity, all else and connections equal."""
 
     connections: int
     throughput: Mapping[int, Mapping[int, Spread]]

@@ -31,8 +31,8 @@ from tuning.statistics.estimate import Estimate
 class Effect:
     """The effect measured with the workload; None is "no figure".
 
-    `throughput` is the ratio of throughputs to the baseline's, from the `fresh_pairs` that confirmed it
-    or, if that is 0, from `blocks` blocks. `objective` is of `metric`, where that decided.
+    `throughput` is the ratio to the baseline's, from the `fresh_pairs` that confirmed it or, if
+    that is 0, from `blocks` blocks. `objective` is of `metric`, where that decided.
     """
 
     workload: str

@@ -34,8 +34,8 @@ class LearnedKnobs(models.Model):
 class Recommendation(models.Model):
     """The answer on one device with one workload among the configs of one durability class.
 
-    `candidate` is the config that fresh pairs confirmed, else the baseline. Ratios are of throughput to
-    the baseline's, bounds those of the interval with that `confidence`; with a confirmation all
+    `candidate` is the config that fresh pairs confirmed, else the baseline. Ratios are to
+    the baseline's throughput, bounds those of its interval; with a confirmation all
     come from its fresh pairs alone. `objective_ratio` and its bounds say the same of another
     `objective` than throughput.
     With `whole` the candidate is that winner without the lines that contribute nothing, by fresh

@@ -156,8 +156,8 @@ class SearchRequest(Request):
         {},
         title="Limits",
         description="Recommend only configs within these limits: p95<=50 (ms), path-length<=3 "
-        "(Mcycles per transaction), throughput>=5000, recovery<=60 (s to serve again after a kill under "
-        "load).",
+        "(Mcycles per transaction), throughput>=5000, recovery<=60 (s to serve again after a "
+        "kill under load).",
     )
     pinned: Annotated[
         Mapping[KnobName, Value],

@@ -249,8 +249,7 @@ def _medians(runs: Sequence[Observation]) -> doc.Figures:
         known = [value for run in runs if (value := getattr(run, name)) is not None]
         return median(known) if known else None
 
-    names = {name: name for name in doc.Figures.model_fields} | {"throughput": "throughput"}
-    return doc.Figures(**{name: middle(column) for name, column in names.items()})
+    return doc.Figures(**{name: middle(name) for name in doc.Figures.model_fields})
 
 
 def _effects(

@@ -85,7 +85,7 @@ def _rows(
             doc.BoardRow.copied_from(
                 line,
                 candidate_id=pk,
-                figures=doc.Figures.of_tpcc(line),
+                figures=doc.Figures.copied_from(line),
                 disturbed=disturbed.get(pk, 0),
                 warming=warming[pk],
                 owing=owing.get(pk, 0),

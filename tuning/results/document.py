@@ -45,7 +45,7 @@ class Part(BaseModel):
 
 
 class Figures(Part):
-    """Throughput in transactions per minute, times of transactions, CPU cycles per transaction."""
+    """Throughput per minute, times in ms, CPU cycles per transaction."""
 
     throughput: float | None = None
     p95_ms: float | None = None
@@ -53,11 +53,6 @@ class Figures(Part):
     max_ms: float | None = None
     server_path_length: float | None = None
     host_path_length: float | None = None
-
-    @classmethod
-    def of_tpcc(cls, row: Any) -> Self:
-        """Return the figures of a run or a line of a ranking, whose throughput is throughput."""
-        return cls.copied_from(row, throughput=row.throughput)
 
     def of(self, metric: Metric) -> float | None:
         """The figure of a metric by which candidates are ranked."""

@@ -74,11 +74,10 @@ def observation_of(run: RunFacts, candidate: str) -> Observation:
         candidate=candidate,
         block=run.block,
         outcome=run.state,
-        throughput=run.figures.throughput,
         throughput_at_most=run.throughput_at_most,
         replicate=run.replicate,
         started_at=run.started_at.timestamp() if run.started_at else None,
-        **run.figures.model_dump(exclude={"throughput"}),
+        **run.figures.model_dump(),
     )
 
 
@@ -86,9 +85,6 @@ Columns = Sequence[Any]
 _SLOT = SlotRow._fields[: SlotRow._fields.index("candidate")]
 # Columns of a run that have other names there than in RunFacts and in Figures.
 _OF = {
-    "throughput": "throughput",
-    "throughput_at_most": "throughput_at_most",
-    "bytes_written_per_transaction": "bytes_written_per_transaction",
     "measured_s": "measured_seconds",
     "measure_s": "workload__measure_s",
     "unwatched": "conditions__unwatched",

@@ -50,8 +50,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Limit:
-    """How much worse a metric may be: `loss` is the share by which throughput may be lower, or a time
-    or path length higher than the baseline's.
+    """How much worse a metric may be: `loss` is the share by which throughput may be lower,
+    or a time or path length higher than the baseline's.
     """
 
     metric: Metric

@@ -219,7 +219,8 @@ def _said(found: Estimate, name: str, other: str, metric: Metric) -> str:
     """Like `a completes 12.0 % more transactions per minute than b (95 % interval ...)`."""
     change, more = percent(abs(found.ratio - 1)), found.ratio >= 1
     words = {
-        Metric.THROUGHPUT: f"completes {change} {'more' if more else 'fewer'} transactions per minute",
+        Metric.THROUGHPUT: f"completes {change} {'more' if more else 'fewer'} transactions "
+        "per minute",
         Metric.P95: f"has a 95th-percentile response time {change} "
         f"{'longer' if more else 'shorter'}",
         Metric.SERVER_PATH_LENGTH: f"takes {change} {'more' if more else 'fewer'} CPU cycles "

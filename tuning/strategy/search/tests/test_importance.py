@@ -31,7 +31,7 @@ def matters(knobs: Mapping[str, str]) -> float:
 def screened(
     count: int, effect: Effect, metric: Metric = Metric.THROUGHPUT
 ) -> tuple[list[Observation], dict[str, dict[str, str]]]:
-    """Runs of so many configs, six a round, with 3 % of noise; the log of throughput is `effect`."""
+    """Runs of so many configs, six a round, with 3 % of noise; log throughput is `effect`."""
     random = np.random.default_rng(1)
     runs, knobs = [], {}
     for number in range(count):
