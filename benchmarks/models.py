@@ -10,6 +10,9 @@ from django.conf import settings
 from django.db import models, transaction
 
 from benchmarks.counted import counted
+from benchmarks.datasets.source import source_of
+from benchmarks.drivers import protocol
+from benchmarks.drivers.workloads import TPCC, unit_of, workload_of
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.result import ProbeResult
@@ -252,8 +255,11 @@ class WorkloadManager(models.Manager["Workload"]):
 class Workload(models.Model):
     """The load on the server, and for how long."""
 
+    name = models.CharField(max_length=32, default=TPCC)
     driver = models.CharField(max_length=32)
-    warehouses = models.PositiveIntegerField()
+    warehouses = models.PositiveIntegerField(default=0, help_text="of TPC-C, else 0")
+    tables = models.PositiveIntegerField(default=0, help_text="of sysbench's scripts, else 0")
+    table_size = models.PositiveIntegerField(default=0, help_text="rows of each of the tables")
     connections = models.PositiveIntegerField()
     warmup_s = models.PositiveIntegerField()
     measure_s = models.PositiveIntegerField()
@@ -275,25 +281,48 @@ class Workload(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=[
-                    "driver",
-                    "warehouses",
-                    "connections",
-                    "warmup_s",
-                    "measure_s",
-                    "load_key",
+                    *("name", "driver", "warehouses", "tables", "table_size", "connections"),
+                    *("warmup_s", "measure_s", "load_key"),
                 ],
                 name="one_row_per_workload",
             ),
         ]
 
     def __str__(self) -> str:
-        warehouses = counted(self.warehouses, "warehouse")
         connections = counted(self.connections, "connection")
         return (
-            f"{self.driver}, {warehouses}, {connections}, "
+            f"{self.driver}, {self.title}, {connections}, "
             f"{self.warmup_s} s warm-up, {self.measure_s} s measured"
             f"{f', driven by {self.load_hosts_text}' if self.load_key else ''}"
         )
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """The columns that say which work is done on which data."""
+        return {
+            name: getattr(self, name) for name in ("name", "warehouses", "tables", "table_size")
+        }
+
+    @property
+    def kind(self) -> protocol.Workload:
+        """The workload as its driver takes it."""
+        return workload_of(**self.sizes)
+
+    @property
+    def title(self) -> str:
+        """ "10 warehouses", "oltp_read_write, 8 tables of 500,000 rows"."""
+        size = source_of(self.kind).title
+        return size if self.name == TPCC else f"{self.name}, {size}"
+
+    @property
+    def unit(self) -> str:
+        """The unit of its throughput."""
+        return unit_of(self.name)
+
+    @property
+    def data_bytes(self) -> int:
+        """Estimated bytes of its tables and indexes."""
+        return source_of(self.kind).data_bytes
 
     @property
     def load_hosts_in_order(self) -> list[Host]:

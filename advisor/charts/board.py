@@ -20,7 +20,7 @@ _TWO_ROWS: dict[str, Any] = {
     "yaxis2": {"anchor": "x2", "domain": [0.0, 0.455]},
 }
 _PANELS = (
-    (Metric.THROUGHPUT, "throughput<br>transactions per minute", "", BLUE, ",.0f", ""),
+    (Metric.THROUGHPUT, "throughput<br>{unit}", "", BLUE, ",.0f", ""),
     (Metric.P95, "p95 response time<br>of transactions, ms", " ms", ORANGE, ".1f", "2"),
 )
 
@@ -90,7 +90,8 @@ def every_run_figure(document: StudyDocument, board: Board) -> Figure | None:
             ends = {"x0": 0, "x1": 1, "xref": f"x{axis} domain", "yref": f"y{axis}"}
             line = {"color": GREY, "dash": "dot", "width": 1}
             figure.add_shape(type="line", y0=level, y1=level, line=line, **ends)
-        figure.update_layout({f"yaxis{axis}": {"title": {"text": title}}})
+        text = title.format(unit=document.unit_on(board))
+        figure.update_layout({f"yaxis{axis}": {"title": {"text": text}}})
     figure.update_xaxes(
         tickvals=list(places.values()),
         ticktext=names,
@@ -133,7 +134,7 @@ def drift_figure(document: StudyDocument, board: Board) -> Figure | None:
     if winner is not None and winner != board.baseline_id:
         name = plain(document.candidate[winner].name)
         lines += [(name, ORANGE, "square", [r for r in counted if r.candidate_id == winner])]
-    figure = new_figure()
+    figure, per_minute = new_figure(), document.unit_on(board)
     for name, colour, symbol, runs in lines:
         if runs:
             figure.add_scatter(
@@ -144,12 +145,12 @@ def drift_figure(document: StudyDocument, board: Board) -> Figure | None:
                 line={"color": colour, "width": 1},
                 marker={"color": colour, "size": 8, "symbol": symbol},
                 customdata=[[run.block, run_url(run.id)] for run in runs],
-                hovertemplate=f"{name}, block %{{customdata[0]}}<br>%{{y:,.0f}} tpmP<br>"
+                hovertemplate=f"{name}, block %{{customdata[0]}}<br>%{{y:,.0f}} {per_minute}<br>"
                 "%{x|%H:%M:%S}<extra></extra>",
             )
     _mark_void(figure, document, board)
     figure.update_yaxes(rangemode="tozero")
-    lay_out(figure, 340, x="wall time, UTC", y="throughput<br>transactions per minute")
+    lay_out(figure, 340, x="wall time, UTC", y=f"throughput<br>{per_minute}")
     return without_values(figure)
 
 

@@ -50,10 +50,12 @@ def pareto_figure(document: StudyDocument, board: Board, p95_ms: float | None) -
                 is_baseline=row.candidate_id == board.baseline_id,
             )
         )
-    return drawn_points(points, p95_ms) if len(points) > 1 else None
+    if len(points) < 2:
+        return None
+    return drawn_points(points, document.unit_on(board), p95_ms)
 
 
-def drawn_points(points: Sequence[Point], limit_ms: float | None = None) -> Figure:
+def drawn_points(points: Sequence[Point], unit: str, limit_ms: float | None = None) -> Figure:
     """Draw p95 on x, throughput on y; the front has rings, the baseline is a square."""
     figure = new_figure()
     sides = _sides(points)
@@ -66,7 +68,7 @@ def drawn_points(points: Sequence[Point], limit_ms: float | None = None) -> Figu
         figure,
         [point.p95_ms for point in points],
         [point.throughput for point in points],
-        [_hover_text(point) for point in points],
+        [_hover_text(point, unit) for point in points],
         mode="markers+text",
         text=[name if side else "" for name, side in zip(names, sides, strict=True)],
         textposition=[side or "middle right" for side in sides],
@@ -83,7 +85,7 @@ def drawn_points(points: Sequence[Point], limit_ms: float | None = None) -> Figu
     if limit_ms is not None:
         figure.add_vline(x=limit_ms, line={"color": ORANGE, "dash": "dash", "width": 1.5})
     x_title = "p95 response time of transactions, ms (lower is better)"
-    lay_out(figure, 400, x=x_title, y="throughput, transactions per minute", legend=False)
+    lay_out(figure, 400, x=x_title, y=f"throughput, {unit}", legend=False)
     figure.update_layout(margin={"t": 56})
     return figure
 
@@ -158,10 +160,10 @@ def _touch(one: tuple[float, float], other: tuple[float, float], share: float) -
     return near and abs(one[1] - other[1]) <= share * _NAME_HEIGHT
 
 
-def _hover_text(point: Point) -> str:
+def _hover_text(point: Point, unit: str) -> str:
     path = "" if point.megacycles is None else f", {point.megacycles:.1f} Mcycles per transaction"
     words = {"baseline": point.is_baseline, "Pareto front": point.is_front}
     marks = ", ".join(word for word, holds in words.items() if holds)
     tail = f" ({marks})" if marks else ""
     name = plain(point.name)
-    return f"{name}{tail}<br>{point.throughput:,.0f} tpmP, p95 {point.p95_ms:.1f} ms{path}"
+    return f"{name}{tail}<br>{point.throughput:,.0f} {unit}, p95 {point.p95_ms:.1f} ms{path}"

@@ -17,17 +17,30 @@ from advisor.wording.formatting import (
     share,
 )
 from advisor.wording.formatting import megacycles as in_megacycles
+from benchmarks.drivers.workloads import PER_MINUTE, TPMP
 from benchmarks.models import RunState
 from tuning.results.document import Board, BoardRow, Standing, StudyDocument
 from tuning.statistics.data import Metric
 
-NOTE = (
-    "* baseline. tpmP: New-Orders completed per minute (not tpmC, which is reserved for audited "
-    "TPC results). Figures are medians of the runs. change: throughput "
+_NOTE = (
+    "* baseline. {}: {}. Figures are medians of the runs. change: throughput "
     "relative to the baseline of the same block, with an interval that holds for all candidates "
     "at once. Tied candidates share a rank. Mcycles: CPU path length of the server, in millions "
     "of cycles per transaction. runs: successful runs out of all, and their outcome."
 )
+# By unit the title of the column, which has no room for more, and what it means.
+_THROUGHPUT = {
+    TPMP: (
+        "tpmP",
+        "New-Orders completed per minute (not tpmC, which is reserved for audited TPC results)",
+    ),
+    PER_MINUTE: ("per min", "transactions completed per minute"),
+}
+
+
+def column_note(document: StudyDocument) -> str:
+    """Return what the columns of its rankings mean."""
+    return _NOTE.format(*_THROUGHPUT[document.workloads[0].unit])
 
 
 def ranking_table(document: StudyDocument, board: Board) -> Table:
@@ -41,7 +54,8 @@ def ranking_table(document: StudyDocument, board: Board) -> Table:
     table.add_column("config", no_wrap=True)
     confidence = board.rankings[Metric.THROUGHPUT].confidence
     sure = "interval" if confidence is None else confidence_text(confidence)
-    for title in ("tpmP", "change", sure, "p95 ms", "Mcycles"):
+    throughput, _ = _THROUGHPUT[document.unit_on(board)]
+    for title in (throughput, "change", sure, "p95 ms", "Mcycles"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("runs")
     standings = {one.candidate_id: one for one in board.rankings[Metric.THROUGHPUT].standings}

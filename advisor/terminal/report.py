@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from advisor.terminal.ranking import NOTE, board_notes, ranking_table
+from advisor.terminal.ranking import board_notes, column_note, ranking_table
 from advisor.wording.findings import source_findings
 from advisor.wording.formatting import percent_change
 from advisor.wording.lines import line_rows
@@ -49,7 +49,7 @@ def print_document(
         _print_search(document, document.search, console)
     _print_findings(document, console)
     if shown:
-        console.print(NOTE, style="dim")
+        console.print(column_note(document), style="dim")
     for board, recommendation in document.recommendations:
         _print_recommendation(document, board, recommendation, console)
         for line in lines[recommendation.id]:

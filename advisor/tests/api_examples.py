@@ -106,7 +106,7 @@ def _host(name: str) -> Host:
         "path": f"{FAST}/oltp-advisor/datasets/mysql-9.7.4-100w",
         "server_digest": MYSQL.digest,
         "server_version": "9.7.4",
-        "warehouses": 100,
+        "title": "100 warehouses",
         "bytes": 11 * GB,
         "used_at": datetime(2026, 11, 20, 3, 0, tzinfo=UTC).isoformat(),
     }

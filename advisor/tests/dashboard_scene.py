@@ -174,7 +174,7 @@ def _gates(host: Host) -> None:
             Path(f"/srv/mysql/oltp-advisor/datasets/mysql-9.7.4-8d3c1f-{warehouses}w-16k"),
             server_digest="8d3c1f" + "0" * 58,
             server_version="9.7.4",
-            warehouses=warehouses,
+            title=f"{warehouses} warehouses" if warehouses else "",
             bytes=(warehouses + 1) * 95_000_000,
             used_at=factories.BEGIN,
         ).as_json()

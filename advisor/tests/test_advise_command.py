@@ -173,3 +173,26 @@ def _accepts(server: ServerBinary, my_cnf: Path) -> bool:
         timeout=60,
     )
     return check.returncode == 0 and "[ERROR]" not in check.stderr
+
+
+def test_a_workload_of_sysbench_ends_in_a_recommendation_and_a_file(
+    home: Home, mysql_binary: ServerBinary, candidate: Path, tmp_path: Path
+) -> None:
+    home, output = replace(home, server=mysql_binary), tmp_path / "my.cnf"
+    done = home.run(
+        *("advise", "--server", str(home.server.path), "--device", str(home.device), "--json"),
+        *("--workload", "oltp_read_write", "--tables", "2", "--table-size", "1000"),
+        *("--template", "compare", "--config", str(candidate), "--output", str(output)),
+        *("--connections", "1", "--warmup", "0", "--blocks", "1", "--no-race", "--no-confirm"),
+        *SHORT,
+    )
+    assert done.returncode == 0, done.stderr
+    document = StudyDocument.model_validate_json(done.stdout)
+    [board], [workload] = document.boards, document.workloads
+    assert workload.title == "oltp_read_write, 2 tables of 1,000 rows"
+    assert (workload.driver, workload.unit) == ("sysbench", "transactions/min")
+    assert board.recommendation is not None
+    for name, row in rows_of(document, board).items():
+        check_row(row, runs=2 if name == "server-default" else 1)
+    assert workload.title in output.read_text()
+    assert _accepts(home.server, output)

@@ -306,7 +306,7 @@ def test_a_finished_study_draws_its_chart(visitor: Visitor) -> None:
         expect(chart.locator("svg.main-svg").first).to_be_visible()
         # Five medians and the runs that ended well; the baseline runs twice in each block.
         expect(chart.locator(".points .point")).to_have_count(2 * (5 + 15))
-        expect(chart).to_contain_text("transactions per minute")
+        expect(chart).to_contain_text("tpmP")
         assert set(visitor.overflow().values()) == {0}
 
     in_browser(look)

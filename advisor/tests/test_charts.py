@@ -38,7 +38,7 @@ def test_every_run_that_ended_well_is_a_dot_and_the_medians_are_bars() -> None:
     assert bars.y[failed] is p95_bars.y[failed] is None, "a place without a number"
     assert len(dots.x) == len(p95_dots.x) == 15
     assert "whitepaper-1" not in {name for name, *_ in dots.customdata}
-    assert "transactions per minute" in made.layout.yaxis.title.text
+    assert "tpmP" in made.layout.yaxis.title.text
     assert "ms" in made.layout.yaxis2.title.text
     baseline = names.index("server-default")
     levels = [shape.y0 for shape in made.layout.shapes]

@@ -54,7 +54,7 @@ def host(home: Path) -> Host:
         ready = {
             "server_digest": digest,
             "server_version": "9.7.4",
-            "warehouses": 2,
+            "title": "2 warehouses",
             "bytes": 5000,
         }
         (place / "ready.json").write_text(json.dumps(ready))

@@ -190,7 +190,7 @@ def test_of_many_candidates_the_pareto_chart_names_a_few_that_do_not_touch() -> 
     points = [
         Point(f"c{at}", 6000 - 20 * at, 140 + at, None, at % 2 > 0, at == 20) for at in range(24)
     ]
-    [trace] = drawn_points(points).data
+    [trace] = drawn_points(points, "tpmP").data
     named = [point for point, text in zip(points, trace.text, strict=True) if text]
     assert {"c0", "c20"} <= {point.name for point in named}, "the best and the baseline"
     assert 2 < len(named) <= MAX_NAMED
@@ -204,7 +204,7 @@ def test_a_name_in_the_pareto_chart_does_not_cover_another_point() -> None:
         Point("next", 8485, 87, None, True, False),
         Point("baseline", 6100, 150, None, False, True),
     ]
-    [trace] = drawn_points(points).data
+    [trace] = drawn_points(points, "tpmP").data
     assert list(trace.textposition) == ["top right", "middle right", "middle left"]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from advisor.tests import factories
 from advisor.tests.probes import identity
+from benchmarks.drivers.workloads import tpcc
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.models import JobState, Run, RunState
@@ -75,7 +76,7 @@ def test_the_write_rate_is_the_most_that_was_measured_there() -> None:
     def rate(found: FoundDevice = here, **values: Any) -> float | None:
         facts: dict[str, Any] = {
             "flavour": Flavour.MYSQL,
-            "warehouses": workload.warehouses,
+            "workload": workload.kind,
         } | values
         return redo_bytes_per_hour(HOST, [found], **facts)
 
@@ -86,7 +87,7 @@ def test_the_write_rate_is_the_most_that_was_measured_there() -> None:
     Run.objects.filter(pk=runs[2].pk).update(state=RunState.DISTURBED)
     assert rate() == 5 * 3600 * 1_000_000
     assert rate(flavour=Flavour.MARIADB) is None
-    assert rate(warehouses=workload.warehouses + 1) is None
+    assert rate(workload=tpcc(workload.warehouses + 1)) is None
     assert rate(replace(here, emulation=HDD.emulation)) is None
 
 

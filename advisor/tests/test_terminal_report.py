@@ -45,6 +45,19 @@ def test_intervals_ties_race_noise_and_confirmation_are_reported() -> None:
     assert "12/12 OK" in text
 
 
+def test_tpmp_is_said_of_tpcc_alone() -> None:
+    workload = factories.make_workload(
+        name="oltp_read_write", driver="sysbench", warehouses=0, tables=8, table_size=1_000
+    )
+    study = factories.measured_study(workloads=[workload])
+    text = " ".join(shown(study).split())
+    assert "tpm" not in text
+    assert "per min: transactions completed per minute." in text
+    assert "sysbench, oltp_read_write, 8 tables of 1,000 rows, 8 connections" in text
+    [facts] = document_of(study).workloads
+    assert (facts.kind, facts.unit) == ("oltp_read_write", "transactions/min")
+
+
 def test_classes_have_tables_and_verdicts_of_their_own() -> None:
     text = shown(factories.unsafe_study(blocks=1))
     assert text.count("server-default *") == 3

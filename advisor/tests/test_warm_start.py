@@ -283,6 +283,7 @@ CHANGES: dict[str, Callable[[Study], None]] = {
     "logs": _other_logs,
     "driver": _other_load("driver", "another"),
     "warehouses": _other_load("warehouses", 40),
+    "workload": _other_load("name", "oltp_read_write"),
     "connections": _other_load("connections", 200),
     "flavour": _other_server("flavour", "mariadb"),
     "version": _other_server("version", "8.0.40"),

@@ -22,7 +22,7 @@ class Definition:
 DEFINITIONS: tuple[Definition, ...] = (
     Definition(
         "throughput",
-        "throughput",
+        "Throughput",
         "Transactions completed per minute of the measured interval. TPC-C counts its New-Orders "
         "alone, and so do all figures per transaction: tpmP. It is not tpmC, which is reserved "
         "for audited TPC results; these are not audited. More is better.",

@@ -24,6 +24,11 @@ def dataset_key(source: DatasetSource, binary: ServerBinary, page_size: int) -> 
     return server_key(binary, source.name, page_size, source.version)
 
 
+def estimated_directory_bytes(source: DatasetSource) -> int:
+    """Return about how much disk a golden copy or a clone takes, the server's files included."""
+    return source.data_bytes + innodb.SYSTEM_BYTES
+
+
 def ensure_dataset(
     source: DatasetSource,
     binary: ServerBinary,
@@ -47,6 +52,7 @@ def ensure_dataset(
         "server_version": binary.version_text,
         "page_size": page_size,
         "schema_version": source.version,
+        "title": source.title,
         **source.identity,
     }
 
@@ -71,7 +77,7 @@ def ensure_dataset(
         dataset_key(source, binary, page_size),
         identity,
         make,
-        needed_bytes=int((source.data_bytes + innodb.SYSTEM_BYTES) * _LOAD_SLACK),
+        needed_bytes=int(estimated_directory_bytes(source) * _LOAD_SLACK),
         progress=progress,
         should_stop=should_stop,
     )

@@ -18,8 +18,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks.engines.innodb import SYSTEM_BYTES
-
 DATABASE: Final = "tpcc"
 
 #: Raised whenever rows or schema change; an older golden copy is then no longer used.
@@ -73,8 +71,3 @@ _FIXED_BYTES = 40_000_000
 def estimated_bytes(warehouses: int) -> int:
     """About how large tables and indexes of the database are: what a buffer pool would hold."""
     return _FIXED_BYTES + warehouses * _BYTES_PER_WAREHOUSE
-
-
-def estimated_directory_bytes(warehouses: int) -> int:
-    """About how much disk a golden copy or a clone takes, the server's own files included."""
-    return estimated_bytes(warehouses) + SYSTEM_BYTES

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.random  # now: a loading process may not be able to read it later
 
+from benchmarks.counted import counted, plural
 from benchmarks.datasets.loading import Batch, load_rows
 from benchmarks.datasets.progress import Meter
 from benchmarks.datasets.statements import execute_each, run_all
@@ -59,6 +60,11 @@ class SbtestSource:
     @property
     def name(self) -> str:
         return f"sbtest-{self.tables}x{self.table_size}"
+
+    @property
+    def title(self) -> str:
+        rows = f"{self.table_size:,} {plural(self.table_size, 'row')}"
+        return f"{counted(self.tables, 'table')} of {rows}"
 
     @property
     def identity(self) -> Mapping[str, object]:

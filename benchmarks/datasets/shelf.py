@@ -18,16 +18,16 @@ from benchmarks.ownership.ours import check_ours
 
 @dataclass(frozen=True)
 class Shelved:
-    """A golden copy, or the empty data directory, which trial starts and loads copy: then
-    `warehouses` is 0.
+    """A golden copy, or the empty data directory, which trial starts and loads copy.
 
-    `used_at`: when a job last asked for it. `bytes`: what it takes on the disk.
+    `title`: the size of its data, such as "10 warehouses"; "" of the empty one. `used_at`: when a
+    job last asked for it. `bytes`: what it takes on the disk.
     """
 
     path: Path
     server_digest: str
     server_version: str
-    warehouses: int
+    title: str
     bytes: int
     used_at: datetime
 
@@ -79,7 +79,7 @@ def _read(folder: Path) -> Iterator[Shelved]:
             path=folder,
             server_digest=str(ready["server_digest"]),
             server_version=str(ready["server_version"]),
-            warehouses=int(ready.get("warehouses", 0)),
+            title=str(ready.get("title", "")),
             bytes=int(ready["bytes"]),
             used_at=datetime.fromtimestamp(max(times), UTC),
         )

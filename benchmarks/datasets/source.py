@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Protocol
 
 from benchmarks.datasets.progress import Meter
+from benchmarks.datasets.sbtest import SbtestSource
+from benchmarks.datasets.tpcc import TpccSource
+from benchmarks.drivers.protocol import Workload
+from benchmarks.drivers.workloads import TPCC
 from benchmarks.servers.instance import ServerInstance
 
 
@@ -36,7 +40,8 @@ class Dataset:
 class DatasetSource(Protocol):
     """Data that can be loaded into an empty server.
 
-    name: part of the golden copy's key, such as "w10". version: raised whenever its rows change.
+    name: part of the golden copy's key, such as "w10". title: the size, such as "10 warehouses".
+    version: raised whenever its rows change.
     identity: facts about the data, by which a golden copy is known to be the one asked for.
     data_bytes: estimated size of tables and indexes. phases: those of `load` with their seconds on
     two processors, of which only the proportion matters.
@@ -44,6 +49,9 @@ class DatasetSource(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
 
     @property
     def version(self) -> int: ...
@@ -65,3 +73,9 @@ class DatasetSource(Protocol):
         Raises LoadFailed, pymysql.Error, and RunFailed: CANCELLED, LOST, OUT_OF_MEMORY.
         """
         ...
+
+
+def source_of(workload: Workload) -> DatasetSource:
+    """Return where the data of a workload comes from. Raises ValueError for impossible sizes."""
+    kind = TpccSource if workload.name == TPCC else SbtestSource
+    return kind(**workload.parameters)

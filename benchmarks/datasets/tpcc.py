@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from pymysql.connections import Connection
 
+from benchmarks.counted import counted
 from benchmarks.datasets import rows, rules
 from benchmarks.datasets.consistency import check_consistency
 from benchmarks.datasets.loading import Batch, load_rows
@@ -55,6 +56,10 @@ class TpccSource:
     @property
     def name(self) -> str:
         return f"w{self.warehouses}"
+
+    @property
+    def title(self) -> str:
+        return counted(self.warehouses, "warehouse")
 
     @property
     def identity(self) -> Mapping[str, object]:

@@ -61,7 +61,7 @@ class Workload:
 
     transactions: their names, in the order in which the driver numbers them. The first is the one
         that counts: its completions are the throughput, its response times the percentiles.
-    noun: what people call the transaction that counts.
+    noun: what people call the transaction that counts. unit: that of the throughput.
     schema: where its tables are. parameters: given to the driver's program by their names.
     commits: COMMITs that a client sends for each transaction that counts, by which the server's
         counter shows a run while it lasts; 0 for a workload without.
@@ -71,6 +71,7 @@ class Workload:
     name: str
     transactions: tuple[str, ...]
     noun: str
+    unit: str
     schema: str
     parameters: Mapping[str, int]
     commits: float

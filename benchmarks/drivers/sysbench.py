@@ -29,7 +29,7 @@ from benchmarks.drivers.protocol import (
     Workload,
 )
 from benchmarks.drivers.sysbench_records import PREFIX, RecordCounter
-from benchmarks.drivers.workloads import TPCC
+from benchmarks.drivers.workloads import OLTP_DRIVER, TPCC
 from benchmarks.drivers.workplace import hand_over, workplace
 from benchmarks.errors import NoDriver, RunFailed
 from benchmarks.outcomes import Outcome
@@ -61,7 +61,7 @@ class Sysbench:
     measured interval the rest may take.
     """
 
-    name = "sysbench"
+    name = OLTP_DRIVER
     encrypts = True
 
     def __init__(self, program: Path, *, grace_s: float = GRACE_S) -> None:

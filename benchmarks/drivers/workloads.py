@@ -16,9 +16,21 @@ OLTP_SCRIPTS: Final = (
     "oltp_write_only",
     "oltp_point_select",
 )
+#: Names of all workloads, the usual one first.
+WORKLOADS: Final = (TPCC, *OLTP_SCRIPTS)
+#: The only driver of those scripts; every driver runs TPC-C.
+OLTP_DRIVER: Final = "sysbench"
 OLTP_SCHEMA: Final = "sbtest"
+#: Units of throughput: New-Orders per minute, and transactions of any other workload.
+TPMP: Final = "tpmP"
+PER_MINUTE: Final = "transactions/min"
 _COUNT_WAREHOUSES: Final = "SELECT COUNT(*) FROM warehouse WHERE w_id <= {}"
 _LAST_ROW: Final = "SELECT COALESCE(MAX(id), 0) FROM sbtest{}"
+
+
+def unit_of(name: str) -> str:
+    """Return the unit of a workload's throughput."""
+    return TPMP if name == TPCC else PER_MINUTE
 
 
 def tpcc(warehouses: int) -> Workload:
@@ -31,6 +43,7 @@ def tpcc(warehouses: int) -> Workload:
         name=TPCC,
         transactions=TPCC_TRANSACTIONS,
         noun="New-Order",
+        unit=TPMP,
         schema="tpcc",
         parameters={"warehouses": warehouses},
         # With either driver: Delivery commits each of its ten districts, and 1 % of the New-Orders
@@ -52,8 +65,19 @@ def oltp(script: str, *, tables: int, table_size: int) -> Workload:
         name=script,
         transactions=("transaction",),
         noun="transaction",
+        unit=PER_MINUTE,
         schema=OLTP_SCHEMA,
         parameters={"tables": tables, "table_size": table_size},
         commits=0.0 if script == "oltp_point_select" else 1.0,
         holds={_LAST_ROW.format(number): table_size for number in range(1, tables + 1)},
     )
+
+
+def workload_of(name: str, *, warehouses: int, tables: int, table_size: int) -> Workload:
+    """Return the workload of that name with the sizes that it has; the others do not matter.
+
+    Raises ValueError for a name that is none of WORKLOADS.
+    """
+    if name == TPCC:
+        return tpcc(warehouses)
+    return oltp(name, tables=tables, table_size=table_size)

@@ -12,11 +12,10 @@ from django.db.models import QuerySet
 from django.db.models.fields.json import KT
 
 from benchmarks.counted import plural
-from benchmarks.datasets.tpcc import TpccSource
+from benchmarks.datasets.source import source_of
 from benchmarks.drivers.protocol import Driver, Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.drivers.tpcc_mysql import NOT_ENCRYPTED
-from benchmarks.drivers.workloads import tpcc
 from benchmarks.inventory.in_place import unchanged_server
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.leftovers import RUN_PREFIX
@@ -191,13 +190,13 @@ def plan_for(run: Run | CrashTest, name: str, driver: Driver | None = None) -> P
         binary=binary,
         driver=driver or find_driver(workload.driver),
         load=Load(
-            tpcc(workload.warehouses),
+            workload.kind,
             connections=workload.connections,
             warmup_s=workload.warmup_s,
             measure_s=workload.measure_s,
             seed=run.seed,
         ),
-        source=TpccSource(workload.warehouses),
+        source=source_of(workload.kind),
         options=run.options,
         applied=run.applied,
         layout=device.layout,

@@ -126,20 +126,22 @@ def comparability_key(
     server_digest: str,
     driver_name: str,
     driver_version: str,
+    workload: str,
     dataset_key: str,
     log_bin: bool,
     applied: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """sha256 (hex) of all that must agree if two runs are to be ranked together.
 
-    `log_bin` is the state read back from the server. `dataset_key` names server, warehouses and
-    page size of the golden copy, not its path. `applied` are the options that all runs of a study
+    `log_bin` is the state read back from the server. `dataset_key` names server, data and page
+    size of the golden copy, not its path. `applied` are the options that all runs of a study
     set for the user's sake.
     """
     parts = {
         "host": comparable_facts(fingerprint),
         "server": server_digest,
         "driver": [driver_name, driver_version],
+        "workload": workload,
         "dataset": dataset_key,
         "log_bin": log_bin,
         "applied": dict(applied),

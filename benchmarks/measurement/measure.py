@@ -94,6 +94,7 @@ def measure(
                 server_digest=plan.binary.digest,
                 driver_name=plan.driver.name,
                 driver_version=plan.driver.version,
+                workload=plan.load.workload.name,
                 dataset_key=dataset.key,
                 log_bin=variables.get("log_bin") == "ON",
                 applied=plan.applied,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 # The space between a number and its unit, where a line must not end.
-BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|ms|s|min|h|[kMGT]B|tpmP|IOPS|Mcycles)[.,:;)]*(?: |$))")
+BEFORE_UNIT = re.compile(
+    r"(?<=\d) (?=(?:%|ms|s|min|h|[kMGT]B|tpmP|transactions/min|IOPS|Mcycles)[.,:;)]*(?: |$))"
+)
 
 
 def human_bytes(count: float) -> str:

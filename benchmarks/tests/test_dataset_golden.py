@@ -93,6 +93,7 @@ def test_ready_file_holds_all_that_is_known(ensure: Callable[..., Dataset]) -> N
         "server_digest": "ab" * 32,
         "server_flavour": "mysql",
         "server_version": "9.7.4-2",
+        "title": "2 warehouses",
         "warehouses": 2,
         "page_size": 16384,
         "seed": rules.DEFAULT_SEED,

@@ -14,7 +14,9 @@ from pymysql.connections import Connection
 
 from benchmarks.datasets import rules
 from benchmarks.datasets.consistency import Violation, check_consistency
+from benchmarks.datasets.golden import estimated_directory_bytes
 from benchmarks.datasets.source import Dataset
+from benchmarks.datasets.tpcc import TpccSource
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.running import running_server
@@ -192,7 +194,7 @@ def test_size_estimates_are_close(
     dataset = golden_dataset(any_server)
     table_bytes = directory_bytes(dataset.data_dir / rules.DATABASE)
     assert rules.estimated_bytes(2) == pytest.approx(table_bytes, rel=0.15)
-    assert dataset.bytes < rules.estimated_directory_bytes(2) < 1.4 * dataset.bytes
+    assert dataset.bytes < estimated_directory_bytes(TpccSource(2)) < 1.4 * dataset.bytes
 
 
 def test_row_counts(connection: Connection[Any]) -> None:

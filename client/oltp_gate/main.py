@@ -91,8 +91,11 @@ def _body(asked: argparse.Namespace) -> dict[str, Any]:
         "durability",
         "binary_log",
         "host",
+        "workload",
         "driver",
         "warehouses",
+        "tables",
+        "table_size",
         "connections",
         "warmup_s",
         "measure_s",
@@ -176,11 +179,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--host", metavar="NAME")
     parser.add_argument("--device", metavar="DIR", help="a directory on the host")
+    parser.add_argument("--workload", metavar="NAME", help="tpcc (default) or an oltp_... script")
     parser.add_argument("--driver", choices=["auto", "tpcc-mysql", "sysbench"])
     parser.add_argument(
         "--load-host", action="append", metavar="NAME", help="runs the driver; may be repeated"
     )
     parser.add_argument("--warehouses", type=int, metavar="N")
+    parser.add_argument("--tables", type=int, metavar="N")
+    parser.add_argument("--table-size", type=int, metavar="ROWS")
     parser.add_argument("--connections", type=int, metavar="N")
     parser.add_argument("--warmup", type=int, dest="warmup_s", metavar="S")
     parser.add_argument("--measure", type=int, dest="measure_s", metavar="S")

@@ -240,7 +240,7 @@ def _failed(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
         retries=None,
         server__digest__in=servers.values("digest"),
         workload__driver=run_set.workload.driver,
-        workload__warehouses=run_set.workload.warehouses,
+        **{f"workload__{name}": value for name, value in run_set.workload.sizes.items()},
     ).values_list("device_id", "workload__connections", "config_id", "logs_with_data")
     found: dict[Place, set[ConfigKey]] = defaultdict(set)
     for device, connections, config, with_data in rows:

@@ -1,7 +1,7 @@
 """Sets of runs that are comparable although they ran on different devices.
 
 `Run.comparability_key` separates runs that differ in anything, including the device. In a run set
-only the device may differ: host, server, driver, dataset, binary log and times are the same. A run
+only the device may differ: host, server, driver, workload, binary log and times are equal. A run
 set over several hosts has one server version; what else the hosts differ in is stated with it.
 """
 
@@ -12,10 +12,10 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from django.db.models.fields.json import KT
 
-from benchmarks.counted import counted
 from benchmarks.measurement.fingerprint import OF_THE_HOST, comparable_facts
 from benchmarks.models import Host, Run, Server, Workload
 from tuning.comparison.measured import RankedRun, ranked_runs
@@ -69,7 +69,7 @@ class RunSet:
         parts = [
             str(self.server),
             f"{load.driver}{f' on {self.load_hosts}' if self.load_hosts else ''}",
-            counted(load.warehouses, "warehouse"),
+            load.title,
             f"{load.warmup_s} s warm-up, {load.measure_s} s measured",
         ]
         return ", ".join(parts)
@@ -140,8 +140,9 @@ def labels(found: Sequence[RunSet]) -> dict[str, str]:
     return found_labels
 
 
-def _load(workload: Workload) -> tuple[str, int, int, int]:
-    return workload.driver, workload.warehouses, workload.warmup_s, workload.measure_s
+def _load(workload: Workload) -> list[Any]:
+    times = workload.warmup_s, workload.measure_s
+    return [workload.driver, *workload.sizes.values(), *times]
 
 
 def _hash(what: object) -> str:

@@ -113,7 +113,8 @@ def store_plan(
         Workload.objects.row_of(
             plan.load_hosts,
             driver=plan.driver.name,
-            warehouses=sizes.warehouses,
+            name=sizes.workload.name,
+            **sizes.workload.parameters,
             connections=connections,
             warmup_s=sizes.warmup_s,
             measure_s=sizes.measure_s,

@@ -10,9 +10,9 @@ from typing import Any
 
 from django.db.models import Max
 
-from benchmarks.datasets.golden import dataset_key
-from benchmarks.datasets.rules import estimated_directory_bytes
-from benchmarks.datasets.tpcc import TpccSource
+from benchmarks.datasets.golden import dataset_key, estimated_directory_bytes
+from benchmarks.datasets.source import DatasetSource
+from benchmarks.drivers.protocol import Workload
 from benchmarks.engines.innodb import DEFAULT_PAGE_SIZE
 from benchmarks.errors import DeviceUnusable, about
 from benchmarks.inventory.device_lookup import FoundDevice
@@ -49,18 +49,20 @@ def device_facts(
 
 
 def redo_bytes_per_hour(
-    host: str, devices: Iterable[FoundDevice], flavour: Flavour, warehouses: int
+    host: str, devices: Iterable[FoundDevice], flavour: Flavour, workload: Workload
 ) -> float | None:
-    """Return the most redo log that runs with that much data wrote on these devices of a host.
+    """Return the most redo log that runs of that workload wrote on these devices of a host.
 
     None without any such run.
     """
+    like = {"name": workload.name, **workload.parameters}
+    like = {"name": workload.name, **workload.parameters}
     rates = [
         Run.objects.filter(
             **_lookup(host, device),
             state=RunState.OK,
             server__flavour=flavour.value,
-            workload__warehouses=warehouses,
+            **{f"workload__{name}": value for name, value in like.items()},
         ).aggregate(most=Max("redo_mb_s"))["most"]
         for device in devices
     ]
@@ -126,13 +128,13 @@ def space_on(
     inventory: HostInventory,
     server: ServerBinary,
     devices: Sequence[FoundDevice],
-    warehouses: int,
+    source: DatasetSource,
 ) -> FreeSpace:
     """Return the space that a study takes on its devices; raises DeviceUnusable if it lacks.
 
     A golden copy that is there already needs no new space. The reserve is never used.
     """
-    key = _golden_key(server, warehouses)
+    key = dataset_key(source, server, DEFAULT_PAGE_SIZE)
     disks: dict[Path, Disk] = {}
     needed: Counter[int] = Counter()  # by file system: two directories may share one
     for place, device in enumerate(devices):
@@ -140,7 +142,7 @@ def space_on(
         if path in disks:
             continue
         copies = COPIES_ON_DEVICE - (key in directory.datasets)
-        bytes_here = int(estimated_directory_bytes(warehouses) * copies)
+        bytes_here = int(estimated_directory_bytes(source) * copies)
         disks[path] = Disk(path, bytes_here, directory.room.usable)
         needed[directory.file_system] += bytes_here
         with about(f"devices[{place}].path"):
@@ -156,20 +158,16 @@ def check_second_dataset(
     inventory: HostInventory,
     server: ServerBinary,
     devices: Sequence[FoundDevice],
-    warehouses: int,
+    source: DatasetSource,
     left: int,
 ) -> None:
     """Raise DeviceUnusable if a second server's golden copy does not fit into what is `left`."""
-    key = _golden_key(server, warehouses)
+    key = dataset_key(source, server, DEFAULT_PAGE_SIZE)
     paths = {device.data.path for device in devices}
     missing = [path for path in paths if key not in inventory.directory(path).datasets]
-    needed = int(estimated_directory_bytes(warehouses)) * len(missing)
+    needed = int(estimated_directory_bytes(source)) * len(missing)
     if left < needed:
         raise DeviceUnusable(
             f"{human_bytes(max(left, 0))} left, {human_bytes(needed)} needed for the data of a "
             "second server"
         )
-
-
-def _golden_key(server: ServerBinary, warehouses: int) -> str:
-    return dataset_key(TpccSource(warehouses), server, DEFAULT_PAGE_SIZE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from benchmarks.datasets.rules import estimated_bytes
 from benchmarks.errors import about
 from benchmarks.inventory.device_lookup import DeviceSpec, FoundDevice, find_device
 from benchmarks.inventory.host import HostInventory
@@ -23,7 +22,7 @@ _OWN_BYTES_OF_MYSQL = 550 * MB
 def find_devices(
     requests: Sequence[DeviceSpec],
     inventory: HostInventory,
-    warehouses: int,
+    data_bytes: int,
     flavour: Flavour,
     model: ScaleModel | None = None,
 ) -> list[FoundDevice]:
@@ -33,7 +32,7 @@ def find_devices(
     scale model. Raises BadRequest for a device that is named twice or whose memory contradicts
     the model, NotListed, DeviceUnusable, EmulationUnavailable.
     """
-    limit = usual_memory(warehouses, flavour)
+    limit = usual_memory(data_bytes, flavour)
     found = []
     for index, request in enumerate(requests or [DeviceSpec()]):
         modelled = _in_model(request, index, model)
@@ -74,13 +73,13 @@ def _in_model(request: DeviceSpec, index: int, model: ScaleModel | None) -> Devi
     return replace(request, memory_bytes=model.limit_bytes, scale=model.scale)
 
 
-def usual_memory(warehouses: int, flavour: Flavour) -> int:
+def usual_memory(data_bytes: int, flavour: Flavour) -> int:
     """Return the default memory limit of an emulated device, in bytes.
 
     The server's own needs and half of the data: with less no server starts, with more the page
     cache holds all data and no read reaches the device.
     """
-    half = own_bytes(flavour) + estimated_bytes(warehouses) // 2
+    half = own_bytes(flavour) + data_bytes // 2
     return -(-half // (10 * MB)) * 10 * MB
 
 

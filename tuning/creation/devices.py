@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from django.db import transaction
 
+from benchmarks.datasets.rules import estimated_bytes
 from benchmarks.errors import DeviceUnusable, about
 from benchmarks.inventory.device_lookup import (
     DeviceSpec,
@@ -32,7 +33,7 @@ def register_device(request: DeviceRequest, host: str = "") -> Device:
     """
     spec = device_spec(request)
     row = host_for(host, [spec])
-    limit = usual_memory(load_template(USUAL_TEMPLATE).warehouses, Flavour.MYSQL)
+    limit = usual_memory(estimated_bytes(load_template(USUAL_TEMPLATE).warehouses), Flavour.MYSQL)
     return device_row(row, find_device(spec, inventory_of(row), memory_bytes=limit))
 
 

@@ -1,7 +1,8 @@
 """The warm start of a search: configs that earlier studies measured in the same situation.
 
 A study counts if it is finished and has the same host, kind of device, baseline, flavour, version
-series and driver, and nearly the same data, memory and connections. When in doubt it is left out.
+series, workload and driver, and nearly the same data, memory and connections. When in doubt it is
+left out.
 """
 
 from __future__ import annotations
@@ -183,12 +184,13 @@ def _loads_like(study: Study, device: Device, workload: Workload, plan: Plan) ->
         return False
     if list(workload.load_hosts_in_order) != plan.load_hosts:
         return False
-    sizes = plan.sizes
+    sizes, data = plan.sizes, plan.sizes.source.data_bytes
     ours = plan.devices[0].memory_bytes or plan.inventory.memory_budget_bytes
     return (
-        _near(workload.warehouses, sizes.warehouses, _SIZE)
+        workload.name == sizes.workload.name
+        and _near(workload.data_bytes, data, _SIZE)
         and _near(memory, ours, _SIZE)
-        and _near(memory / workload.warehouses, ours / sizes.warehouses, _SIZE)
+        and _near(memory / workload.data_bytes, ours / data, _SIZE)
         and _near(workload.connections, sizes.connections[0], _CONNECTIONS)
     )
 

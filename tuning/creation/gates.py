@@ -60,9 +60,7 @@ def _plans_of(request: GateRequest) -> tuple[Plan, Plan]:
             server = inventory.server(request.candidate.server)
     if (server.digest, server.path) == (ours.server.digest, ours.server.path):
         return ours, ours
-    check_second_dataset(
-        inventory, server, ours.devices, sizes.warehouses, ours.free_space.left_bytes
-    )
+    check_second_dataset(inventory, server, ours.devices, sizes.source, ours.free_space.left_bytes)
     return ours, replace(ours, server=server)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from benchmarks.counted import counted
+from benchmarks.drivers.workloads import OLTP_DRIVER, TPCC
 from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.inventory.host import FoundDriver, HostInventory
 from benchmarks.models import BinaryLog, Host
@@ -89,7 +90,7 @@ class Plan:
         )
         return Situation(
             target,
-            resources_of(self.inventory, self.sizes.warehouses, for_pool),
+            resources_of(self.inventory, self.sizes.source.data_bytes, for_pool),
             replace(
                 facts,
                 binary_log=self.binary_log.is_on,
@@ -108,7 +109,7 @@ class Plan:
             self.situation,
             device=device_facts(host, self.devices, free_bytes=self.free_space.left_bytes),
             redo_bytes_per_hour=redo_bytes_per_hour(
-                host, self.devices, flavour, self.sizes.warehouses
+                host, self.devices, flavour, self.sizes.workload
             ),
         )
 
@@ -120,7 +121,7 @@ def plan_of(request: StudyRequest) -> Plan:
     TuningError, host_retired.
     """
     template = load_template(request.template)
-    request, real = with_profile(_with_design(request, template), template)
+    request, real = with_profile(_with_design(_with_driver(request, template), template), template)
     specs = device_specs(request.devices)
     hosts = hosts_of(request, specs, like=real.profile.target if real else None)
     inventory, server, load_hosts = hosts.inventory, hosts.server, hosts.load_hosts
@@ -129,13 +130,13 @@ def plan_of(request: StudyRequest) -> Plan:
         real = replace(real, said=(*real.said, why))
     _check_connections(sizes, load_hosts)
     model = model_of(inventory, request, specs, sizes, server.flavour)
-    devices = find_devices(specs, inventory, sizes.warehouses, server.flavour, model)
+    devices = find_devices(specs, inventory, sizes.source.data_bytes, server.flavour, model)
     filled_in = {
         "host": hosts.host.name,
         "server": server.path,
         "driver": hosts.driver.name,
         "load_hosts": tuple(one.name for one in load_hosts),
-        "warehouses": sizes.warehouses,
+        **sizes.workload.parameters,
         "connections": list(sizes.connections),
         "warmup_s": sizes.warmup_s,
         "measure_s": sizes.measure_s,
@@ -152,7 +153,7 @@ def plan_of(request: StudyRequest) -> Plan:
         server=server,
         model=model,
         devices=devices,
-        free_space=space_on(inventory, server, devices, sizes.warehouses),
+        free_space=space_on(inventory, server, devices, sizes.source),
         binary_log=binary_log_of(request, real, ServerTraits.of(server)),
         real=real,
     )
@@ -173,6 +174,19 @@ def _check_connections(sizes: Sizes, load_hosts: Sequence[Host]) -> None:
             "needs at least one",
             field="load_hosts",
         )
+
+
+def _with_driver(request: StudyRequest, template: StudyTemplate) -> StudyRequest:
+    """Return the request with the driver that alone runs its workload, if only one does.
+
+    Raises BadRequest for another workload than TPC-C in a template that is about that.
+    """
+    if request.workload == TPCC:
+        return request
+    if template.repeats:
+        reason = f"template {template.name!r} repeats published measurements of TPC-C"
+        raise BadRequest(f"{reason}: choose tpcc or another template", field="workload")
+    return request.model_copy(update={"driver": OLTP_DRIVER})
 
 
 def _with_design(request: StudyRequest, template: StudyTemplate) -> StudyRequest:

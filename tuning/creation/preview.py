@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, floor
 
+from benchmarks.datasets.rules import estimated_bytes
 from tuning.catalogue.knob import Durability
 from tuning.creation.device_facts import Disk
 from tuning.creation.plan import Plan
@@ -129,7 +130,7 @@ def end_minutes(plan: Plan, configs: int) -> int | None:
     cpus = plan.inventory.logical_cpus
     usual = _planned_s(template, len(template.candidates), len(template.connections_on(cpus)))
     asked = _planned_s(sizes, configs, plan.rankings)
-    larger = max(sizes.warehouses / template.warehouses, 1.0)
+    larger = max(sizes.source.data_bytes / estimated_bytes(template.warehouses), 1.0)
     return ceil(template.minutes * max(asked / usual, 1.0) * larger)
 
 

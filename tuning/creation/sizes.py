@@ -86,7 +86,7 @@ def model_of(
     model = ScaleModel(
         data_bytes=data_size,
         memory_bytes=memory,
-        warehouses=sizes.warehouses,
+        warehouses=sizes.workload.parameters["warehouses"],
         own_bytes=own_bytes(flavour) + max(sizes.connections) * _CONNECTION_BYTES,
         # Only the buffer pool is scaled where control groups are missing.
         limits_memory=is_emulated or not inventory.memory_limit_problem,

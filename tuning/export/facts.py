@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from benchmarks.datasets.rules import estimated_bytes
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.target import ServerTraits, parse_version
@@ -29,13 +28,14 @@ from tuning.statistics.estimate import Estimate
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect measured with the workload; None is "no figure".
+    """The effect measured with the workload; None is "no figure". unit: that of throughputs.
 
     `throughput` is the ratio to the baseline's, from the `fresh_pairs` that confirmed it or, if
     that is 0, from `blocks` blocks. `objective` is of `metric`, where that decided.
     """
 
     workload: str
+    unit: str
     runs: int
     failures: int
     blocks: int
@@ -167,7 +167,7 @@ def export_facts(
         effect=_effect(document, board, found, winner),
         source=_origin(winner),
         verdict=found.sentence + asked,
-        data_bytes=estimated_bytes(document.workload[board.workload_id].warehouses),
+        data_bytes=document.workload[board.workload_id].data_bytes,
         notes=[Note(one["name"], Action(one["action"]), one["detail"]) for one in winner.notes],
         candidate_variables=variables.get(winner.merged_into_id or winner.id, {}),
         baseline_variables={
@@ -250,6 +250,7 @@ def _effect(
             effect, objective = pairs.throughput, objective and pairs.estimate
     return Effect(
         workload=document.workload[board.workload_id].name,
+        unit=document.unit_on(board),
         runs=measured.runs if measured else 0,
         failures=measured.failures if measured else 0,
         blocks=blocks,

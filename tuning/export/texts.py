@@ -119,7 +119,7 @@ def measured(effect: Effect, facts: ExportFacts) -> str:
     """Return the effect with its interval, against what, and the figures of both."""
     runs = counted(effect.runs, "run")
     runs += f", {effect.failures} without a result" if effect.failures else ""
-    now = _figures(effect.figures)
+    now = _figures(effect.figures, effect.unit)
     if facts.keeps_baseline and not effect.runs + effect.failures:  # a search without a race
         return "only in short runs of the search, beside the configs that it tried"
     if facts.keeps_baseline:
@@ -127,7 +127,7 @@ def measured(effect: Effect, facts: ExportFacts) -> str:
     seen = f"{effect.fresh_pairs} fresh pairs" if effect.fresh_pairs else ""
     seen = seen or counted(effect.blocks, "block")
     gains = gain(effect, facts.baseline)
-    return f"{gains} in {seen}; {now} against {_figures(effect.baseline)}; {runs}"
+    return f"{gains} in {seen}; {now} against {_figures(effect.baseline, effect.unit)}; {runs}"
 
 
 def gain(effect: Effect, baseline: str) -> str:
@@ -227,6 +227,7 @@ def _change(estimate: Estimate, of: str) -> str:
     return f"{estimate.change(of)}{unknown}"
 
 
-def _figures(figures: Figures) -> str:
-    throughput = "no tpmP" if figures.throughput is None else f"{figures.throughput:.0f} tpmP"
+def _figures(figures: Figures, unit: str) -> str:
+    found = figures.throughput
+    throughput = f"no {unit}" if found is None else f"{found:.0f} {unit}"
     return throughput if figures.p95_ms is None else f"{throughput}, p95 {figures.p95_ms:.1f} ms"

@@ -18,7 +18,8 @@ _SAID = (
     *("objective", "objective_ratio", "objective_low", "objective_high", "created_at"),
     *("candidate__name", "candidate__is_baseline", "study__name", "study__confirms"),
     "study__host__name",
-    *("workload__warehouses", "workload__connections"),
+    *("workload__name", "workload__warehouses", "workload__tables", "workload__table_size"),
+    "workload__connections",
 )
 
 # The states of a probe with a result, on its way, and without a result.
@@ -82,7 +83,8 @@ def answers_for(device: Device) -> list[Recommendation]:
         newest.values(),
         key=lambda one: (
             one.durability,
-            one.workload.warehouses,
+            one.workload.name,
+            one.workload.data_bytes,
             one.workload.connections,
             one.workload_id,
         ),

@@ -24,6 +24,8 @@ from pydantic_core import ErrorDetails
 from tuning.errors import InvalidRequest
 from tuning.scale_model.sizes import MAX_BYTES, read_size
 
+#: The fault of a field whose value may be right and is of no use with the workload.
+OTHER_WORKLOAD = "other_workload"
 MAX_HOST_NAME = 255
 MAX_PATH = 1024
 #: Characters of a variable's name and of its value.
@@ -110,6 +112,8 @@ def _reason(fault: ErrorDetails) -> str:
     text = fault["msg"].removeprefix("Value error, ")
     if fault["type"] in known:
         return known[fault["type"]]
+    if fault["type"] == OTHER_WORKLOAD:
+        return text
     text = text.replace("Input should", "must", 1).replace(" after validation", "")
     given = f"{fault['input']}"[:60]
     is_plain = isinstance(fault["input"], str | int | float)

@@ -14,19 +14,25 @@ from pydantic import (
     field_validator,
 )
 
+from benchmarks.drivers.workloads import TPCC
 from tuning.catalogue.knob import Durability
 from tuning.requests.configs import MAX_CONNECTIONS, ConfigText, LeastSafe
 from tuning.requests.device import DeviceRequest
 from tuning.requests.fields import Cli, HostName, HostPath, KnobName, Request, Value
 from tuning.requests.search import MAX_SETTINGS, settings
 from tuning.requests.sizes import (
+    OF_WORKLOADS,
     Driver,
     LoadHosts,
     MeasureS,
     Minutes,
     Seed,
+    Tables,
+    TableSize,
     Warehouses,
     WarmupS,
+    WorkloadName,
+    check_workload,
 )
 from tuning.requests.study import StudyRequest
 from tuning.statistics.data import Metric
@@ -44,7 +50,10 @@ from tuning.statistics.looks import FIRST_LOOK, MAX_LOOKS
 MAX_GATE_NAME = 100
 MAX_STORED = 200
 #: Fields that a gate's request shares with a study's; a plan fills them in.
-IN_COMMON = ("host", "driver", "load_hosts", "warehouses", "warmup_s", "measure_s")
+IN_COMMON = (
+    *("host", "workload", "driver", "load_hosts", "warehouses", "tables", "table_size"),
+    *("warmup_s", "measure_s"),
+)
 
 
 def _limits(value: object) -> object:
@@ -150,9 +159,12 @@ class GateRequest(Request):
     device: Annotated[DeviceRequest, Cli("")] = Field(
         DeviceRequest(), description="Default: the host's usual device."
     )
+    workload: WorkloadName = TPCC
     driver: Driver = "auto"
     load_hosts: LoadHosts = ()
     warehouses: Warehouses = None
+    tables: Tables = None
+    table_size: TableSize = None
     connections: Annotated[StrictInt | None, Cli("connections", "N")] = Field(
         None, ge=1, le=MAX_CONNECTIONS, description="Number of connections."
     )
@@ -167,6 +179,8 @@ class GateRequest(Request):
         "unless a config says otherwise. default: each server does what it does by default.",
     )
     seed: Seed = None
+
+    _workload = field_validator(*OF_WORKLOADS, check_fields=False)(check_workload)
 
     @property
     def plan(self) -> GatePlan:

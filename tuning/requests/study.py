@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StrictBool,
+    StrictInt,
+    field_validator,
+)
 
 from benchmarks.datafiles import distinct
+from benchmarks.drivers.workloads import TPCC, workload_of
 from tuning.catalogue.costs import CostKind, read_kinds
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import Origin
@@ -22,14 +30,21 @@ from tuning.requests.device import DeviceRequest
 from tuning.requests.fields import Cli, HostName, HostPath, Request, Size, given
 from tuning.requests.search import SearchRequest
 from tuning.requests.sizes import (
+    OF_WORKLOADS,
+    USUAL_TABLE_SIZE,
+    USUAL_TABLES,
     Driver,
     LoadHosts,
     MeasureS,
     Minutes,
     Seed,
     Sizes,
+    Tables,
+    TableSize,
     Warehouses,
     WarmupS,
+    WorkloadName,
+    check_workload,
 )
 from tuning.study_templates.loader import USUAL_TEMPLATE, StudyTemplate
 
@@ -92,6 +107,7 @@ class _StudyFields(Request):
         title="Server binary",
         description="Path of a mysqld or mariadbd that the host has. If empty, its first one.",
     )
+    workload: WorkloadName = TPCC
     driver: Driver = "auto"
     load_hosts: LoadHosts = ()
     configs: Annotated[list[ConfigText], Cli("config", "FILE.cnf")] = Field(
@@ -118,6 +134,8 @@ class _StudyFields(Request):
         description=f"Kinds of cost, other than durability: {', '.join(CostKind)}.",
     )
     warehouses: Warehouses = None
+    tables: Tables = None
+    table_size: TableSize = None
     connections: Annotated[
         list[Annotated[StrictInt, Field(ge=1, le=MAX_CONNECTIONS)]] | None,
         AfterValidator(_different),
@@ -213,10 +231,17 @@ class _StudyFields(Request):
         "template `search` searches without it.",
     )
 
+    _workload = field_validator(*OF_WORKLOADS)(check_workload)
+
     def sizes(self, template: StudyTemplate, logical_cpus: int) -> Sizes:
         """Return the requested sizes, else the template's, which may scale with the CPUs."""
         return Sizes(
-            warehouses=given(self.warehouses, template.warehouses),
+            workload=workload_of(
+                self.workload,
+                warehouses=given(self.warehouses, template.warehouses),
+                tables=given(self.tables, USUAL_TABLES),
+                table_size=given(self.table_size, USUAL_TABLE_SIZE),
+            ),
             connections=tuple(self.connections or template.connections_on(logical_cpus)),
             warmup_s=given(self.warmup_s, template.warmup_s),
             measure_s=given(self.measure_s, template.measure_s),

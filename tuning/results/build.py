@@ -106,7 +106,7 @@ def _device(device: Device) -> doc.DeviceFacts:
 
 
 def _workload(workload: Workload) -> doc.WorkloadFacts:
-    return doc.WorkloadFacts.copied_from(workload, name=str(workload))
+    return doc.WorkloadFacts.copied_from(workload, name=str(workload), kind=workload.name)
 
 
 def _candidates(rows: StudyRows) -> tuple[doc.CandidateFacts, ...]:

@@ -117,10 +117,15 @@ class DeviceFacts(Part):
 
 
 class WorkloadFacts(Part):
+    """kind: as typed, such as tpcc. title: its size in words. unit: that of its throughput."""
+
     id: int
     name: str
+    kind: str
+    title: str
+    unit: str
+    data_bytes: int
     driver: str
-    warehouses: int
     connections: int
     warmup_s: int
     measure_s: int
@@ -723,6 +728,10 @@ class StudyDocument(Part):
     def device(self) -> dict[int, DeviceFacts]:
         """By primary key."""
         return {one.id: one for one in self.devices}
+
+    def unit_on(self, board: Board) -> str:
+        """Return the unit of throughputs on a board."""
+        return self.workload[board.workload_id].unit
 
     @cached_property
     def workload(self) -> dict[int, WorkloadFacts]:

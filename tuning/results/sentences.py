@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from math import isfinite
 
 from benchmarks.counted import counted, percent
-from benchmarks.datasets.rules import estimated_bytes
+from benchmarks.drivers.workloads import TPCC
 from benchmarks.models import CrashTest, Device, JobState, RunState, Workload
 from benchmarks.outcomes import Outcome
 from tuning.models import Candidate, Study
@@ -107,10 +107,10 @@ def proportion_text(study: Study, device: Device, workload: Workload) -> str:
     memory = limit if limit is not None else study.memory_bytes
     if memory is None:
         return ""
-    data = estimated_bytes(workload.warehouses)
+    data = workload.data_bytes
     share = memory / data
     times = percent(share) if share < 2 else f"{share:,.0f} times the data"
-    return (
-        f"{size_text(memory)} of memory for {size_text(data)} of data ({times}). Is the "
-        "proportion of your server different? Enter your sizes and run again."
-    )
+    said = f"{size_text(memory)} of memory for {size_text(data)} of data ({times})."
+    if workload.name != TPCC:  # no scale model is made of it
+        return said
+    return f"{said} Is the proportion of your server different? Enter your sizes and run again."

@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
+from benchmarks.drivers.workloads import unit_of
 from benchmarks.models import CrashTest, Host, JobState, LoadJob, Probe, Run, RunState
 from benchmarks.telemetry.live import LiveSecond
 from tuning.models import Study, StudyState
@@ -39,7 +40,7 @@ class CurrentJob:
     """A host's job: `what` and `step` in words, `since` when, for which study.
 
     study, study_name: None and "" for a probe. device: what is measured, if known. live: the last
-    minute of a run that is driven, as it is stored.
+    minute of a run that is driven, as it is stored. unit: that of its throughput.
     """
 
     state: HostState
@@ -50,6 +51,7 @@ class CurrentJob:
     study_name: str = ""
     device: int | None = None
     live: Sequence[list[Any]] = ()
+    unit: str = ""
 
     @property
     def throughput(self) -> float | None:
@@ -65,6 +67,7 @@ class LiveRun:
     candidate: str
     warmup_s: int
     measure_s: int
+    unit: str
     seconds: list[LiveSecond]
 
     @property
@@ -89,12 +92,12 @@ def measured_runs() -> QuerySet[Run]:
 
 def live_run(study_id: int) -> LiveRun | None:
     """Return the study's run that is driven now; None while nothing is driven."""
-    columns = "pk", "slot__candidate__name", "workload__warmup_s", "workload__measure_s", "live"
     driven = Run.objects.filter(slot__study=study_id, state=RunState.RUNNING, live__isnull=False)
-    for run, candidate, warmup_s, measure_s, live in driven.values_list(*columns):
-        if live:
-            seconds = [LiveSecond.from_json(second) for second in live]
-            return LiveRun(run, candidate, warmup_s, measure_s, seconds)
+    for run in driven.select_related("slot__candidate", "workload"):
+        if run.live:
+            load, seconds = run.workload, [LiveSecond.from_json(second) for second in run.live]
+            name = run.slot.candidate.name
+            return LiveRun(run.pk, name, load.warmup_s, load.measure_s, load.unit, seconds)
     return None
 
 
@@ -118,10 +121,11 @@ def current_jobs(of: Collection[int] | None = None, *, newest: int | None = None
     loads = LoadJob.objects.filter(**there)
     preparing = Study.objects.filter(host__in=hosts, state=StudyState.PREPARING)
     found: Jobs = {}
-    for *seen, live, name, block in runs.values_list(
-        *columns, "live", "slot__candidate__name", "slot__block"
+    for *seen, live, workload, name, block in runs.values_list(
+        *columns, "live", "workload__name", "slot__candidate__name", "slot__block"
     )[:newest]:
-        found |= _of_study(HostState.MEASURING, f"{name}, block {block}", seen, live or ())
+        driven = live or (), unit_of(workload)
+        found |= _of_study(HostState.MEASURING, f"{name}, block {block}", seen, *driven)
     for *seen, name in tests.values_list(*columns, "slot__candidate__name"):
         found |= _of_study(HostState.MEASURING, f"crash recovery of {name}", seen)
     for host, directory, share, since, device in probes.values_list(
@@ -145,11 +149,8 @@ def current_jobs(of: Collection[int] | None = None, *, newest: int | None = None
     return found
 
 
-def _of_study(
-    state: HostState, what: str, columns: Sequence[Any], live: Sequence[list[Any]] = ()
-) -> Jobs:
-    """Return a study's job by its host."""
+def _of_study(state: HostState, what: str, columns: Sequence[Any], *driven: Any) -> Jobs:
+    """Return a study's job by its host; driven: `live` and `unit` of a run."""
     host, step, since, study, name, device = columns
-    return {
-        host: CurrentJob(state, what, step or "starting", since, study, name or "", device, live)
-    }
+    of = study, name or "", device, *driven
+    return {host: CurrentJob(state, what, step or "starting", since, *of)}

@@ -148,7 +148,7 @@ def _where(place: Slot | Elimination) -> str:
 def _ending(run: Run) -> str:
     if run.state == RunState.OK and run.throughput is not None:
         p95 = "" if run.p95_ms is None else f", p95 {_milliseconds(run.p95_ms)} ms"
-        return f"{run.throughput:,.0f} tpmP{p95}"
+        return f"{run.throughput:,.0f} {run.workload.unit}{p95}"
     label = RunState(run.state).label.lower()
     return f"{label}: {run.reason}" if run.reason else label
 

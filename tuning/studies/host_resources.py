@@ -7,7 +7,6 @@ from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
-from benchmarks.datasets.rules import estimated_bytes
 from benchmarks.errors import DeviceUnusable, NotListed
 from benchmarks.inventory.host import HostInventory
 from tuning.catalogue.resources import HostResources
@@ -62,13 +61,13 @@ def real_host_facts(here: HostFacts, model: ScaleModel) -> HostFacts:
 
 
 def resources_of(
-    inventory: HostInventory, warehouses: int, memory_limit: int | None = None
+    inventory: HostInventory, data_bytes: int, memory_limit: int | None = None
 ) -> HostResources:
-    """That host's memory and CPUs, and the size of the data for that many warehouses."""
+    """That host's memory and CPUs, and the size of the data."""
     return HostResources(
         memory_bytes=_at_most(memory_limit, inventory),
         logical_cpus=inventory.logical_cpus,
-        data_bytes=estimated_bytes(warehouses),
+        data_bytes=data_bytes,
     )
 
 

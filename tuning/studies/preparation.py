@@ -14,7 +14,7 @@ from django.db.models.functions import Coalesce, Now
 
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.progress import LoadProgress
-from benchmarks.datasets.tpcc import TpccSource
+from benchmarks.datasets.source import source_of
 from benchmarks.inventory.here import refresh_space
 from benchmarks.inventory.in_place import check_measurable, unchanged_server
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
@@ -148,9 +148,9 @@ def _load_all(job: Job[Study], binary: ServerBinary) -> None:
     # Emulated devices share the dataset of the real one below them.
     for directory in sorted(set(study.devices.values_list("data_dir", flat=True))):
         layout = DeviceLayout(data_dir=Path(directory))
-        for warehouses in {workload.warehouses for workload in study.workloads.all()}:
+        for source in {source_of(workload.kind) for workload in study.workloads.all()}:
             ensure_dataset(
-                TpccSource(warehouses),
+                source,
                 binary,
                 device_dir=layout.root,
                 progress=progress,

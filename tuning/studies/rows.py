@@ -23,7 +23,7 @@ def _lasting(workload: Workload, measure_s: int) -> Workload:
     return Workload.objects.row_of(
         workload.load_hosts_in_order,
         driver=workload.driver,
-        warehouses=workload.warehouses,
+        **workload.sizes,
         connections=workload.connections,
         warmup_s=workload.warmup_s,
         measure_s=measure_s,

@@ -31,6 +31,7 @@ MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
 HOST = HostResources(memory_bytes=8 * 1024**3, logical_cpus=8, data_bytes=1024**3)
 EFFECT = Effect(
     workload="tpcc-mysql, 10 warehouses, 8 connections, 5 s warm-up, 12 s measured",
+    unit="tpmP",
     runs=3,
     failures=1,
     blocks=3,

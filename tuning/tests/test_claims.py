@@ -34,11 +34,9 @@ def place(
             candidate=name,
             block=block + 1,
             outcome="ok",
-            throughput=(
-                throughput := level * noise[(block + 2 * row + connections // 50) % len(noise)]
-            ),
-            p95_ms=1e6 / throughput,
-            server_path_length=1e9 / throughput,
+            throughput=(done := level * noise[(block + 2 * row + connections // 50) % len(noise)]),
+            p95_ms=1e6 / done,
+            server_path_length=1e9 / done,
             replicate=int(row == 1),
         )
         for block in range(blocks)

@@ -56,6 +56,7 @@ from tuning.tests.fakes import BINARY
 pytestmark = pytest.mark.django_db
 
 Find = Callable[..., FoundDevice]
+DATA = 10**9
 
 
 @pytest.fixture
@@ -325,26 +326,26 @@ def test_the_limits_of_a_kept_device_are_no_field_of_their_own(
     limits = EmulationProfile(name="hdd", kind="hdd", read_iops=200, write_iops=200)
     kept = DeviceSpec(path=tmp_path, emulate="hdd", limits=limits)
     with pytest.raises(EmulationUnavailable, match="no cgroup") as no:
-        find_devices([kept], inventory, 10, Flavour.MYSQL)
+        find_devices([kept], inventory, DATA, Flavour.MYSQL)
     assert no.value.field == "devices[0]"
 
 
 def test_devices_of_a_study(tmp_path: Path) -> None:
     inventory = made_up_host(directories=[tmp_path / "usual", tmp_path])
     hdd, native = (DeviceSpec(path=tmp_path, emulate=name) for name in ("hdd", "native"))
-    found = find_devices([hdd, native], inventory, 10, Flavour.MYSQL)
-    assert [one.memory_bytes for one in found] == [usual_memory(10, Flavour.MYSQL), None]
-    assert smallest_memory(found) == usual_memory(10, Flavour.MYSQL)
-    [usual] = find_devices([], inventory, 10, Flavour.MYSQL)
+    found = find_devices([hdd, native], inventory, DATA, Flavour.MYSQL)
+    assert [one.memory_bytes for one in found] == [usual_memory(DATA, Flavour.MYSQL), None]
+    assert smallest_memory(found) == usual_memory(DATA, Flavour.MYSQL)
+    [usual] = find_devices([], inventory, DATA, Flavour.MYSQL)
     assert usual.data.path == tmp_path / "usual"
     assert smallest_memory([usual]) is None
     with pytest.raises(BadRequest, match="same device twice"):
-        find_devices([native, DeviceSpec(path=tmp_path)], inventory, 10, Flavour.MYSQL)
+        find_devices([native, DeviceSpec(path=tmp_path)], inventory, DATA, Flavour.MYSQL)
 
 
 def test_the_usual_limit_leaves_room_for_half_of_the_data() -> None:
-    assert usual_memory(100, Flavour.MYSQL) > usual_memory(10, Flavour.MYSQL)
-    assert usual_memory(10, Flavour.MARIADB) < usual_memory(10, Flavour.MYSQL)
+    assert usual_memory(10 * DATA, Flavour.MYSQL) > usual_memory(DATA, Flavour.MYSQL)
+    assert usual_memory(DATA, Flavour.MARIADB) < usual_memory(DATA, Flavour.MYSQL)
     assert room_for_pool(None, Flavour.MYSQL) is None
     assert room_for_pool(1000 * MB, Flavour.MYSQL) == 450 * MB
     assert room_for_pool(420 * MB, Flavour.MYSQL) == 105 * MB

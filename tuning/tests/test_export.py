@@ -224,7 +224,9 @@ def test_keeping_the_baseline_gives_a_file_of_comments_only() -> None:
 
 
 def test_figures_that_are_missing_are_not_invented() -> None:
-    effect = Effect("w", runs=0, failures=3, blocks=3, figures=Figures(), baseline=Figures())
+    effect = Effect(
+        "w", "tpmP", runs=0, failures=3, blocks=3, figures=Figures(), baseline=Figures()
+    )
     text = flat(render(effect=effect))
     assert "no figure against server-default in 3 blocks" in text
     assert "no tpmP against no tpmP; 0 runs, 3 without a result" in text

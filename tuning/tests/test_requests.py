@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.drivers.workloads import oltp, tpcc
 from tuning.actions.of_hosts import ProbeFields
 from tuning.catalogue.costs import CostKind
 from tuning.errors import InvalidRequest
@@ -17,8 +18,10 @@ from tuning.requests.search import SearchRequest
 from tuning.requests.study import GroupRequest, StudyRequest
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
+from tuning.study_templates.loader import load_template
 
 GB = 10**9
+OLTP = {"workload": "oltp_read_write"}
 
 
 @pytest.mark.parametrize(
@@ -72,6 +75,18 @@ GB = 10**9
             ["limits"],
         ),
         (ProbeFields, {"seconds": 61}, ["seconds"]),
+        (StudyRequest, {"workload": "oltp_insert", "tables": 2}, ["workload"]),
+        (StudyRequest, {"tables": 2, "table_size": 9}, ["tables", "table_size"]),
+        (
+            StudyRequest,
+            OLTP | {"warehouses": 1, "driver": "tpcc-mysql", "memory": "1G", "profile": 1},
+            ["driver", "warehouses", "memory", "profile"],
+        ),
+        (
+            GateRequest,
+            OLTP | {"name": "x", "candidate": {"stored": "x"}, "warehouses": 1},
+            ["warehouses"],
+        ),
         (InspectionRequest, {"server": "mysqld"}, ["server"]),
     ],
 )
@@ -148,3 +163,12 @@ def test_a_field_that_is_null_is_left_out() -> None:
     gate = {"name": "x", "candidate": {"stored": "default"}, "host": None, "device": None}
     assert read_request(GateRequest, gate).host == ""
     assert read_request(StudyRequest, {"devices": None, "search": None}) == StudyRequest()
+
+
+def test_the_sizes_of_a_workload_are_its_own_or_the_usual_ones() -> None:
+    template = load_template("compare")
+    asked = StudyRequest(workload="oltp_read_only", tables=3, driver="auto")
+    assert asked.sizes(template, 2).workload == oltp(
+        "oltp_read_only", tables=3, table_size=500_000
+    )
+    assert StudyRequest().sizes(template, 2).workload == tpcc(template.warehouses)

@@ -478,7 +478,7 @@ def test_a_late_result_counts_only_while_the_run_is_not_measured_again(
     meanwhile: Callable[[Study], None] | None,
     state: RunState,
     reason: str,
-    tpmp: float | None,
+    throughput: float | None,
 ) -> None:
     run = _begun(study)
 
@@ -490,8 +490,8 @@ def test_a_late_result_counts_only_while_the_run_is_not_measured_again(
 
     execute_run(run.pk, measure=measure)
     run.refresh_from_db()
-    assert (run.state, run.reason, run.throughput) == (state, reason, tpmp)
-    assert run.samples.exists() is (tpmp is not None)
+    assert (run.state, run.reason, run.throughput) == (state, reason, throughput)
+    assert run.samples.exists() is (throughput is not None)
     assert notes() == []
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.drivers.workloads import tpcc
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run, RunState
@@ -113,7 +114,7 @@ def test_the_first_answer_ends_after_ten_minutes_and_later_where_more_is_asked_f
 
     def minutes(configs: int = 5, devices: int = 1, **sizes: Any) -> int | None:
         usual: dict[str, Any] = {
-            "warehouses": 10,
+            "workload": tpcc(10),
             "connections": (8,),
             "warmup_s": 4,
             "measure_s": 8,
@@ -124,7 +125,9 @@ def test_the_first_answer_ends_after_ten_minutes_and_later_where_more_is_asked_f
         return end_minutes(changed, configs)
 
     assert (minutes(), minutes(configs=3), minutes(blocks=2)) == (10, 10, 10)
-    assert (minutes(devices=2), minutes(warehouses=20), minutes(connections=(4, 8))) == (20,) * 3
+    assert (minutes(devices=2), minutes(workload=tpcc(20)), minutes(connections=(4, 8))) == (
+        20,
+    ) * 3
     assert minutes(measure_s=30) == 20
     assert minutes(blocks=6) == 17
     assert end_minutes(plan_of(StudyRequest(template="compare")), 9) is None

@@ -18,8 +18,13 @@ class Server(Schema):
 
 
 class WorkloadOut(Schema):
+    name: str
     driver: str
-    warehouses: int
+    title: str = Field(description="The size of its data in words.")
+    warehouses: int = Field(description="0: it is not TPC-C.")
+    tables: int = Field(description="0: it is TPC-C.")
+    table_size: int = Field(description="Rows of each table.")
+    unit: str = Field(description="Of its throughput.")
     connections: int
     warmup_s: int
     measure_s: int

@@ -44,7 +44,7 @@ class DeviceAnswer(Schema):
     study_id: int
     config: str = Field(alias="candidate.name", description="The candidate's name.")
     is_baseline: bool = Field(alias="candidate.is_baseline")
-    warehouses: int = Field(alias="workload.warehouses")
+    data: str = Field(alias="workload.title", description="The size of the data in words.")
     connections: int = Field(alias="workload.connections")
     durability: Durability
     kind: str = Field(description="Kind of the verdict; empty: unknown.")

@@ -88,8 +88,8 @@ class Dataset(Schema):
     device: str = Field(description="The directory that it is on.")
     server_version: str = Field(alias="dataset.server_version")
     server_digest: str = Field(alias="dataset.server_digest")
-    warehouses: int = Field(
-        alias="dataset.warehouses", description="0: an empty data directory, to be copied."
+    title: str = Field(
+        alias="dataset.title", description="Its size; empty: a data directory to be copied."
     )
     bytes: int = Field(alias="dataset.bytes", description="On the disk.")
     used_at: datetime = Field(alias="dataset.used_at")

@@ -17,6 +17,7 @@ from advisor.charts.seconds import Line, seconds_figure
 from advisor.charts.style import series_style
 from benchmarks.counted import counted, plural
 from benchmarks.datafiles import STRICT, read_data_file
+from benchmarks.drivers.workloads import TPCC
 from benchmarks.models import Sample
 from tuning.comparison.devices import DeviceComparison
 from tuning.comparison.io_capacity import KNOB, io_capacity_sweep
@@ -84,7 +85,8 @@ def _by_connections(
                 points[number] = found
         name, is_emulated = comparison.names[device.pk], device.emulation is not None
         lines.append(DeviceLine(name, series_style(index), is_emulated, points))
-    layer = _layer(words.key) if with_published else {}
+    is_tpcc = comparison.run_set.workload.name == TPCC
+    layer = _layer(words.key) if with_published and is_tpcc else {}
     return BySetting(words.axis, words.unit, lines, layer, words.scale)
 
 

@@ -14,6 +14,7 @@ from advisor.charts.over_months import DrawnPoint, months_figure
 from advisor.wording.addresses import study_url
 from advisor.wording.spaces import knob_text
 from benchmarks.counted import counted
+from benchmarks.drivers.workloads import TPCC
 from benchmarks.models import Config, Device
 from tuning.comparison.config_results import MAX_STUDIES, ConfigResult, config_results
 from tuning.comparison.devices import names_on_hosts
@@ -49,6 +50,8 @@ def config_charts(request: HttpRequest, pk: int) -> HttpResponse:
     for one in reversed(results):
         if one.last is not None:
             name = f"{names[one.board.device_id]}, {counted(one.connections, 'connection')}"
+            kind = one.document.workload[one.board.workload_id].kind
+            name += "" if kind == TPCC else f", {kind}"
             series.setdefault(name, []).append(_point(one, one.last))
     figure = months_figure(
         list(series.items()), "throughput, transactions per minute", "last run, UTC"
@@ -57,9 +60,10 @@ def config_charts(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _point(one: ConfigResult, at: datetime) -> DrawnPoint:
-    tpmp = one.row.figures.throughput or 0.0
-    texts = f"{one.study.name}, {counted(one.row.runs, 'run')}", f"{tpmp:,.0f} tpmP"
-    return DrawnPoint(at, tpmp, texts, study_url(one.study.pk))
+    figure = one.row.figures.throughput or 0.0
+    unit = one.document.unit_on(one.board)
+    texts = f"{one.study.name}, {counted(one.row.runs, 'run')}", f"{figure:,.0f} {unit}"
+    return DrawnPoint(at, figure, texts, study_url(one.study.pk))
 
 
 def _rows(

@@ -69,7 +69,8 @@ class TemplateView:
 DEFAULT_TEMPLATE = "search"
 # In the folded part of the page, which opens if one of them has a value or an error.
 ADVANCED = (
-    *("name", "server", "load_hosts", "data_size", "memory", "warehouses", "connections"),
+    *("name", "server", "load_hosts", "data_size", "memory", "connections"),
+    *("workload", "warehouses", "tables", "table_size"),
     "profile",
     *("warmup_s", "races", "confirms", "recovery", "binary_log", "ablates"),
 )

@@ -96,12 +96,13 @@ TERM_OF = {field: key for key, fields in _TERMS.items() for field in fields}
 FIGURES = {field: (name, form, unit) for _, lines in GROUPS for name, field, form, unit in lines}
 
 
-def measures_of(run: Run) -> list[MeasureGroup]:
+def measures_of(run: Run, throughput_unit: str) -> list[MeasureGroup]:
     """The figures of the run; one that was not measured has no line."""
+    units = {"throughput": throughput_unit}
     groups = []
     for title, lines in GROUPS:
         measures = [
-            Measure(name, form(value), unit, TERM_OF.get(field, ""))
+            Measure(name, form(value), units.get(field, unit), TERM_OF.get(field, ""))
             for name, field, form, unit in lines
             if (value := getattr(run, field)) is not None
         ]

@@ -30,7 +30,7 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "run": run,
         "slot": slot,
-        "measures": measures_of(run),
+        "measures": measures_of(run, run.workload.unit),
         "conditions": conditions_of(run),
         "unwatched": run.conditions.get("unwatched", []),
         "debt": debt_of(run),

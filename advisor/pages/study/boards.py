@@ -304,7 +304,8 @@ class BoardView:
             best = found[0]
             return (
                 f"Highest throughput with {limit}: {names[best.candidate_id].name}, "
-                f"{best.figures.throughput:,.0f} tpmP at {best.figures.p95_ms:.1f} ms (medians)."
+                f"{best.figures.throughput:,.0f} {self.document.unit_on(self.board)} at "
+                f"{best.figures.p95_ms:.1f} ms (medians)."
             )
         known = [
             (row.figures.p95_ms, names[row.candidate_id].name)
