@@ -24,9 +24,9 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from advisor.wording.answers import answer_sentence
 from tuning.gate_facts import gate_facts, gates
 from tuning.models import ACTIVE_STUDY_STATES, Study
+from tuning.stored_documents import document_of
 
 logger = logging.getLogger(__name__)
 
@@ -88,11 +88,11 @@ def _of_gate(study_id: int) -> tuple[str, str]:
 
 def _of_study(study: Study) -> tuple[str, str]:
     """The answer for the first device with the fewest connections."""
-    rows = study.recommendations.select_related("candidate", "study", "device")
-    best = rows.order_by("device", "workload__connections", "durability").first()
-    if best is None:
+    document = document_of(study)
+    if not document.answers:
         return "none", study.reason
-    return best.kind, answer_sentence(best, f"{best.device}")
+    [(_, best), *_], [answer, *_] = document.recommendations, document.answers
+    return best.kind, f"{answer.title}. {answer.text}"
 
 
 def send(url: str, body: bytes, key: str, sleep: Callable[[float], None]) -> bool:

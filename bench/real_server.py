@@ -74,7 +74,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _proof(binary: ServerBinary, asked: argparse.Namespace) -> str:
     from tuning.models import Study  # Django has the bench's own home by now
-    from tuning.results.stored_documents import document_of
+    from tuning.stored_documents import document_of
     from tuning.studies.server_profiles import server_answers
 
     (folder := _HOME / binary.flavour).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""How many there are of something, and shares, as people read them."""
+"""Numbers of things, shares and lengths of time, as people read them."""
 
 from __future__ import annotations
 
@@ -19,3 +19,10 @@ def plural(number: int, what: str) -> str:
 def percent(share: float, digits: int = 0) -> str:
     """As "95 %" of 0.95."""
     return f"{share * 100:.{digits}f} %"
+
+
+def length_text(seconds: float) -> str:
+    """As "90 s", "48 minutes" or "136 h"."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} h"

@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from tuning.export.gate_files import ERROR, RUNNING, GateFacts
 from tuning.models import Candidate, GateVerdict, Study, StudyState
-from tuning.results.stored_documents import document_of
+from tuning.stored_documents import document_of
 
 
 def gates() -> QuerySet[Study]:

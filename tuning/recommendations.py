@@ -31,6 +31,8 @@ class StudyFiles:
     @classmethod
     def of_all(cls, documents: Sequence[StudyDocument]) -> list[StudyFiles]:
         """Read for several studies at once what their documents do not have."""
+        if not any(one.recommendations for one in documents):
+            return [cls(one, {}, {}) for one in documents]
         variables, files = _variables(documents), _files(documents)
         return [cls(one, variables, files) for one in documents]
 

@@ -89,6 +89,7 @@ PAGES: dict[str, Rules] = {
     "host-datasets": {"GET": OPERATE},
     "profile-list": MADE,
     "study-new": {"GET": OPERATE, "POST": OPERATE},
+    "gate-new": {"GET": OPERATE, "POST": OPERATE},
     "study-again": SENT,
     "device-list": {"GET": READ, "POST": ADMINISTER},
 }

@@ -11,7 +11,7 @@ from advisor.api.schemas.studies import StudyRow
 from tuning.creation.config_check import CheckedText
 from tuning.hosts.known import KnownHost
 from tuning.models import Study
-from tuning.results.stored_documents import document_of
+from tuning.stored_documents import document_of
 
 
 def study_document(study: Study) -> dict[str, Any]:

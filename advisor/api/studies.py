@@ -27,7 +27,7 @@ from tuning.models import Recommendation, Study, StudyState
 from tuning.recommendations import StudyFiles
 from tuning.requests.study import StudyRequest
 from tuning.results.document import StudyDocument
-from tuning.results.stored_documents import document_of
+from tuning.stored_documents import document_of
 from tuning.studies.waiting import fetch_load_hosts
 
 router = Router(tags=["studies"])

@@ -45,6 +45,7 @@ urlpatterns = [
     path("groups/<int:pk>/", groups.group_detail, name="group-detail"),
     path("groups/<int:pk>/live/", groups.group_live, name="group-live"),
     path("gates/", gates.gate_list, name="gate-list"),
+    path("gates/new/", gates.gate_new, name="gate-new"),
     path("gates/<int:pk>/", gates.gate_detail, name="gate-detail"),
     path("gates/<int:pk>/live/", gates.gate_live, name="gate-live"),
     path("gates/<int:pk>/charts.json", gates.gate_charts, name="gate-charts"),

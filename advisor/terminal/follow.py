@@ -17,8 +17,8 @@ from benchmarks.counted import counted, percent
 from benchmarks.jobs.versions import code_version
 from tuning.models import Study
 from tuning.results.document import StudyDocument
-from tuning.results.stored_documents import document_of
 from tuning.statistics.aim import FULL_NAMES
+from tuning.stored_documents import document_of
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.revision import progress_mark
 from tuning.studies.waiting import absence_text, pause_text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.padding import Padding
@@ -13,12 +13,9 @@ from advisor.wording.findings import source_findings
 from advisor.wording.formatting import percent_change
 from advisor.wording.lines import line_rows
 from advisor.wording.searches import tried_text, warm_start_text
-from advisor.wording.spaces import knob_text
 from advisor.wording.words import MAY_COST
 from benchmarks.counted import counted
-from tuning.export.lines import Line, lines_of
 from tuning.models import DurabilityClass
-from tuning.recommendations import StudyFiles
 from tuning.results.document import Board, Recommendation, Search, StudyDocument
 from tuning.statistics.aim import FULL_NAMES
 
@@ -27,16 +24,7 @@ SHOWN_OF_SEARCH = 5
 
 
 def print_study(document: StudyDocument, console: Console) -> None:
-    """Print a study with the lines that its exports have."""
-    files = StudyFiles.of(document)
-    found = (recommendation.id for _, recommendation in document.recommendations)
-    print_document(document, {one: lines_of(files.facts(one)) for one in found}, console)
-
-
-def print_document(
-    document: StudyDocument, lines: Mapping[int, Sequence[Line]], console: Console
-) -> None:
-    """Print a study; `lines`: those of the exported config, by id of the recommendation."""
+    """Print the rankings, what was found, and at the end each answer."""
     # A search that has not raced has nothing in a table.
     shown = [one for one in document.boards if one.is_raced or not document.study.searches]
     for proportion in document.study.proportions if shown else ():
@@ -52,11 +40,6 @@ def print_document(
         console.print(column_note(document), style="dim")
     for board, recommendation in document.recommendations:
         _print_recommendation(document, board, recommendation, console)
-        for line in lines[recommendation.id]:
-            if line.in_model:
-                console.print(_sized(line), markup=False)
-            for price in line.costs:
-                console.print(f"{price.text}.", markup=False)
 
 
 def _print_board(document: StudyDocument, board: Board, console: Console) -> None:
@@ -80,27 +63,21 @@ def _print_board(document: StudyDocument, board: Board, console: Console) -> Non
 def _print_recommendation(
     document: StudyDocument, board: Board, found: Recommendation, console: Console
 ) -> None:
-    """Print the answer, with its place where the study has several, and its ablation."""
-    device = document.device[board.device_id]
-    words = [device.name] if device.id in document.named_devices else []
-    if len({one.workload_id for one in document.boards}) > 1:
-        words.append(counted(document.workload[board.workload_id].connections, "connection"))
-    if document.study.durability != DurabilityClass.D0:
-        words.append(board.durability)
-    head = f"{', '.join(words)}: " if words else ""
-    console.print(f"{head}{found.sentence}", markup=False, style="bold")
+    """Print the verdict with the ablation, then the answer as every surface has it."""
+    answer = document.answer[found.id]
+    console.print(found.sentence, markup=False)
     if board.ablation:
         whole = document.candidate[board.ablation.whole_id]
         title = f"What the lines of {whole.name} contribute"
         console.print(title, style="italic", markup=False)
         for row in line_rows(board.ablation, whole):
             console.print(_indented(f"{', '.join(row.lines)}: {row.answer}: {row.text}", 2))
-
-
-def _sized(line: Line) -> str:
-    """ "innodb_buffer_pool_size: 168M in the scale model, 31G on your server"."""
-    there, here = knob_text(line.name, line.in_model), knob_text(line.name, line.value)
-    return f"{line.name}: {there} in the scale model, {here} on your server."
+    console.print()
+    console.print(answer.title, markup=False, style="bold")
+    for line in answer.lines:
+        console.print(_indented(f"{line.name} = {line.value}  (was {line.before})", 2))
+    for title, text in answer.sentences:
+        console.print(f"{title}: {text}", markup=False)
 
 
 def _print_findings(document: StudyDocument, console: Console) -> None:

@@ -18,7 +18,7 @@ from advisor.tests import postgres
 from advisor.tests.harness import Home, without_services
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.layout import FOLDER
-from tuning.results import stored_documents
+from tuning import stored_documents
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from advisor.terminal.report import print_study
 from tuning.models import SlotPurpose, Study, StudyState
-from tuning.results.stored_documents import document_of
+from tuning.stored_documents import document_of
 from tuning.tests.test_ablation import before, ended
 
 pytestmark = [

@@ -302,6 +302,7 @@ def test_a_finished_study_draws_its_chart(visitor: Visitor) -> None:
 
     def look() -> None:
         visitor.open(reverse("study-detail", args=[study.pk]))
+        visitor.page.locator("#tab-charts > summary").click()
         chart = visitor.page.locator(RUNS_CHART)
         expect(chart.locator("svg.main-svg").first).to_be_visible()
         # Five medians and the runs that ended well; the baseline runs twice in each block.
@@ -366,7 +367,7 @@ def test_a_study_is_followed_live_without_loading_the_page_again(visitor: Visito
     study = begin_to_measure()
     current = study.slots.select_related("candidate", "run").get(order=1)
     page = visitor.page
-    top = "document.getElementById('study-events').getBoundingClientRect().top + scrollY"
+    top = "document.getElementById('study-rankings').getBoundingClientRect().top + scrollY"
     tops: list[float] = []
 
     def open_page() -> None:
@@ -379,18 +380,21 @@ def test_a_study_is_followed_live_without_loading_the_page_again(visitor: Visito
         expect(page.locator("#study-verdict")).to_contain_text("The first figures")
         for empty in (".chart[data-chart^=board]", "#study-rankings *", "input[name=only]"):
             expect(page.locator(empty)).to_have_count(0)
-        page.locator("details.candidate summary").first.click()
         tops.append(page.evaluate(top))
+        page.locator("#tab-configs > summary").click()
+        page.locator("details.candidate summary").first.click()
+        page.locator("#tab-ranking > summary").click()
 
     def see_first_run() -> None:
         expect(page.locator("#study-live")).to_contain_text("1 of 6 runs finished")
         expect(page.locator(".board .num >> text=/^\\d,\\d{3}$/").first).to_be_visible()
-        expect(page.locator(f"{RUNS_CHART} svg.main-svg").first).to_be_visible()
         expect(page.get_by_label("Names with")).to_be_visible()
         expect(page.locator("#study-verdict")).not_to_contain_text("The first figures")
         expect(page.locator("#announcer")).to_have_text(re.compile("Run 2 of 6"))
         tops.append(page.evaluate(top))
         assert abs(tops[1] - tops[0]) < 30, tops
+        page.locator("#tab-charts > summary").click()
+        expect(page.locator(f"{RUNS_CHART} svg.main-svg").first).to_be_visible()
         page.evaluate("document.querySelector('.chart').dataset.kept = 'yes'")
 
     def see_the_end() -> None:

@@ -84,6 +84,7 @@ def test_a_running_search_is_followed_and_concluded(
         visitor.open(address(study))
         expect(page.locator("#search-now")).to_contain_text("Explore")
         expect(page.locator("#search-now")).to_contain_text("search-25")
+        page.locator("#tab-charts > summary").click()
         for name in CHARTS:
             expect(page.locator(f"[data-chart={name}] .main-svg").first).to_be_visible()
         page.evaluate("window.isSamePage = true")

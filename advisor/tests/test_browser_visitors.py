@@ -145,6 +145,7 @@ def test_from_the_guided_start_to_an_answer_and_on(
         page.get_by_role("link", name="Candidate", exact=True).click()
         expect(page.locator("th[aria-sort=ascending]")).to_contain_text("Candidate")
         assert names.all_text_contents() == sorted(names.all_text_contents())
+        page.locator("#tab-charts > summary").click()
         page.get_by_text("Response times, seconds, and what a transaction costs").click()
         page.get_by_role("link", name="The same side by side").click()
         sides = page.get_by_role("region", name="Variables that differ", exact=True)

@@ -35,7 +35,7 @@ def test_the_page_shows_it_with_the_candidate_and_with_the_recommendation(
     for part in (card, rest):
         assert '<span class="badge warn">observability</span>' in part
         assert SAID in part
-    assert "Costs other than durability:" in card
+    assert "less insight into what the server does" in card, "in the price of the answer"
     assert "Other costs allowed" not in text
     study.request["allow"] = ["observability", "recovery-time"]
     study.save()

@@ -20,8 +20,8 @@ from advisor.tests.drawn import flat
 from benchmarks.storage.kinds import kind_words
 from tuning.models import Study
 from tuning.results.build import build
-from tuning.results.stored_documents import document_of
 from tuning.results.study_rows import StudyRows
+from tuning.stored_documents import document_of
 
 pytestmark = pytest.mark.django_db
 TITLE = "The source's claims, checked here"

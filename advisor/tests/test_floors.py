@@ -23,6 +23,7 @@ DJANGO_PARTS = {
     "models",
     "recommendations",
     "results",
+    "stored_documents",
     "studies",
     "tasks",
     "tests",

@@ -34,6 +34,7 @@ from tuning.requests.gate import GateSide
 from tuning.results.document import Gate
 from tuning.results.gate_history import gate_history, recent_candidates
 from tuning.statistics.data import Metric
+from tuning.statistics.gate import GatePlan
 from tuning.studies.commands import cancel_study
 from tuning.studies.revision import bump
 from tuning.tests.fakes import BINARY, begin, run_to_the_end
@@ -67,6 +68,45 @@ BODY = {
 
 def post(api: Client, **values: Any) -> Any:
     return api.post(GATES, BODY | values, content_type="application/json")
+
+
+def test_a_gate_is_started_from_its_page(admin_client: Client) -> None:
+    address = reverse("gate-new")
+    assert address in flat(admin_client.get(reverse("gate-list")))
+    assert "The my.cnf of today" in flat(admin_client.get(address))
+    typed = {
+        "name": "release",
+        "candidate_knobs": "innodb_io_capacity=4000",
+        "limits": "throughput -5%\np95 +10%",
+        "durability": "D0",
+        "max_pairs": "8",
+        "measure_s": "5",
+    }
+    made = admin_client.post(address, typed)
+    assert made.status_code == 302, flat(made)
+    study = Study.objects.get(gate__isnull=False)
+    assert made.headers["Location"] == reverse("gate-detail", args=[study.pk])
+    assert [limit.loss for limit in GatePlan.from_json(study.gate or {}).limits] == [0.05, 0.1]
+    assert study.candidates.get(is_baseline=False).config.knobs["innodb_io_capacity"] == "4000"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"candidate_knobs": ""}, "a candidate has a config, variables or a server of its own"),
+        ({"limits": "speed -5%"}, "speed"),
+        ({"name": ""}, "is required"),
+        ({"candidate_config": "[mysqld]\nno_such_variable = 1\n"}, "no_such_variable"),
+    ],
+)
+def test_a_refused_gate_says_what_is_wrong(
+    typed: dict[str, str], said: str, admin_client: Client
+) -> None:
+    base = {"name": "x", "candidate_knobs": "innodb_io_capacity=4000", "limits": "throughput -5%"}
+    answer = admin_client.post(reverse("gate-new"), base | {"durability": "D0"} | typed)
+    assert answer.status_code == 400
+    assert said in flat(answer)
+    assert not Study.objects.exists()
 
 
 @pytest.mark.long

@@ -76,7 +76,10 @@ def test_the_preview_is_that_of_the_device_in_the_address(
 
 @pytest.mark.parametrize(
     ("question", "template"),
-    [("best", "search"), ("mine", "compare"), ("published", "quick"), ("device", "quick")],
+    [
+        *(("best", "search"), ("mine", "compare"), ("published", "quick"), ("device", "quick")),
+        ("connections", "connections"),
+    ],
 )
 def test_each_question_begins_with_its_template(
     admin_client: Client, question: str, template: str
@@ -89,6 +92,8 @@ def test_each_question_begins_with_its_template(
     assert text.count('id="config_files"') == 1
     assert f'<input type="hidden" name="question" value="{question}">' in text
     assert words_of(text).count("What will happen") == 1
+    assert ("8, 16, 32, 64, 128, 256, 512" in text) == (question == "connections")
+    assert text.count(f'href="{reverse("gate-new")}"') == 1, "whether a change is safe"
 
 
 def test_the_preview_counts_candidates_runs_time_and_space(admin_client: Client) -> None:

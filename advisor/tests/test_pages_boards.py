@@ -51,7 +51,6 @@ def test_a_board_says_verdict_noise_ties_race_and_confirmation(admin_client: Cli
     assert "left the race after block 3: measurably below whitepaper-a" in text
     assert "Confirmed: whitepaper-3 +" in text
     assert "Race: candidates that are measurably behind leave" in text
-    assert "Price: p95 87.3 ms, with server-default 148 ms" in text
     ranks = [row.rank for row in board.judgement.ranked]
     assert ranks[:2] == [1, 1], "the made-up figures of the best two lie within the noise"
     assert "measurably better" in text

@@ -74,13 +74,13 @@ def test_each_device_has_its_newest_answer_with_effect_interval_and_age(
     factories.measured_study(blocks=1, device=other, name="Elsewhere")
     text = text_of(admin_client, HOME)
     answers = text[: text.index("Running now")]
-    assert "+23.4 % throughput 96 %: +11.1 to +34.5 %" in answers
+    assert "+23.4 % throughput (96 % interval +11.1 to +34.5 %) against server-default" in answers
     assert "3 days ago" in answers
     assert found.candidate.name in answers
     assert "The newer one" in answers
     assert "The older one" not in answers
     assert "on db-host-2" in answers
-    assert "; durability D0" in answers
+    assert "Durability D0" in answers
     assert reverse("study-my-cnf", args=[study.pk, found.pk]) in (
         admin_client.get(HOME).content.decode()
     )

@@ -7,18 +7,16 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.test import Client, RequestFactory
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from advisor.pages.export.recommendation import recommendation_cards
 from advisor.pages.study.live import study_to_show
 from advisor.tests import factories
 from advisor.tests.drawn import flat
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Study, StudyState
-from tuning.results.stored_documents import document_of
 from tuning.studies.revision import bump, progress_mark
 
 pytestmark = pytest.mark.django_db
@@ -98,17 +96,16 @@ def test_the_first_run_brings_ranking_filter_and_charts_to_an_open_page(
     answer = admin_client.get(html.unescape(address))
     text = flat(answer)
     assert "HX-Refresh" not in answer.headers
-    rankings = text.partition('id="study-rankings"')[2].partition('id="study-runs"')[0]
-    for part in (
-        "Rank by",
-        'id="only_names"',
-        "Ranking</h2>",
-        "-intervals",
-        '<table class="ranking"',
-    ):
+    rankings, _, charts = (
+        text.partition('id="study-rankings"')[2]
+        .partition('id="study-runs"')[0]
+        .partition('id="study-charts"')
+    )
+    for part in ("Rank by", 'id="only_names"', "Ranking</h2>", '<table class="ranking"'):
         assert part in rankings, part
+    assert "-intervals" in charts
     # What stands in it is not swapped once more, by itself.
-    assert rankings.count("hx-swap-oob") == 1
+    assert (rankings + charts).count("hx-swap-oob") == 2
     assert "First figures" not in text
     assert THERE_WHEN not in text
     [after] = re.findall(r'hx-get="([^"]+)"', text)
@@ -133,23 +130,6 @@ def test_a_finished_study_shows_ranking_recommendation_and_file(admin_client: Cl
     assert rows[0] == found.candidate.name
     assert "Mcycles / transaction" in text
     assert "intervals hold for all candidates at once" in text
-
-
-def test_the_answer_has_the_lines_to_set_its_confidence_and_its_price(
-    admin_client: Client,
-) -> None:
-    study = factories.measured_study()
-    [view] = recommendation_cards(document_of(study), RequestFactory().get("/"))
-    assert ("innodb_redo_log_capacity", "100M", "3G") in view.changes
-    text = page(admin_client, study)
-    answer = text[text.index('id="study-verdict"') : text.index('id="study-recommendations"')]
-    for name, before, value in view.changes:
-        assert re.search(rf"{name}</th>\s*<td[^>]*><strong>{value}</strong>", answer)
-        assert before in answer
-    assert view.confidence == "provisional"
-    assert "Confidence: provisional." in answer
-    assert view.price
-    assert reverse("study-my-cnf", args=[study.pk, view.found.id]) in answer
 
 
 def test_failed_runs_show_outcome_reason_and_log(admin_client: Client) -> None:
@@ -306,14 +286,14 @@ def test_a_duplicate_is_shown_below_the_one_that_was_measured_for_both(
     factories.finish(run)
     text = page(admin_client, study)
     assert "Same effective values as whitepaper-1, so measured once" in text
-    board = text[text.index("board-") : text.index("Candidates</h2>")]
+    board = text[text.index("board-") : text.index('id="tab-charts"')]
     assert board.index(">whitepaper-1</a>") < board.index(">whitepaper-3</a>")
 
 
 def test_each_class_has_a_board_that_says_what_it_may_cost(admin_client: Client) -> None:
     text = page(admin_client, factories.unsafe_study(blocks=1))
-    assert "Use whitepaper-3 with durability D1: " in text
-    boards = text.partition('id="candidates"')[0].split('<details class="card board-fold')[1:]
+    assert " lines (whitepaper-3) at durability D1</p>" in text
+    boards = text.partition('id="tab-charts"')[0].split('<details class="card board-fold')[1:]
     heads = [one.partition("<summary>")[0] for one in boards]
     assert [" open>" in head for head in heads] == [True, False, False]
     assert all("data-open-if-wide" in head for head in heads), "they are short"

@@ -43,8 +43,6 @@ def test_the_page_shows_both_values_and_offers_the_file_as_measured(
     admin_client: Client, modelled: Recommendation
 ) -> None:
     text = page_of(admin_client, modelled)
-    row = "<td><code>innodb_buffer_pool_size</code></td><td>160M</td><td>31G</td>"
-    assert row in text
     answer = text[text.index('id="study-verdict"') : text.index('id="study-recommendations"')]
     assert re.search(r"innodb_buffer_pool_size</th>\s*<td[^>]*><strong>31G</strong>", answer)
     assert "in the scale model</td>" in answer
@@ -67,7 +65,6 @@ def test_a_study_without_a_statement_says_what_it_measured(admin_client: Client)
     text = page_of(admin_client, found)
     assert "24 GB of memory for" in text
     assert "times the data" in text
-    assert "Values sized back" not in text
     assert "as_measured" not in text
     where = reverse("study-my-cnf", args=[found.study_id, found.pk])
     assert ". 24 GB of memory for" in admin_client.get(where).content.decode()

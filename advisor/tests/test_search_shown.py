@@ -16,10 +16,10 @@ from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.build import build
 from tuning.results.document import Search
-from tuning.results.stored_documents import document_of
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
+from tuning.stored_documents import document_of
 from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.tests.test_contract import RandomSearch
 from tuning.tests.kept import kept

@@ -13,7 +13,7 @@ from advisor.terminal.files import write_files
 from advisor.tests import factories
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
-from tuning.results.stored_documents import document_of
+from tuning.stored_documents import document_of
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from advisor.terminal.report import print_study
 from advisor.tests import factories
 from tuning.models import Study
-from tuning.results.stored_documents import document_of
+from tuning.stored_documents import document_of
 
 pytestmark = pytest.mark.django_db
 
@@ -62,4 +62,4 @@ def test_classes_have_tables_and_verdicts_of_their_own() -> None:
     text = shown(factories.unsafe_study(blocks=1))
     assert text.count("server-default *") == 3
     assert "Durability D2: A crash or a power failure may corrupt the database" in text
-    assert "D1: whitepaper-3 completed" in text
+    assert "(whitepaper-3) at durability D1" in text

@@ -17,8 +17,8 @@ from benchmarks.models import Run
 from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
 from tuning.models import Study
 from tuning.results.answer import store_recommendations
-from tuning.results.stored_documents import document_of
 from tuning.results.study_rows import StudyRows
+from tuning.stored_documents import document_of
 from tuning.tests.export_cases import exported
 
 pytestmark = pytest.mark.django_db

@@ -8,8 +8,7 @@ from benchmarks.models import Device
 from tuning.catalogue.target import RELEASES, ServerTraits
 from tuning.comparison.devices import device_names
 from tuning.models import DurabilityClass, Recommendation
-from tuning.statistics.confirmation import ConfirmationState
-from tuning.statistics.verdict import VerdictKind
+from tuning.results.confidence import certainty_text
 
 # Loss that a durability class may cause, in a DBA's terms.
 MAY_COST = {
@@ -30,39 +29,10 @@ STUDY_MAY_HAVE = [
     (DurabilityClass.D2.value, "D2: also configs that may corrupt the database"),
 ]
 
-# How certain the config to use is, by the verdict.
-ANSWERS = {
-    VerdictKind.WINNER: "measurably best",
-    VerdictKind.TIE: "tied for best",
-    VerdictKind.NOT_CONFIRMED: "none is confirmed as better",
-    VerdictKind.NO_DIFFERENCE: "no measurable difference",
-    VerdictKind.BASELINE_BEST: "all others are worse",
-    VerdictKind.NOTHING_FOUND: "the search found nothing better",
-    VerdictKind.TIME_RAN_OUT: "no time was left for a race",
-}
-# Without a confirmed lead the baseline is recommended.
-CONFIRMED = {
-    ConfirmationState.CONFIRMED: "{}, confirmed",
-    ConfirmationState.WITHDRAWN: "none is confirmed as better",
-    ConfirmationState.UNFINISHED: "too few fresh pairs to confirm one",
-}
-_LEADS = (VerdictKind.WINNER, VerdictKind.TIE)
-
 
 def certainty(found: Recommendation) -> str:
     """How certain a recommendation is; reads its study."""
     return certainty_text(found.kind, found.confirmation, confirms=found.study.confirms)
-
-
-def certainty_text(kind: str, confirmation: str, *, confirms: bool) -> str:
-    """How certain an answer is, as "tied for best, confirmed"."""
-    known = kind in list(VerdictKind)
-    answer = ANSWERS.get(VerdictKind(kind)) if known else None
-    answer = answer or "nothing to compare"
-    if confirmation in list(ConfirmationState):
-        return CONFIRMED[ConfirmationState(confirmation)].format(answer)
-    unconfirmed = kind in _LEADS and not confirms
-    return f"{answer}, not confirmed" if unconfirmed else answer
 
 
 def devices_to_name(devices: Collection[Device]) -> set[int]:

@@ -9,9 +9,9 @@ from benchmarks.models import Config
 from tuning.comparison.measured import ranked_slots
 from tuning.models import Study
 from tuning.results.document import Board, BoardRow, CandidateFacts, StudyDocument
-from tuning.results.stored_documents import documents_of
 from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
+from tuning.stored_documents import documents_of
 
 #: A config that was measured for years is shown by its newest studies.
 MAX_STUDIES = 20

@@ -12,11 +12,11 @@ from tuning.catalogue.target import traits_of
 from tuning.comparison.sides import Block, Side
 from tuning.configs.effective.readback import effective_values
 from tuning.results.document import Ranking
-from tuning.results.stored_documents import document_of
 from tuning.statistics.compare import ALPHA
 from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
 from tuning.statistics.ratios import mean_interval, ratio_of
+from tuning.stored_documents import document_of
 
 _WRITTEN = "bytes_written_per_transaction"
 # Name of the column, and whether more is better; None where neither is.

@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from benchmarks.counted import counted
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import kind_words
+from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits, parse_version
 from tuning.configs.notes import Action, Note
+from tuning.results.confidence import Confidence, confidence_of
 from tuning.results.document import (
     Board,
     CandidateFacts,
@@ -57,8 +60,10 @@ class ExportFacts:
     set nothing shows the server's defaults. `device_untested`: what the device leaves open. With a
     scale model `model` the knobs are those measured; `as_measured` leaves them so, otherwise the
     lines are sized back to the real server. `ablation`: what lines of the winner contribute;
-    `winner_knobs`: all its lines. `recovery_tested`: its crash recovery was timed. `file`: the
-    user's own file that the recommendation came from (None: none), as bytes.
+    `winner_knobs`: all its lines. `file`: the user's own file that the recommendation came from
+    (None: none), as bytes. `place`: what tells the board from others of the study. `equals`: who
+    does equally well. `recovery`: how long its crash recovery took, "" if it was not timed.
+    `limit`: what kept it from being faster. `recommendation`: its primary key.
     """
 
     study: str
@@ -81,10 +86,15 @@ class ExportFacts:
     proportion: str = ""
     model: ScaleModel | None = None
     as_measured: bool = False
-    recovery_tested: bool = False
     ablation: Sequence[LinesEffect] = ()
     winner_knobs: Mapping[str, str] = field(default_factory=dict)
     file: bytes | None = None
+    recommendation: int = 0
+    place: str = ""
+    confidence: Confidence = field(default_factory=Confidence)
+    equals: Sequence[str] = ()
+    recovery: str = ""
+    limit: str = ""
 
     @property
     def left_out(self) -> list[LinesEffect]:
@@ -117,7 +127,7 @@ class ExportFacts:
         yield "other devices, versions, hosts, workloads, connections and more data"
         if self.model is not None:
             yield f"the real server (every figure is from the {self.model.title})"
-        recovery = "" if self.recovery_tested else " and crash recovery"
+        recovery = "" if self.recovery else " and crash recovery"
         yield f"restart{recovery} times, replication, backups, schema changes"
         if self.device_untested:
             yield self.device_untested
@@ -154,7 +164,9 @@ def export_facts(
     if ablation and ablation.whole_id not in (found.candidate_id, found.whole_id):
         ablation = None
     ended = study.finished_at or datetime.now(UTC)
-    tested = {one.candidate_id for one in board.crash_tests if one.seconds}
+    row, standing = board.row(winner.id), board.advice.standing(found.whole_id or winner.id)
+    tied = standing.tied_with if standing and winner.id != baseline.id else ()
+    better = {one.candidate_id for one in board.advice.standings if one.better}
     asked = f" This file has all lines of {winner.name}, as asked for." if whole else ""
     return ExportFacts(
         study=f"{study.id}, {study.name} (template {study.template})",
@@ -183,11 +195,39 @@ def export_facts(
         proportion=board.proportion,
         model=model,
         as_measured=as_measured,
-        recovery_tested=winner.id in tested,
         ablation=ablation.effects if ablation else (),
         winner_knobs=document.candidate[ablation.whole_id].knobs if ablation else {},
         file=next(filter(None, map(files.get, _origins(document, winner, baseline))), None),
+        recommendation=found.id,
+        place=_place(document, board),
+        confidence=confidence_of(document, board, found),
+        equals=[document.candidate[pk].name for pk in tied if pk in better],
+        recovery=_recovery(board, winner, baseline),
+        limit=row.limit if row else "",
     )
+
+
+def _place(document: StudyDocument, board: Board) -> str:
+    """Return what tells the board from the study's others, as "on nvme with 8 connections"."""
+    words = []
+    if board.device_id in document.named_devices:
+        words.append(f"on {document.short_names[board.device_id]}")
+    if len(document.workloads) > 1:
+        connections = document.workload[board.workload_id].connections
+        words.append(f"with {counted(connections, 'connection')}")
+    if board.durability != Durability.D0:
+        words.append(f"at durability {board.durability}")
+    return " ".join(words)
+
+
+def _recovery(board: Board, winner: CandidateFacts, baseline: CandidateFacts) -> str:
+    """Return how long both took to serve again after a kill, at most; "" if not timed."""
+    slowest = {one.candidate_id: max(one.seconds) for one in board.crash_tests if one.seconds}
+    if winner.id not in slowest:
+        return ""
+    theirs = slowest.get(baseline.id)
+    beside = f" ({baseline.name}: {theirs:.1f} s)" if theirs and winner is not baseline else ""
+    return f"crash recovery in {slowest[winner.id]:.1f} s{beside}"
 
 
 def _origins(

@@ -127,8 +127,8 @@ def default_of(name: str, facts: ExportFacts) -> str | None:
 def changed_names(facts: ExportFacts) -> Set[str]:
     """Return the variables in which the measured candidate differed from the baseline."""
     names = {**facts.knobs, **facts.baseline_knobs}
-    here = _running(facts, facts.candidate_variables, facts.knobs, names)
-    there = _running(facts, facts.baseline_variables, facts.baseline_knobs, names)
+    here = running_values(facts, facts.candidate_variables, facts.knobs, names)
+    there = running_values(facts, facts.baseline_variables, facts.baseline_knobs, names)
     return {
         name
         for name in names
@@ -241,13 +241,13 @@ def _writable(name: str, effective: str | None, server: ServerTraits) -> str | N
     return usable(knob, effective, server) if knob and effective else None
 
 
-def _running(
+def running_values(
     facts: ExportFacts,
     variables: Mapping[str, str],
     knobs: Mapping[str, str],
     names: Collection[str],
 ) -> dict[str, str]:
-    """The values of a run: read back, else as requested, else the default."""
+    """Return the values of a run: read back, else as requested, else the default."""
     found = {name: text for name in names if (text := default_of(name, facts)) is not None}
     shown = effective_values(names, variables, facts.server)
     return {**found, **knobs, **{name: text for name, text in shown.items() if text}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchmarks.counted import counted, percent
+from benchmarks.counted import percent
 from benchmarks.storage.human import human_bytes
 from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Durability
@@ -15,14 +15,12 @@ from tuning.configs.effective.readback import effective_values
 from tuning.configs.effective.variables import POOL
 from tuning.configs.values import readable_value, same
 from tuning.errors import InvalidConfig, Problem, TuningError
-from tuning.export.facts import Effect, ExportFacts
+from tuning.export.answer import answer_of
+from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, losing_lines, value_text
-from tuning.results.document import Figures
 from tuning.scale_model.conversion import is_scaled, on_real_server
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
-from tuning.statistics.aim import FULL_NAMES
-from tuning.statistics.estimate import Estimate
 
 CNF = "#"
 SQL = "--"  # followed by a space, without which MySQL reads two minus signs
@@ -31,7 +29,6 @@ SQL = "--"  # followed by a space, without which MySQL reads two minus signs
 _MAX_LETTERS = 900
 
 WARNINGS = {
-    Durability.D0: "D0: nothing in this file loses committed data.",
     Durability.D1: "D1: WARNING - with this file a crash can lose the last commits.",
     Durability.D2: "D2: WARNING - with this file a crash can corrupt the database.",
 }
@@ -94,47 +91,25 @@ def head(
     """
     given = durability_of_export(facts, lines)
     costs = "; ".join(f"WARNING: {one.cost}" for one in losing_lines(lines, facts))
-    warning = f"{WARNINGS[given]} This was acknowledged. {costs}"
-    mixed = f"{given} for the recommended lines; your file keeps lines that are less safe"
-    model = facts.model
+    warning = f"{WARNINGS.get(given, '')} This was acknowledged. {costs}"
+    model, answer = facts.model, answer_of(facts, lines)
     small = f"As measured in the {model.title}: too small for the real server" if model else ""
     log = facts.candidate_variables.get("log_bin", "")
     state = f", binary log {log}" if log in ("ON", "OFF") else ""
+    said, shown = dict(answer.sentences), ("Confidence",) if undo else ("Confidence", "Price")
     texts = [
         f"{title} by the MySQL OLTP tuning advisor, {facts.date}: study {facts.study}",
-        facts.study_url,
+        f"All evidence: {facts.study_url}" if facts.study_url else "",
         "" if undo or given is Durability.D0 else warning,
         f"WARNING: {own}" if own else "",
         f"WARNING: {small}" if small and facts.as_measured else "",
-        f"Server: {facts.server}{state}. Device: {facts.device}",
-        f"Workload: {facts.effect.workload}. {facts.proportion} {_baseline_in_model(facts)}",
-        f"{facts.candidate}: {measured(facts.effect, facts)}",
-        "" if undo or given > Durability.D0 else mixed if own else WARNINGS[given],
-        "" if undo else f"Not tested: {'; '.join(facts.not_tested())}",
+        f"{answer.title}: {answer.effect}".removesuffix(": "),
+        *(f"{name}: {said[name]}" for name in shown if name in said),
+        f"Tested with: {facts.server}{state}; {facts.device}; {facts.effect.workload}. "
+        f"{facts.proportion} {_baseline_in_model(facts)}",
+        f"Before production: {answer.next_step}" if answer.next_step and not undo else "",
     ]
     return [comment(text, mark) for text in texts if text]
-
-
-def measured(effect: Effect, facts: ExportFacts) -> str:
-    """Return the effect with its interval, against what, and the figures of both."""
-    runs = counted(effect.runs, "run")
-    runs += f", {effect.failures} without a result" if effect.failures else ""
-    now = _figures(effect.figures, effect.unit)
-    if facts.keeps_baseline and not effect.runs + effect.failures:  # a search without a race
-        return "only in short runs of the search, beside the configs that it tried"
-    if facts.keeps_baseline:
-        return f"{now}, median of {runs}; the others were compared with this baseline"
-    seen = f"{effect.fresh_pairs} fresh pairs" if effect.fresh_pairs else ""
-    seen = seen or counted(effect.blocks, "block")
-    gains = gain(effect, facts.baseline)
-    return f"{gains} in {seen}; {now} against {_figures(effect.baseline, effect.unit)}; {runs}"
-
-
-def gain(effect: Effect, baseline: str) -> str:
-    """ "+42.4 % throughput (95 % interval +31.0 to +52.0 %) against server-default"."""
-    found = [(effect.objective, FULL_NAMES[effect.metric]), (effect.throughput, "throughput")]
-    texts = [_change(estimate, name) for estimate, name in found if estimate is not None]
-    return f"{' and '.join(texts) or 'no figure'} against {baseline}"
 
 
 def about(line: Line, facts: ExportFacts, was: str | None = None) -> str:
@@ -220,14 +195,3 @@ def _baseline_in_model(facts: ExportFacts) -> str:
         f"Baseline: {facts.baseline}; its buffer pool of {readable_value(knob, pool)} in the "
         f"model stands for {readable_value(knob, there)} on the real server."
     )
-
-
-def _change(estimate: Estimate, of: str) -> str:
-    unknown = "" if estimate.has_interval else " (no interval was computed)"
-    return f"{estimate.change(of)}{unknown}"
-
-
-def _figures(figures: Figures, unit: str) -> str:
-    found = figures.throughput
-    throughput = f"no {unit}" if found is None else f"{found:.0f} {unit}"
-    return throughput if figures.p95_ms is None else f"{throughput}, p95 {figures.p95_ms:.1f} ms"

@@ -172,12 +172,6 @@ def _sentences(
     for pk in dict.fromkeys([advice.candidate_id, board.baseline_id]):
         yield from (one.sentence for one in board.crash_tests if one.candidate_id == pk)
     yield board.debt_sentence
-    debtors, reduced = board.debtors, board.ablation.reduced if board.ablation else None
-    if advice.whole_id is not None:
-        # Its own rounds count: the winner's runs had all lines.
-        debtors = (reduced.debtor,) if reduced and reduced.debtor else ()
-    if not is_baseline:  # the baseline has no lead that could shrink
-        yield from (one.sentence for one in debtors if one.candidate_id == advice.candidate_id)
     yield document.quality.sentence
 
 

@@ -9,6 +9,7 @@ from benchmarks.models import RunState
 from tuning.models import Candidate, Recommendation
 from tuning.results import document as doc
 from tuning.results.board import Board
+from tuning.results.limits import limit_sentence
 from tuning.results.sentences import proportion_text, recovery_sentence
 from tuning.results.study_rows import StudyRows
 from tuning.results.write_debt import debt_sentence, debtors_of
@@ -78,9 +79,11 @@ def _rows(
     ok = [slot for slot in board.slots if slot.run.state == RunState.OK]
     warming = Counter(slot.candidate_id for slot in ok if slot.run.still_warming)
     owing = {one.candidate_id: one.marked for one in debtors}
+    load_host = board.workload.load_hosts_text
     found = []
     for line in board.judgement.ranked:
         pk, left = board.candidates[line.name].pk, board.eliminations.get(line.name)
+        runs = [slot.run for slot in ok if slot.candidate_id == pk]
         found.append(
             doc.BoardRow.copied_from(
                 line,
@@ -91,7 +94,8 @@ def _rows(
                 owing=owing.get(pk, 0),
                 left=doc.Elimination.copied_from(left) if left else None,
                 missed=board.missed_text(line.name),
-                price=doc.Price.of(_costs(slot.run) for slot in ok if slot.candidate_id == pk),
+                limit=limit_sentence(runs, load_host),
+                price=doc.Price.of(map(_costs, runs)),
             )
         )
     return tuple(found)

@@ -24,7 +24,7 @@ from tuning.statistics.estimate import Estimate
 from tuning.strategy.search.importance import Importance
 
 #: Rises with every change of the classes below, and of what is computed for them.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def finite(value: float | None) -> float | None:
@@ -93,6 +93,7 @@ class StudyFacts(Part):
     objective: Metric
     limits: tuple[str, ...]
     scale_model: dict[str, Any] | None
+    memory_bytes: int | None
     proportions: tuple[str, ...]
 
 
@@ -192,8 +193,15 @@ class RunFacts(Part):
     throughput_at_most: float | None
     cpu_user_pct: float | None
     cpu_sys_pct: float | None
+    cpu_iowait_pct: float | None
     cpu_steal_pct: float | None
+    server_cores: float | None
+    driver_cpu_ms_per_transaction: float | None
     bytes_written_per_transaction: float | None
+    data_read_iops: float | None
+    data_write_iops: float | None
+    data_write_mb_s: float | None
+    redo_mb_s: float | None
     measured_s: float | None
     trend_pct: float | None
     still_warming: bool
@@ -317,7 +325,8 @@ class BoardRow(Part):
     """A candidate's line on a board, whatever it is ranked by: medians over its runs.
 
     disturbed, warming, owing count its void runs, those whose throughput had a trend, and those
-    that postponed writes. missed: the limits that it misses, in words.
+    that postponed writes. missed: the limits that it misses, in words. limit: what kept it from
+    being faster, in a sentence; "" if unknown.
     """
 
     candidate_id: int
@@ -331,6 +340,7 @@ class BoardRow(Part):
     owing: int
     left: Elimination | None
     missed: str
+    limit: str
     price: Price
 
 
@@ -375,7 +385,6 @@ class Debtor(Part):
     put_off: float
     seconds_to_settle: float | None
     is_settled: bool
-    sentence: str
 
 
 class CrashTest(Part):
@@ -515,6 +524,54 @@ class Board(Part):
     def row(self, candidate_id: int) -> BoardRow | None:
         """The line of a candidate; None if it is not on the board."""
         return next((one for one in self.rows if one.candidate_id == candidate_id), None)
+
+
+class ChangedLine(Part):
+    """A line to set; values as in a my.cnf. before: in the baseline, "not set" if unknown."""
+
+    name: str
+    before: str
+    value: str
+
+
+class Answer(Part):
+    """The answer of a board in the words that page, terminal, files and API share.
+
+    title: what to do, and where if the study has several boards. lines: what differs from the
+    baseline, for the real server. effect: with its interval and against what. confidence:
+    confirmed, provisional, no difference or not known; reason: why. equals: who does equally
+    well. price: what it costs. limit: what keeps the config from being faster. next_step: what to
+    do before production. Sentences are "" where there is nothing to say.
+    """
+
+    recommendation_id: int
+    title: str
+    lines: tuple[ChangedLine, ...]
+    effect: str
+    confidence: str
+    reason: str
+    equals: str
+    price: str
+    limit: str
+    next_step: str
+
+    @property
+    def sentences(self) -> tuple[tuple[str, str], ...]:
+        """Title and text of each part that is known, in the order in which they are shown."""
+        word = f"{self.confidence.capitalize()}." if self.confidence else ""
+        sure = " ".join(filter(None, (word, self.reason, self.equals)))
+        parts = (
+            ("Effect", self.effect),
+            ("Confidence", sure),
+            ("Price", self.price),
+            ("Limit", self.limit),
+            ("Before production", self.next_step),
+        )
+        return tuple((title, text) for title, text in parts if text)
+
+    @property
+    def text(self) -> str:
+        return " ".join(f"{title}: {text}" for title, text in self.sentences)
 
 
 class ShortRun(Part):
@@ -700,7 +757,7 @@ class StudyDocument(Part):
     """A study at one revision.
 
     runs: every run in the order of the study. repeats: the figure that the template repeats. gate:
-    None for a study that is no gate.
+    None for a study that is no gate. answers: one per recommendation.
     """
 
     schema_version: int
@@ -718,6 +775,7 @@ class StudyDocument(Part):
     claims: tuple[Claim, ...]
     findings: tuple[Finding, ...]
     can_be_ablated: bool
+    answers: tuple[Answer, ...] = ()
 
     @cached_property
     def candidate(self) -> dict[int, CandidateFacts]:
@@ -737,6 +795,11 @@ class StudyDocument(Part):
     def workload(self) -> dict[int, WorkloadFacts]:
         """By primary key."""
         return {one.id: one for one in self.workloads}
+
+    @cached_property
+    def answer(self) -> dict[int, Answer]:
+        """By primary key of the recommendation."""
+        return {one.recommendation_id: one for one in self.answers}
 
     @cached_property
     def short_names(self) -> dict[int, str]:

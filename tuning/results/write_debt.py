@@ -64,23 +64,6 @@ def debt_sentence(debtors: Sequence[Debtor], names: Mapping[int, str]) -> str:
     )
 
 
-def _settling(name: str, *, is_settled: bool, needed_s: float | None) -> str:
-    if is_settled:
-        return f"{name} was also measured in runs that were long enough for its postponed writes."
-    needed = f" A dependable figure needs runs of about {_length(needed_s)}." if needed_s else ""
-    return (
-        f"The lead of {name} may shrink in longer use: its runs ended while it postponed more and "
-        f"more writes.{needed}"
-    )
-
-
-def _length(seconds: float) -> str:
-    """Formatted as 90 s, 48 minutes or 136 h."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} h"
-
-
 def _debtor(candidate: Candidate, runs: Sequence[RunFacts]) -> Debtor | None:
     marked = [run for run in runs if run.debt_grew]
     if not marked:
@@ -100,7 +83,6 @@ def _debtor(candidate: Candidate, runs: Sequence[RunFacts]) -> Debtor | None:
         put_off=median(owes.put_off_most for owes in known),
         seconds_to_settle=needed_s,
         is_settled=is_settled,
-        sentence=_settling(candidate.name, is_settled=is_settled, needed_s=needed_s),
     )
 
 

@@ -24,9 +24,9 @@ from benchmarks.models import CrashTest, Run, RunState
 from tuning.errors import BadRequest, TuningError
 from tuning.models import EventKind, SlotPurpose, Study, StudyState
 from tuning.requests.study import MAX_BLOCKS
-from tuning.results.stored_documents import document_of
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.confirmation import ConfirmationState
+from tuning.stored_documents import document_of
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER, Purpose
 from tuning.studies.absence import close_what_was_cancelled
 from tuning.studies.budget import StudyBudget

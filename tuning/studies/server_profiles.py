@@ -10,12 +10,12 @@ from tuning.export.lines import lines_of
 from tuning.models import ACTIVE_STUDY_STATES, ServerProfile, Study
 from tuning.recommendations import StudyFiles
 from tuning.requests.configs import MAX_OUTPUT_BYTES, ProfileRequest
-from tuning.results.stored_documents import document_of
 from tuning.server_profile.compare import Comparison, compare
 from tuning.server_profile.paste import rows_of
 from tuning.server_profile.profile import Profile
 from tuning.server_profile.reading import read_profile
 from tuning.server_profile.steps import Step, sql_of, steps_of, untested
+from tuning.stored_documents import document_of
 
 # A request may name older ones.
 _OFFERED = 200

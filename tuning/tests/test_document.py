@@ -16,9 +16,9 @@ from tuning.models import StoredDocument, Study, StudyState
 from tuning.results.boards import boards_of
 from tuning.results.build import build
 from tuning.results.document import SCHEMA_VERSION, StudyDocument
-from tuning.results.stored_documents import document_of
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
+from tuning.stored_documents import document_of
 from tuning.studies.revision import bump
 from tuning.tests.fakes import measure_by_config, run_to_the_end
 from tuning.tests.test_study_lifecycle import study as begun

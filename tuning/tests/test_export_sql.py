@@ -45,7 +45,7 @@ def test_dynamic_lines_are_persisted_and_the_others_explained() -> None:
     assert "innodb_flush_method = O_DIRECT: requires a restart" in flat(text)
     assert "-- SET PERSIST_ONLY innodb_flush_method = 'O_DIRECT';" in text.splitlines()
     assert "3, what is best here" in text
-    assert "Not tested: " in text
+    assert "Before production: " in text
     assert "measured with 1 other setting" in flat(text)
 
 

@@ -41,8 +41,8 @@ from tuning.requests.configs import ConfigText
 from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
 from tuning.results.boards import boards_of
-from tuning.results.stored_documents import document_of
 from tuning.results.study_rows import StudyRows
+from tuning.stored_documents import document_of
 from tuning.studies import continuation
 from tuning.studies import preparation as prepare
 from tuning.studies import scheduler as dispatch

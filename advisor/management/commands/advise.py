@@ -27,7 +27,7 @@ from tuning.models import Study, StudyState
 from tuning.requests.configs import ProfileRequest
 from tuning.requests.study import GroupRequest, StudyRequest
 from tuning.results.document import StudyDocument
-from tuning.results.stored_documents import document_of
+from tuning.stored_documents import document_of
 from tuning.studies.server_profiles import create_profile
 
 

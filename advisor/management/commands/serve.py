@@ -27,7 +27,7 @@ from tuning.errors import TuningError
 from tuning.gate_facts import gate_facts
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.requests.study import StudyRequest
-from tuning.results.stored_documents import document_of
+from tuning.stored_documents import document_of
 from tuning.studies.current_jobs import current_jobs
 from tuning.studies.progress import StudyProgress
 from tuning.study_templates.loader import USUAL_TEMPLATE

@@ -9,11 +9,13 @@ from rich.console import Console
 
 from advisor.management.actions import add_actions, perform_action
 from advisor.management.command import AdvisorCommand
+from advisor.terminal.report import print_study
 from advisor.terminal.tables import print_studies
 from tuning.actions.action import STUDY
 from tuning.creation.hosts import host_for
 from tuning.errors import BadRequest
 from tuning.models import Study
+from tuning.stored_documents import document_of
 
 
 class Command(AdvisorCommand):
@@ -28,13 +30,28 @@ class Command(AdvisorCommand):
         listed.add_argument(
             "--limit", type=int, default=50, metavar="N", help="at most so many (default: 50)"
         )
-        listed.add_argument("--json", action="store_true", help="as in the API")
+        shown = actions.add_parser("show", help="rankings and answers of one study")
+        shown.add_argument("study", type=int, metavar="ID")
+        for parser_of in (listed, shown):
+            parser_of.add_argument("--json", action="store_true", help="as in the API")
 
     def run(self, options: dict[str, Any]) -> None:
         if options["action"] == "list":
             self._list(options)
+        elif options["action"] == "show":
+            self._show(options)
         else:
             perform_action(self, STUDY, options)
+
+    def _show(self, options: dict[str, Any]) -> None:
+        study = Study.objects.filter(pk=options["study"]).first()
+        if study is None:
+            raise BadRequest(f"there is no study {options['study']}")
+        document = document_of(study)
+        if options["json"]:
+            self.write_json(document.model_dump(mode="json"))
+        else:
+            print_study(document, Console())
 
     def _list(self, options: dict[str, Any]) -> None:
         if options["limit"] < 1:

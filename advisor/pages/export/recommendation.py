@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.http import HttpRequest
 from django.urls import reverse
 
 from advisor.pages.export.forms import ExportForm
-from advisor.wording.answers import answer_of
-from advisor.wording.formatting import megacycles, significant
-from advisor.wording.spaces import knob_text
 from tuning.catalogue.knob import Durability
 from tuning.configs.effective.costs import KnobCost
 from tuning.export.formats import ExportRequest, export
 from tuning.export.lines import Line, lines_of, losing_lines
 from tuning.recommendations import StudyFiles
 from tuning.results.document import (
+    Answer,
     Board,
     CandidateFacts,
     DeviceFacts,
@@ -25,7 +22,6 @@ from tuning.results.document import (
     StudyDocument,
     WorkloadFacts,
 )
-from tuning.statistics.confirmation import ConfirmationState
 
 
 @dataclass(frozen=True)
@@ -76,64 +72,12 @@ class RecommendationCard:
         return [cost for line in self.lines for cost in line.costs]
 
     @property
+    def answer(self) -> Answer:
+        return self.document.answer[self.found.id]
+
+    @property
     def baseline(self) -> CandidateFacts:
         return self.document.candidate[self.board.baseline_id]
-
-    @property
-    def changes(self) -> list[tuple[str, str, str]]:
-        return changed_values(self.lines, self.baseline.knobs)
-
-    @property
-    def answer(self) -> str:
-        return answer_of(self.document, self.board)
-
-    @property
-    def confidence(self) -> str:
-        """How sure the answer is, in a word; "" for the baseline."""
-        if self.candidate.is_baseline:
-            return ""
-        is_confirmed = self.found.confirmation == ConfirmationState.CONFIRMED
-        return "confirmed" if is_confirmed and not self.board.debt_sentence else "provisional"
-
-    @property
-    def sized(self) -> list[tuple[str, str, str]]:
-        """With a scale model: name, value in the model, value on the real server."""
-        return [
-            (line.name, knob_text(line.name, line.in_model), knob_text(line.name, line.value))
-            for line in self.lines
-            if line.in_model
-        ]
-
-    @property
-    def price(self) -> str:
-        """Medians of the config beside those of the baseline; "" where either has none.
-
-        A winner without some of its lines is in no ranking.
-        """
-        ours = self.board.row(self.candidate.id)
-        theirs = self.board.row(self.board.baseline_id)
-        if ours is None or theirs is None or ours is theirs or ours.figures.p95_ms is None:
-            return ""
-        beside = f"with {self.baseline.name}"
-        ms = [significant(one.figures.p95_ms) for one in (ours, theirs)]
-        texts = [f"p95 {ms[0]} ms, {beside} {ms[1]} ms"]
-        if ours.figures.server_path_length is not None:
-            path, other = (megacycles(one.figures.server_path_length) for one in (ours, theirs))
-            texts.append(f"server path length {path} Mcycles per transaction, {beside} {other}")
-        return "; ".join(texts)
-
-
-def changed_values(
-    lines: Sequence[Line], baseline: Mapping[str, str]
-) -> list[tuple[str, str, str]]:
-    """Return each line that differs from the baseline: name, value there, value to set."""
-    found = []
-    for line in lines:
-        if line.changed:
-            there = knob_text(line.name, baseline.get(line.name) or line.default or "")
-            there += " in the scale model" if there and line.in_model else ""
-            found.append((line.name, there or "not set", knob_text(line.name, line.value)))
-    return found
 
 
 def recommendation_cards(

@@ -12,7 +12,7 @@ from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export.formats import Exported, ExportRequest
 from tuning.models import Study
-from tuning.results.stored_documents import document_of
+from tuning.stored_documents import document_of
 
 # Value of `action`: without it the file is shown.
 DOWNLOAD = "download"

@@ -6,14 +6,17 @@ from typing import Any
 
 from django.db.models import Count, Max
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_http_methods
 
 from advisor.charts.figure import charts_answer
 from advisor.pages.gates.charts import gate_figures, limited_metrics
+from advisor.pages.gates.forms import GateForm
 from advisor.pages.lists import Listing
 from advisor.wording.history import recent_sentence
+from benchmarks.errors import ExpectedError
+from tuning.creation.gates import create_gate
 from tuning.gate_facts import gate_facts, gates
 from tuning.results.gate_history import gate_history, recent_candidates
 from tuning.statistics.aim import metric_name
@@ -39,6 +42,24 @@ def gate_list(request: HttpRequest) -> HttpResponse:
     mark_waiting(newest.values())
     rows = [(newest[one["newest"]], one["count"]) for one in shown]
     return render(request, "gates/list.html", {"list": shown, "rows": rows})
+
+
+@require_http_methods(["GET", "POST"])
+def gate_new(request: HttpRequest) -> HttpResponse:
+    """The empty form; on POST the new gate's page, or the form with its errors.
+
+    `?candidate_stored=` names the config that is to be judged.
+    """
+    form = GateForm(request.POST or None, initial=request.GET.dict())
+    if form.is_bound and form.is_valid():
+        try:
+            study = create_gate(form.gate_request(), user=request.user)
+        except ExpectedError as error:
+            form.add_refusal(error)
+        else:
+            return redirect("gate-detail", pk=study.pk)
+    status = 400 if form.is_bound else 200
+    return render(request, "gates/new.html", {"form": form}, status=status)
 
 
 @require_GET

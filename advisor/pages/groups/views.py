@@ -14,10 +14,9 @@ from advisor.pages.study.board_choice import BoardChoice
 from advisor.pages.study.boards import board_views, verdicts_of
 from advisor.pages.study.device_matrix import device_matrices
 from advisor.pages.study.live import studies_to_show
-from advisor.wording.answers import answer_of
 from tuning.models import Study, StudyGroup
 from tuning.results.document import StudyDocument
-from tuning.results.stored_documents import documents_of
+from tuning.stored_documents import documents_of
 from tuning.studies.progress import StudyProgress, progress_of
 from tuning.studies.revision import progress_marks
 from tuning.studies.waiting import drain_text
@@ -91,8 +90,7 @@ def _column(study: Study, progress: StudyProgress) -> HostColumn:
 def _verdicts(document: StudyDocument) -> list[tuple[str, str]]:
     """Answers and their evidence; while it runs, what is known so far and of which ranking."""
     if document.study.is_finished:
-        there = document.recommendations
-        return [(answer_of(document, board), one.sentence) for board, one in there]
+        return [(f"{one.title}.", one.text) for one in document.answers]
     found = verdicts_of(document, board_views(document, BoardChoice()))
     return found if len(found) > 1 else [("", sentence) for _, sentence in found]
 

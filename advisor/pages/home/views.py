@@ -10,16 +10,13 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 from django_htmx.http import HttpResponseClientRefresh
 
-from advisor.pages.export.recommendation import changed_values
 from advisor.wording.answers import named_answers
 from advisor.wording.hosts import STATE_WORDS, TONES
-from advisor.wording.words import certainty
-from tuning.export.lines import lines_of
 from tuning.hosts.known import KnownHost, hosts, known_hosts
 from tuning.hosts.overview import Answer, RunningJob, overview, running_jobs, study_counts
 from tuning.models import Study
-from tuning.recommendations import StudyFiles
-from tuning.results.stored_documents import documents_of
+from tuning.results.document import Answer as StudyAnswer
+from tuning.stored_documents import documents_of
 
 # Before there is a study so many hosts are named.
 _MAX_HOSTS = 50
@@ -42,15 +39,11 @@ def home_context() -> dict[str, Any]:
     return context
 
 
-def _answers(answers: Sequence[Answer]) -> list[tuple[Answer, str, list[tuple[str, str, str]]]]:
-    """Each answer with how certain it is, and the lines to set."""
+def _answers(answers: Sequence[Answer]) -> list[tuple[Answer, StudyAnswer]]:
+    """Each answer with what its study's document says of it."""
     studies = list(Study.objects.filter(pk__in={one.found.study_id for one in answers}))
-    lines = {}
-    for files in StudyFiles.of_all(documents_of(studies)):
-        for board, found in files.document.recommendations:
-            baseline = files.document.candidate[board.baseline_id]
-            lines[found.id] = changed_values(lines_of(files.facts(found.id)), baseline.knobs)
-    return [(one, certainty(one.found), lines.get(one.found.pk, [])) for one in answers]
+    said = {pk: one for document in documents_of(studies) for pk, one in document.answer.items()}
+    return [(one, said[one.found.pk]) for one in answers if one.found.pk in said]
 
 
 def jobs_context(stamp: str) -> dict[str, Any]:

@@ -203,7 +203,9 @@ class NewStudyForm(StudyDevicesForm, FilesForm):
         chosen = [
             {"id": int(pk)} for pk in self.initial.get("devices", ()) if pk in self.registered
         ]
-        content = {"template": str(self["template"].value()), "devices": chosen}
+        content: dict[str, Any] = {"template": str(self["template"].value()), "devices": chosen}
+        if sizes := self.initial.get("connections"):
+            content["connections"] = sizes
         profile = self["profile"].value()
         return self._on_hosts(content | ({"profile": int(profile)} if profile else {}))
 

@@ -13,9 +13,15 @@ from advisor.pages.configs.texts import ConfigText
 from advisor.pages.lists import read_id
 from advisor.pages.new_study.answer import PREVIEW, Answer, act, start
 from advisor.pages.new_study.device_choice import choosable
-from advisor.pages.new_study.forms import NewStudyForm, initial_of
+from advisor.pages.new_study.forms import DEFAULT_TEMPLATE, NewStudyForm, initial_of
 from advisor.pages.new_study.hosts import chosen_hosts
-from advisor.pages.new_study.questions import QUESTIONS, question_links, question_of
+from advisor.pages.new_study.questions import (
+    CONNECTIONS,
+    QUESTIONS,
+    SWEEP,
+    question_links,
+    question_of,
+)
 from advisor.responses import too_large
 from benchmarks.errors import ExpectedError
 from tuning.configs.parse import MAX_CONFIG_BYTES
@@ -73,7 +79,8 @@ def _empty_page(request: HttpRequest) -> HttpResponse:
     if read_id(asked.get("profile", "")) is not None:
         initial["profile"] = asked["profile"]
     if "template" not in initial and (named := QUESTIONS.get(asked.get("question", ""))):
-        initial["template"] = named.template
+        initial["template"] = named.template or DEFAULT_TEMPLATE
+        initial |= {"connections": SWEEP} if named.key == CONNECTIONS else {}
     form = NewStudyForm(hosts=chosen_hosts(asked), initial=initial)
     answer.show_usual(form.usual_request())
     return _page(request, form, answer)

@@ -11,7 +11,6 @@ from django.urls import reverse
 
 from advisor.charts.runs import compared_candidates
 from advisor.pages.study.board_choice import BoardChoice
-from advisor.wording.answers import answer_of
 from advisor.wording.formatting import few_names
 from advisor.wording.lines import LineRow, changed_lines, line_rows
 from benchmarks.counted import counted
@@ -91,8 +90,7 @@ class Column:
 class BoardView:
     """A board by the chosen metric. title: what tells it from the study's other boards.
 
-    shows_durability: whether its class is named; always below D0. is_said_above: whether the
-    answer on top of the page is its verdict.
+    shows_durability: whether its class is named; always below D0.
     """
 
     document: StudyDocument
@@ -100,7 +98,6 @@ class BoardView:
     choice: BoardChoice
     title: str
     shows_durability: bool
-    is_said_above: bool = False
 
     @property
     def key(self) -> str:
@@ -230,6 +227,12 @@ class BoardView:
         return f"{begun} of {counted(max([study.blocks, *blocks]), 'block')}"
 
     @property
+    def limits(self) -> list[tuple[str, str]]:
+        """What kept each config from being faster, by its name, as far as it is known."""
+        there = ((line.candidate.name, line.row.limit) for line in self.lines)
+        return [(name, limit) for name, limit in there if limit]
+
+    @property
     def disturbed(self) -> int:
         return sum(line.row.disturbed for line in self.lines)
 
@@ -346,7 +349,7 @@ def board_views(document: StudyDocument, choice: BoardChoice) -> list[BoardView]
 def verdicts_of(document: StudyDocument, views: Sequence[BoardView]) -> list[tuple[str, str]]:
     """(board's title, sentence): what the rows say so far, later what is recommended."""
     if document.study.is_finished:
-        return [("", answer_of(document, board)) for board, _ in document.recommendations]
+        return [("", one.title) for one in document.answers]
     begun = [view for view in views if view.board.has_figures]
     return [(view.title, view.board.advice.verdict.sentence) for view in begun]
 

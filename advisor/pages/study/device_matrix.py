@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from advisor.wording.formatting import significant
-from advisor.wording.words import ANSWERS, certainty_text
 from benchmarks.models import RunState
 from tuning.models import DurabilityClass, SlotPurpose, StudyState
+from tuning.results.confidence import ANSWERS, certainty_text
 from tuning.results.document import (
     Board,
     BoardRow,

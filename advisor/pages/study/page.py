@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,6 @@ from tuning.catalogue.target import ServerTraits
 from tuning.export.texts import sentence
 from tuning.models import SlotPurpose, StudyState
 from tuning.results.document import CandidateFacts, DeviceFacts, RunFacts, StudyDocument
-from tuning.statistics.data import Metric
 
 #: Rows of a long table, and candidates that a search made, that come at once.
 ROWS = 50
@@ -59,21 +58,16 @@ class StudyPage:
         """The rankings; none before a run has ended, and of a search before it races."""
         if not self.has_begun:
             return []
-        views = [
-            view
-            for view in board_views(self.document, self.choice)
-            if view.board.is_raced or not self.document.study.searches
-        ]
-        is_said = (
-            bool(self.verdicts) and len(views) == 1 and self.choice.metric is Metric.THROUGHPUT
-        )
-        return [replace(view, is_said_above=is_said) for view in views]
+        return self._raced
 
     @cached_property
     def verdicts(self) -> list[tuple[str, str]]:
-        views = board_views(self.document, self.choice)
-        raced = [one for one in views if one.board.is_raced or not self.document.study.searches]
-        return verdicts_of(self.document, raced)
+        return verdicts_of(self.document, self._raced)
+
+    @cached_property
+    def _raced(self) -> list[BoardView]:
+        searches, views = self.document.study.searches, board_views(self.document, self.choice)
+        return [view for view in views if view.board.is_raced or not searches]
 
     @property
     def has_begun(self) -> bool:

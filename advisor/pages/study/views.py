@@ -30,7 +30,7 @@ from tuning.creation.hosts import hosts_named
 from tuning.models import Slot, Study
 from tuning.results.document import StudyDocument
 from tuning.results.series import log_tails
-from tuning.results.stored_documents import document_of
+from tuning.stored_documents import document_of
 from tuning.studies.current_jobs import live_run
 from tuning.studies.revision import mark_of, progress_mark
 from tuning.studies.waiting import fetch_load_hosts, mark_waiting
@@ -76,8 +76,9 @@ def _count(slots: QuerySet[Slot]) -> Coalesce:
 
 @require_GET
 def study_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """One study: progress, ranking, charts, recommendation and candidates."""
-    return render(request, "studies/detail.html", _context(request, pk))
+    """One study: progress, answer and tabs; with `?whole=` all tabs open, as a report."""
+    context = _context(request, pk) | {"is_whole": "whole" in request.GET}
+    return render(request, "studies/detail.html", context)
 
 
 @require_GET

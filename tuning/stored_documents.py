@@ -1,10 +1,13 @@
-"""Result documents as they are stored: read while they are those of the study's revision."""
+"""Result documents with their answers, stored and read while they are of the study's revision."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tuning.export.answer import answer_of
+from tuning.export.lines import lines_of
 from tuning.models import StoredDocument, Study
+from tuning.recommendations import StudyFiles
 from tuning.results.build import build
 from tuning.results.document import SCHEMA_VERSION, StudyDocument
 from tuning.results.study_rows import read_studies
@@ -20,10 +23,20 @@ def documents_of(studies: Sequence[Study]) -> list[StudyDocument]:
     found = _stored(studies)
     missing = [study for study in studies if study.pk not in found]
     if missing:
-        built = [build(rows) for rows in read_studies(missing)]
+        built = _with_answers([build(rows) for rows in read_studies(missing)])
         _store(built)
         found |= {one.study.id: one for one in built}
     return [found[study.pk] for study in studies]
+
+
+def _with_answers(documents: Sequence[StudyDocument]) -> list[StudyDocument]:
+    """Add what needs the variables that servers read back, which documents do not have."""
+    found = []
+    for document, files in zip(documents, StudyFiles.of_all(documents), strict=True):
+        facts = (files.facts(one.id) for _, one in document.recommendations)
+        answers = tuple(answer_of(one, lines_of(one)) for one in facts)
+        found.append(document.model_copy(update={"answers": answers}))
+    return found
 
 
 def _stored(studies: Sequence[Study]) -> dict[int, StudyDocument]:

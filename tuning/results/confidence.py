@@ -1,0 +1,121 @@
+"""How sure an answer is: a phrase for lists, one word with one reason for the answer itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from benchmarks.counted import counted, length_text
+from tuning.results.document import Board, Debtor, Recommendation, StudyDocument
+from tuning.statistics.confirmation import ConfirmationState
+from tuning.statistics.verdict import VerdictKind
+
+#: A shorter run ends before InnoDB has flushed pages and made checkpoints at its usual pace.
+MIN_MEASURE_S = 60
+# From this share of runs on, a trend is not chance.
+_MANY_WARMING = 0.25
+
+# How certain the config to use is, by the verdict.
+ANSWERS = {
+    VerdictKind.WINNER: "measurably best",
+    VerdictKind.TIE: "tied for best",
+    VerdictKind.NOT_CONFIRMED: "none is confirmed as better",
+    VerdictKind.NO_DIFFERENCE: "no measurable difference",
+    VerdictKind.BASELINE_BEST: "all others are worse",
+    VerdictKind.NOTHING_FOUND: "the search found nothing better",
+    VerdictKind.TIME_RAN_OUT: "no time was left for a race",
+}
+# Without a confirmed lead the baseline is recommended.
+_CONFIRMED = {
+    ConfirmationState.CONFIRMED: "{}, confirmed",
+    ConfirmationState.WITHDRAWN: "none is confirmed as better",
+    ConfirmationState.UNFINISHED: "too few fresh pairs to confirm one",
+}
+_LEADS = (VerdictKind.WINNER, VerdictKind.TIE)
+_NOT_KNOWN = ("", VerdictKind.TIME_RAN_OUT, VerdictKind.NOTHING_TO_COMPARE)
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """word: confirmed, provisional, no difference or not known. reason: sentences.
+
+    needed_s: how long runs would have to be for a dependable size of the gain; None if unknown.
+    """
+
+    word: str = ""
+    reason: str = ""
+    needed_s: float | None = None
+
+
+def certainty_text(kind: str, confirmation: str, *, confirms: bool) -> str:
+    """Return how certain an answer is, as "tied for best, confirmed"."""
+    known = kind in list(VerdictKind)
+    answer = ANSWERS.get(VerdictKind(kind)) if known else None
+    answer = answer or "nothing to compare"
+    if confirmation in list(ConfirmationState):
+        return _CONFIRMED[ConfirmationState(confirmation)].format(answer)
+    unconfirmed = kind in _LEADS and not confirms
+    return f"{answer}, not confirmed" if unconfirmed else answer
+
+
+def confidence_of(document: StudyDocument, board: Board, found: Recommendation) -> Confidence:
+    """Return how sure the answer of a board is; whatever shrinks the gain makes it provisional."""
+    if found.candidate_id == board.baseline_id:
+        said = certainty_text(found.kind, found.confirmation, confirms=document.study.confirms)
+        word = "not known" if found.kind in _NOT_KNOWN else "no difference"
+        word = "confirmed" if found.kind == VerdictKind.BASELINE_BEST else word
+        return Confidence(word, f"{said[:1].upper()}{said[1:]}.")
+    debtor = _debtor(board, found)
+    caveats = list(_caveats(document, board, found, debtor))
+    is_confirmed = found.confirmation == ConfirmationState.CONFIRMED
+    baseline = document.candidate[board.baseline_id].name
+    better = "yes, confirmed" if is_confirmed else "not confirmed"
+    reason = f"Better than {baseline}: {better} in fresh pairs."
+    if caveats:
+        reason += f" Size of the gain: {'; '.join(caveats)}."
+    word = "confirmed" if is_confirmed and not caveats else "provisional"
+    return Confidence(word, reason, debtor.seconds_to_settle if debtor else None)
+
+
+def _debtor(board: Board, found: Recommendation) -> Debtor | None:
+    """Return the debt of the recommended config, unless its longest runs were long enough."""
+    debtors = board.debtors
+    if found.whole_id is not None:  # measured in rounds of its own
+        reduced = board.ablation.reduced if board.ablation else None
+        debtors = (reduced.debtor,) if reduced and reduced.debtor else ()
+    owing = (one for one in debtors if one.candidate_id == found.candidate_id)
+    return next((one for one in owing if not one.is_settled), None)
+
+
+def _caveats(
+    document: StudyDocument, board: Board, found: Recommendation, debtor: Debtor | None
+) -> Iterator[str]:
+    """Yield why the effect may be another on a real server in long use."""
+    compared = {found.candidate_id, found.whole_id, board.baseline_id}
+    runs = [
+        run
+        for run in document.board_runs(board, "block", "confirmation")
+        if run.is_ok and run.candidate_id in compared
+    ]
+    longest = max((run.measure_s for run in runs), default=0)
+    if debtor is not None:
+        needed = debtor.seconds_to_settle
+        tell = f", runs of about {length_text(needed)} would tell" if needed else ""
+        yield f"it postponed disk writes until after the runs{tell}"
+    elif 0 < longest < MIN_MEASURE_S:
+        yield f"runs of {longest} s are short"
+    warming = [run for run in runs if run.still_warming]
+    if len(warming) > _MANY_WARMING * len(runs):
+        yield f"{len(warming)} of {counted(len(runs), 'run')} had not warmed up"
+    if (times := _memory_by_data(document, board)) is not None and times >= 1:
+        yield f"memory was {times:,.0f} times the data" if times >= 2 else "all data fit in memory"
+
+
+def _memory_by_data(document: StudyDocument, board: Board) -> float | None:
+    """Return memory by data; None where unknown, and in proportion to the user's own server."""
+    if document.study.scale_model is not None:
+        return None
+    limit = document.device[board.device_id].memory_limit_bytes
+    memory = document.study.memory_bytes if limit is None else limit
+    data = document.workload[board.workload_id].data_bytes
+    return memory / data if memory is not None and data else None
