@@ -28,30 +28,32 @@ class BadValue(ValueError):
 
 
 def normalise(knob: Knob, text: str | None, target: ServerTraits) -> str:
-    """The value as SHOW VARIABLES prints it on the target; raises BadValue.
+    """Return the value as SHOW VARIABLES prints it on the target; raises BadValue.
 
     `text` is the part after the `=`, None for a bare option. The knob must exist in the target.
     """
-    if text is None:
-        if knob.kind is Kind.BOOL or _switches(knob.values(target)):
-            return "ON"
-        raise BadValue(f"needs a value{_example(knob, target)}")
+    words, limits = knob.values(target), knob.limits(target)
+    has_switches = {"ON", "OFF"} <= set(words)
     if not text:
-        raise BadValue(f"has an empty value{_example(knob, target)}")
-    if knob.kind in (Kind.INT, Kind.BYTES):
-        value = _whole(text, target)
-        _check_limits(knob, value, knob.limits(target), target)
-        if knob.values(target) and str(value) not in knob.values(target):
-            raise BadValue(f"must be one of {', '.join(knob.values(target))}, not {shown(text)}")
-        return str(value)
-    if knob.kind is Kind.FLOAT:
-        return _decimal(knob, text, target)
-    if knob.kind is Kind.BOOL:
-        if text.lower() not in SWITCHES:
-            raise BadValue(f"must be ON or OFF, not {shown(text)}")
+        if text is None and (knob.kind is Kind.BOOL or has_switches):
+            return "ON"
+        default = fixed_default(knob, target)
+        example = "" if default is None else f"; the server's default is {default}"
+        raise BadValue(f"{'needs a' if text is None else 'has an empty'} value{example}")
+    if knob.kind in (Kind.INT, Kind.BYTES, Kind.FLOAT):
+        is_float = knob.kind is Kind.FLOAT
+        value = _decimal(text) if is_float else _whole(text, target)
+        _check_limits(knob, value, limits, target)
+        plain = f"{value:.6f}".rstrip("0").rstrip(".") if is_float else f"{value}"
+        if words and plain not in words:
+            raise BadValue(f"must be one of {', '.join(words)}, not {shown(text)}")
+        return plain
+    if (knob.kind is Kind.BOOL or has_switches) and text.lower() in SWITCHES:
         return SWITCHES[text.lower()]
+    if knob.kind is Kind.BOOL:
+        raise BadValue(f"must be ON or OFF, not {shown(text)}")
     if knob.kind is Kind.ENUM:
-        return _word(knob, text, target)
+        return _word(text, words, target)
     if knob.pattern and not re.fullmatch(knob.pattern, text):
         raise BadValue(f"cannot be {shown(text)}")
     return text
@@ -143,14 +145,12 @@ def _why_not_whole(text: str) -> str:
     return f"must be a whole number, optionally with suffix K, M, G or T, not {shown(text)}"
 
 
-def _decimal(knob: Knob, text: str, target: ServerTraits) -> str:
+def _decimal(text: str) -> float:
     if not _DECIMAL.fullmatch(text) or len(text) > 20:
         negative = re.fullmatch(r"-[0-9.]+", text)
         reason = "must not be negative" if negative else "must be a plain number such as 75 or 7.5"
         raise BadValue(f"{reason}: {shown(text)}")
-    value = float(text)
-    _check_limits(knob, value, knob.limits(target), target)
-    return f"{value:.6f}".rstrip("0").rstrip(".")
+    return float(text)
 
 
 def _check_limits(knob: Knob, value: float, limits: Limits | None, target: ServerTraits) -> None:
@@ -168,26 +168,14 @@ def _check_limits(knob: Knob, value: float, limits: Limits | None, target: Serve
     raise BadValue(reason)
 
 
-def _word(knob: Knob, text: str, target: ServerTraits) -> str:
-    words = knob.values(target)
+def _word(text: str, words: tuple[str, ...], target: ServerTraits) -> str:
     for word in words:
         if word.lower() == text.lower():
             return word
-    if _switches(words) and text.lower() in SWITCHES:
-        return SWITCHES[text.lower()]
     if text.isascii() and text.isdigit():
         # Servers accept an index of their list, and silently replace a wrong one by the default.
         raise BadValue(f"must be a name ({', '.join(words)}), not the number {shown(text)}")
     raise BadValue(f"must be one of {', '.join(words)} on {target}, not {shown(text)}")
-
-
-def _switches(words: tuple[str, ...]) -> bool:
-    return {"ON", "OFF"} <= set(words)
-
-
-def _example(knob: Knob, target: ServerTraits) -> str:
-    default = fixed_default(knob, target)
-    return "" if default is None else f"; the server's default is {default}"
 
 
 def server_number(text: str) -> int:
