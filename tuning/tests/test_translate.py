@@ -113,15 +113,3 @@ def test_a_dedicated_server_keeps_its_fsync_on_the_way_to_80() -> None:
     assert actions(safe) == {"innodb_flush_method": Action.ADJUSTED}
     assert translate_knobs(dedicated, origin, target, durability=Durability.D2).knobs == dedicated
     assert translate_knobs(dedicated, target, origin).knobs == dedicated
-
-
-@pytest.mark.parametrize("value", ["OFF", "WARN"])
-def test_gtid_consistency_is_held_where_gtids_are_on_by_default(value: str) -> None:
-    origin, target = traits("mysql 8.4.13"), traits("mysql 9.7.4")
-    alone = translate_knobs({"enforce_gtid_consistency": value}, origin, target)
-    assert alone.knobs == {}
-    assert actions(alone) == {"enforce_gtid_consistency": Action.HELD}
-    both = {"enforce_gtid_consistency": value, "gtid_mode": "OFF"}
-    assert translate_knobs(both, origin, target).knobs == both
-    on = {"enforce_gtid_consistency": "ON"}
-    assert translate_knobs(on, origin, target).knobs == on

@@ -15,8 +15,7 @@ from tuning.catalogue.knob import Durability, SetBy
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import Origin, ServerTraits
 from tuning.configs.effective.durability import leaves_out_fsync, loss
-from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.variables import FLUSH_METHOD, GTID_CONSISTENCY, GTID_MODE
+from tuning.configs.effective.variables import FLUSH_METHOD
 from tuning.configs.notes import Action, Change, Note
 from tuning.configs.translation.carry import carry_over
 from tuning.configs.translation.redo import translate_redo
@@ -61,18 +60,6 @@ def translate_knobs(
             f"O_DIRECT_NO_FSYNC (class D2), but only {durability} is allowed"
         )
         notes.append(Note(FLUSH_METHOD, Action.ADJUSTED, detail))
-    if (
-        GTID_CONSISTENCY in found
-        and GTID_MODE not in found
-        and Expected(found, target).breaks_gtid()
-    ):
-        other = found.pop(GTID_CONSISTENCY)
-        notes = [note for note in notes if note.name != GTID_CONSISTENCY]
-        detail = (
-            f"at the server's default: {other} conflicts with {GTID_MODE} = ON, the default of "
-            f"{target}"
-        )
-        notes.append(Note(GTID_CONSISTENCY, Action.HELD, detail))
     return Translation(found, tuple(notes))
 
 
