@@ -85,10 +85,3 @@ def test_the_redo_log_counts_by_its_real_size() -> None:
     assert redo_signature({"innodb_log_file_size": 48 << 20}) != default
     # a capacity that is set leaves the pair without effect
     assert redo_signature({"innodb_redo_log_capacity": 100 << 20}) == default
-
-
-def test_on_57_the_pair_itself_counts() -> None:
-    target = ServerTraits(Flavour.MYSQL, (5, 7, 42))
-    shown = {"innodb_log_file_size": f"{1 << 30}", "innodb_log_files_in_group": "2"}
-    other = shown | {"innodb_log_files_in_group": "3"}
-    assert signature(shown, target) != signature(other, target)

@@ -11,9 +11,11 @@ from tuning.configs.candidates import PlannedCandidate, plan_file, plan_preset
 from tuning.configs.config_check.remarks import remarks
 from tuning.configs.config_check.rules import broken_rules
 from tuning.configs.effective.expected import Expected, HostFacts
+from tuning.configs.effective.variables import INSTANCES
 from tuning.configs.line import Fate
 from tuning.configs.notes import Action
 from tuning.configs.situation import Situation
+from tuning.configs.values import server_number
 
 MYSQL57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))
 MYSQL80 = ServerTraits(Flavour.MYSQL, (8, 0, 46))
@@ -24,18 +26,25 @@ MIB = 1024**2
 GIB = 1024**3
 
 
+def expected(text: str, target: ServerTraits, host: HostFacts | None) -> Expected:
+    pairs = dict(pair.split("=") for pair in text.split())
+    knobs = {
+        name: f"{server_number(value)}" if value[0].isdigit() else value
+        for name, value in pairs.items()
+    }
+    return Expected(knobs, target, host or HostFacts())
+
+
 def broken(
     text: str, target: ServerTraits = MYSQL97, host: HostFacts | None = None
 ) -> dict[str, str]:
-    knobs = dict(pair.split("=") for pair in text.split())
-    return dict(broken_rules(Expected(knobs, target, host or HostFacts())))
+    return dict(broken_rules(expected(text, target, host)))
 
 
 def said(
     text: str, target: ServerTraits = MYSQL97, host: HostFacts | None = None
 ) -> dict[str, str]:
-    knobs = dict(pair.split("=") for pair in text.split())
-    return {n.name: n.detail for n in remarks(Expected(knobs, target, host or HostFacts()))}
+    return {note.name: note.detail for note in remarks(expected(text, target, host))}
 
 
 @pytest.mark.parametrize(
@@ -54,18 +63,13 @@ def said(
         ("innodb_max_dirty_pages_pct=5", MYSQL57, None),
         ("innodb_page_cleaners=4 innodb_buffer_pool_instances=2", MYSQL80, "innodb_page_cleaners"),
         ("innodb_page_cleaners=4 innodb_buffer_pool_instances=4", MYSQL80, None),
-        (
-            "innodb_redo_log_capacity=1073741824 innodb_log_file_size=1073741824",
-            MYSQL80,
-            "innodb_log_file_size",
-        ),
+        ("innodb_redo_log_capacity=1G innodb_log_file_size=1G", MYSQL80, "innodb_log_file_size"),
         ("innodb_thread_concurrency=1000", MYSQL97, "innodb_thread_concurrency"),
         ("innodb_thread_concurrency=1000", MYSQL57, "innodb_thread_concurrency"),
-        ("innodb_thread_concurrency=1000 innodb_redo_log_capacity=1073741824", MYSQL97, None),
+        ("innodb_thread_concurrency=1000 innodb_redo_log_capacity=1G", MYSQL97, None),
         ("innodb_thread_concurrency=64", MYSQL97, None),
         (
-            "innodb_log_file_size=107374182400 innodb_log_files_in_group=6",
-            MYSQL57,
+            *("innodb_log_file_size=100G innodb_log_files_in_group=6", MYSQL57),
             "innodb_log_file_size",
         ),
         ("binlog_format=STATEMENT transaction_isolation=READ-COMMITTED", MYSQL80, "binlog_format"),
@@ -86,32 +90,31 @@ def test_statement_logging_matters_only_where_there_is_a_binary_log() -> None:
 
 def test_memory_counts_pool_buffers_and_the_workloads_connections() -> None:
     host = HostFacts(memory_budget_bytes=4 * GIB, connections=100)
-    assert not broken(f"innodb_buffer_pool_size={5 * GIB // 2}", MYSQL97, host)
+    assert not broken("innodb_buffer_pool_size=2560M", MYSQL97, host)
     # 90 % of 4 GiB would hold 3 GiB of pool, but neither its control structures (150 MiB) nor
     # performance_schema (230 MiB).
-    assert broken(f"innodb_buffer_pool_size={3 * GIB}", MYSQL97, host)
-    pool = f"innodb_buffer_pool_size={5 * GIB // 2} sort_buffer_size={16 * MIB}"
+    assert broken("innodb_buffer_pool_size=3G", MYSQL97, host)
+    pool = "innodb_buffer_pool_size=2560M sort_buffer_size=16M"
     found = broken(pool, MYSQL97, host)["innodb_buffer_pool_size"]
     assert "buffer pool 2.7 GB with control structures of 134.2 MB" in found
     assert "100 connections of" in found
     assert "more than 90 % of the 4.3 GB" in found
-    assert list(broken(f"sort_buffer_size={64 * MIB}", MYSQL97, host)) == ["sort_buffer_size"]
-    assert not broken(f"sort_buffer_size={64 * MIB}", MYSQL97, HostFacts(connections=100))
-    assert broken(f"innodb_log_buffer_size={4 * GIB - 1}", MYSQL97, host)
+    assert list(broken("sort_buffer_size=64M", MYSQL97, host)) == ["sort_buffer_size"]
+    assert not broken("sort_buffer_size=64M", MYSQL97, HostFacts(connections=100))
+    assert broken("innodb_log_buffer_size=4095M", MYSQL97, host)
 
 
 def test_a_server_that_does_not_fit_by_itself_is_no_fault_of_a_config() -> None:
     host = HostFacts(memory_budget_bytes=300 * MIB, connections=8)
-    assert not broken(f"innodb_buffer_pool_size={64 * MIB}", MYSQL97, host)
-    assert broken(f"innodb_buffer_pool_size={256 * MIB}", MYSQL97, host)
+    assert not broken("innodb_buffer_pool_size=64M", MYSQL97, host)
+    assert broken("innodb_buffer_pool_size=256M", MYSQL97, host)
 
 
 def test_memory_counts_what_the_server_makes_of_the_pool() -> None:
     # 1025 MiB in 8 parts of 128 MiB chunks is 2 GiB.
-    text = f"innodb_buffer_pool_size={1025 * MIB} innodb_buffer_pool_instances=8"
-    assert broken(text, MYSQL80, HostFacts(memory_budget_bytes=2 * GIB))
-    text = f"innodb_buffer_pool_size={1024 * MIB} innodb_buffer_pool_instances=8"
-    assert not broken(text, MYSQL80, HostFacts(memory_budget_bytes=2 * GIB))
+    host = HostFacts(memory_budget_bytes=2 * GIB)
+    assert broken(f"innodb_buffer_pool_size=1025M {INSTANCES}=8", MYSQL80, host)
+    assert not broken(f"innodb_buffer_pool_size=1024M {INSTANCES}=8", MYSQL80, host)
 
 
 def test_a_dedicated_server_sees_the_host_not_our_budget() -> None:
@@ -188,51 +191,28 @@ def test_a_preset_has_to_run_so_it_is_raised_or_held() -> None:
     assert "4000 is too low" in notes["max_connections"].detail
 
 
-@pytest.mark.parametrize(
-    ("text", "target", "name", "words"),
-    [
-        (
-            f"innodb_buffer_pool_size={1025 * MIB} innodb_buffer_pool_instances=8",
-            MYSQL80,
-            "innodb_buffer_pool_size",
-            "requested 1025M, effective 2G",
-        ),
-        (
-            f"innodb_buffer_pool_size={512 * MIB} innodb_buffer_pool_instances=8",
-            MYSQL80,
-            "innodb_buffer_pool_instances",
-            "requested 8, effective 1: one below 1 GiB",
-        ),
-        ("innodb_page_cleaners=4", MYSQL97, "innodb_page_cleaners", "requested 4, effective 1"),
-        (
-            f"innodb_buffer_pool_size={4 * GIB} innodb_buffer_pool_chunk_size={MIB}",
-            MYSQL80,
-            "innodb_buffer_pool_chunk_size",
-            "at most 1000",
-        ),
-        (
-            f"innodb_dedicated_server=ON innodb_buffer_pool_size={GIB}",
-            MYSQL97,
-            "innodb_buffer_pool_size",
-            "innodb_dedicated_server does not choose it",
-        ),
-        (
-            f"innodb_log_buffer_size={GIB}",
-            MARIADB,
-            "innodb_log_buffer_size",
-            "1G is larger than the whole redo log (96M)",
-        ),
-        ("thread_pool_size=4", MARIADB, "thread_pool_size", "no effect without"),
-        (f"query_cache_size={MIB}", MARIADB, "query_cache_size", "query_cache_type is OFF"),
-        ("table_open_cache=40000", MYSQL97, "table_open_cache", "effective 9919"),
-        ("innodb_open_files=40000", MYSQL97, "innodb_open_files", "effective 20000"),
-        ("back_log=10", MYSQL97, "back_log", "less than the workload's 64"),
-        ("sync_binlog=1", MYSQL97, "sync_binlog", "without the binary log"),
-    ],
-)
-def test_what_the_server_makes_of_it_is_said_and_no_reason_to_refuse(
-    text: str, target: ServerTraits, name: str, words: str
-) -> None:
+#: What is set, on which server, the variable that is remarked on, and words of the remark.
+REMARKS = """
+INSTANCES=8 POOL=1025M | 8.0 | POOL | requested 1025M, effective 2G
+INSTANCES=8 POOL=512M | 8.0 | INSTANCES | requested 8, effective 1: one below 1 GiB
+innodb_page_cleaners=4 | 9.7 | innodb_page_cleaners | requested 4, effective 1
+POOL=4G innodb_buffer_pool_chunk_size=1M | 8.0 | innodb_buffer_pool_chunk_size | at most 1000
+innodb_dedicated_server=ON POOL=1G | 9.7 | POOL | innodb_dedicated_server does not choose it
+innodb_log_buffer_size=1G | mariadb | innodb_log_buffer_size | 1G is larger than the whole redo log
+thread_pool_size=4 | mariadb | thread_pool_size | no effect without
+query_cache_size=1M | mariadb | query_cache_size | query_cache_type is OFF
+table_open_cache=40000 | 9.7 | table_open_cache | effective 9919
+innodb_open_files=40000 | 9.7 | innodb_open_files | effective 20000
+back_log=10 | 9.7 | back_log | less than the workload's 64
+sync_binlog=1 | 9.7 | sync_binlog | without the binary log
+"""
+
+
+@pytest.mark.parametrize("row", REMARKS.strip().splitlines())
+def test_what_the_server_makes_of_it_is_said_and_no_reason_to_refuse(row: str) -> None:
+    row = row.replace("POOL", "innodb_buffer_pool_size")
+    text, server, name, words = row.replace("INSTANCES", INSTANCES).split(" | ")
+    target = {"8.0": MYSQL80, "9.7": MYSQL97, "mariadb": MARIADB}[server]
     here = HostFacts(
         memory_budget_bytes=64 * GIB, connections=64, open_files=20_000, binary_log=False
     )
@@ -250,7 +230,7 @@ def test_a_config_without_surprises_gets_no_remark() -> None:
         open_files=65_536,
         binary_log=True,
     )
-    text = f"innodb_buffer_pool_size={4 * GIB} innodb_io_capacity=2000 sync_binlog=1"
+    text = "innodb_buffer_pool_size=4G innodb_io_capacity=2000 sync_binlog=1"
     for target in (MYSQL57, MYSQL80, MYSQL97, MARIADB106, MARIADB):
         assert said(text, target, here) == {}
         assert broken(text, target, here) == {}
