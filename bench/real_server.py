@@ -115,7 +115,7 @@ def _production(binary: ServerBinary, given: dict[str, str]) -> Iterator[ServerI
     """Run the server on its data, which stays, and stop it as a service manager does."""
     data, run = (_HOME / binary.flavour / one for one in ("data", "run"))
     account = f"'reader'@'{_LOCAL}'"
-    reach, identified = Reach(_LOCAL, (_LOCAL,)), identified_by(binary, _PASSWORD)
+    reach, identified = Reach(_LOCAL, _LOCAL), identified_by(binary, _PASSWORD)
     with running_server(binary, data_dir=data, run_dir=run, options=given, reach=reach) as server:
         made = f"CREATE USER IF NOT EXISTS {account} {identified} REQUIRE SSL"
         _execute(server, made, f"GRANT REFERENCES ON *.* TO {account}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from django.conf import settings
-from django.db import models, transaction
+from django.db import models
 
 from benchmarks.counted import counted
 from benchmarks.datasets.source import source_of
@@ -234,22 +233,10 @@ class Server(models.Model):
         return f"{names.get(self.flavour, self.flavour)} {self.version}"
 
 
-class WorkloadManager(models.Manager["Workload"]):
-    """Workloads are shared: each is one row."""
-
-    def row_of(self, load_hosts: Iterable[Host] = (), **values: Any) -> Workload:
-        """The row with these values that these hosts drive; none: beside the server."""
-        hosts = {host.pk: host for host in load_hosts}
-        with transaction.atomic():
-            key = "+".join(map(str, sorted(hosts)))
-            row, is_new = self.get_or_create(**values, load_key=key)
-            if is_new:
-                row.load_hosts.set(hosts.values())
-        return row
-
-    def fetch_load_hosts(self, rows: Iterable[Workload]) -> None:
-        """Read the load hosts of all these rows in one query, or none if they have none."""
-        models.prefetch_related_objects([row for row in rows if row.load_key], "load_hosts")
+_SIZES = (
+    *("name", "driver", "warehouses", "tables", "table_size"),
+    *("connections", "warmup_s", "measure_s"),
+)
 
 
 class Workload(models.Model):
@@ -263,27 +250,25 @@ class Workload(models.Model):
     connections = models.PositiveIntegerField()
     warmup_s = models.PositiveIntegerField()
     measure_s = models.PositiveIntegerField()
-    load_hosts = models.ManyToManyField(
+    load_host = models.ForeignKey(
         Host,
+        null=True,
         blank=True,
+        on_delete=models.PROTECT,
         related_name="driven_workloads",
-        help_text="where the driver runs; none: beside the server",
+        help_text="where the driver runs; null: beside the server",
     )
-    load_key = models.CharField(
-        max_length=255,
-        blank=True,
-        help_text='the ids of the load hosts in ascending order, as "3+7"; empty without any',
-    )
-
-    objects = WorkloadManager()
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=[
-                    *("name", "driver", "warehouses", "tables", "table_size", "connections"),
-                    *("warmup_s", "measure_s", "load_key"),
-                ],
+                fields=[*_SIZES, "load_host"],
+                name="one_row_per_driven_workload",
+            ),
+            # NULLs differ from each other in a unique constraint.
+            models.UniqueConstraint(
+                fields=_SIZES,
+                condition=models.Q(load_host=None),
                 name="one_row_per_workload",
             ),
         ]
@@ -293,7 +278,7 @@ class Workload(models.Model):
         return (
             f"{self.driver}, {self.title}, {connections}, "
             f"{self.warmup_s} s warm-up, {self.measure_s} s measured"
-            f"{f', driven by {self.load_hosts_text}' if self.load_key else ''}"
+            f"{f', driven by {self.load_host}' if self.load_host else ''}"
         )
 
     @property
@@ -323,18 +308,6 @@ class Workload(models.Model):
     def data_bytes(self) -> int:
         """Estimated bytes of its tables and indexes."""
         return source_of(self.kind).data_bytes
-
-    @property
-    def load_hosts_in_order(self) -> list[Host]:
-        """The load hosts, in the order in which connections are shared out."""
-        if not self.load_key:
-            return []  # without a query, as for nearly every workload
-        return sorted(self.load_hosts.all(), key=lambda host: host.pk)
-
-    @property
-    def load_hosts_text(self) -> str:
-        """Their names with commas between; "" without any."""
-        return ", ".join(host.name for host in self.load_hosts_in_order)
 
 
 class Config(models.Model):
@@ -537,8 +510,7 @@ class Run(JobRow, UsageColumns):
     load_side = models.JSONField(
         null=True,
         blank=True,
-        help_text="a list of benchmarks.drivers.protocol.LoadSide, one for each load host; null: "
-        "driven beside the server. Before there could be several: just that of the one",
+        help_text="benchmarks.drivers.protocol.LoadSide; null: driven beside the server",
     )
 
     class Meta:
@@ -574,11 +546,6 @@ class Run(JobRow, UsageColumns):
     @property
     def is_finished(self) -> bool:
         return self.state not in ACTIVE_RUN_STATES
-
-    @property
-    def load_sides(self) -> list[dict[str, Any]]:
-        """Its load hosts as they were stored; none: it was driven beside the server."""
-        return list(self.load_side or ())
 
     @property
     def owes(self) -> WriteDebt | None:
@@ -690,11 +657,6 @@ class LoadJob(QueuedJob):
 
     hello = models.JSONField(null=True, blank=True)
     sealed_order = models.TextField(blank=True)
-    begin_at = models.FloatField(
-        null=True,
-        blank=True,
-        help_text="the measured host's time of day, seconds since 1970, at which several begin",
-    )
     phases = models.JSONField(null=True, blank=True)
     result = models.JSONField(null=True, blank=True, help_text="null again once it is read")
     log_tail = models.TextField(blank=True)

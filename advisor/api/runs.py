@@ -14,7 +14,7 @@ from advisor.api.schemas.common import Id
 from advisor.api.schemas.runs import RunDetail, RunSummary
 from advisor.responses import download, series_csv
 from benchmarks.drivers.redact import redact
-from benchmarks.models import SERIES_COLUMNS, Run, RunState, Workload
+from benchmarks.models import SERIES_COLUMNS, Run, RunState
 from tuning.results.series import BULKY
 
 router = Router(tags=["runs"])
@@ -39,9 +39,9 @@ class RunFilters(FilterSchema):
 
 def runs() -> QuerySet[Run]:
     rows = Run.objects.select_related(
-        "host", "device", "server", "workload", "config", "slot__candidate"
+        "host", "device", "server", "workload__load_host", "config", "slot__candidate"
     )
-    return rows.defer(*without_bulk("host", "slot__candidate"))
+    return rows.defer(*without_bulk("host", "workload__load_host", "slot__candidate"))
 
 
 @router.get("runs/", response=Page[RunSummary], url_name="run-list")
@@ -49,12 +49,7 @@ def list_all_runs(
     request: HttpRequest, filters: Query[RunFilters], query: Query[PageQuery]
 ) -> Any:
     """List the runs of all studies, newest first."""
-    return page_of(filters.filter(runs()).defer(*BULKY).order_by("-pk"), query, _with_load_hosts)
-
-
-def _with_load_hosts(page: list[Run]) -> list[Run]:
-    Workload.objects.fetch_load_hosts(run.workload for run in page)
-    return page
+    return page_of(filters.filter(runs()).defer(*BULKY).order_by("-pk"), query)
 
 
 @router.get("runs/{int:pk}/", response=RunDetail, url_name="run-detail")

@@ -28,7 +28,6 @@ from tuning.recommendations import StudyFiles
 from tuning.requests.study import StudyRequest
 from tuning.results.document import StudyDocument
 from tuning.stored_documents import document_of
-from tuning.studies.waiting import fetch_load_hosts
 
 router = Router(tags=["studies"])
 
@@ -59,12 +58,7 @@ class StudyFilters(FilterSchema):
 def studies() -> QuerySet[Study]:
     rows = Study.objects.select_related("server", "host").defer(*without_bulk("host"))
     devices = Device.objects.defer("identity", "log_identity")
-    return rows.prefetch_related(Prefetch("devices", devices), "workloads")
-
-
-def with_load_hosts(page: list[Study]) -> list[Study]:
-    fetch_load_hosts(page)
-    return page
+    return rows.prefetch_related(Prefetch("devices", devices), "workloads__load_host")
 
 
 @router.get("studies/", response=Page[schemas.StudyRow], url_name="study-list")
@@ -76,7 +70,7 @@ def list_studies(
 ) -> Any:
     """List all studies, newest first."""
     rows = filters.filter(studies()).order_by(ordering, "-pk")
-    return page_of(rows, query, with_load_hosts)
+    return page_of(rows, query)
 
 
 @router.post("studies/", response={201: schemas.StudyDetail}, url_name="study-list")

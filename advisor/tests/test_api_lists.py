@@ -57,7 +57,7 @@ def test_more_rows_take_no_more_queries(api: Client) -> None:
     assert queries(api, address) == before
     seen = []
     for name in ("driver-1", "driver-2"):
-        workload = factories.make_workload(load_hosts=[factories.make_host(name)])
+        workload = factories.make_workload(load_host=factories.make_host(name))
         study = factories.make_study(blocks=1, names=ONE, workloads=[workload], gate={})
         GateVerdict.objects.create(study=study, verdict="pass", result={})
         seen.append([queries(api, address) for address in ("studies/", "gates/")])

@@ -164,7 +164,7 @@ def test_the_client_waits_and_exits_as_the_verdict_says(
     assert body["baseline"] == {"stored": "production"}
     assert (body["limits"], body["max_pairs"], body["budget_minutes"]) == ({"p95_ms": 5.0}, 9, 5)
     assert (body["durability"], body["binary_log"]) == ("D1", "on")
-    assert body["load_hosts"] == ["load1"]
+    assert body["load_host"] == "load1"
     assert body["candidate"]["knobs"] == {"innodb_io_capacity": "7000"}
     assert json.loads((tmp_path / "d").read_text())["verdict"] == verdict
     assert advisor.tokens == {"Bearer oltp_secret"}

@@ -310,11 +310,10 @@ def test_devices_of_several_hosts_stand_side_by_side_with_their_hosts() -> None:
 def driven_by(name: str, device: Device) -> Host:
     """Have the device's runs driven by a new host of that name."""
     driver = Host.objects.create(name=name)
-    for workload in Workload.objects.filter(load_key=""):
+    for workload in Workload.objects.filter(load_host=None):
         there = {"device": device, "workload": workload.pk}
-        workload.pk, workload.load_key = None, str(driver.pk)
+        workload.pk, workload.load_host = None, driver
         workload.save(force_insert=True)
-        workload.load_hosts.add(driver)
         Run.objects.filter(**there).update(workload=workload)
         Slot.objects.filter(**there).update(workload=workload)
     facts = factories.FINGERPRINT | {"load_host": f"host {driver.pk}"}
@@ -327,7 +326,7 @@ def test_what_a_load_host_drives_is_a_run_set_of_its_own_with_its_name() -> None
     driver = driven_by("driver-1", nvme)
     driven, beside = run_sets()
     assert [*driven.device_ids, *beside.device_ids] == [nvme.pk, sata.pk]
-    assert (driven.load_hosts, beside.load_hosts) == ("driver-1", "")
+    assert (driven.load_host, beside.load_host) == ("driver-1", "")
     shown = labels([beside, driven])
     assert "tpcc-mysql on driver-1," in shown[driven.key]
     assert f"host {driver.pk}" not in shown[driven.key]

@@ -126,15 +126,14 @@ def test_an_empty_form_asks_for_the_template_as_it_is(
 
 
 def test_every_field_reaches_the_service(admin_client: Client, service: Service) -> None:
-    for name in ("driver-1", "driver-2"):
-        factories.make_host(name)
+    factories.make_host("driver-1")
     post(
         admin_client,
         name="Mine",
         path="/srv/nvme",
         server="/opt/mysql/bin/mysqld",
         driver="sysbench",
-        load_hosts=["driver-1", "driver-2"],
+        load_host="driver-1",
         warehouses="20",
         connections="8, 32",
         warmup_s="0",
@@ -154,7 +153,7 @@ def test_every_field_reaches_the_service(admin_client: Client, service: Service)
     request = service.request
     assert request is not None
     assert (request.name, request.driver) == ("Mine", "sysbench")
-    assert request.load_hosts == ("driver-1", "driver-2")
+    assert request.load_host == "driver-1"
     assert request.devices == [DeviceRequest(path=Path("/srv/nvme"))]
     assert request.server == Path("/opt/mysql/bin/mysqld")
     assert (request.warehouses, request.connections) == (20, [8, 32])

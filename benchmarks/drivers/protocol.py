@@ -122,8 +122,6 @@ class LoadSide:
     `round_trip_ms` is the shortest time from asking the server to its answer. `clock_error_ms` is
     by how much the comparison of the two hosts' clocks may be wrong, `clock_drift_ms` how far they
     moved apart meanwhile, `late_ms` how much later telemetry's interval began than the driver's.
-    Of several load hosts `connections` is this one's share, and `after_first_ms` how long after
-    the first of them it began to measure.
     `cpu` is `benchmarks.remote_load.load_cpu.LoadCpu`, empty if it was not read.
     """
 
@@ -134,8 +132,6 @@ class LoadSide:
     late_ms: float
     encrypted: bool
     cpu: Mapping[str, Any] = field(default_factory=dict)
-    connections: int = 0
-    after_first_ms: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "cpu": dict(self.cpu)}
@@ -148,8 +144,8 @@ class DriverResult:
     `times` are the response times of the transaction that counts, as far as completed in the
     measured interval. `counts` are by the workload's names. `driver_cpu_seconds` is the user and
     system time of the driver's process in that interval. `output` is what the program said,
-    bounded and without secrets. `load_sides` are the hosts on which the program ran, none if that
-    was beside the server.
+    bounded and without secrets. `load_side` is the host on which the program ran, None if that was
+    beside the server.
     """
 
     measured_seconds: float
@@ -157,7 +153,7 @@ class DriverResult:
     counts: Mapping[str, TransactionCounts]
     driver_cpu_seconds: float
     output: str
-    load_sides: tuple[LoadSide, ...] = ()
+    load_side: LoadSide | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,9 @@ class CrashTestKind(JobKind[CrashTest]):
 
     @property
     def rows(self) -> QuerySet[CrashTest]:
-        return CrashTest.objects.select_related("device", "server", "workload", "config")
+        return CrashTest.objects.select_related(
+            "device", "server", "workload__load_host", "config"
+        )
 
     def work(self, job: Job[CrashTest]) -> Ending:
         test = job.row

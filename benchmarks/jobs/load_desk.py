@@ -1,14 +1,14 @@
-"""The measured host's way to its load hosts: load jobs are asked for, watched and closed."""
+"""The measured host's way to its load host: a load job is asked for, watched and closed."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.db.models import BooleanField, ExpressionWrapper
+from django.db.models import BooleanField, ExpressionWrapper, Q
 
 from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.jobs.cancelling import cancel_jobs
@@ -34,7 +34,7 @@ _COLUMNS = (
 
 
 class LoadHostFailed(BenchmarkError, code="load_host_failed"):
-    """A load host cannot drive at all, or not together with another; the message says why."""
+    """The load host cannot drive this server; the message says why."""
 
 
 class LoadDesk:
@@ -47,9 +47,6 @@ class LoadDesk:
 
     def send(self, order: Order) -> None:
         self._line.write(sealed_order=seal(order.model_dump_json(), self.hello.key))
-
-    def begin(self, at: float) -> None:
-        self._line.write(begin_at=at)
 
     def report(self) -> Report:
         row = self._line.latest
@@ -76,36 +73,6 @@ class LoadDesk:
 
 
 @contextmanager
-def load_desks(
-    row: Run | CrashTest,
-    load_hosts: Sequence[Host],
-    *,
-    wake: Callable[[int], None],
-    should_stop: Callable[[], bool],
-) -> Iterator[list[LoadDesk]]:
-    """Take all these load hosts for the length of the block; waits while one is busy.
-
-    One after the other, by whoever asks in the same order: so two measured hosts that want the
-    same ones do not each hold one and wait for the other's for ever.
-
-    Raises like `load_desk`, also when one that was taken is gone before the last has come.
-    """
-    desks: list[LoadDesk] = []
-
-    def is_called_off() -> bool:
-        for desk in desks:
-            if failure := desk.report().failure:
-                raise failure
-        return should_stop()
-
-    with ExitStack() as stack:
-        for host in load_hosts:
-            taking = load_desk(row, host, wake=wake, should_stop=is_called_off)
-            desks.append(stack.enter_context(taking))
-        yield desks
-
-
-@contextmanager
 def load_desk(
     row: Run | CrashTest,
     load_host: Host,
@@ -118,8 +85,8 @@ def load_desk(
     `wake` is given its key when there is something to do for it.
 
     Raises NotReachable if this host was given no address for it, LoadHostFailed, RunFailed: LOST
-    when it is not heard of, CANCELLED when `should_stop`, when it takes nothing new, or when it
-    waits for us in turn.
+    when it is not heard of, CANCELLED when `should_stop`, when it takes nothing new, or when our
+    host is waited for itself.
     """
     if not settings.LOAD_ADDRESS:
         raise NotReachable(
@@ -202,39 +169,24 @@ def _check_worth_waiting(row: Run | CrashTest, load_host: Host) -> None:
     if not serving_hosts().filter(pk=load_host.pk).exists():
         why = "is drained" if Host.objects.get(pk=load_host.pk).is_drained else "is not heard of"
         raise RunFailed(Outcome.CANCELLED, f"load host {load_host.name} {why}")
-    if _waits_for_us(row, load_host):
+    if _gives_way(row):
         raise RunFailed(
             Outcome.CANCELLED,
-            f"load host {load_host.name} itself waits for this host to drive; it goes first",
+            "another host waits for this one to drive; it goes first",
         )
 
 
-def _waits_for_us(row: Run | CrashTest, load_host: Host) -> bool:
-    """Whether hosts wait for each other in a circle in which this row is the youngest.
+def _gives_way(row: Run | CrashTest) -> bool:
+    """Whether an older run or crash test waits until our host drives it; runs count as older.
 
-    A load host that has said hello to a run waits until that has all of its load hosts. Exactly
-    one run of a circle gives way.
+    So hosts that wait for each other in a circle do not do so for ever: the oldest never gives
+    way, and whoever it waits for does.
     """
-    if not isinstance(row, Run):
-        return False
-    waiting = {
-        measured: (driving, run)
-        for measured, driving, run in LoadJob.objects.filter(
-            state=JobState.QUEUED, run__state="running"
-        ).values_list("run__host", "host", "run")
-    }
-    under_way = LoadJob.objects.filter(state=JobState.RUNNING, run__state="running")
-    # That it has come for this row may be known here before the row says so.
-    taken = dict(under_way.exclude(run=row, host=load_host).values_list("host", "run__host"))
-    host, youngest, seen = load_host.pk, row.pk, set[int]()
-    while host != row.host_id and host not in seen:
-        seen.add(host)
-        if host in waiting:
-            host, run = waiting[host]
-            youngest = max(youngest, run)
-        else:
-            host = taken.get(host, host)
-    return host == row.host_id and youngest == row.pk
+    waiting = LoadJob.objects.filter(host=row.host_id, state=JobState.QUEUED)
+    runs = Q(run__state="running")
+    tests = Q(crash_test__state="running", crash_test__lt=row.pk)
+    older = runs & Q(run__lt=row.pk) if isinstance(row, Run) else runs | tests
+    return waiting.filter(older).exists()
 
 
 def _close(job_id: int) -> None:

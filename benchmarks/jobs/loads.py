@@ -15,21 +15,21 @@ from benchmarks.drivers.select import find_driver
 from benchmarks.errors import RunFailed
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.leftovers import LOAD_PREFIX
-from benchmarks.jobs.row_line import SELDOM_S, SOON_S, RowLine
+from benchmarks.jobs.row_line import SELDOM_S, RowLine
 from benchmarks.measurement.drive import called_off
 from benchmarks.measurement.fingerprint import load_host_facts
 from benchmarks.models import CrashTest, LoadJob, Run
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
 from benchmarks.remote_load.load_side import drive_for
-from benchmarks.remote_load.messages import Hello, Order, Phases, Result
+from benchmarks.remote_load.messages import Hello, Order, Result
 from benchmarks.remote_load.sealed import Seal
 from benchmarks.remote_load.several import SeveralProcesses
 from benchmarks.servers.reach import own_address_towards
 from benchmarks.storage.reserve_watch import ReserveWatch
 
-#: Of several load hosts the first ones wait until the last has ended what it measures itself. One
-#: that nobody waits for any more is told so, whatever this is.
+#: The measured host loads its dataset meanwhile, if there is none. A load host that nobody waits
+#: for any more is told so, whatever this is.
 _ORDER_PATIENCE_S = 100_000.0
 _POLL_S = 0.1
 
@@ -71,16 +71,16 @@ class LoadKind(JobKind[LoadJob]):
             line.write(hello=hello.model_dump(), step="waiting for the server")
             order = _wait_for_order(line, seal, disk.should_stop)
             line.write(sealed_order="", step="connecting the driver")
-            line.period_s = SOON_S if order.waits else SELDOM_S
+            line.period_s = SELDOM_S
             try:
                 result = self.drive(
                     order,
                     driver,
                     folder,
                     tell=lambda phases: line.write(
-                        phases=phases.model_dump(), step=step_of(phases)
+                        phases=phases.model_dump(),
+                        step="connecting the driver" if phases.warming is None else "driving",
                     ),
-                    begin_at=lambda: _begins_at(line),
                     should_stop=lambda: disk.should_stop() or not _is_wanted(line),
                 )
             except RunFailed as failure:
@@ -117,7 +117,7 @@ def _exchange(row: LoadJob) -> Callable[[Values], Values | None]:
     def exchange(values: Values) -> dict[str, Any] | None:
         if values:
             mine.update(**values)
-        found = mine.annotate(wanted=wanted).values("sealed_order", "begin_at", "wanted").first()
+        found = mine.annotate(wanted=wanted).values("sealed_order", "wanted").first()
         return None if found is None else dict(found)
 
     return exchange
@@ -126,22 +126,6 @@ def _exchange(row: LoadJob) -> Callable[[Values], Values | None]:
 def _is_wanted(line: RowLine) -> bool:
     """Whether the measured host still waits for the result, as far as the database has said."""
     return line.latest is not None and bool(line.latest["wanted"])
-
-
-def step_of(phases: Phases) -> str:
-    """Describe the load host's work, for the page *Hosts*."""
-    if phases.warming is not None:
-        return "driving"
-    return "connecting the driver" if phases.ready is None else "waiting for other load hosts"
-
-
-def _begins_at(line: RowLine) -> float | None:
-    """The instant at which all load hosts begin, once it is in the row."""
-    found = line.latest
-    if found is None or found["begin_at"] is None:
-        return None
-    line.period_s = SELDOM_S
-    return float(found["begin_at"])
 
 
 def _wait_for_order(line: RowLine, seal: Seal, should_stop: Callable[[], bool]) -> Order:

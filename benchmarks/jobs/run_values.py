@@ -30,7 +30,7 @@ def run_values(measured: Measurement) -> tuple[dict[str, Any], Sequence[SampleRo
         "disturbances": [found.as_document() for found in measured.disturbances],
         "log_tail": measured.log_tail,
         "write_debt": debt and debt.as_json(),
-        "load_side": [side.as_json() for side in measured.load_sides] or None,
+        "load_side": measured.load_side and measured.load_side.as_json(),
         "debt_grew": debt is not None and debt.is_marked,
         **(asdict(measured.metrics) if measured.metrics else {}),
         "latency": latency and latency.as_json(),

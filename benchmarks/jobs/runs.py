@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -11,7 +11,6 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.db.models.fields.json import KT
 
-from benchmarks.counted import plural
 from benchmarks.datasets.source import source_of
 from benchmarks.drivers.protocol import Driver, Load
 from benchmarks.drivers.select import find_driver
@@ -19,10 +18,9 @@ from benchmarks.drivers.tpcc_mysql import NOT_ENCRYPTED
 from benchmarks.inventory.in_place import unchanged_server
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.leftovers import RUN_PREFIX
-from benchmarks.jobs.load_desk import LoadDesk, LoadHostFailed, load_desks
+from benchmarks.jobs.load_desk import LoadDesk, LoadHostFailed, load_desk
 from benchmarks.jobs.run_values import run_values
 from benchmarks.measurement.early_stop import CutRule
-from benchmarks.measurement.fingerprint import LOAD_ROUND_TRIP, UNKNOWN
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
@@ -62,7 +60,7 @@ class RunKind(JobKind[Run]):
 
     @property
     def rows(self) -> QuerySet[Run]:
-        return Run.objects.select_related("device", "server", "workload", "config")
+        return Run.objects.select_related("device", "server", "workload__load_host", "config")
 
     def work(self, job: Job[Run]) -> Ending:
         with planned(job, f"{RUN_PREFIX}{job.row.pk}", self.wake) as plan:
@@ -98,74 +96,37 @@ def _ending(measured: Measurement) -> Ending:
 def planned(
     job: Job[Run] | Job[CrashTest], name: str, wake: Callable[[int], None]
 ) -> Iterator[Plan]:
-    """The plan of a job's row, with its load hosts for the length of the block if it has any.
+    """The plan of a job's row, with its load host for the length of the block if it has one.
 
-    Raises what `plan_for` and `load_desks` raise.
+    Raises what `plan_for` and `load_desk` raise.
     """
-    load_hosts = job.row.workload.load_hosts_in_order
-    if not load_hosts:
+    load_host = job.row.workload.load_host
+    if load_host is None:
         yield plan_for(job.row, name)
         return
-    job.report(step=f"waiting for the {plural(len(load_hosts), 'load host')}")
+    job.report(step="waiting for the load host")
 
-    def take() -> AbstractContextManager[Sequence[LoadDesk]]:
-        return load_desks(job.row, load_hosts, wake=wake, should_stop=job.should_stop)
+    def take() -> AbstractContextManager[LoadDesk]:
+        return load_desk(job.row, load_host, wake=wake, should_stop=job.should_stop)
 
-    with take() as desks:
+    with take() as desk:
+        hello = desk.hello
         reach = Reach(
             settings.LOAD_ADDRESS,
-            tuple(desk.hello.address for desk in desks),
+            hello.address,
             encrypted=settings.LOAD_TLS,
             port=settings.LOAD_PORT,
         )
-        _check_desks(desks, encrypted=reach.encrypted)
-        # Not by their names, which can be changed.
+        if reach.encrypted and not hello.encrypts:
+            raise LoadHostFailed(f"load host {desk.host}: {NOT_ENCRYPTED}")
+        # Not by its name, which can be changed.
         facts = {
-            "load_host": ", ".join(f"host {host.pk}" for host in load_hosts),
+            "load_host": f"host {load_host.pk}",
             "load_encrypted": "yes" if reach.encrypted else "no",
         }
-        driver = RemoteDriver(desks, take, watches_stalls=bool(settings.STALL_LIMIT_PCT))
-        yield replace(
-            plan_for(job.row, name, driver),
-            reach=reach,
-            load_facts=_facts(desks) | facts,
-            earlier_distances=_earlier_distances(job.row),
-        )
-
-
-def _check_desks(desks: Sequence[LoadDesk], *, encrypted: bool) -> None:
-    """Raise LoadHostFailed for load hosts that cannot drive this server, or not together."""
-    first = desks[0]
-    for desk in desks:
-        if encrypted and not desk.hello.encrypts:
-            raise LoadHostFailed(f"load host {desk.host}: {NOT_ENCRYPTED}")
-        mine, theirs = (f"{one.hello.driver} {one.hello.driver_version}" for one in (desk, first))
-        if mine != theirs:
-            raise LoadHostFailed(
-                "load hosts of one run need the same driver in the same version and number of "
-                f"processes: {first.host} has {theirs}, {desk.host} has {mine}"
-            )
-
-
-def _facts(desks: Sequence[LoadDesk]) -> dict[str, str]:
-    """Return the facts of the load hosts: once where they agree, else in their order."""
-    names = sorted({name for desk in desks for name in desk.hello.facts})
-    found = {}
-    for name in names:
-        said = [desk.hello.facts.get(name, UNKNOWN) for desk in desks]
-        found[name] = said[0] if len(set(said)) == 1 else "; ".join(said)
-    return found
-
-
-def _earlier_distances(row: Run | CrashTest) -> list[str]:
-    """Return the round trips of earlier runs with the same load hosts, newest first."""
-    runs = Run.objects.filter(
-        host=row.host_id,
-        workload__load_key=row.workload.load_key,
-        fingerprint__has_key=LOAD_ROUND_TRIP,
-    )
-    texts = runs.order_by("-pk").values_list(KT(f"fingerprint__{LOAD_ROUND_TRIP}"), flat=True)
-    return list(texts[:50])
+        driver = RemoteDriver(desk, take, watches_stalls=bool(settings.STALL_LIMIT_PCT))
+        plan = plan_for(job.row, name, driver)
+        yield replace(plan, reach=reach, load_facts=hello.facts | facts)
 
 
 def _earlier_steal_pct(row: Run | CrashTest) -> list[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.drivers.protocol import DriverResult, LoadSide
+from benchmarks.drivers.protocol import DriverResult
 from benchmarks.measurement.drive import Driven
 from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.metrics import compute_metrics, mean_cpu_hz
@@ -68,8 +68,8 @@ def weigh_conditions(
     if isinstance(driven.end_of, DriverResult):
         wrong = wrong_interval(driven.end_of.measured_seconds, seconds)
         disturbances += [wrong] if wrong else []
-    for load_side in driven.load_sides:
-        disturbances += _load_side_troubles(load_side, limits, seconds)
+    if driven.load_side is not None:
+        disturbances += load_host_troubles(driven.load_side, limits, seconds)
     if seconds < _MIN_S:
         return {}, disturbances
     conditions = conditions_between(
@@ -82,19 +82,6 @@ def weigh_conditions(
     )
     disturbances += find_disturbances(conditions, limits)
     return conditions_document(conditions, limits), disturbances
-
-
-def _load_side_troubles(load_side: LoadSide, limits: Limits, seconds: float) -> list[Disturbance]:
-    return load_host_troubles(
-        load_side.host,
-        limits,
-        busy_pct=load_side.cpu.get("busy_pct"),
-        steal_pct=load_side.cpu.get("steal_pct"),
-        stalled_s=load_side.cpu.get("stalled_s"),
-        late_s=load_side.late_ms / 1000,
-        drift_s=load_side.clock_drift_ms / 1000,
-        seconds=seconds,
-    )
 
 
 def samples_of(sampler: Sampler, driven: Driven) -> list[SampleRow]:

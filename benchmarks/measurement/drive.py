@@ -52,9 +52,9 @@ class Driven:
     redo_mb_s: float | None = None
 
     @property
-    def load_sides(self) -> tuple[LoadSide, ...]:
-        """The load hosts, if the driver ran there to its end."""
-        return self.end_of.load_sides if isinstance(self.end_of, DriverResult) else ()
+    def load_side(self) -> LoadSide | None:
+        """The load host, if the driver ran there to its end."""
+        return self.end_of.load_side if isinstance(self.end_of, DriverResult) else None
 
 
 def drive(
@@ -149,7 +149,7 @@ def drive(
         driver_cpu_s = share * (_children_cpu_s() - used_s)
     else:
         # Of this host: a load host's driver takes nothing from it.
-        driver_cpu_s = 0.0 if end_of.load_sides else end_of.driver_cpu_seconds
+        driver_cpu_s = 0.0 if end_of.load_side else end_of.driver_cpu_seconds
     return Driven(
         end_of,
         start,

@@ -6,8 +6,7 @@ import hashlib
 import json
 import platform
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -20,8 +19,6 @@ PROC = Path("/proc")
 SYS = Path("/sys")
 UNKNOWN = "unknown"
 
-#: The name of the fact that `load_distance` finds.
-LOAD_ROUND_TRIP = "load_round_trip_ms"
 #: Names of facts that are about the host itself, not its devices nor its driver.
 OF_THE_HOST = frozenset(
     (
@@ -46,13 +43,7 @@ _NAMES = {
     "clock_source": "clock source",
     "raid": "RAID level",
     "scheduler": "I/O scheduler",
-    "round_trip_ms": "round trip, ms",
 }
-
-# Round trips to a load host vary from run to run: those that differ by less than this factor are
-# one distance. What is faster than the least, in ms, is on one machine or in one rack.
-_FARTHER = 4.0
-_MIN_ROUND_TRIP_MS = 0.1
 
 
 def host_fingerprint(
@@ -103,21 +94,6 @@ def load_host_facts(*, proc_root: Path = PROC, sys_root: Path = SYS) -> dict[str
         "load_kernel": read_text(proc_root / "sys/kernel/osrelease") or UNKNOWN,
         "load_virtualisation": _virtualisation(cpuinfo, sys_root),
     }
-
-
-def load_distance(round_trips_ms: Sequence[float], earlier: Iterable[str]) -> dict[str, str]:
-    """How far away each load host is, for the fingerprint: the same until one is clearly not.
-
-    `earlier` are the texts of earlier runs with the same load hosts. The most frequent one that is
-    near enough is kept, so that no distance lies on the border between two. Of a run that was
-    ended before its round trips were known it is the most frequent.
-    """
-    now = [max(ms, _MIN_ROUND_TRIP_MS) for ms in round_trips_ms]
-    for text, _ in Counter(earlier).most_common():
-        then = [float(ms) for ms in text.split(", ")]
-        if all(a < b * _FARTHER and b < a * _FARTHER for a, b in zip(now, then, strict=False)):
-            return {LOAD_ROUND_TRIP: text}
-    return {LOAD_ROUND_TRIP: ", ".join(f"{ms:.2g}" for ms in now)} if now else {}
 
 
 def comparability_key(

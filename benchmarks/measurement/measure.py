@@ -13,11 +13,7 @@ from benchmarks.datasets.cloning import clone
 from benchmarks.emulation.device import emulated_device
 from benchmarks.measurement.conclusion import conclude, samples_of, weigh_conditions
 from benchmarks.measurement.drive import drive
-from benchmarks.measurement.fingerprint import (
-    comparability_key,
-    comparable_facts,
-    load_distance,
-)
+from benchmarks.measurement.fingerprint import comparability_key, comparable_facts
 from benchmarks.measurement.folders import find_dataset, run_folders
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
@@ -83,8 +79,6 @@ def measure(
         conditions, disturbances = weigh_conditions(plan.limits, sampler, driven)
         if changed := host_changed(comparable_facts(before), comparable_facts(fingerprint)):
             disturbances.append(changed)
-        round_trips_ms = [side.round_trip_ms for side in driven.load_sides]
-        fingerprint |= load_distance(round_trips_ms, plan.earlier_distances)
         seen = Measurement(
             samples=samples_of(sampler, driven),
             variables=variables,
@@ -105,7 +99,7 @@ def measure(
             disturbances=disturbances,
             log_tail=server.error_log_tail(),
             write_debt=driven.write_debt,
-            load_sides=driven.load_sides,
+            load_side=driven.load_side,
         )
         measured = conclude(seen, driven)
         keep(measured)

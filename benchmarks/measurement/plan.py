@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
@@ -33,10 +33,9 @@ class Plan:
     finishing. `emulation` limits the server to the speed of a slower device. `logs_with_data`
     leaves the redo log with the data although the layout has a directory for it, whose device is
     still monitored. `expected` are the devices that must still store the data and the redo log,
-    None for any. With load hosts, `reach` is how they reach the server, `load_facts` what they add
-    to the fingerprint and `earlier_distances` what earlier runs have in theirs of `load_distance`;
-    then `driver` is a RemoteDriver. `applied` is the part of `options` that all runs of the study
-    have.
+    None for any. With a load host, `reach` is how it reaches the server, `load_facts` what it adds
+    to the fingerprint, and `driver` is a RemoteDriver. `applied` is the part of `options` that all
+    runs of the study have.
     `tell_live` is given the last minute about once a second while the run is driven.
     """
 
@@ -54,7 +53,6 @@ class Plan:
     expected: tuple[DeviceIdentity | None, DeviceIdentity | None] = (None, None)
     reach: Reach | None = None
     load_facts: Mapping[str, str] = field(default_factory=dict)
-    earlier_distances: Sequence[str] = ()
     applied: Mapping[str, str] = field(default_factory=dict)
     tell_live: Callable[[list[LiveSecond]], None] = nobody_watches
 

@@ -25,7 +25,7 @@ class Measurement:
         limit, `conditions` those on the host (`conditions_document`).
     samples: the seconds of the run. variables: the server's own as read back. step_seconds: the
         wall time of each step. log_tail: the end of the server's error log.
-    load_sides: the load hosts. write_debt: what the server put off.
+    load_side: the load host. write_debt: what the server put off.
     metrics, latency (how response times are spread), redo_mb_s (redo log written, 10^6 bytes per
         second), trend_pct (change of throughput over the measured interval, None if that is too
         short) and still_warming (the change is significant): only of a run that is OK.
@@ -44,7 +44,7 @@ class Measurement:
     disturbances: Sequence[Disturbance] = ()
     log_tail: str = ""
     write_debt: WriteDebt | None = None
-    load_sides: Sequence[LoadSide] = ()
+    load_side: LoadSide | None = None
     metrics: Metrics | None = None
     latency: LatencyHistogram | None = None
     redo_mb_s: float | None = None

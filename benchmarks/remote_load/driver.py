@@ -1,43 +1,34 @@
-"""The measured host's part of a run that is driven elsewhere: a driver like any other.
+"""The measured host's part of a run that a load host drives: a driver like any other.
 
-Several load hosts share the connections evenly, and each draws from all warehouses. When all have
-said that they are ready, they are told one instant of the server's clock at which they begin. They
-measure when all of them do: from the last one's beginning to the first one's end, see
-`announcer.MAX_ABLATION_S`.
+The load host says by its own clock when its warm-up began. Both ends of the measured interval
+follow from that, and the offset of the two clocks says when they are here.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from benchmarks.counted import plural
 from benchmarks.drivers.checks import GRACE_S
-from benchmarks.drivers.protocol import DriverResult, Load, Phase, Target
+from benchmarks.drivers.protocol import DriverResult, Load, LoadSide, Phase, Target
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.remote_load.announcer import Announcer
+from benchmarks.remote_load.clock import time_of_day_less_monotonic
 from benchmarks.remote_load.messages import Hello, Order, Phases, Result
-from benchmarks.remote_load.several import HOST_SEED_STEP, merged, split
 
 _POLL_S = 0.1
 _ASK_EVERY_S = 0.25
 #: How long the load host may take beyond its driver's own patience, to connect and to answer.
 _SPARE_S = 60.0
-#: So long each of several load hosts may take to compare the clocks, connect and be ready, in
-#: seconds. A driver that is ready waits until it is told to begin or is no longer wanted.
-READY_LIMIT_S = 60.0
-#: They begin so long after the last of them is ready, in seconds; they ask five times a second.
-_LEAD_S = 2.0
 
 
 @dataclass(frozen=True)
 class Report:
-    """Return the present state of the load host.
+    """The present state of the load host.
 
     `phases` is None until it is connected to the server. `result` or `failure` is there when it
     has ended.
@@ -63,10 +54,6 @@ class Desk(Protocol):
         """Hand the order over, sealed."""
         ...
 
-    def begin(self, at: float) -> None:
-        """Have a driver that waits begin at that instant of our time of day."""
-        ...
-
     def report(self) -> Report:
         """Return the present state; a host that fell silent has failed with LOST."""
         ...
@@ -81,29 +68,25 @@ class Desk(Protocol):
 
 
 class RemoteDriver:
-    """A `Driver` whose program runs on one load host or several.
+    """A `Driver` whose program runs on a load host.
 
-    Phases are announced by this host's clock: when the load hosts say that their warm-up began,
-    both ends of the measured interval are known, and the clocks' offsets say when they are here.
-
-    The first run is that of `desks`, each further one (of a crash test) takes the load hosts anew
-    with `take_again`. All desks have the same driver in the same version. `watches_stalls`: as in
-    `Order`.
+    The first run is that of `desk`, each further one (of a crash test) takes the load host anew
+    with `take_again`. `watches_stalls`: as in `Order`.
     """
 
     def __init__(
         self,
-        desks: Sequence[Desk],
-        take_again: Callable[[], AbstractContextManager[Sequence[Desk]]],
+        desk: Desk,
+        take_again: Callable[[], AbstractContextManager[Desk]],
         *,
         watches_stalls: bool = True,
     ) -> None:
-        self._first: Sequence[Desk] | None = desks
+        self._first: Desk | None = desk
         self._take_again = take_again
         self._watches_stalls = watches_stalls
-        self.name = desks[0].hello.driver
-        self.version = desks[0].hello.driver_version
-        self.encrypts = all(desk.hello.encrypts for desk in desks)
+        self.name = desk.hello.driver
+        self.version = desk.hello.driver_version
+        self.encrypts = desk.hello.encrypts
 
     def run(
         self,
@@ -116,117 +99,109 @@ class RemoteDriver:
     ) -> DriverResult:
         """See `protocol.Driver`; nothing is written to `work_dir`.
 
-        Raises also what taking the load hosts anew raises.
+        Raises also what taking the load host anew raises.
         """
         first, self._first = self._first, None
-        with nullcontext(first) if first is not None else self._take_again() as desks:
-            order = Order(
-                target=target,
-                load=load,
-                waits=len(desks) > 1,
-                watches_stalls=self._watches_stalls,
-            )
-            return _run(desks, order, on_phase, should_stop)
+        with nullcontext(first) if first is not None else self._take_again() as desk:
+            order = Order(target=target, load=load, watches_stalls=self._watches_stalls)
+            try:
+                return _run(desk, order, on_phase, should_stop)
+            except BaseException:
+                desk.call_off()
+                desk.wait_until_ended()
+                raise
+
+
+class _Announcer:
+    """Turns the load host's instants into ours and announces each phase when it is due."""
+
+    def __init__(self, load: Load, on_phase: Callable[[Phase], None]) -> None:
+        self._lengths = {Phase.MEASURING: load.warmup_s, Phase.STOPPING: load.measure_s}
+        self._on_phase = on_phase
+        self._here = time_of_day_less_monotonic()
+        self._at: dict[Phase, float] = {}
+
+    def look(self, phases: Phases) -> float:
+        """Announce what is due now, as told or, before that, as planned; seconds to the next."""
+        due: float | None = None
+        for phase in Phase:
+            told = phases.at(phase)
+            if told is not None:
+                due = self._in_our_time(told, phases)
+            elif due is not None:
+                due += self._lengths[phase]
+            if phase in self._at:
+                continue
+            if due is None:
+                break
+            if (left := due - time.monotonic()) > 0:
+                return left
+            self._announce(phase)
+        return float("inf")
+
+    def finish(self) -> None:
+        """Announce what is left: the load host has ended."""
+        for phase in Phase:
+            if phase not in self._at:
+                self._announce(phase)
+
+    def load_side(self, host: str, phases: Phases, result: Result, *, encrypted: bool) -> LoadSide:
+        """Return what the clocks and the load host's CPUs show about the run."""
+        # Had nobody set a clock, both readings would be equal.
+        set_here = time_of_day_less_monotonic() - self._here
+        first, last = phases.clock, result.clock
+        began = self._in_our_time(phases.measuring or 0.0, phases)
+        return LoadSide(
+            host=host,
+            round_trip_ms=1000 * min(first.round_trip_s, last.round_trip_s),
+            clock_error_ms=1000 * max(first.error_s, last.error_s),
+            clock_drift_ms=1000 * (last.offset_s - first.offset_s - set_here),
+            late_ms=1000 * (self._at[Phase.MEASURING] - began),
+            encrypted=encrypted,
+            cpu=result.cpu or {},
+        )
+
+    def _announce(self, phase: Phase) -> None:
+        self._at[phase] = time.monotonic()
+        self._on_phase(phase)
+
+    def _in_our_time(self, instant: float, phases: Phases) -> float:
+        return instant + phases.offset_s - self._here
 
 
 def _run(
-    desks: Sequence[Desk],
+    desk: Desk,
     order: Order,
     on_phase: Callable[[Phase], None],
     should_stop: Callable[[], bool],
 ) -> DriverResult:
-    """`order` is that of all desks together."""
     load = order.load
-    parts = split(load, len(desks), seed_step=HOST_SEED_STEP)
-    for desk, part in zip(desks, parts, strict=True):
-        desk.send(order.model_copy(update={"load": part}))
-    announcer = Announcer([desk.host for desk in desks], load, on_phase)
-    patience_s = load.warmup_s + load.measure_s + GRACE_S + _SPARE_S
-    sent = time.monotonic()
-    begins = None if order.waits else sent
+    announcer = _Announcer(load, on_phase)
+    desk.send(order)
+    deadline = time.monotonic() + load.warmup_s + load.measure_s + GRACE_S + _SPARE_S
     asked = float("-inf")
-    try:
-        while True:
-            reports = [desk.report() for desk in desks]
-            if failure := next((one.failure for one in reports if one.failure), None):
-                raise failure
-            results = [one.result for one in reports if one.result is not None]
-            phases = [one.phases for one in reports]
-            if len(results) == len(desks):
-                break
-            if begins is None:
-                begins = _begin(desks, phases, announcer, since=sent)
-            pause_s = announcer.look(phases)
-            now = time.monotonic()
-            if now - asked >= _ASK_EVERY_S:
-                asked = now
-                if should_stop():
-                    raise RunFailed(Outcome.CANCELLED, "The run was cancelled.")
-            if begins is not None and now > begins + patience_s:
-                late = [
-                    desk.host for desk, one in zip(desks, reports, strict=True) if not one.result
-                ]
-                # A driver that does not end is stopped there, sooner: not the config's doing.
-                raise RunFailed(
-                    Outcome.LOST,
-                    f"No end of the {plural(len(late), 'load host')} {', '.join(late)},"
-                    " which had to be stopped.",
-                )
-            time.sleep(min(pause_s, _POLL_S))
-        reported = _finished(desks, phases)
-        announcer.check_together(reported)
-    except BaseException:
-        for desk in desks:
-            desk.call_off()
-        for desk in desks:
-            desk.wait_until_ended()
-        raise
-    announcer.finish()
-    sides = announcer.load_sides(
-        reported, results, parts, encrypted=bool(order.target.certificate)
-    )
-    return replace(
-        merged([one.driver_result() for one in results], load.measure_s), load_sides=sides
-    )
-
-
-def _begin(
-    desks: Sequence[Desk], phases: Sequence[Phases | None], announcer: Announcer, *, since: float
-) -> float | None:
-    """Give the load hosts their instant once all are ready; it, or None before that.
-
-    Instants are the monotonic clock's; `since` is when they were asked. Raises RunFailed (LOST)
-    when one takes too long.
-    """
-    missing = [
-        f"{desk.host} is not connected to the server"
-        if one is None
-        else f"the driver on {desk.host} is not ready"
-        for desk, one in zip(desks, phases, strict=True)
-        if one is None or one.ready is None
-    ]
-    now = time.monotonic()
-    if not missing:
-        begins = now + _LEAD_S
-        for desk in desks:
-            desk.begin(announcer.time_of_day(begins))
-        return begins
-    if now - since > READY_LIMIT_S:
-        raise RunFailed(
-            Outcome.LOST,
-            f"the load hosts were not ready within {READY_LIMIT_S:.0f} s: {'; '.join(missing)}",
-        )
-    return None
-
-
-def _finished(desks: Sequence[Desk], phases: Sequence[Phases | None]) -> list[Phases]:
-    """The phases of load hosts that have a result. Raises RunFailed for one without its last."""
-    reported = []
-    for desk, one in zip(desks, phases, strict=True):
-        if one is None or one.stopping is None:
+    while (report := desk.report()).result is None:
+        if report.failure:
+            raise report.failure
+        pause_s = announcer.look(report.phases) if report.phases else _POLL_S
+        now = time.monotonic()
+        if now - asked >= _ASK_EVERY_S:
+            asked = now
+            if should_stop():
+                raise RunFailed(Outcome.CANCELLED, "The run was cancelled.")
+        if now > deadline:
+            # A driver that does not end is stopped there, sooner: not the config's doing.
             raise RunFailed(
-                Outcome.DRIVER_FAILED,
-                f"The load host {desk.host} has a result of a run that it did not finish.",
+                Outcome.LOST, f"No end of the load host {desk.host}, which had to be stopped."
             )
-        reported.append(one)
-    return reported
+        time.sleep(min(pause_s, _POLL_S))
+    phases, result = report.phases, report.result
+    if phases is None or phases.stopping is None:
+        raise RunFailed(
+            Outcome.DRIVER_FAILED,
+            f"The load host {desk.host} has a result of a run that it did not finish.",
+        )
+    announcer.finish()
+    encrypted = bool(order.target.certificate)
+    side = announcer.load_side(desk.host, phases, result, encrypted=encrypted)
+    return replace(result.driver_result(), load_side=side)

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from benchmarks.drivers.protocol import AT_ONCE, LocalDriver, Phase
+from benchmarks.drivers.protocol import LocalDriver, Phase
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import DRIVERS_OWN, Outcome
-from benchmarks.remote_load.clock import ClockReading
 from benchmarks.remote_load.link import Link
 from benchmarks.remote_load.load_cpu import CpuWatch
 from benchmarks.remote_load.messages import Order, Phases, Result
@@ -23,14 +22,9 @@ def drive_for(
     work_dir: Path,
     *,
     tell: Callable[[Phases], None],
-    begin_at: Callable[[], float | None],
     should_stop: Callable[[], bool],
 ) -> Result:
-    """Run the driver as ordered.
-
-    `tell` gets the clocks, that the driver is ready if it is to wait, and each phase. `begin_at`
-    is the instant for which it waits, by the measured server's time of day (seconds since 1970),
-    None until that is known. Neither may wait.
+    """Run the driver as ordered. `tell` gets the clocks and then each phase; it may not wait.
 
     Raises RunFailed: what the driver raises, or LOST when the way to the measured host is cut.
     """
@@ -40,18 +34,15 @@ def drive_for(
         tell(phases)
         link.begin_watching()
 
-        def note(**instant: float) -> None:
-            nonlocal phases
-            phases = phases.model_copy(update=instant)
-            tell(phases)
-
         def on_phase(phase: Phase) -> None:
+            nonlocal phases
             at = time.monotonic()
             if phase is Phase.MEASURING:
                 cpu.begin()
             elif phase is Phase.STOPPING:
                 cpu.end()
-            note(**{phase.value: at})
+            phases = phases.model_copy(update={phase.value: at})
+            tell(phases)
 
         try:
             found = driver.run(
@@ -60,7 +51,6 @@ def drive_for(
                 work_dir,
                 on_phase=on_phase,
                 should_stop=lambda: bool(link.broken) or should_stop(),
-                start=_WhenTold(clock, note, begin_at) if order.waits else AT_ONCE,
             )
         except RunFailed as failure:
             if failure.outcome is Outcome.DRIVER_FAILED and not link.broken:
@@ -76,28 +66,6 @@ def drive_for(
             last = link.clock()
         used = cpu.found()
         return Result.of(found, last, used.as_json() if used else None)
-
-
-class _WhenTold:
-    """The start of one of several load hosts: the measured host says when."""
-
-    def __init__(
-        self,
-        clock: ClockReading,
-        note: Callable[..., None],
-        begin_at: Callable[[], float | None],
-    ) -> None:
-        self._clock = clock
-        self._note = note
-        self._begin_at = begin_at
-
-    def ready(self) -> None:
-        self._note(ready=time.monotonic())
-
-    @property
-    def at(self) -> float | None:
-        begins_at = self._begin_at()
-        return None if begins_at is None else begins_at - self._clock.offset_s
 
 
 def _stood_still(stalled_s: float, failure: RunFailed) -> RunFailed:

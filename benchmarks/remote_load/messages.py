@@ -2,9 +2,7 @@
 
 1. The load host says who it is (`Hello`), with a key for what is secret.
 2. The measured host starts its server for that host alone and sends the `Order`, sealed.
-3. The load host compares the clocks, starts the driver and says when it was ready and when each
-   phase began (`Phases`). One of several waits in between until all are ready: the measured host
-   then gives them the instant at which they begin.
+3. The load host compares the clocks, starts the driver and says when each phase began (`Phases`).
 4. It sends the driver's `Result`; a failure ends the job with its reason instead.
 """
 
@@ -50,24 +48,21 @@ class Hello(Message):
 class Order(Message):
     """The order to drive; it has the password, and is only ever sent sealed.
 
-    `waits`: the driver begins at an instant that is given when all load hosts are ready.
     `watches_stalls`: a run during which the load host stands still is disturbed.
     """
 
     target: Target
     load: Load
-    waits: bool = False
     watches_stalls: bool = True
 
 
 class Phases(Message):
-    """When the driver was ready and each phase began by the load host's monotonic clock, None
-    before; `offset_s` and `round_trip_s` are the reading of the clocks before that.
+    """When each phase began by the load host's monotonic clock, None before that; `offset_s` and
+    `round_trip_s` are the first reading of the clocks.
     """
 
     offset_s: float
     round_trip_s: float
-    ready: float | None = None
     warming: float | None = None
     measuring: float | None = None
     stopping: float | None = None

@@ -1,25 +1,21 @@
 """Hands a secret over so that only one process of the load host can read it.
 
 The load host makes a key pair for one job and keeps the private half in memory. The measured host
-encrypts the driver's password with the public half: X25519, HKDF and ChaCha20-Poly1305, as in
-libsodium's sealed boxes. Database, logs and Redis only ever have the ciphertext.
+encrypts the driver's password with the public half: HPKE (RFC 9180) with X25519, HKDF and
+ChaCha20-Poly1305. Database, logs and Redis only ever have the ciphertext.
 """
 
 from __future__ import annotations
 
 import base64
-import os
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from benchmarks.errors import BenchmarkError
 
-_KEY_BYTES = 32
-_NONCE_BYTES = 12
+_SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
 _PURPOSE = b"oltp-advisor load order"
 
 
@@ -42,13 +38,9 @@ class Seal:
         """The message. Raises NotForUs."""
         try:
             raw = base64.b64decode(sealed, validate=True)
-            sender = X25519PublicKey.from_public_bytes(raw[:_KEY_BYTES])
-            nonce = raw[_KEY_BYTES : _KEY_BYTES + _NONCE_BYTES]
-            key = _derived(self._private, sender)
-            opened = ChaCha20Poly1305(key).decrypt(nonce, raw[_KEY_BYTES + _NONCE_BYTES :], None)
+            return _SUITE.decrypt(raw, self._private, info=_PURPOSE).decode()
         except (ValueError, InvalidTag) as error:
             raise NotForUs("the sealed message cannot be opened") from error
-        return opened.decode()
 
 
 def seal(message: str, public: str) -> str:
@@ -57,12 +49,4 @@ def seal(message: str, public: str) -> str:
         receiver = X25519PublicKey.from_public_bytes(base64.b64decode(public, validate=True))
     except ValueError as error:
         raise NotForUs("the load host's key is not a key") from error
-    ours = X25519PrivateKey.generate()
-    nonce = os.urandom(_NONCE_BYTES)
-    secret = ChaCha20Poly1305(_derived(ours, receiver)).encrypt(nonce, message.encode(), None)
-    return base64.b64encode(ours.public_key().public_bytes_raw() + nonce + secret).decode()
-
-
-def _derived(private: X25519PrivateKey, public: X25519PublicKey) -> bytes:
-    shared = private.exchange(public)
-    return HKDF(hashes.SHA256(), _KEY_BYTES, salt=None, info=_PURPOSE).derive(shared)
+    return base64.b64encode(_SUITE.encrypt(message.encode(), receiver, info=_PURPOSE)).decode()

@@ -10,17 +10,15 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.drivers.protocol import (
-    AT_ONCE,
     DriverResult,
     Load,
     LocalDriver,
     Phase,
-    Start,
     Target,
     TransactionCounts,
 )
@@ -33,14 +31,12 @@ MAX_SPREAD_S = 1.0
 _POLL_S = 0.1
 #: They begin so long after the last of them is ready, in seconds; they ask ten times a second.
 _LEAD_S = 0.2
-#: Seeds of the processes, and of several load hosts, differ by this: sysbench's threads take the
-#: numbers that follow, and each load host may have several processes.
+#: Seeds of the processes differ by this: sysbench's threads take the numbers that follow.
 _SEED_STEP = 7919
-HOST_SEED_STEP = 1_000_003
 
 
 class SeveralProcesses:
-    """A `LocalDriver` that runs `count` processes of another side by side.
+    """A `Driver` that runs `count` processes of another side by side.
 
     They begin when all of them are ready. It measures when all of them do: from the last one's
     beginning to the first one's end.
@@ -61,13 +57,12 @@ class SeveralProcesses:
         *,
         on_phase: Callable[[Phase], None],
         should_stop: Callable[[], bool],
-        start: Start = AT_ONCE,
     ) -> DriverResult:
-        """See `protocol.LocalDriver`. The first failure of a process ends the others and is
+        """See `protocol.Driver`. The first failure of a process ends the others and is
         raised.
         """
         parts = split(load, self._count)
-        together = _AllReady(start, len(parts))
+        together = _AllReady(len(parts))
         news: queue.Queue[tuple[int, Phase | DriverResult | BaseException]] = queue.Queue()
         give_up = threading.Event()
 
@@ -97,32 +92,25 @@ class SeveralProcesses:
             give_up.set()
             for thread in threads:
                 thread.join()
-        return merged(results, load.measure_s)
+        return _merged(results, load.measure_s)
 
 
 class _AllReady:
-    """The start of each of so many processes: ready when all of them are, and then the same."""
+    """The start of each of so many processes: an instant soon after the last is ready."""
 
-    def __init__(self, start: Start, count: int) -> None:
-        self._start = start
+    def __init__(self, count: int) -> None:
         self._missing = count
         self._lock = threading.Lock()
-        self._not_before = float("inf")
+        self.at: float | None = None
 
     def ready(self) -> None:
         with self._lock:
             self._missing -= 1
             if not self._missing:
-                self._not_before = time.monotonic() + _LEAD_S
-                self._start.ready()
-
-    @property
-    def at(self) -> float | None:
-        at = None if self._missing else self._start.at
-        return None if at is None else max(at, self._not_before)
+                self.at = time.monotonic() + _LEAD_S
 
 
-def split(load: Load, count: int, *, seed_step: int = _SEED_STEP) -> list[Load]:
+def split(load: Load, count: int) -> list[Load]:
     """At most `count` loads with as many connections together, spread evenly.
 
     What is left over goes to the first of them. Each works on all data.
@@ -133,7 +121,7 @@ def split(load: Load, count: int, *, seed_step: int = _SEED_STEP) -> list[Load]:
         replace(
             load,
             connections=least + (number < more),
-            seed=load.seed + number * seed_step,
+            seed=load.seed + number * _SEED_STEP,
         )
         for number in range(count)
     ]
@@ -177,28 +165,24 @@ def _follow(
     return [results[number] for number in range(count)]
 
 
-def merged(results: Sequence[DriverResult], measure_s: int) -> DriverResult:
-    """Join results of several load hosts: counts added, response times in one histogram."""
+def _merged(results: Sequence[DriverResult], measure_s: int) -> DriverResult:
+    """Join results of several processes: counts added, response times in one histogram."""
     times = ResponseTimes(measure_s)
     for result in results:
         times.merge(result.times)
+    kinds = results[0].counts
     return DriverResult(
         measured_seconds=max(result.measured_seconds for result in results),
         times=times,
-        counts=_summed([result.counts for result in results]),
+        counts={kind: _summed([one.counts[kind] for one in results]) for kind in kinds},
         driver_cpu_seconds=sum(result.driver_cpu_seconds for result in results),
         output="\n".join(result.output for result in results),
     )
 
 
-def _summed(
-    every: Sequence[Mapping[str, TransactionCounts]],
-) -> dict[str, TransactionCounts]:
-    return {
-        kind: TransactionCounts(
-            completed=sum(counts[kind].completed for counts in every),
-            retried=sum(counts[kind].retried for counts in every),
-            failed=sum(counts[kind].failed for counts in every),
-        )
-        for kind in every[0]
-    }
+def _summed(counts: Sequence[TransactionCounts]) -> TransactionCounts:
+    return TransactionCounts(
+        completed=sum(one.completed for one in counts),
+        retried=sum(one.retried for one in counts),
+        failed=sum(one.failed for one in counts),
+    )

@@ -38,16 +38,15 @@ def account_sql(
 
     The driver's account can read and write in `schema`. It is for '%': one entry, hence one entry
     in the password cache, for socket and TCP alike; the server listens on loopback only. With a
-    `reach` it is for the load hosts' addresses alone. sql_log_bin keeps the accounts out of the
+    `reach` it is for the load host's address alone. sql_log_bin keeps the accounts out of the
     binary log and its GTIDs.
     """
     statements = ["SET SESSION sql_log_bin = 0"]
     work = f"SELECT, INSERT, UPDATE, DELETE ON {schema}.* TO {{who}}"
-    clients, require = (reach.clients, reach.require_clause) if reach else (("%",), "")
+    client, require = (reach.client, reach.require_clause) if reach else ("%", "")
     for account, host, more, grant in (
         (admin, "localhost", "", "ALL PRIVILEGES ON *.* TO {who} WITH GRANT OPTION"),
-        # Load hosts behind one address translation have one address.
-        *((driver, client, require, work) for client in dict.fromkeys(clients)),
+        (driver, client, require, work),
     ):
         who = f"'{account.user}'@'{host}'"
         statements += [

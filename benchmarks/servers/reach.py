@@ -1,7 +1,7 @@
 """A server that another machine's driver reaches: on which address, for whom, and how encrypted.
 
 Without a `Reach` a server listens on loopback only. With one it listens on the one address that
-the host's administrator named, and its driver's account exists for the load hosts' addresses
+the host's administrator named, and its driver's account exists for the load host's address
 alone.
 """
 
@@ -25,22 +25,21 @@ class NotReachable(BenchmarkError, code="not_reachable"):
 
 @dataclass(frozen=True)
 class Reach:
-    """How load hosts reach a server.
+    """How a load host reaches a server.
 
-    `address` is this host's, `clients` are the load hosts' as this host sees them, all as numbers.
+    `address` is this host's, `client` the load host's as this host sees it, both as numbers.
     `port` 0 takes a free one. With `encrypted` the account can log in over TLS only.
     Raises NotReachable for an address that must not be used.
     """
 
     address: str
-    clients: tuple[str, ...]
+    client: str
     encrypted: bool = True
     port: int = 0
 
     def __post_init__(self) -> None:
         check_own_address(self.address)
-        for client in self.clients:
-            _parse(client)
+        _parse(self.client)
 
     def replaces(self, option: str) -> bool:
         """Whether an option of a server on loopback gives way."""

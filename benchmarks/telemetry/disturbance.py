@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from statistics import median
 
+from benchmarks.drivers.protocol import LoadSide
 from benchmarks.telemetry.conditions import Conditions
 
 
@@ -147,24 +148,15 @@ def wrong_interval(measured_s: float, seen_s: float) -> Disturbance | None:
     )
 
 
-def load_host_troubles(
-    host: str,
-    limits: Limits,
-    *,
-    busy_pct: float | None,
-    steal_pct: float | None,
-    stalled_s: float | None,
-    late_s: float,
-    drift_s: float,
-    seconds: float,
-) -> list[Disturbance]:
-    """Exceeded limits of a run's load host; None for what it did not report.
+def load_host_troubles(side: LoadSide, limits: Limits, seconds: float) -> list[Disturbance]:
+    """Exceeded limits of a run's load host; what it did not report exceeds none.
 
-    `late_s` is by how much telemetry's interval of so many `seconds` began after the driver's,
-    `drift_s` by how much the hosts' clocks drifted apart: one that is suspended stands still.
+    Telemetry's interval has so many `seconds`. The clocks of a host that is suspended stand still.
     """
+    host, late_s, drift_s = side.host, side.late_ms / 1000, side.clock_drift_ms / 1000
+    busy_pct, steal_pct = side.cpu.get("busy_pct"), side.cpu.get("steal_pct")
     found = [
-        _stall(f"load host {host}", stalled_s, seconds, limits),
+        _stall(f"load host {host}", side.cpu.get("stalled_s"), seconds, limits),
         _check(Kind.CLIENT, busy_pct, limits.load_cpu_pct, "%", f"{_CLIENT} {host}{_CLIENT_USED}"),
         _check(Kind.STEAL, steal_pct, limits.load_steal_pct, "%", f"load host {host}: {_STEAL}"),
     ]

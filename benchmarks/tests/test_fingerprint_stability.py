@@ -10,12 +10,10 @@ from types import MappingProxyType
 import pytest
 
 from benchmarks.measurement.fingerprint import (
-    LOAD_ROUND_TRIP,
     OF_THE_HOST,
     comparability_key,
     fact_name,
     host_fingerprint,
-    load_distance,
     load_host_facts,
 )
 from benchmarks.storage.identify import identify_device
@@ -277,34 +275,6 @@ def test_the_key_is_a_sha256_and_does_not_depend_on_the_order_of_facts(host: Hos
     assert len(key) == 64
     assert set(key) <= set("0123456789abcdef")
     assert key_of(dict(reversed(facts.items()))) == key
-
-
-@pytest.mark.parametrize(
-    ("round_trips_ms", "earlier", "text"),
-    [
-        ([0.0431], [], "0.1"),  # what is faster than can be told apart
-        ([0.7312, 4.0], [], "0.73, 4"),
-        ([0.39], ["0.1"], "0.1"),
-        ([0.41], ["0.1"], "0.41"),
-        ([1.01], ["4"], "4"),
-        ([0.99], ["4"], "0.99"),
-        # One that was slow once is nothing to go by.
-        ([0.2], ["0.41", "0.1", "0.1"], "0.1"),
-        ([0.5], ["0.1", "0.1", "0.41"], "0.41"),
-        # One of several has moved.
-        ([0.1, 8.0], ["0.1, 0.2"], "0.1, 8"),
-        # Ended before it was measured.
-        ([], ["0.41", "0.1", "0.1"], "0.1"),
-    ],
-)
-def test_a_load_host_is_as_far_away_as_before_unless_it_clearly_is_not(
-    round_trips_ms: list[float], earlier: list[str], text: str
-) -> None:
-    assert load_distance(round_trips_ms, earlier) == {LOAD_ROUND_TRIP: text}
-
-
-def test_a_driver_beside_the_server_has_no_distance() -> None:
-    assert load_distance([], []) == {}
 
 
 def test_this_machine_has_a_fingerprint_that_stays(tmp_path: Path) -> None:

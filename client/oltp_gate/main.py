@@ -84,14 +84,13 @@ def _body(asked: argparse.Namespace) -> dict[str, Any]:
         body["limits"] = dict(asked.limit)
     if asked.device:
         body["device"] = {"path": asked.device}
-    if asked.load_host:
-        body["load_hosts"] = asked.load_host
     for name in (
         "budget_minutes",
         "durability",
         "binary_log",
         "host",
         "workload",
+        "load_host",
         "driver",
         "warehouses",
         "tables",
@@ -181,9 +180,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--device", metavar="DIR", help="a directory on the host")
     parser.add_argument("--workload", metavar="NAME", help="tpcc (default) or an oltp_... script")
     parser.add_argument("--driver", choices=["auto", "tpcc-mysql", "sysbench"])
-    parser.add_argument(
-        "--load-host", action="append", metavar="NAME", help="runs the driver; may be repeated"
-    )
+    parser.add_argument("--load-host", metavar="NAME", help="runs the driver")
     parser.add_argument("--warehouses", type=int, metavar="N")
     parser.add_argument("--tables", type=int, metavar="N")
     parser.add_argument("--table-size", type=int, metavar="ROWS")

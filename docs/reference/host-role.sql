@@ -41,7 +41,6 @@ BEGIN
       ('tuning_serverprofile',            'SELECT', ''),
       ('tuning_study_devices',            'SELECT', ''),
       ('benchmarks_workload',             'SELECT, INSERT', ''),
-      ('benchmarks_workload_load_hosts',  'SELECT, INSERT', ''),
       ('benchmarks_config',               'SELECT, INSERT', ''),
       ('benchmarks_host',                 'SELECT, INSERT, UPDATE', '''advisor_'' || name = session_user'),
       ('benchmarks_listedpath',           'SELECT, INSERT, DELETE', 'host_id = (SELECT advisor_this_host())'),

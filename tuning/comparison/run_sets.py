@@ -53,9 +53,9 @@ class RunSet:
         return frozenset(run.device_id for run in self.runs)
 
     @property
-    def load_hosts(self) -> str:
-        """The names of the hosts that run the driver; "" beside the server."""
-        return self.workload.load_hosts_text
+    def load_host(self) -> str:
+        """The name of the host that runs the driver; "" beside the server."""
+        return self.workload.load_host.name if self.workload.load_host else ""
 
     @property
     def hosts_text(self) -> str:
@@ -68,7 +68,7 @@ class RunSet:
         load = self.workload
         parts = [
             str(self.server),
-            f"{load.driver}{f' on {self.load_hosts}' if self.load_hosts else ''}",
+            f"{load.driver}{f' on {self.load_host}' if self.load_host else ''}",
             load.title,
             f"{load.warmup_s} s warm-up, {load.measure_s} s measured",
         ]
@@ -82,8 +82,8 @@ def run_sets() -> list[RunSet]:
         alike[run.host_id, run.server_id, run.workload_id, run.comparability_key].append(run)
     hosts = Host.objects.only("name").in_bulk()
     servers = Server.objects.in_bulk({server for _, server, _, _ in alike})
-    workloads = Workload.objects.in_bulk({workload for _, _, workload, _ in alike})
-    Workload.objects.fetch_load_hosts(workloads.values())
+    driven = Workload.objects.select_related("load_host")
+    workloads = driven.in_bulk({workload for _, _, workload, _ in alike})
     facts = _facts_by_key({key: runs[-1].id for (_, _, _, key), runs in alike.items()})
     together: dict[str, list[RankedRun]] = defaultdict(list)
     for (host, server, workload, key), runs in alike.items():

@@ -110,15 +110,15 @@ def store_plan(
     )
     study.devices.add(*devices)
     workloads = [
-        Workload.objects.row_of(
-            plan.load_hosts,
+        Workload.objects.get_or_create(
+            load_host=plan.load_host,
             driver=plan.driver.name,
             name=sizes.workload.name,
             **sizes.workload.parameters,
             connections=connections,
             warmup_s=sizes.warmup_s,
             measure_s=sizes.measure_s,
-        )
+        )[0]
         for connections in sizes.connections
     ]
     study.workloads.add(*workloads)

@@ -118,7 +118,7 @@ def similar_studies(plan: Plan, baseline: Mapping[str, str]) -> list[EarlierStud
             candidates__config__hash=config_hash(baseline),
         )
         .select_related("server")
-        .prefetch_related("devices", "workloads")
+        .prefetch_related("devices", "workloads__load_host")
         .order_by("-pk")
     )
     places: dict[int, set[tuple[int, int]]] = {}
@@ -182,7 +182,7 @@ def _loads_like(study: Study, device: Device, workload: Workload, plan: Plan) ->
     memory = device.memory_limit_bytes or study.memory_bytes
     if memory is None or workload.driver != plan.driver.name:
         return False
-    if list(workload.load_hosts_in_order) != plan.load_hosts:
+    if workload.load_host != plan.load_host:
         return False
     sizes, data = plan.sizes, plan.sizes.source.data_bytes
     ours = plan.devices[0].memory_bytes or plan.inventory.memory_budget_bytes

@@ -86,7 +86,7 @@ def _parts(request: GroupRequest) -> list[_Part]:
     inventories = [inventory_of(host) for host in hosts]
     servers = _servers(inventories, request.server)
     driver = request.driver
-    if driver == AUTO and not request.load_hosts:
+    if driver == AUTO and not request.load_host:
         if not (common := common_drivers(inventories)):
             raise BadRequest("the hosts have no workload driver in common", field="driver")
         driver = common[0][0].name

@@ -1,11 +1,11 @@
-"""The hosts of a request: the measured one with its server, and those that drive it.
+"""The hosts of a request: the measured one with its server, and the one that drives it.
 
 No machine is looked at: all that is asked for stands in the inventories.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from benchmarks.errors import NotInspected, about
 from benchmarks.inventory.device_lookup import DeviceSpec
-from benchmarks.inventory.host import AUTO, FoundDriver, HostInventory, common_drivers
+from benchmarks.inventory.host import AUTO, FoundDriver, HostInventory
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
 from benchmarks.servers.binary import ServerBinary
@@ -27,13 +27,13 @@ from tuning.studies.waiting import check_not_retired
 class FoundHosts:
     """The measured host with its inventory and server, and what drives the server.
 
-    load_hosts: in the order in which they drive; none where the driver runs beside the server.
+    load_host: None where the driver runs beside the server.
     """
 
     host: Host
     inventory: HostInventory
     server: ServerBinary
-    load_hosts: list[Host]
+    load_host: Host | None
     driver: FoundDriver
 
 
@@ -43,7 +43,7 @@ def hosts_of(
     """Find the hosts, the server and the driver that the request names, or the usual ones.
 
     Without a named server it is the one most `like` the profiled server, else the host's first.
-    Raises like `host_for`, TuningError, host_retired, NotInspected, BadRequest about load hosts
+    Raises like `host_for`, TuningError, host_retired, NotInspected, BadRequest about a load host
     that cannot drive, NoDriver, and other BenchmarkErrors about the server.
     """
     host = host_for(request.host, devices)
@@ -54,9 +54,9 @@ def hosts_of(
     else:
         with about("server"):
             server = inventory.server(request.server)
-    load_hosts = _load_hosts(request.load_hosts, inventory)
-    driver = _driver(request.driver, inventory, load_hosts)
-    return FoundHosts(host, inventory, server, load_hosts, driver)
+    load_host = _load_host(request.load_host, inventory)
+    driver = _driver(request.driver, inventory, load_host)
+    return FoundHosts(host, inventory, server, load_host, driver)
 
 
 def host_for(named: str = "", devices: Iterable[DeviceSpec] = ()) -> Host:
@@ -121,71 +121,48 @@ def _nearest_server(inventory: HostInventory, like: ServerTraits) -> ServerBinar
     return min(alike, key=distance)
 
 
-def _load_hosts(names: Sequence[str], measured: HostInventory) -> list[Host]:
-    if not names:
-        return []
-    found = {host.name: host for host in hosts_named(names).filter(retired_at=None)}
-
-    def why_not(name: str) -> str:
-        if names.count(name) > 1:
-            return f"load host {name} is named twice"
-        if name == measured.name:
-            return f"{name} is the measured host itself; without a load host its driver runs there"
-        if name not in found or not found[name].inventory:
-            return f"no worker of a host called {name!r} has been heard of"
-        return ""
-
-    if reason := next(filter(None, map(why_not, names)), ""):
-        raise BadRequest(reason, field="load_hosts")
+def _load_host(name: str, measured: HostInventory) -> Host | None:
+    if not name:
+        return None
+    if name == measured.name:
+        raise BadRequest(
+            f"{name} is the measured host itself; without a load host its driver runs there",
+            field="load_host",
+        )
+    found = hosts_named([name]).filter(retired_at=None).first()
+    if found is None or not found.inventory:
+        raise BadRequest(
+            f"no worker of a host called {name!r} has been heard of", field="load_host"
+        )
     if not measured.load_address:
         raise BadRequest(
             f"no load host can reach a server on {measured.name}: its worker needs one of its "
             "addresses in ADVISOR_LOAD_ADDRESS",
-            field="load_hosts",
+            field="load_host",
         )
-    return sorted(found.values(), key=lambda host: host.pk)
+    return found
 
 
-def _driver(named: str, measured: HostInventory, load_hosts: Sequence[Host]) -> FoundDriver:
-    """Return the driver where it is to run; with "auto" the first with which the hosts can drive.
+def _driver(named: str, measured: HostInventory, load_host: Host | None) -> FoundDriver:
+    """Return the driver where it is to run; with "auto" the first with which the host can drive.
 
-    Raises NoDriver about the field `driver`; BadRequest about that or the load hosts if there is
-    none with which they can, alone or together.
+    Raises NoDriver about the field `driver`; BadRequest about that or the load host if there is
+    none with which it can.
     """
     with about("driver"):
-        if not load_hosts:
+        if load_host is None:
             return measured.driver(named)
-        inventories = [inventory_of(host) for host in load_hosts]
-        choices = [tuple(one.driver(named) for one in inventories)]
-    if named == AUTO:
-        choices = common_drivers(inventories)
-    refusals = []
-    for drivers in choices:
-        why = _why_not(drivers, load_hosts, measured)
-        if not why:
-            return drivers[0]
-        refusals.append(why)
-    if not refusals:
-        names = ", ".join(host.name for host in load_hosts)
-        refusals.append(f"the load hosts {names} have no driver in common")
-    raise BadRequest("; ".join(refusals), field="load_hosts" if named == AUTO else "driver")
-
-
-def _why_not(
-    drivers: Sequence[FoundDriver], load_hosts: Sequence[Host], measured: HostInventory
-) -> str:
-    """Say why load hosts cannot drive with these, one of each; "" if they can."""
-    first = drivers[0]
-    for driver, host in zip(drivers, load_hosts, strict=True):
-        if measured.load_needs_tls and not driver.encrypts:
-            return (
-                f"{driver.name} on load host {host.name} cannot use TLS, without which no load "
-                f"host reaches a server on {measured.name}; build it with MySQL's own client "
-                "library, use sysbench, or set ADVISOR_LOAD_TLS=false for the worker there"
-            )
-        if driver.version != first.version:
-            return (
-                f"load hosts need the same driver in the same version: {load_hosts[0].name} has "
-                f"{first.name} {first.version}, {host.name} has {driver.version}"
-            )
-    return ""
+        inventory = inventory_of(load_host)
+        drivers = inventory.drivers if named == AUTO else (inventory.driver(named),)
+    for driver in drivers:
+        if driver.encrypts or not measured.load_needs_tls:
+            return driver
+    names = " and ".join(driver.name for driver in drivers)
+    why = (
+        f"{names} on load host {load_host.name} cannot use TLS, without which no load host "
+        f"reaches a server on {measured.name}; build it with MySQL's own client library, use "
+        "sysbench, or set ADVISOR_LOAD_TLS=false for the worker there"
+        if drivers
+        else f"the load host {load_host.name} has no driver"
+    )
+    raise BadRequest(why, field="load_host" if named == AUTO else "driver")

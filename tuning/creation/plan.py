@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from benchmarks.counted import counted
 from benchmarks.drivers.workloads import OLTP_DRIVER, TPCC
 from benchmarks.inventory.device_lookup import FoundDevice
 from benchmarks.inventory.host import FoundDriver, HostInventory
@@ -44,7 +42,7 @@ class Plan:
 
     request: every field is filled in, so that it asks for the same study whatever the template and
     the host say by then; its devices are as they were asked for.
-    load_hosts: the hosts that drive the server; none where the driver runs beside it.
+    load_host: the host that drives the server; None where the driver runs beside it.
     binary_log: whether every run writes one.
     real: what the profile of the real server adds to the request.
     """
@@ -54,7 +52,7 @@ class Plan:
     host: Host
     inventory: HostInventory
     sizes: Sizes
-    load_hosts: list[Host]
+    load_host: Host | None
     driver: FoundDriver
     server: ServerBinary
     model: ScaleModel | None
@@ -124,18 +122,17 @@ def plan_of(request: StudyRequest) -> Plan:
     request, real = with_profile(_with_design(_with_driver(request, template), template), template)
     specs = device_specs(request.devices)
     hosts = hosts_of(request, specs, like=real.profile.target if real else None)
-    inventory, server, load_hosts = hosts.inventory, hosts.server, hosts.load_hosts
+    inventory, server, load_host = hosts.inventory, hosts.server, hosts.load_host
     sizes, why = sizes_of(request, template, inventory, real.profile if real else None)
     if real is not None and why:
         real = replace(real, said=(*real.said, why))
-    _check_connections(sizes, load_hosts)
     model = model_of(inventory, request, specs, sizes, server.flavour)
     devices = find_devices(specs, inventory, sizes.source.data_bytes, server.flavour, model)
     filled_in = {
         "host": hosts.host.name,
         "server": server.path,
         "driver": hosts.driver.name,
-        "load_hosts": tuple(one.name for one in load_hosts),
+        "load_host": load_host.name if load_host else "",
         **sizes.workload.parameters,
         "connections": list(sizes.connections),
         "warmup_s": sizes.warmup_s,
@@ -148,7 +145,7 @@ def plan_of(request: StudyRequest) -> Plan:
         host=hosts.host,
         inventory=inventory,
         sizes=sizes,
-        load_hosts=load_hosts,
+        load_host=load_host,
         driver=hosts.driver,
         server=server,
         model=model,
@@ -164,16 +161,6 @@ def plan_of(request: StudyRequest) -> Plan:
             field="memory",
         )
     return plan
-
-
-def _check_connections(sizes: Sizes, load_hosts: Sequence[Host]) -> None:
-    """Raise BadRequest if a load host would be left without a connection."""
-    if (least := min(sizes.connections)) < len(load_hosts):
-        raise BadRequest(
-            f"{len(load_hosts)} load hosts cannot share {counted(least, 'connection')}: each "
-            "needs at least one",
-            field="load_hosts",
-        )
 
 
 def _with_driver(request: StudyRequest, template: StudyTemplate) -> StudyRequest:

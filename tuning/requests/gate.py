@@ -23,7 +23,7 @@ from tuning.requests.search import MAX_SETTINGS, settings
 from tuning.requests.sizes import (
     OF_WORKLOADS,
     Driver,
-    LoadHosts,
+    LoadHost,
     MeasureS,
     Minutes,
     Seed,
@@ -51,7 +51,7 @@ MAX_GATE_NAME = 100
 MAX_STORED = 200
 #: Fields that a gate's request shares with a study's; a plan fills them in.
 IN_COMMON = (
-    *("host", "workload", "driver", "load_hosts", "warehouses", "tables", "table_size"),
+    *("host", "workload", "driver", "load_host", "warehouses", "tables", "table_size"),
     *("warmup_s", "measure_s"),
 )
 
@@ -161,7 +161,7 @@ class GateRequest(Request):
     )
     workload: WorkloadName = TPCC
     driver: Driver = "auto"
-    load_hosts: LoadHosts = ()
+    load_host: LoadHost = ""
     warehouses: Warehouses = None
     tables: Tables = None
     table_size: TableSize = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, ValidationInfo
+from pydantic import AfterValidator, Field, StrictInt, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from benchmarks.datasets.sbtest import MAX_TABLE_SIZE, MAX_TABLES
@@ -15,20 +15,12 @@ from benchmarks.drivers.protocol import Workload
 from benchmarks.drivers.workloads import OLTP_DRIVER, TPCC, WORKLOADS
 from tuning.requests.fields import MAX_HOST_NAME, OTHER_WORKLOAD, Cli
 
-MAX_LOAD_HOSTS = 20
 MAX_WAREHOUSES = 10_000
 #: About as much data as the 10 warehouses of most templates.
 USUAL_TABLES = 8
 USUAL_TABLE_SIZE = 500_000
 MAX_SECONDS = 86_400
 MAX_MINUTES = 7 * 24 * 60
-
-
-def _one_or_more(value: object) -> object:
-    """Take the name of one host as a list of one."""
-    if isinstance(value, str):
-        return (value,) if value else ()
-    return value
 
 
 def _workload(name: str) -> str:
@@ -83,17 +75,14 @@ Driver = Annotated[
         json_schema_extra={"enum": ["auto", "tpcc-mysql", "sysbench"]},
     ),
 ]
-LoadHosts = Annotated[
-    Annotated[
-        tuple[Annotated[str, Field(min_length=1, max_length=MAX_HOST_NAME)], ...],
-        Field(max_length=MAX_LOAD_HOSTS),
-    ],
-    BeforeValidator(_one_or_more, json_schema_input_type=str | tuple[str, ...]),
+LoadHost = Annotated[
+    str,
     Field(
+        max_length=MAX_HOST_NAME,
         title="Run the driver on",
-        description="Another host, or several that share the connections, drive the server over "
-        "the network and take no CPU time from it; by default the driver runs beside the server. "
-        "Only runs with the same load hosts are ranked together.",
+        description="Another host drives the server over the network and takes no CPU time from "
+        "it; by default the driver runs beside the server. Only runs with the same load host are "
+        "ranked together.",
     ),
     Cli("load-host", "NAME"),
 ]

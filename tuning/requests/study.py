@@ -34,7 +34,7 @@ from tuning.requests.sizes import (
     USUAL_TABLE_SIZE,
     USUAL_TABLES,
     Driver,
-    LoadHosts,
+    LoadHost,
     MeasureS,
     Minutes,
     Seed,
@@ -109,7 +109,7 @@ class _StudyFields(Request):
     )
     workload: WorkloadName = TPCC
     driver: Driver = "auto"
-    load_hosts: LoadHosts = ()
+    load_host: LoadHost = ""
     configs: Annotated[list[ConfigText], Cli("config", "FILE.cnf")] = Field(
         [],
         max_length=MAX_CONFIGS,

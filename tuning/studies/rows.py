@@ -20,14 +20,15 @@ def _lasting(workload: Workload, measure_s: int) -> Workload:
     """Return the workload with `measure_s` seconds of measuring; 0 changes nothing."""
     if measure_s in (0, workload.measure_s):
         return workload
-    return Workload.objects.row_of(
-        workload.load_hosts_in_order,
+    row, _ = Workload.objects.get_or_create(
+        load_host=workload.load_host,
         driver=workload.driver,
         **workload.sizes,
         connections=workload.connections,
         warmup_s=workload.warmup_s,
         measure_s=measure_s,
     )
+    return row
 
 
 def candidate_row(

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from benchmarks.jobs.presence import is_silent, seen, serving_hosts
-from benchmarks.models import Host, Workload
+from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.models import Study
 from tuning.requests.study import MAX_PAUSE_REASON
@@ -50,38 +50,29 @@ def mark_waiting(studies: Iterable[Study]) -> None:
 
 
 def has_load_host_away() -> Exists:
-    """Return the condition that a load host of the study is silent or drained: then it waits."""
+    """Return the condition that the study's load host is silent or drained: then it waits."""
     driving = Host.objects.filter(driven_workloads__studies=OuterRef("pk"))
     return Exists(driving.exclude(pk__in=serving_hosts()))
 
 
-def load_hosts_of(study: Study) -> list[Host]:
-    """The hosts that drive the study; none if the driver runs beside the server."""
-    return list(Host.objects.filter(pk__in=study.workloads.values("load_hosts")).order_by("pk"))
-
-
-def fetch_load_hosts(studies: Iterable[Study]) -> None:
-    """Read the load hosts of studies, read with their workloads, in one query or none."""
-    Workload.objects.fetch_load_hosts(one for study in studies for one in study.workloads.all())
+def load_host_of(study: Study) -> Host | None:
+    """The host that drives the study; None if the driver runs beside the server."""
+    return Host.objects.filter(driven_workloads__studies=study).first()
 
 
 def driven_by(host: Host) -> QuerySet[Study, int]:
     """The keys of the studies that the host drives for others."""
-    return Study.objects.filter(workloads__load_hosts=host).values_list("pk", flat=True)
+    return Study.objects.filter(workloads__load_host=host).values_list("pk", flat=True)
 
 
 def waiting_text(study: Study) -> str:
-    """Return why the study's load hosts do not drive, in one line; "" if they do."""
-    hosts = load_hosts_of(study)
-    if not hosts:
+    """Return why the study's load host does not drive, in one line; "" if it does."""
+    host = load_host_of(study)
+    if host is None or serving_hosts().filter(pk=host.pk).exists():
         return ""
-    serving = set(serving_hosts().filter(pk__in=[host.pk for host in hosts]))
-    away = [host for host in hosts if host not in serving]
-    drained = [f"load host {host} is drained" for host in away if host.is_drained]
-    silent = [f"load host {host} is not heard of" for host in away if not host.is_drained]
-    if silent:
-        silent[-1] += "; the study goes on when its worker is back"
-    return ", ".join([*drained, *silent])
+    if host.is_drained:
+        return f"load host {host} is drained"
+    return f"load host {host} is not heard of; the study goes on when its worker is back"
 
 
 def pause_columns(by: str, reason: str) -> dict[str, Any]:
@@ -144,7 +135,7 @@ def check_not_retired(host: Host) -> None:
 def check_none_retired(study: Study) -> None:
     """Raise TuningError, device_retired or host_retired, if no further run of the study can be."""
     check_not_retired(study.host)
-    for load_host in load_hosts_of(study):
+    if load_host := load_host_of(study):
         check_not_retired(load_host)
     if gone := study.devices.exclude(retired_at=None).first():
         raise TuningError("device_retired", f"{gone}: another device is in its place now")

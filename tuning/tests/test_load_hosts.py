@@ -20,25 +20,20 @@ from django.db.backends.signals import connection_created
 from django.utils import timezone
 
 from benchmarks.drivers.protocol import DriverResult, Target
-from benchmarks.errors import RunFailed
 from benchmarks.inventory.host import FoundDriver
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs import engine, load_desk
 from benchmarks.jobs.engine import execute
-from benchmarks.jobs.loads import LoadKind, step_of
-from benchmarks.measurement.fingerprint import LOAD_ROUND_TRIP, load_distance
+from benchmarks.jobs.loads import LoadKind
 from benchmarks.measurement.plan import Plan
 from benchmarks.models import CrashTest, Host, JobState, LoadJob, Run, RunState, Workload
 from benchmarks.outcomes import Outcome
-from benchmarks.remote_load import driver as driver_module
 from benchmarks.remote_load import load_side
-from benchmarks.remote_load.messages import Phases
 from benchmarks.storage.reserve import VARIABLE
 from benchmarks.telemetry.disturbance import Kind
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
 from benchmarks.tests.test_remote_load import FakeLink
-from tuning.creation.create import request_again
 from tuning.errors import BadRequest, TuningError
 from tuning.hosts.states import drain_host, retire_host
 from tuning.models import CrashSlot, Study, StudyState
@@ -103,7 +98,7 @@ def load_host(host_of_fakes: None, settings: Any) -> Host:
 @pytest.fixture
 def study(load_host: Host, sent: Sent) -> Study:
     """Prepared, with its first run queued."""
-    study = asked(load_hosts=("driver-1",))
+    study = asked(load_host="driver-1")
     prepare_study(study.pk)
     advance_host(study.host_id)
     study.refresh_from_db()
@@ -122,18 +117,18 @@ def test_a_load_host_is_one_that_is_known_and_another(load_host: Host, sent: Sen
         (Host.objects.exclude(pk=load_host.pk).get().name, "is the measured host itself"),
     ):
         with pytest.raises(BadRequest, match=why) as refused:
-            asked(load_hosts=(name,))
-        assert refused.value.field == "load_hosts"
+            asked(load_host=name)
+        assert refused.value.field == "load_host"
     here = Host.objects.exclude(pk=load_host.pk).get()
     Host.objects.filter(pk=here.pk).update(inventory={**here.inventory, "load_address": ""})
     with pytest.raises(BadRequest, match="ADVISOR_LOAD_ADDRESS"):
-        asked(load_hosts=("driver-1",))
+        asked(load_host="driver-1")
 
 
 def test_the_load_host_is_part_of_the_workload(load_host: Host, sent: Sent) -> None:
-    here, there = asked(), asked(load_hosts=("driver-1",))
+    here, there = asked(), asked(load_host="driver-1")
     assert here.workloads.get() != there.workloads.get()
-    assert asked(load_hosts=("driver-1",)).workloads.get() == there.workloads.get()
+    assert asked(load_host="driver-1").workloads.get() == there.workloads.get()
     assert str(there.workloads.get()).endswith(", driven by driver-1")
     assert Workload.objects.count() == 2
 
@@ -223,14 +218,9 @@ def drive_by_the_driver(plan: Plan, **hooks: Any) -> Any:
         should_stop=hooks["should_stop"],
     )
     assert plan.reach is not None
-    assert (plan.reach.address, set(plan.reach.clients)) == ("127.0.0.1", {"127.0.0.1"})
-    driving = Host.objects.filter(name__in=[side.host for side in result.load_sides])
-    assert plan.load_facts["load_host"] == ", ".join(
-        f"host {pk}" for pk in driving.order_by("pk").values_list("pk", flat=True)
-    )
-    round_trips_ms = [side.round_trip_ms for side in result.load_sides]
-    fingerprint = load_distance(round_trips_ms, plan.earlier_distances)
-    return replace(measurement(), load_sides=result.load_sides, fingerprint=fingerprint)
+    assert (plan.reach.address, plan.reach.client) == ("127.0.0.1", "127.0.0.1")
+    assert plan.load_facts["load_host"] == f"host {Host.objects.get(name='driver-1').pk}"
+    return replace(measurement(), load_side=result.load_side)
 
 
 class LoadHost:
@@ -284,25 +274,10 @@ def test_a_run_is_driven_through_the_rows_and_no_row_has_the_password(
     driver = FakeDriver()
     load = through_rows(run, driver)
     assert (run.state, run.reason) == (RunState.OK, "")
-    (side,) = run.load_sides
-    assert (side["host"], side["round_trip_ms"]) == ("driver-1", 1.0)
+    assert (run.load_side["host"], run.load_side["round_trip_ms"]) == ("driver-1", 1.0)
     assert [one.connections for one in driver.loads] == [run.workload.connections]
     assert (load.state, load.sealed_order, load.result) == (JobState.OK, "", None)
     assert SECRET not in serializers.serialize("json", [load, run])
-
-
-@pytest.mark.long
-def test_a_load_host_stays_as_far_away_as_in_earlier_runs(
-    study: Study, through_rows: Callable[[Run, FakeDriver], LoadJob]
-) -> None:
-    run = first_run(study)
-    through_rows(run, FakeDriver())
-    assert run.fingerprint == {LOAD_ROUND_TRIP: "1"}
-    Run.objects.filter(pk=run.pk).update(fingerprint={LOAD_ROUND_TRIP: "0.9"})
-    advance_host(study.host_id)
-    following = Run.objects.filter(state=RunState.QUEUED).earliest("pk")
-    through_rows(following, FakeDriver())
-    assert following.fingerprint == {LOAD_ROUND_TRIP: "0.9"}
 
 
 @pytest.mark.parametrize(
@@ -387,152 +362,42 @@ def test_a_crash_test_is_lost_that_finds_the_disk_of_its_load_host_full(
     assert (job.study, job.study_name, job.what) == (study.pk, study.name, f"drives {study.host}")
 
 
-@pytest.fixture
-def two(load_host: Host, monkeypatch: pytest.MonkeyPatch) -> list[Host]:
-    """The load host and a second one."""
-    monkeypatch.setattr(driver_module, "_LEAD_S", 0.5)
-    inventory = made_up_host(name="driver-2", driver=FakeDriver.name).as_json()
-    other = Host.objects.create(
-        name="driver-2", inventory=inventory, worker_seen_at=timezone.now()
-    )
-    return [load_host, other]
-
-
-def asked_of_two(**values: Any) -> Study:
-    return asked(load_hosts=("driver-2", "driver-1"), **values)
-
-
-@pytest.mark.parametrize(
-    ("names", "connections", "why"),
-    [
-        (("driver-1", "driver-1"), 8, "load host driver-1 is named twice"),
-        (("driver-1", "HERE"), 8, "is the measured host itself"),
-        (("driver-1", "driver-2"), 1, "2 load hosts cannot share 1 connection: each needs"),
-        (("driver-1", "driver-3"), 8, "driver-1, driver-3 have no driver in common"),
-    ],
-)
-def test_load_hosts_that_cannot_drive_together_are_refused(
-    names: tuple[str, ...], connections: int, why: str, two: list[Host]
-) -> None:
-    inventory = made_up_host(name="driver-3", driver="another").as_json()
-    Host.objects.create(name="driver-3", inventory=inventory, worker_seen_at=timezone.now())
-    here = Host.objects.order_by("pk")[0].name
-    names = tuple(here if name == "HERE" else name for name in names)
-    with pytest.raises(BadRequest, match=why) as refused:
-        asked(load_hosts=names, connections=[connections], driver="auto")
-    assert refused.value.field == "load_hosts"
-
-
-OLD, NEW = (FoundDriver(name="sysbench", version=one) for one in ("1.0.19", "1.0.20"))
 BARE = FoundDriver(name="tpcc-mysql", version="1", encrypts=False)
+SYSBENCH = FoundDriver(name="sysbench", version="1.0.20")
 
 
 @pytest.mark.parametrize(
-    ("asked_for", "there", "field", "why"),
+    ("asked_for", "there", "field", "said"),
     [
-        ("auto", [(BARE, NEW), (BARE, NEW)], None, "sysbench"),
-        (
-            "tpcc-mysql",
-            [(BARE,), (BARE,)],
-            "driver",
-            "tpcc-mysql on load host driver-1 cannot use",
-        ),
-        ("auto", [(BARE,), (BARE,)], "load_hosts", "or set ADVISOR_LOAD_TLS=false for the worker"),
-        ("sysbench", [(OLD,), (NEW,)], "driver", "has sysbench 1.0.19, driver-2 has 1.0.20"),
-        ("auto", [(OLD,), (NEW,)], "load_hosts", "the same driver in the same version"),
+        ("auto", (BARE, SYSBENCH), None, "sysbench"),
+        ("tpcc-mysql", (BARE,), "driver", "tpcc-mysql on load host driver-1 cannot use TLS"),
+        ("auto", (BARE,), "load_host", "or set ADVISOR_LOAD_TLS=false for the worker"),
+        ("auto", (), "load_host", "driver-1 has no driver"),
     ],
 )
-def test_what_load_hosts_cannot_drive_with_is_said_before_anything_is_measured(
+def test_what_a_load_host_cannot_drive_with_is_said_before_anything_is_measured(
     asked_for: str,
-    there: list[tuple[FoundDriver, ...]],
+    there: tuple[FoundDriver, ...],
     field: str | None,
-    why: str,
-    two: list[Host],
+    said: str,
+    load_host: Host,
     sent: Sent,
 ) -> None:
     measured = Host.objects.order_by("pk")[0]
     known = inventory_of(measured)
     with_inventory(measured, known.model_copy(update={"load_needs_tls": True}))
-    for host, drivers in zip(two, there, strict=True):
-        with_inventory(host, inventory_of(host).model_copy(update={"drivers": drivers}))
+    with_inventory(load_host, inventory_of(load_host).model_copy(update={"drivers": there}))
     if field is None:
-        assert asked_of_two(driver=asked_for).workloads.get().driver == why
+        found = asked(load_host="driver-1", driver=asked_for)
+        assert found.workloads.get().driver == said
         return
-    with pytest.raises(BadRequest, match=why) as refused:
-        asked_of_two(driver=asked_for)
+    with pytest.raises(BadRequest, match=said) as refused:
+        asked(load_host="driver-1", driver=asked_for)
     assert refused.value.field == field
     with_inventory(measured, known)
-    if BARE in there[0]:
-        assert asked_of_two(driver=asked_for).workloads.get().driver == BARE.name
-
-
-def test_two_load_hosts_are_one_workload_whatever_their_order(two: list[Host], sent: Sent) -> None:
-    both, other = asked_of_two(), asked(load_hosts=("driver-1", "driver-2"))
-    assert both.workloads.get() == other.workloads.get()
-    assert str(both.workloads.get()).endswith(", driven by driver-1, driver-2")
-    assert both.workloads.get() not in asked(load_hosts=("driver-1",)).workloads.all()
-    assert request_again(both).load_hosts == ("driver-1", "driver-2")
-    silent(two[1])
-    assert study_progress(both).text.startswith("waiting: load host driver-2 is not heard of")
-    drain_host(two[0])
-    assert "driver-1 is drained, load host driver-2 is not heard of" in study_progress(both).text
-    retire_host(two[1])
-    both.refresh_from_db()
-    assert (both.state, both.reason_code) == (StudyState.CANCELLED, "host_retired")
-
-
-@pytest.mark.long
-def test_a_run_is_driven_by_two_hosts_at_once(
-    two: list[Host], sent: Sent, through_rows: Callable[[Run, FakeDriver], LoadJob]
-) -> None:
-    study = asked_of_two(connections=[3])
-    prepare_study(study.pk)
-    advance_host(study.host_id)
-    run, driver = first_run(study), FakeDriver()
-    through_rows(run, driver)
-    assert (run.state, run.reason) == (RunState.OK, "")
-    assert [(side["host"], side["connections"]) for side in run.load_sides] == [
-        ("driver-1", 2),
-        ("driver-2", 1),
-    ]
-    assert sorted(load.connections for load in driver.loads) == [1, 2]
-    assert len({load.seed for load in driver.loads}) == 2
-    loads = LoadJob.objects.filter(run=run)
-    assert {(one.host.name, one.state, one.sealed_order) for one in loads} == {
-        ("driver-1", JobState.OK, ""),
-        ("driver-2", JobState.OK, ""),
-    }
-
-
-def test_a_load_host_says_for_what_it_waits() -> None:
-    connected = Phases(offset_s=0.0, round_trip_s=0.001)
-    ready = connected.model_copy(update={"ready": 1.0})
-    driving = ready.model_copy(update={"warming": 2.0})
-    assert [step_of(one) for one in (connected, ready, driving)] == [
-        "connecting the driver",
-        "waiting for other load hosts",
-        "driving",
-    ]
-
-
-def test_two_load_hosts_with_another_version_of_the_driver_do_not_drive_together(
-    two: list[Host], sent: Sent, through_rows: Callable[[Run, FakeDriver], LoadJob]
-) -> None:
-    study = asked_of_two()
-    prepare_study(study.pk)
-    advance_host(study.host_id)
-    versions = iter(("1.0.20", "1.0.19"))
-
-    class Differing(FakeDriver):
-        @property
-        def version(self) -> str:  # type: ignore[override]
-            return next(versions)
-
-    run = first_run(study)
-    load = through_rows(run, Differing())
-    assert run.state == RunState.SETUP_FAILED
-    assert "driver-1 has fake 1.0.20, driver-2 has fake 1.0.19" in run.reason
-    assert load.state == JobState.CANCELLED
+    if BARE in there:
+        found = asked(load_host="driver-1", driver=asked_for)
+        assert found.workloads.get().driver == BARE.name
 
 
 def test_a_load_host_that_falls_silent_loses_the_run_and_is_told_to_end(
@@ -569,47 +434,25 @@ def test_a_run_whose_load_host_does_not_come_is_queued_again(
     assert [task for task, _, _ in sent] == [EXECUTE]
 
 
-def test_of_hosts_that_wait_for_each_other_in_a_circle_exactly_one_gives_way(
+def test_of_hosts_that_wait_for_each_other_in_a_circle_the_oldest_run_goes_on(
     study: Study, load_host: Host
 ) -> None:
-    here = study.host
     third = Host.objects.create(name="third", worker_seen_at=timezone.now())
     run = under_way(study)
     there, far = running_on(load_host, run), running_on(third, run)
     queued_load(run, load_host)
-    load_desk._check_worth_waiting(run, load_host)  # no circle yet
     queued_load(there, third)
-    last = queued_load(far, here)
-    gives_way = []
-    for one, driving in ((run, load_host), (there, third), (far, here)):
-        try:
-            load_desk._check_worth_waiting(one, driving)
-        except RunFailed as failure:
-            gives_way.append((one, failure.outcome))
-    assert gives_way == [(far, Outcome.CANCELLED)]
+    last = queued_load(far, study.host)
+    same = {name: getattr(run, name) for name in ("device", "server", "workload", "config")}
+    test = CrashTest.objects.create(
+        **same, host=load_host, seed=1, load_s=30, state=JobState.RUNNING
+    )
+    assert [load_desk._gives_way(one) for one in (run, there, far, test)] == [
+        *(False, True, True),
+        True,  # runs go before crash tests
+    ]
     last.delete()
-    for one, driving in ((run, load_host), (there, third)):
-        load_desk._check_worth_waiting(one, driving)
-
-
-def test_a_load_host_that_waits_with_a_run_is_part_of_the_circle(
-    study: Study, load_host: Host
-) -> None:
-    """It has said hello to a run that waits for a second load host, which measures and waits for
-    the first to drive it.
-    """
-    second = Host.objects.create(name="second", worker_seen_at=timezone.now())
-    run = under_way(study)
-    there = running_on(second, run)
-    queued_load(run, load_host, state=JobState.RUNNING)
-    queued_load(run, second)
-    load_desk._check_worth_waiting(run, second)  # no circle yet
-    load_desk._check_worth_waiting(run, load_host)  # has just come
-    queued_load(there, load_host)
-    load_desk._check_worth_waiting(run, second)  # the older goes first
-    with pytest.raises(RunFailed, match="it goes first") as failed:
-        load_desk._check_worth_waiting(there, load_host)
-    assert failed.value.outcome is Outcome.CANCELLED
+    assert [load_desk._gives_way(one) for one in (run, there, far)] == [False, True, True]
 
 
 def test_a_host_that_no_load_host_can_reach_says_what_is_missing(

@@ -47,7 +47,7 @@ OLTP = {"workload": "oltp_read_write"}
         (StudyRequest, {"devices": [{"emulate": "hdd", "kind": "nvme"}]}, ["devices[0].kind"]),
         (StudyRequest, {"configs": [{"name": "", "text": ""}]}, ["configs[0].name"]),
         (StudyRequest, {"configs": [{"name": "a", "text": ""}] * 21}, ["configs"]),
-        (StudyRequest, {"load_hosts": ["one", ""]}, ["load_hosts[1]"]),
+        (StudyRequest, {"load_host": ["one"]}, ["load_host"]),
         (StudyRequest, {"device": "/srv"}, ["device"]),
         (
             StudyRequest,

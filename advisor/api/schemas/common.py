@@ -28,11 +28,11 @@ class WorkloadOut(Schema):
     connections: int
     warmup_s: int
     measure_s: int
-    load_hosts: list[str] = Field(description="Hosts that run the driver; empty: the server's.")
+    load_host: str = Field(description="The host that runs the driver; empty: the server's.")
 
     @staticmethod
-    def resolve_load_hosts(row: Workload) -> list[str]:
-        return [host.name for host in row.load_hosts_in_order]
+    def resolve_load_host(row: Workload) -> str:
+        return row.load_host.name if row.load_host else ""
 
 
 class NamedDevice(Schema):

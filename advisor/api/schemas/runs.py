@@ -71,7 +71,7 @@ class RunDetail(RunSummary):
     write_debt: WriteDebt | None = Field(alias="owes")
     usage: Usage | None = Field(description="What the host did on average.")
     conditions: Any = Field(description="Other load on the host during the run.")
-    load_sides: list[dict[str, Any]] = Field(description="By load host its CPU and clock.")
+    load_side: dict[str, Any] | None = Field(description="The load host's CPU and clock.")
     fingerprint: dict[str, str | None]
     variables: dict[str, str] = Field(description="As the server reported them after its start.")
     step_seconds: dict[str, float]

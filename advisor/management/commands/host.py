@@ -47,8 +47,8 @@ class Command(AdvisorCommand):
         host = find_row(HOST, name)
         check_may_change(host)
         rename_host(host, new_name)
-        # Workloads are named after the hosts that drive them.
-        bump(Study.objects.filter(workloads__load_hosts=host))
+        # Workloads are named after the host that drives them.
+        bump(Study.objects.filter(workloads__load_host=host))
         self.stdout.write(
             f"Host {name} is {host} now: start its worker with ADVISOR_HOST_NAME={host}."
         )

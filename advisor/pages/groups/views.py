@@ -41,7 +41,7 @@ def group_for_page(pk: int) -> StudyGroup:
 
 def studies_of_group(pk: int) -> list[Study]:
     found = studies_to_show().filter(group=pk).order_by("host__name", "pk")
-    return list(found.prefetch_related("devices", "workloads__load_hosts"))
+    return list(found.prefetch_related("devices", "workloads__load_host"))
 
 
 def group_mark(pk: int) -> str:

@@ -69,7 +69,7 @@ class TemplateView:
 DEFAULT_TEMPLATE = "search"
 # In the folded part of the page, which opens if one of them has a value or an error.
 ADVANCED = (
-    *("name", "server", "load_hosts", "data_size", "memory", "connections"),
+    *("name", "server", "load_host", "data_size", "memory", "connections"),
     *("workload", "warehouses", "tables", "table_size"),
     "profile",
     *("warmup_s", "races", "confirms", "recovery", "binary_log", "ablates"),
@@ -77,12 +77,12 @@ ADVANCED = (
 # Fields of the request that the page asks for in its own way.
 _CHOSEN = frozenset(
     {
-        *("template", "devices", "configs", "search", "host", "seed", "load_hosts"),
+        *("template", "devices", "configs", "search", "host", "seed", "load_host"),
         *("durability", "translate_from", "profile"),
     }
 )
 SEARCH = "search_"
-_LOAD_HOSTS = StudyRequest.model_fields["load_hosts"]
+_LOAD_HOST = StudyRequest.model_fields["load_host"]
 _PROFILE = StudyRequest.model_fields["profile"]
 _YES_NO = {True: "yes", False: "no"}
 
@@ -113,9 +113,9 @@ class NewStudyForm(StudyDevicesForm, FilesForm):
         initial=Durability.D0.value,
         widget=forms.RadioSelect,
     )
-    load_hosts = forms.MultipleChoiceField(
-        label=_LOAD_HOSTS.title,
-        help_text=_LOAD_HOSTS.description or "",
+    load_host = forms.ChoiceField(
+        label=_LOAD_HOST.title,
+        help_text=_LOAD_HOST.description or "",
         required=False,
         error_messages={"invalid_choice": "There is no other host of that name: %(value)s."},
     )
@@ -134,7 +134,8 @@ class NewStudyForm(StudyDevicesForm, FilesForm):
         set_choices(self, "template", [(one.name, one.title) for one in templates])
         set_choices(self, "allow", [(one.value, f"{one}: {MEANING[one]}") for one in CostKind])
         set_choices(self, "host", [(host.name, host.name) for host in self.hosts.known])
-        set_choices(self, "load_hosts", [(host.name, host.name) for host in self.hosts.others])
+        others = [(host.name, host.name) for host in self.hosts.others]
+        set_choices(self, "load_host", [("", "The measured host"), *others])
         profiles = [(f"{row.pk}", f"{row.name} ({row.pk})") for row in newest_profiles()]
         set_choices(self, "profile", [("", "None"), *profiles])
         self.fields["server"].widget.attrs["list"] = "known-servers"

@@ -29,9 +29,9 @@ from tuning.creation.create import create_study, request_again
 from tuning.models import Study
 
 # Fields whose choices are those of the chosen hosts.
-_SEVERAL = ("load_hosts", "devices", "emulate")
+_SEVERAL = ("devices", "emulate")
 _DEPEND_ON_THE_HOST = (
-    *("template", "server", "driver", "path", "log_dir", "kind", "memory_mb"),
+    *("template", "server", "driver", "path", "log_dir", "kind", "memory_mb", "load_host"),
     *_SEVERAL,
 )
 

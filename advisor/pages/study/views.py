@@ -33,7 +33,7 @@ from tuning.results.series import log_tails
 from tuning.stored_documents import document_of
 from tuning.studies.current_jobs import live_run
 from tuning.studies.revision import mark_of, progress_mark
-from tuning.studies.waiting import fetch_load_hosts, mark_waiting
+from tuning.studies.waiting import mark_waiting
 
 STUDIES = Listing(
     "study-list",
@@ -60,8 +60,7 @@ def study_list(request: HttpRequest) -> HttpResponse:
     )
     shown = STUDIES.read(request.GET, studies, host=name)
     answers = "recommendations__candidate"
-    prefetch_related_objects(list(shown), "devices", "workloads", answers)
-    fetch_load_hosts(shown)
+    prefetch_related_objects(list(shown), "devices", "workloads__load_host", answers)
     mark_waiting(shown)
     rows = [(study, named_answers(study)) for study in shown]
     context = {"list": shown, "rows": rows, "host": host}

@@ -46,7 +46,7 @@ def page_cases(client: Client, study: Study, place: Path, dice: random.Random) -
         "kind": (drawn,),
         "server": (f"/{drawn}", "/bin/sh"),
         "driver": (drawn,),
-        "load_hosts": (drawn,),
+        "load_host": (drawn,),
         "durability": ("D3", drawn),
         "translate_from": (drawn,),
         "emulate": (drawn,),

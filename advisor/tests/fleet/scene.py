@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import psutil
@@ -38,7 +37,7 @@ def request_study(
     driver: str,
     measure_s: int,
     blocks: int,
-    load_host: str | Sequence[str] = "",
+    load_host: str = "",
     connections: int = 1,
     warmup_s: int = 0,
 ) -> int:
@@ -51,7 +50,7 @@ def request_study(
             "host": host,
             "server": str(server.path),
             "driver": driver,
-            "load_hosts": load_host,
+            "load_host": load_host,
             **{"warehouses": 2, "connections": [connections], "warmup_s": warmup_s},
             **{"measure_s": measure_s, "blocks": blocks},
             **{"races": False, "confirms": False},
