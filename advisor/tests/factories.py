@@ -175,7 +175,7 @@ def emulated_device(memory_bytes: int = 700_000_000, **values: Any) -> Device:
 def probed(device: Device, result: ProbeResult | None = None, **values: Any) -> Probe:
     """A probe of the device that ended well, with the columns that the service fills in."""
     result = result or probe_result(device.found)
-    writes, commit = result.best_iops(Pattern.RANDOM_WRITE), result.commit()
+    writes, commit = result.best(Pattern.RANDOM_WRITE), result.commit()
     low, high = suggested_io_capacity(result) if writes else (None, None)
     facts: dict[str, Any] = {
         "seconds": 50,

@@ -122,8 +122,6 @@ def _measured(job: Job, most: float, flush_us: float, traced: bool) -> JobResult
         iops=iops,
         mb_s=iops * job.block_bytes / 1e6,
         latency=_latency(mean),
-        submission=_latency(mean * 0.1) if job.direct else None,
-        completion=_latency(mean * 0.9),
         flush=_latency(flush_us * (1.0 if job.sync == "fsync" else 0.9)) if job.sync else None,
         user_cpu_pct=3.4,
         system_cpu_pct=21.8,

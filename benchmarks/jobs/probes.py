@@ -16,7 +16,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.probe.advice import suggested_io_capacity
 from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.result import ProbeResult
-from benchmarks.probe.run import Progress, probe_device
+from benchmarks.probe.run import probe_device
 from benchmarks.storage.kinds import DeviceKind
 
 Look = Callable[..., ProbeResult]
@@ -40,15 +40,12 @@ class ProbeKind(JobKind[Probe]):
         data, _ = check_still_there(device)
         correction = DeviceKind(device.kind_correction) if device.kind_correction else None
 
-        def progress(found: Progress) -> None:
-            job.report(fraction=found.fraction, step=found.job[:64])
-
         with emulated_device(device.profile, [data.path], run=f"probe-{probe.pk}") as limits:
             result = self.look(
                 data.corrected(correction),
                 seconds=probe.seconds,
                 resource_limits=limits,
-                progress=progress,
+                progress=lambda fraction, step: job.report(fraction=fraction, step=step[:64]),
                 should_stop=job.should_stop,
             )
         return Ending({"state": "ok", "step": "", "fraction": 1.0, **_values(result)})
@@ -62,13 +59,13 @@ class ProbeKind(JobKind[Probe]):
 
 def _values(result: ProbeResult) -> Values:
     commit = result.commit()
-    writes = result.best_iops(Pattern.RANDOM_WRITE)
+    writes = result.best(Pattern.RANDOM_WRITE)
     low, high = suggested_io_capacity(result) if writes else (None, None)
     return {
-        "random_read_iops": result.best_iops(Pattern.RANDOM_READ),
+        "random_read_iops": result.best(Pattern.RANDOM_READ),
         "random_write_iops": writes,
-        "read_mb_s": result.best_mb_s(Pattern.SEQUENTIAL_READ),
-        "write_mb_s": result.best_mb_s(Pattern.SEQUENTIAL_WRITE),
+        "read_mb_s": result.best(Pattern.SEQUENTIAL_READ),
+        "write_mb_s": result.best(Pattern.SEQUENTIAL_WRITE),
         "commit_p50_us": commit.flush.p50 if commit and commit.flush else None,
         "commit_p99_us": commit.flush.p99 if commit and commit.flush else None,
         "io_capacity_low": low,

@@ -31,7 +31,7 @@ def suggested_io_capacity(result: ProbeResult) -> tuple[int, int]:
     a power of ten. They are ends of a sweep, not advice: the sweep decides.
     Raises ValueError for a result without random writes.
     """
-    writes = result.best_iops(Pattern.RANDOM_WRITE)
+    writes = result.best(Pattern.RANDOM_WRITE)
     if not writes:
         raise ValueError("the probe has no random writes")
     high = max(_MIN_HIGH, _round(writes / 2))

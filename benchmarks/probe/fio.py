@@ -143,8 +143,6 @@ def arguments(job: Job, engine: str, file_name: str, size: int) -> list[str]:
         ("scramble_buffers", 1),
         ("randrepeat", 0),
         ("lat_percentiles", 1),
-        ("slat_percentiles", 1),
-        ("clat_percentiles", 1),
         ("percentile_list", ":".join(str(p) for p in _PERCENTILES)),
         ("output-format", "json"),
     ]
@@ -183,8 +181,6 @@ def parse(job: Job, engine: str, output: str) -> JobResult:
             iops=float(side["iops"]),
             mb_s=side["bw_bytes"] / 1e6,
             latency=_latency(side["lat_ns"]),
-            submission=_latency(side["slat_ns"]) if asynchronous else None,
-            completion=_latency(side["clat_ns"]),
             flush=_latency(report["sync"]["lat_ns"]) if job.sync else None,
             user_cpu_pct=float(report["usr_cpu"]),
             system_cpu_pct=float(report["sys_cpu"]),

@@ -39,6 +39,15 @@ class Pattern(StrEnum):
     def reads(self) -> bool:
         return self in (Pattern.RANDOM_READ, Pattern.SEQUENTIAL_READ)
 
+    @property
+    def is_random(self) -> bool:
+        return self in (Pattern.RANDOM_READ, Pattern.RANDOM_WRITE)
+
+    @property
+    def unit(self) -> str:
+        """The unit in which a device's performance is given."""
+        return "IOPS" if self.is_random else "MB/s"
+
 
 class Purpose(StrEnum):
     """Purpose of a job."""
@@ -84,18 +93,21 @@ def plan_jobs(seconds: float, *, direct: bool) -> list[Job]:
     sequential rates and low load are then buffered as well, and there is no second buffered set.
     `seconds` of each job are its share; very short probes shrink no job below a tenth of a second.
     """
+    random = [pattern for pattern in Pattern if pattern.is_random]
+    sequential = [pattern for pattern in Pattern if not pattern.is_random]
+    page = PAGE_BYTES
     jobs = [Job(Purpose.FILL, Pattern.SEQUENTIAL_WRITE, SEQUENTIAL_BYTES, 4, direct, seconds=6)]
-    jobs += [_paged(p, depth, direct, 2.5) for p in _RANDOM for depth in QUEUE_DEPTHS]
-    jobs += [_sequential(pattern, direct) for pattern in _SEQUENTIAL]
+    jobs += [_load(p, page, depth, direct, 2.5) for p in random for depth in QUEUE_DEPTHS]
+    jobs += [_load(p, SEQUENTIAL_BYTES, 8 if direct else 1, direct, 2.5) for p in sequential]
     jobs += [
         Job(
-            *(Purpose.LOW_LOAD, pattern, PAGE_BYTES),
+            *(Purpose.LOW_LOAD, pattern, page),
             direct=direct,
             sync="" if direct or pattern.reads else "fdatasync",
             rate_iops=LOW_LOAD_IOPS,
             seconds=3,
         )
-        for pattern in _RANDOM
+        for pattern in random
     ]
     jobs += [
         Job(
@@ -107,30 +119,16 @@ def plan_jobs(seconds: float, *, direct: bool) -> list[Job]:
         for sync in ("fsync", "fdatasync")
     ]
     if direct:
-        jobs += [_paged(p, depth, False, 2) for p in _RANDOM for depth in BUFFERED_DEPTHS]
+        jobs += [_load(p, page, depth, False, 2) for p in random for depth in BUFFERED_DEPTHS]
     unit = (seconds - START_S * len(jobs)) / sum(job.seconds for job in jobs)
     return [replace(job, seconds=max(MIN_JOB_S, job.seconds * unit)) for job in jobs]
 
 
-_RANDOM = (Pattern.RANDOM_READ, Pattern.RANDOM_WRITE)
-_SEQUENTIAL = (Pattern.SEQUENTIAL_READ, Pattern.SEQUENTIAL_WRITE)
-
-
-def _paged(pattern: Pattern, depth: int, direct: bool, seconds: float) -> Job:
+def _load(pattern: Pattern, block: int, depth: int, direct: bool, seconds: float) -> Job:
     flushed = not direct and not pattern.reads
     return Job(
-        *(Purpose.LOAD, pattern, PAGE_BYTES, depth, direct),
+        *(Purpose.LOAD, pattern, block, depth, direct),
         sync="fsync" if flushed else "",
         sync_every=max(_MIN_BATCH, FLUSH_EVERY // depth) if flushed else 1,
         seconds=seconds,
-    )
-
-
-def _sequential(pattern: Pattern, direct: bool) -> Job:
-    flushed = not direct and not pattern.reads
-    return Job(
-        *(Purpose.LOAD, pattern, SEQUENTIAL_BYTES, 8 if direct else 1, direct),
-        sync="fsync" if flushed else "",
-        sync_every=FLUSH_EVERY if flushed else 1,
-        seconds=2.5,
     )

@@ -32,8 +32,7 @@ class LatencySplit:
     the request's allocation to its dispatch to the driver; None where the source cannot separate
     it from the device. `device_us`: driver and device. `source` is "counters" (/sys/block/*/stat,
     which count from allocation to completion) or "tracepoints" (dispatch to completion).
-    The paper calls fio's submission latency user time; it is in `kernel_us` here, and in
-    `JobResult.submission` by itself.
+    The paper calls fio's submission latency user time; it is in `kernel_us` here.
     """
 
     user_us: float
@@ -48,10 +47,8 @@ class JobResult:
     """One job's figures. MB are 10^6 bytes.
 
     `seconds` were measured, `requests` counted in them. `latency` runs from submission to
-    completion of a request, `submission` (None for a synchronous engine) and `completion` are
-    fio's slat and clat, its two parts. `flush` is the time of one fsync or fdatasync, None for
-    jobs without. CPU is fio's own, in percent of one CPU. Where `split` is None `split_missing`
-    says why.
+    completion of a request. `flush` is the time of one fsync or fdatasync, None for jobs without.
+    CPU is fio's own, in percent of one CPU. Where `split` is None `split_missing` says why.
     """
 
     job: Job
@@ -61,8 +58,6 @@ class JobResult:
     iops: float
     mb_s: float
     latency: Latency
-    submission: Latency | None
-    completion: Latency
     flush: Latency | None
     user_cpu_pct: float
     system_cpu_pct: float
@@ -109,13 +104,10 @@ class ProbeResult:
         ]
         return sorted(found, key=lambda result: result.job.queue_depth)
 
-    def best_iops(self, pattern: Pattern) -> float | None:
-        """The most requests per second at any depth, direct where that was possible."""
-        return max((result.iops for result in self.by_depth(pattern)), default=None)
-
-    def best_mb_s(self, pattern: Pattern) -> float | None:
-        """The highest rate at any depth, direct where that was possible."""
-        return max((result.mb_s for result in self.by_depth(pattern)), default=None)
+    def best(self, pattern: Pattern) -> float | None:
+        """The most at any depth in the pattern's unit, direct where that was possible."""
+        jobs = self.by_depth(pattern)
+        return max((one.iops if pattern.is_random else one.mb_s for one in jobs), default=None)
 
     def low_load(self, pattern: Pattern) -> JobResult | None:
         """Single requests on the idle device."""

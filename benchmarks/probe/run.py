@@ -39,29 +39,20 @@ _MIN_PATIENCE_S = 60.0
 _MIN_USEFUL = 16 * MIB
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Progress of a probe: `fraction` 0..1 of its time, the current job, how many are done."""
-
-    fraction: float
-    job: str
-    done: int
-    total: int
-
-
 def probe_device(
     device: DeviceIdentity,
     *,
     seconds: float = USUAL_S,
     resource_limits: CgroupLimits | None = None,
     deadline_s: float | None = None,
-    progress: Callable[[Progress], None] = lambda _: None,
+    progress: Callable[[float, str], None] = lambda _fraction, _job: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> ProbeResult:
     """Measure a device, as it was identified just now, for about `seconds` on a file of our own.
 
     With `resource_limits` (what `benchmarks.emulation.device.emulated_device` gives) fio runs
     under them and the result is labelled by them; waiting for a limit counts as the kernel's time.
+    `progress` is given the part (0..1) of its time that is over, and the job that begins.
     The probe ends `deadline_s` seconds (four times `seconds`, at least a minute) after its
     start. Nothing but the device should be busy meanwhile: the caller sees to that.
 
@@ -84,15 +75,16 @@ def probe_device(
         jobs = plan_jobs(seconds, direct=not direct_missing)
         tracing = stack.enter_context(tracer(device.block_device))
         bench = _Bench(fio, engine, scratch, device.block_device, tracing, control)
-        report = _Report(progress, jobs)
-        report.enter(0)
-        filled = bench.measure(jobs[0], size)
-        used = _used_bytes(filled, size)
-        results = [filled]
-        for number, job in enumerate(jobs[1:], start=1):
-            report.enter(number)
+        total_s, done_s = sum(job.seconds for job in jobs), 0.0
+        results: list[JobResult] = []
+        used = size
+        for job in jobs:
+            progress(done_s / total_s, job.name)
             results.append(bench.measure(job, used))
-        report.finish()
+            done_s += job.seconds
+            if job.purpose is Purpose.FILL:
+                used = _used_bytes(results[0], size)
+        progress(1.0, "")
     return ProbeResult(
         date=date,
         seconds=time.monotonic() - began,
@@ -140,22 +132,6 @@ class _Bench:
         if isinstance(split, str):
             return replace(result, split_missing=split)
         return replace(result, split=split)
-
-
-class _Report:
-    """Tells how far a probe has come; a job's share is its time."""
-
-    def __init__(self, listener: Callable[[Progress], None], jobs: list[Job]) -> None:
-        self._listener = listener
-        self._jobs = jobs
-        self._total_s = sum(job.seconds for job in jobs)
-
-    def enter(self, number: int) -> None:
-        fraction = sum(job.seconds for job in self._jobs[:number]) / self._total_s
-        self._listener(Progress(fraction, self._jobs[number].name, number, len(self._jobs)))
-
-    def finish(self) -> None:
-        self._listener(Progress(1.0, "", len(self._jobs), len(self._jobs)))
 
 
 def _choose_engine(fio: Fio, scratch: Workspace, size: int, control: Control) -> tuple[str, str]:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from benchmarks.host.files import read_text
 from benchmarks.probe.jobs import Job
-from benchmarks.processes.identity import ProcessId, this_process
 
 #: Where tracefs is mounted; the second is where older kernels show it.
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
@@ -25,6 +24,10 @@ _LINE = re.compile(
     r"(?P<t>\d+\.\d+): block_rq_(?P<event>issue|complete): (?P<device>\d+,\d+) (?P<flags>\w+)"
     r" (?:\d+ )?\(.*?\) (?P<sector>\d+) \+ (?P<sectors>\d+)"
 )
+
+
+class _NotTraced(Exception):
+    """Why the tracepoints cannot be read, in a sentence."""
 
 
 class Tracer:
@@ -59,22 +62,21 @@ class Tracer:
 
 
 @contextlib.contextmanager
-def tracer(block_device: str | None, sys: Path = Path("/sys")) -> Iterator[Tracer | str]:
+def tracer(block_device: str | None) -> Iterator[Tracer | str]:
     """A tracer for one disk, or in a sentence why there can be none."""
-    made = _prepare(block_device, sys)
-    if isinstance(made, str):
-        yield made
-        return
-    buffer, device = made
-    try:
+    with contextlib.ExitStack() as stack:
         try:
+            device, instances = _device_and_instances(block_device)
+            _remove_buffers(instances)
+            buffer = instances / f"{_PREFIX}{os.getpid()}"
+            buffer.mkdir()
+            stack.callback(_remove_buffers, instances)
             ready: Tracer | str = Tracer(buffer, device)
+        except _NotTraced as why:
+            ready = str(why)
         except OSError as error:
             ready = f"The block tracepoints cannot be set up: {error.strerror}."
         yield ready
-    finally:
-        with contextlib.suppress(OSError):
-            buffer.rmdir()
 
 
 def dispatch_times(trace: str, device: str, job: Job) -> list[float]:
@@ -98,36 +100,30 @@ def dispatch_times(trace: str, device: str, job: Job) -> list[float]:
     return times
 
 
-def _prepare(block_device: str | None, sys: Path) -> tuple[Path, str] | str:
-    """Our trace buffer and the disk's number, or why there is none."""
+def _device_and_instances(block_device: str | None) -> tuple[str, Path]:
+    """The disk's number, and where trace buffers are made. Raises _NotTraced."""
     if block_device is None:
-        return "There is no block device to trace."
-    device = read_text(sys / "class/block" / block_device.replace("/", "!") / "dev")
+        raise _NotTraced("There is no block device to trace.")
+    device = read_text(Path("/sys/class/block") / block_device.replace("/", "!") / "dev")
     if not device:
-        return f"{block_device} is not in /sys."
+        raise _NotTraced(f"{block_device} is not in /sys.")
     if os.geteuid() != 0:
-        return "Reading the kernel's block tracepoints (as blktrace and bpftrace do) takes root."
+        raise _NotTraced(
+            "Reading the kernel's block tracepoints (as blktrace and bpftrace do) takes root."
+        )
     tracing = next((place for place in PLACES if (place / "instances").is_dir()), None)
     if tracing is None:
-        return (
+        raise _NotTraced(
             "tracefs is not mounted, so the kernel's block tracepoints (those of blktrace and "
             "bpftrace) cannot be read: mount -t tracefs tracefs /sys/kernel/tracing"
         )
     if not all((tracing / "events/block" / event).is_dir() for event in _EVENTS):
-        return "This kernel has no block tracepoints (CONFIG_BLK_DEV_IO_TRACE)."
-    _sweep(tracing / "instances")
-    buffer = tracing / "instances" / f"{_PREFIX}{this_process().as_text()}"
-    try:
-        buffer.mkdir()
-    except OSError as error:
-        return f"A trace buffer cannot be made: {error.strerror}."
-    return buffer, device
+        raise _NotTraced("This kernel has no block tracepoints (CONFIG_BLK_DEV_IO_TRACE).")
+    return device, tracing / "instances"
 
 
-def _sweep(instances: Path) -> None:
-    """Remove the buffers of probes that were killed."""
+def _remove_buffers(instances: Path) -> None:
+    """Remove our buffer and those of probes that were killed: one host probes once at a time."""
     for buffer in instances.glob(f"{_PREFIX}*"):
-        owner = ProcessId.from_text(buffer.name.removeprefix(_PREFIX))
-        if owner is not None and owner.is_dead():
-            with contextlib.suppress(OSError):  # in use after all
-                buffer.rmdir()
+        with contextlib.suppress(OSError):  # in use after all
+            buffer.rmdir()

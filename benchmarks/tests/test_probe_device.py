@@ -24,7 +24,7 @@ from benchmarks.probe import fio, run
 from benchmarks.probe.advice import suggested_io_capacity
 from benchmarks.probe.jobs import Job, Pattern, Purpose, plan_jobs
 from benchmarks.probe.result import ProbeResult
-from benchmarks.probe.run import Progress, probe_device
+from benchmarks.probe.run import probe_device
 from benchmarks.probe.workspace import (
     MAX_FILE,
     MIB,
@@ -53,7 +53,7 @@ from pathlib import Path
 from benchmarks.probe.run import probe_device
 from benchmarks.storage.identify import identify_device
 device = identify_device(Path(sys.argv[1]))
-probe_device(device, seconds=60, progress=lambda p: print(p.done, flush=True))
+probe_device(device, seconds=60, progress=lambda _, job: print(job, flush=True))
 """
 
 
@@ -94,11 +94,11 @@ def has_ended(process: psutil.Process) -> bool:
 
 @pytest.mark.alone  # looks at how much is written in its short jobs
 def test_a_probe_measures_and_leaves_nothing(tmp_path: Path) -> None:
-    heard: list[Progress] = []
+    heard: list[tuple[float, str]] = []
     inside: list[list[Path]] = []
 
-    def listen(progress: Progress) -> None:
-        heard.append(progress)
+    def listen(fraction: float, job: str) -> None:
+        heard.append((fraction, job))
         inside.append(files_below(tmp_path))
 
     result = probe(tmp_path, seconds=SECONDS, progress=listen)
@@ -119,8 +119,9 @@ def test_a_probe_measures_and_leaves_nothing(tmp_path: Path) -> None:
     # while it runs its file has no name, afterwards its folder is gone
     assert not any(inside)
     assert list((tmp_path / FOLDER).iterdir()) == []
-    assert [p.fraction for p in heard] == sorted(p.fraction for p in heard)
-    assert (heard[0].done, heard[-1].fraction, heard[-1].done) == (0, 1.0, len(result.jobs))
+    fractions, names = zip(*heard, strict=True)
+    assert (fractions[0], *sorted(fractions), 1.0) == (0.0, *fractions, fractions[-1])
+    assert names == (*(r.job.name for r in result.jobs), "")
 
 
 def test_without_direct_io_it_says_so_and_measures_buffered(
@@ -154,7 +155,7 @@ def test_a_cancelled_probe_ends_soon_and_leaves_nothing(tmp_path: Path) -> None:
         probe(
             tmp_path,
             seconds=60,
-            progress=lambda p: jobs.append(p.job),
+            progress=lambda _, job: jobs.append(job),
             should_stop=lambda: len(jobs) >= 2,
         )
     assert caught.value.outcome is Outcome.CANCELLED
@@ -178,7 +179,7 @@ def running_probe(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         [sys.executable, "-c", PROBE, str(tmp_path)], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        assert [process.stdout.readline() for _ in range(2)] == ["0\n", "1\n"]
+        assert all(process.stdout.readline() for _ in range(2))
         yield process
         process.kill()
 

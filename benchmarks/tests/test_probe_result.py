@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks.probe.advice import suggested_io_capacity
-from benchmarks.probe.arrays import Figures, figures_of
 from benchmarks.probe.jobs import PAGE_BYTES, SEQUENTIAL_BYTES, Job, Pattern, Purpose
 from benchmarks.probe.result import JobResult, Latency, LatencySplit, ProbeResult
 from benchmarks.storage.identity import DeviceIdentity
@@ -39,8 +38,6 @@ def job_result(job: Job, iops: float) -> JobResult:
         iops=iops,
         mb_s=iops * job.block_bytes / 1e6,
         latency=LATENCY,
-        submission=LATENCY,
-        completion=LATENCY,
         flush=LATENCY if job.sync else None,
         user_cpu_pct=2.0,
         system_cpu_pct=30.0,
@@ -97,9 +94,8 @@ def test_a_charts_points_go_from_shallow_to_deep_queues() -> None:
 
 def test_the_best_is_of_direct_load_neither_of_the_fill_nor_of_memory() -> None:
     result = probe()
-    assert result.best_iops(Pattern.RANDOM_WRITE) == 40_000
-    assert result.best_mb_s(Pattern.SEQUENTIAL_WRITE) is None
-    assert figures_of(result) == Figures(60_000, 40_000, 3_000 * SEQUENTIAL_BYTES / 1e6, None)
+    best = [result.best(pattern) for pattern in Pattern]
+    assert best == [60_000, 40_000, 3_000 * SEQUENTIAL_BYTES / 1e6, None]
 
 
 def test_commit_and_low_load_are_found() -> None:

@@ -23,8 +23,6 @@ RESULT = JobResult(
     iops=10_000.0,
     mb_s=163.84,
     latency=FLAT,
-    submission=replace(FLAT, mean=10.0),
-    completion=replace(FLAT, mean=90.0),
     flush=None,
     user_cpu_pct=3.0,
     system_cpu_pct=20.0,

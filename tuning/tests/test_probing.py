@@ -16,7 +16,7 @@ from benchmarks.errors import ProbeFailed, RunFailed
 from benchmarks.models import Device, Host, JobState, Probe, Server, Workload
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.jobs import Pattern
-from benchmarks.probe.run import Progress, probe_device
+from benchmarks.probe.run import probe_device
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.tests.made_up_host import this_host
 from tuning.creation.devices import register_device
@@ -181,7 +181,7 @@ def test_one_that_runs_hears_of_it(
     probe = start_probe(device)
 
     def look(_: DeviceIdentity, *, progress: Any, should_stop: Any, **__: Any) -> Any:
-        progress(Progress(0.5, "randread 16k, depth 4, direct", 2, 4))
+        progress(0.5, "randread 16k, depth 4, direct")
         request_end(probe)
         deadline = timezone.now() + timedelta(seconds=10)
         while not should_stop():
@@ -197,14 +197,14 @@ def test_one_that_runs_hears_of_it(
 @pytest.mark.slow
 def test_a_real_probe(device: Device) -> None:
     probe = start_probe(device)
-    seen: list[Progress] = []
+    seen: list[float] = []
 
     def brief(found: DeviceIdentity, *, seconds: float, progress: Any, **values: Any) -> Any:
         assert seconds == 50
 
-        def heard(step: Progress) -> None:
-            seen.append(step)
-            progress(step)
+        def heard(fraction: float, job: str) -> None:
+            seen.append(fraction)
+            progress(fraction, job)
 
         return probe_device(found, seconds=2, progress=heard, **values)
 
@@ -213,12 +213,12 @@ def test_a_real_probe(device: Device) -> None:
     assert (probe.state, probe.reason, probe.fraction) == (JobState.OK, "", 1.0)
     found = probe.found
     assert found is not None
-    assert probe.random_write_iops == found.best_iops(Pattern.RANDOM_WRITE)
+    assert probe.random_write_iops == found.best(Pattern.RANDOM_WRITE)
     assert probe.commit_p50_us is not None
     low, high = probe.io_capacity_low, probe.io_capacity_high
     assert low is not None
     assert high is not None
     assert low < high
     assert found.emulated == ""
-    assert [step.fraction for step in seen] == sorted(step.fraction for step in seen)
+    assert seen == sorted(seen)
     assert list(device.layout.root.iterdir()) == []

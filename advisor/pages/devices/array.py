@@ -4,42 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from advisor.charts.probe import WORDS
 from benchmarks.models import Device, JobState, Probe
-from benchmarks.probe.arrays import ArrayLoss, Figures, RaidLevel, array_of, compare, figures_of
+from benchmarks.probe.arrays import ArrayLoss, array_of, compare
 from benchmarks.probe.result import ProbeResult
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 
-# Name of the figure, unit, and its field in benchmarks.probe.arrays.Figures.
-FIGURES = {
-    "random_read_iops": ("Random read", "IOPS"),
-    "random_write_iops": ("Random write", "IOPS"),
-    "sequential_read_mb_s": ("Sequential read", "MB/s"),
-    "sequential_write_mb_s": ("Sequential write", "MB/s"),
-}
-_STRIPES = (RaidLevel.RAID5, RaidLevel.RAID6)
-
-
-@dataclass(frozen=True)
-class ArrayLine:
-    """One figure: single disk, expected of the array, measured, and the share lost."""
-
-    name: str
-    unit: str
-    one_disk: float
-    comparison: ArrayLoss
-
 
 @dataclass(frozen=True)
 class ArrayView:
-    """`reason` says why nothing is compared; `missing` are the models without a probe of a
-    single disk; `sources` are the probes of single disks, by model.
+    """`lines` are the figures with their names; `reason` says why nothing is compared; `missing`
+    are the models without a probe of a single disk; `sources` are the probes of single disks, by
+    model.
     """
 
     identity: DeviceIdentity
     level: str
     disks: int
-    lines: list[ArrayLine] = field(default_factory=list)
+    lines: list[tuple[str, ArrayLoss]] = field(default_factory=list)
     sources: list[tuple[str, Probe]] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     reason: str = ""
@@ -63,19 +46,17 @@ def array_view(device: Device, found: ProbeResult | None) -> ArrayView | None:
         )
         return ArrayView(identity, identity.raid_level, identity.raid_disks, reason=reason)
     level, disks = known
-    parity = level in _STRIPES
+    parity = level.has_parity
     if device.emulation_label:
         reason = "Not compared: the limits of an emulated device are not those of the array."
         return ArrayView(identity, level, disks, reason=reason, has_parity=parity)
     members, sources, missing = _single_disks(device, identity)
-    lines: list[ArrayLine] = []
-    if found is not None and not missing:
-        lines = _lines(level, disks, members, found)
+    compared = [] if found is None or missing else compare(level, disks, members, found)
     return ArrayView(
         identity,
         level,
         disks,
-        lines=lines,
+        lines=[(WORDS[one.pattern], one) for one in compared],
         sources=sources,
         missing=missing,
         reason="" if found else "The array itself has not been probed yet.",
@@ -84,34 +65,23 @@ def array_view(device: Device, found: ProbeResult | None) -> ArrayView | None:
     )
 
 
-def _lines(
-    level: RaidLevel, disks: int, members: list[Figures], found: ProbeResult
-) -> list[ArrayLine]:
-    lines = []
-    for comparison in compare(level, disks, members, figures_of(found)):
-        name, unit = FIGURES[comparison.figure]
-        slowest = min(getattr(member, comparison.figure) for member in members)
-        lines.append(ArrayLine(name, unit, slowest, comparison))
-    return lines
-
-
 def _single_disks(
     device: Device, identity: DeviceIdentity
-) -> tuple[list[Figures], list[tuple[str, Probe]], list[str]]:
+) -> tuple[list[ProbeResult], list[tuple[str, Probe]], list[str]]:
     """The newest good probe of a single disk of each member's model on the array's host."""
     models = sorted({member.model for member in identity.members})
     if not models:
         return [], [], ["its members, which cannot be detected,"]
-    figures, sources, missing = [], [], []
+    members, sources, missing = [], [], []
     for model in models:
         probe = _probe_of(device, model)
         result = probe.found if probe else None
         if probe is None or result is None:
             missing.append(model or "a member without a model name")
         else:
-            figures.append(figures_of(result))
+            members.append(result)
             sources.append((model, probe))
-    return figures, sources, missing
+    return members, sources, missing
 
 
 def _probe_of(device: Device, model: str) -> Probe | None:

@@ -105,7 +105,7 @@ def probe_view(probe: Probe) -> ProbeView | None:
         found=found,
         charts=[chart for chart in _CHARTS if chart.key in drawn],
         lines=[_line(job) for job in found.jobs],
-        writes=found.best_iops(Pattern.RANDOM_WRITE),
+        writes=found.best(Pattern.RANDOM_WRITE),
         splits_missing=reasons,
     )
 
