@@ -122,7 +122,8 @@ class LoadSide:
     `round_trip_ms` is the shortest time from asking the server to its answer. `clock_error_ms` is
     by how much the comparison of the two hosts' clocks may be wrong, `clock_drift_ms` how far they
     moved apart meanwhile, `late_ms` how much later telemetry's interval began than the driver's.
-    `cpu` is `benchmarks.remote_load.load_cpu.LoadCpu`, empty if it was not read.
+    `cpu` has, of the load host in the measured interval, `busy_pct` (all but idle and waiting for
+    I/O) and `steal_pct`, both in % of all its CPUs, and `stalled_s`, in which nothing ran there.
     """
 
     host: str

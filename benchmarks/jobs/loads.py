@@ -59,9 +59,9 @@ class LoadKind(JobKind[LoadJob]):
 
     def work(self, job: Job[LoadJob]) -> Ending:
         row, seal = job.row, Seal()
-        driver: LocalDriver = self.find(row.measured.workload.driver)
-        if settings.LOAD_PROCESSES > 1:
-            driver = SeveralProcesses(driver, settings.LOAD_PROCESSES)
+        local = self.find(row.measured.workload.driver)
+        several = settings.LOAD_PROCESSES > 1
+        driver = SeveralProcesses(local, settings.LOAD_PROCESSES) if several else local
         hello = _hello(row, driver, seal)
         folder = settings.RUN_DIR / f"{LOAD_PREFIX}{row.pk}"
         with (

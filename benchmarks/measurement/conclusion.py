@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from benchmarks.drivers.protocol import DriverResult
 from benchmarks.measurement.drive import Driven
@@ -22,7 +24,7 @@ from benchmarks.telemetry.disturbance import (
     wrong_interval,
 )
 from benchmarks.telemetry.sampler import Sampler
-from benchmarks.telemetry.series import merge_commits, merge_completed, merge_p95
+from benchmarks.telemetry.series import merged
 from benchmarks.telemetry.trend import find_trend
 
 # The kernel counts CPU time in hundredths of a second: shares of shorter times are meaningless.
@@ -86,8 +88,8 @@ def weigh_conditions(
 
 def samples_of(sampler: Sampler, driven: Driven) -> list[SampleRow]:
     """The run second by second: telemetry, commits, and the driver's counts."""
-    merged = merge_commits(sampler.series(), driven.commits_per_second)
+    counts: dict[str, Sequence[Any]] = {"commits": driven.commits_per_second}
     if isinstance(driven.end_of, DriverResult):
-        merged = merge_completed(merged, driven.end_of.times.per_second())
-        merged = merge_p95(merged, driven.end_of.times.p95_per_second())
-    return [second.as_row() for second in merged]
+        times = driven.end_of.times
+        counts |= {"completed": times.per_second(), "p95_ms": times.p95_per_second()}
+    return [second.as_row() for second in merged(sampler.series(), **counts)]

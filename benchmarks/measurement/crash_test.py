@@ -26,7 +26,7 @@ from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.running import running_server
 from benchmarks.storage.identify import check_in_place
 from benchmarks.storage.reserve_watch import ReserveWatch
-from benchmarks.telemetry.debt_reader import read_debt
+from benchmarks.telemetry.server_reader import read_debt
 from benchmarks.telemetry.write_debt import DebtReading
 
 #: How often a server is killed.

@@ -16,11 +16,10 @@ from benchmarks.measurement.steps import Steps
 from benchmarks.outcomes import DRIVERS_OWN, Outcome
 from benchmarks.servers.failures import explain_death, find_trouble
 from benchmarks.servers.instance import ServerInstance
-from benchmarks.telemetry.commits import CommitCounter
-from benchmarks.telemetry.debt_reader import DebtReader
 from benchmarks.telemetry.disturbance import MIN_STALL_S, Limits
 from benchmarks.telemetry.live import LiveSeconds
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
+from benchmarks.telemetry.server_reader import ServerReader
 from benchmarks.telemetry.snapshot import Snapshot
 from benchmarks.telemetry.write_debt import WriteDebt
 
@@ -73,12 +72,12 @@ def drive(
     Raises RunFailed: that of the driver, or of the server if that failed.
     """
     marks: dict[Phase, Snapshot] = {}
-    commits, debt = CommitCounter(server.connect), DebtReader(server.connect)
+    reader = ServerReader(server.connect)
 
     def counts() -> list[int]:
         begun = marks.get(Phase.MEASURING)
         ended = Phase.STOPPING in marks
-        return [] if begun is None or ended else commits.per_second(begun.t)
+        return [] if begun is None or ended else reader.commits_per_second(begun.t)
 
     def is_called_off() -> bool:
         # Figures are kept as long as the driver ends by itself.
@@ -91,7 +90,7 @@ def drive(
     driver = plan.driver
     live = LiveSeconds(
         sampler.newest,
-        commits.newest,
+        reader.newest_commits,
         commits_each=plan.load.workload.commits,
         reported=lambda: driver.reported if isinstance(driver, ReportsSeconds) else None,
         tell=plan.tell_live,
@@ -104,9 +103,9 @@ def drive(
             live.begin(marks[phase].t + plan.load.warmup_s)
         elif phase is Phase.MEASURING:
             live.begin(marks[phase].t)
-            debt.begin()
+            reader.begin()
         elif phase is Phase.STOPPING:
-            debt.end()
+            reader.end()
         steps.enter(step)
 
     def should_end() -> bool:
@@ -116,7 +115,7 @@ def drive(
     work_dir.mkdir()
     steps.enter("connecting the driver")
     end_of: DriverResult | Cut
-    with sampler, commits, debt:
+    with sampler, reader:
         try:
             end_of = plan.driver.run(
                 target_of(server, plan.load.workload.schema),
@@ -132,7 +131,7 @@ def drive(
             cut = cut_watch.found if stopped else None
             if cut is not None:
                 marks[Phase.STOPPING] = sampler.mark(MEASURE_END)
-                debt.end()
+                reader.end()
             # The driver only sees its connections break or hang; the server's log has the reason,
             # such as a full disk.
             trouble = None if stopped and cut is None else find_trouble(server)
@@ -155,9 +154,9 @@ def drive(
         start,
         end,
         driver_cpu_s,
-        commits.per_second(start.t, end.t),
-        debt.found(variables),
-        commits.redo_mb_s(start.t, end.t),
+        reader.commits_per_second(start.t, end.t),
+        reader.write_debt(variables),
+        reader.redo_mb_s(start.t, end.t),
     )
 
 

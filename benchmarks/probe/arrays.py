@@ -101,7 +101,5 @@ def array_of(device: DeviceIdentity) -> tuple[RaidLevel, int] | None:
     """Level and number of disks of an array whose level is known and has formulas, else None."""
     if device.raid_level not in set(RaidLevel):
         return None
-    level = RaidLevel(device.raid_level)
-    return (
-        (level, device.raid_disks) if device.raid_disks >= _FORMULAS[level].least_disks else None
-    )
+    level, disks = RaidLevel(device.raid_level), device.raid_disks
+    return (level, disks) if disks >= _FORMULAS[level].least_disks else None

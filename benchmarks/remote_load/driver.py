@@ -158,7 +158,7 @@ class _Announcer:
             clock_drift_ms=1000 * (last.offset_s - first.offset_s - set_here),
             late_ms=1000 * (self._at[Phase.MEASURING] - began),
             encrypted=encrypted,
-            cpu=result.cpu or {},
+            cpu=result.cpu,
         )
 
     def _announce(self, phase: Phase) -> None:

@@ -1,24 +1,33 @@
-"""The load host's part of a run: compare the clocks, drive, watch, report."""
+"""The load host's part of a run: compare the clocks, drive, watch, report.
+
+Its CPUs are watched, because a client without CPU is the limit itself, and one that stands still
+for a while makes the server look slow.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from benchmarks.drivers.protocol import LocalDriver, Phase
+from benchmarks.drivers.protocol import Driver, Phase
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import DRIVERS_OWN, Outcome
 from benchmarks.remote_load.link import Link
-from benchmarks.remote_load.load_cpu import CpuWatch
 from benchmarks.remote_load.messages import Order, Phases, Result
+from benchmarks.telemetry.conditions import stalled_s
 from benchmarks.telemetry.disturbance import MIN_STALL_S
+from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
+from benchmarks.telemetry.snapshot import Snapshot, SnapshotReader
+from benchmarks.telemetry.usage import usage_between
+
+_MARKS = {Phase.MEASURING: MEASURE_START, Phase.STOPPING: MEASURE_END}
 
 
 def drive_for(
     order: Order,
-    driver: LocalDriver,
+    driver: Driver,
     work_dir: Path,
     *,
     tell: Callable[[Phases], None],
@@ -28,19 +37,18 @@ def drive_for(
 
     Raises RunFailed: what the driver raises, or LOST when the way to the measured host is cut.
     """
-    with Link(order.target) as link, CpuWatch() as cpu:
+    with Link(order.target) as link, Sampler(SnapshotReader()) as sampler:
         clock = link.clock()
         phases = Phases(offset_s=clock.offset_s, round_trip_s=clock.round_trip_s)
         tell(phases)
+        marks: dict[Phase, Snapshot] = {}
         link.begin_watching()
 
         def on_phase(phase: Phase) -> None:
             nonlocal phases
             at = time.monotonic()
-            if phase is Phase.MEASURING:
-                cpu.begin()
-            elif phase is Phase.STOPPING:
-                cpu.end()
+            if phase is not Phase.WARMING:
+                marks[phase] = sampler.mark(_MARKS[phase])
             phases = phases.model_copy(update={phase.value: at})
             tell(phases)
 
@@ -57,19 +65,33 @@ def drive_for(
                 link.look()  # the driver may have noticed first
             if link.broken and not should_stop():
                 raise _cut_off(link) from failure
-            stalled_s = cpu.stalled_s() if order.watches_stalls else 0.0
-            if failure.outcome in DRIVERS_OWN and stalled_s > MIN_STALL_S:
-                raise _stood_still(stalled_s, failure) from failure
+            still_s = sampler.stalled_s() if order.watches_stalls else 0.0
+            if failure.outcome in DRIVERS_OWN and still_s > MIN_STALL_S:
+                raise _stood_still(still_s, failure) from failure
             raise
         last = clock
         with suppress(RunFailed):  # it has been driven; only the second reading is missing
             last = link.clock()
-        used = cpu.found()
-        return Result.of(found, last, used.as_json() if used else None)
+        return Result.of(found, last, _used_cpu(sampler, marks))
 
 
-def _stood_still(stalled_s: float, failure: RunFailed) -> RunFailed:
-    text = f"the load host stalled for {stalled_s:.1f} s while it drove: {failure}"
+def _used_cpu(sampler: Sampler, marks: Mapping[Phase, Snapshot]) -> dict[str, float]:
+    """What `LoadSide.cpu` holds; empty for an interval that is too short to tell."""
+    try:
+        usage = usage_between(marks[Phase.MEASURING], marks[Phase.STOPPING])
+    except ValueError:
+        return {}
+    # The kernel's counters are read one after the other: a sum may exceed the whole by a little.
+    busy_pct = min(100.0, usage.cpu_user_pct + usage.cpu_sys_pct + usage.cpu_steal_pct)
+    return {
+        "busy_pct": busy_pct,
+        "steal_pct": usage.cpu_steal_pct,
+        "stalled_s": round(stalled_s(sampler.times(), sampler.period_s), 2),
+    }
+
+
+def _stood_still(seconds: float, failure: RunFailed) -> RunFailed:
+    text = f"the load host stalled for {seconds:.1f} s while it drove: {failure}"
     return RunFailed(Outcome.DISTURBED, text, log_tail=failure.log_tail)
 
 

@@ -9,8 +9,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -88,12 +86,10 @@ class Result(Message):
     driver_cpu_seconds: float
     output: str
     clock: ClockReading
-    cpu: dict[str, Any] | None
+    cpu: dict[str, float]
 
     @classmethod
-    def of(
-        cls, result: DriverResult, clock: ClockReading, cpu: Mapping[str, Any] | None
-    ) -> Result:
+    def of(cls, result: DriverResult, clock: ClockReading, cpu: dict[str, float]) -> Result:
         return cls(
             measured_seconds=result.measured_seconds,
             times=base64.b64encode(result.times.to_bytes()).decode(),
@@ -101,7 +97,7 @@ class Result(Message):
             driver_cpu_seconds=result.driver_cpu_seconds,
             output=result.output,
             clock=clock,
-            cpu=dict(cpu) if cpu is not None else None,
+            cpu=cpu,
         )
 
     def driver_result(self) -> DriverResult:

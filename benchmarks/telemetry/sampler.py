@@ -10,8 +10,7 @@ from typing import Protocol, Self
 
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.telemetry.conditions import stalled_s
-from benchmarks.telemetry.process_usage import ProcessCounter, ProcessUsage
-from benchmarks.telemetry.process_watcher import ProcessWatcher
+from benchmarks.telemetry.process_usage import ProcessCounter, ProcessUsage, ProcessWatcher
 from benchmarks.telemetry.series import Second, build_series
 from benchmarks.telemetry.snapshot import Snapshot, SnapshotReader
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any
 
 from benchmarks.telemetry.snapshot import Snapshot
 from benchmarks.telemetry.usage import USAGE_FIGURES, Usage, usage_between
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +33,8 @@ class Second:
 
     def as_row(self) -> dict[str, float | int | None]:
         """All values under one name each, the same names in every row, ready for JSON."""
-        used = asdict(self.usage) if self.usage is not None else dict.fromkeys(USAGE_FIGURES)
-        return {
-            "second": self.second,
-            "elapsed_s": self.elapsed_s,
-            "completed": self.completed,
-            "commits": self.commits,
-            "p95_ms": self.p95_ms,
-            "server_rss_bytes": self.server_rss_bytes,
-            **used,
-        }
+        row = asdict(self)
+        return row | (row.pop("usage") or dict.fromkeys(USAGE_FIGURES))
 
 
 def build_series(
@@ -73,29 +63,16 @@ def build_series(
     return series
 
 
-def merge_completed(series: Sequence[Second], per_second: Sequence[int]) -> list[Second]:
-    """The series with the driver's transactions of each measured second, the first of which is
-    second 0. Seconds that telemetry has not are added.
+def merged(series: Iterable[Second], **per_second: Sequence[Any]) -> list[Second]:
+    """The series with these values, by field, of each measured second from second 0 on.
+
+    Seconds that telemetry has not are added.
     """
-    return _merge(series, per_second, lambda entry, count: replace(entry, completed=count))
-
-
-def merge_p95(series: Sequence[Second], per_second: Sequence[float | None]) -> list[Second]:
-    """Merge the 95th percentile of each measured second, in ms, into the samples."""
-    return _merge(series, per_second, lambda entry, p95: replace(entry, p95_ms=p95))
-
-
-def merge_commits(series: Sequence[Second], per_second: Sequence[int]) -> list[Second]:
-    """Merge the commits of each measured second (CommitCounter's `per_second`)."""
-    return _merge(series, per_second, lambda entry, count: replace(entry, commits=count))
-
-
-def _merge(
-    series: Sequence[Second], per_second: Sequence[T], put: Callable[[Second, T], Second]
-) -> list[Second]:
     by_second = {entry.second: entry for entry in series}
-    for second, value in enumerate(per_second):
-        by_second[second] = put(by_second.get(second, Second(second)), value)
+    for name, values in per_second.items():
+        for second, value in enumerate(values):
+            entry = by_second.get(second, Second(second))
+            by_second[second] = replace(entry, **{name: value})
     return [by_second[second] for second in sorted(by_second)]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import psutil
 
@@ -60,40 +62,34 @@ class Snapshot:
     host: HostCounters | None = None
 
 
+_NO_DEVICE = DeviceIdentity()
 # Counters read this much later than the time they are filed under would belong to another second.
 _SLOW_READ_S = 0.1
 _ATTEMPTS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class _ServerCounters:
-    """Usage of mysqld since it started, None each once it is gone."""
-
-    cpu_s: float | None
-    write_bytes: int | None
-    rss_bytes: int | None
-
-
-_GONE = _ServerCounters(None, None, None)
-
-
 class SnapshotReader:
     """Takes snapshots of the host, one server process and the devices of its data and logs.
 
-    `log` is None where the logs live with the data. Two paths on one disk are one device here:
-    its counters cannot be separated and its bytes count once.
+    `server_pid` is None on a host without a server. `log` is None where the logs live with the
+    data. Two paths on one disk are one device here: its counters cannot be separated and its bytes
+    count once.
     """
 
-    def __init__(self, server_pid: int, data: DeviceIdentity, log: DeviceIdentity | None) -> None:
+    def __init__(
+        self,
+        server_pid: int | None = None,
+        data: DeviceIdentity = _NO_DEVICE,
+        log: DeviceIdentity | None = None,
+    ) -> None:
         self._data = data.block_device
         shared = log is None or log.block_device == data.block_device
         self._log = None if log is None or shared else log.block_device
         self._every_device_known = self._data is not None and (shared or self._log is not None)
-        self._server: psutil.Process | None
-        try:
-            self._server = psutil.Process(server_pid)
-        except psutil.NoSuchProcess:
-            self._server = None
+        self._server: psutil.Process | None = None
+        if server_pid is not None:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                self._server = psutil.Process(server_pid)
 
     def read(self, *, marked: bool = False) -> Snapshot:
         """All counters now. Never fails because the server or a device has gone.
@@ -112,7 +108,6 @@ class SnapshotReader:
     def _read(self) -> Snapshot:
         t = time.monotonic()
         cpu = psutil.cpu_times()
-        server = self._read_server()
         data, log = self._read_disks()
         written = None
         if self._every_device_known and data is not None:
@@ -130,17 +125,16 @@ class SnapshotReader:
             + (cpu.idle + cpu.iowait + cpu.steal),
             cpu_irq_s=cpu.irq + cpu.softirq,
             own_cpu_s=time.process_time(),
-            server_cpu_s=server.cpu_s,
-            server_write_bytes=server.write_bytes,
-            server_rss_bytes=server.rss_bytes,
             data=data,
             log=log,
             device_write_bytes=written,
+            **self._read_server(),
         )
 
-    def _read_server(self) -> _ServerCounters:
+    def _read_server(self) -> dict[str, Any]:
+        """The fields of mysqld; none once it is gone."""
         if self._server is None:
-            return _GONE
+            return {}
         try:
             # is_running compares start times: the pid may be another's by now
             if not self._server.is_running():
@@ -154,8 +148,12 @@ class SnapshotReader:
                 write_bytes = self._bytes_written(self._server)
         except psutil.NoSuchProcess:  # ZombieProcess is one
             self._server = None
-            return _GONE
-        return _ServerCounters(times.user + times.system, write_bytes, rss_bytes)
+            return {}
+        return {
+            "server_cpu_s": times.user + times.system,
+            "server_write_bytes": write_bytes,
+            "server_rss_bytes": rss_bytes,
+        }
 
     @staticmethod
     def _bytes_written(server: psutil.Process) -> int | None:

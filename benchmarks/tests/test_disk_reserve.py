@@ -136,7 +136,7 @@ def test_a_driver_that_cannot_write_on_a_full_disk_is_not_the_configs_doing(
         (place / "of another").write_bytes(b"x" * 7 * MIB)
         raise failure
 
-    for name in ("CommitCounter", "DebtReader", "LiveSeconds", "target_of"):
+    for name in ("ServerReader", "LiveSeconds", "target_of"):
         monkeypatch.setattr(drive_module, name, MagicMock())
     monkeypatch.setattr(drive_module, "find_trouble", lambda _: None)
     plan = MagicMock(cut_rule=None, driver=MagicMock(run=run), limits=MagicMock(stall_pct=0))

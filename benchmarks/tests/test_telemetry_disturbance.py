@@ -57,7 +57,6 @@ PROCESSES = ProcessUsage(
     kernel_cpu_s=0.5,
     own_read_bytes=149_000_000,
     own_write_bytes=1_330_000_000,
-    sees_all=True,
     sees_io=True,
 )
 
@@ -138,7 +137,7 @@ def test_processes_too_short_lived_to_be_counted_still_show() -> None:
     assert only(conditions(busier)).kind is Kind.FOREIGN_CPU
     # From inside of a container no process of others is seen at all: only what is beside us there.
     beside_us = (ForeignProgram("python", 0.2, 0),)
-    blind = replace(PROCESSES, foreign=beside_us, kernel_cpu_s=0.0, sees_all=False, sees_io=False)
+    blind = replace(PROCESSES, foreign=beside_us, kernel_cpu_s=0.0, sees_io=False)
     found = only(conditions(busier, blind))
     assert found.kind is Kind.FOREIGN_CPU
     assert found.text.endswith(", of those that are seen most by python (0.5 %)")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.telemetry.series import Second, build_series, merge_completed, merge_p95
+from benchmarks.telemetry.series import Second, build_series, merged
 from benchmarks.telemetry.snapshot import DiskCounters, Snapshot
 from benchmarks.telemetry.usage import usage_between
 
@@ -69,22 +69,15 @@ def test_too_few_snapshots_make_no_series() -> None:
     assert series_of([10.0], origin=10.0) == []
 
 
-def test_the_drivers_counts_stand_beside_their_second() -> None:
-    merged = merge_completed(series_of([9.0, 10.0, 11.0, 12.0], origin=10.0), [70, 0])
-    assert [(entry.second, entry.completed) for entry in merged] == [(-1, None), (0, 70), (1, 0)]
-
-
-def test_so_do_the_response_times_of_its_new_orders() -> None:
-    merged = merge_p95(series_of([9.0, 10.0, 11.0, 12.0], origin=10.0), [12.5, None])
-    assert [(entry.second, entry.p95_ms) for entry in merged] == [(-1, None), (0, 12.5), (1, None)]
-    assert merged[1].as_row()["p95_ms"] == 12.5
-
-
-def test_counts_of_seconds_that_telemetry_missed_are_kept() -> None:
-    merged = merge_completed(series_of([10.0, 11.0], origin=10.0), [5, 6, 7])
-    assert [(entry.second, entry.completed) for entry in merged] == [(0, 5), (1, 6), (2, 7)]
-    assert merged[0].usage is not None
-    assert merged[2].usage is None
+def test_counts_stand_beside_their_second_also_where_telemetry_missed_it() -> None:
+    seen = merged(series_of([9.0, 10.0, 11.0], origin=10.0), commits=[319, 320], p95_ms=[None])
+    assert [(one.second, one.commits, one.p95_ms) for one in seen] == [
+        (-1, None, None),
+        (0, 319, None),
+        (1, 320, None),
+    ]
+    assert [one.usage is None for one in seen] == [False, False, True]
+    assert seen[1].as_row()["commits"] == 319
 
 
 def test_a_row_has_the_same_names_with_and_without_a_sample() -> None:
