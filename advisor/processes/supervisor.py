@@ -17,8 +17,8 @@ from advisor.processes.child import TERM_SECONDS, Child, wait_until
 from advisor.worker import tidy_up
 from benchmarks.errors import NotInspected
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.jobs.claimant import host_lock, is_dead
-from benchmarks.jobs.presence import seen
+from benchmarks.jobs.claimant import host_lock
+from benchmarks.jobs.presence import is_alive, seen
 from benchmarks.models import Host
 
 logger = logging.getLogger(__name__)
@@ -144,7 +144,7 @@ def worker_answers() -> bool:
     """Whether this host's worker reported a moment ago; it does so while busy too."""
     limit = timedelta(seconds=WORKER_SILENT_SECONDS)
     host = Host.objects.filter(seen(limit), name=settings.HOST_NAME).exclude(worker="").first()
-    return host is not None and not is_dead(host.worker)
+    return host is not None and is_alive(host)
 
 
 def is_inspected() -> bool:

@@ -28,9 +28,8 @@ from advisor.processes.supervisor import Supervisor
 from advisor.terminal.files import write_whole
 from advisor.tests import factories
 from benchmarks.inventory.stored import store_inventory
-from benchmarks.jobs.claimant import machine_id
+from benchmarks.jobs.claimant import claimant
 from benchmarks.models import Host, RunState
-from benchmarks.processes.identity import process_id
 from benchmarks.servers.running import free_port
 from benchmarks.tests.made_up_host import made_up_host
 
@@ -105,11 +104,16 @@ def test_a_worker_that_was_killed_is_tidied_up_after_when_its_last_process_is_go
     worker.start()
     processes = Supervisor()
     processes._children.append(worker)
-    with subprocess.Popen(["sleep", "1"]) as dying:
-        found = process_id(dying.pid)
-        assert found is not None
-        run.claimed_by = f"{machine_id()}.{found.as_text()}"
-        run.save()
+    run.claimed_by = claimant()
+    run.save()
+    lock = tmp_path / "benchmark.lock"
+    lock.touch()
+    # As the process of its job does, which still ends.
+    with subprocess.Popen(
+        ["flock", lock, "sh", "-c", "echo; sleep 1"], stdout=subprocess.PIPE
+    ) as dying:
+        assert dying.stdout is not None
+        assert dying.stdout.readline()
         processes._stop_all()
     run.refresh_from_db()
     assert (run.state, run.reason) == (RunState.LOST, "the worker died while measuring")

@@ -202,7 +202,7 @@ def main(
     with (
         patch.multiple(engine, claimant=lambda: str(_this.claim), measuring_alone=_anybody),
         patch.multiple(sweep, measuring_alone=_nobody, home_lock=_nobody),
-        patch.multiple(sweep, is_dead=lambda _: False, is_seen_from_here=lambda _: False),
+        patch.object(sweep, "is_of_this_home", lambda _: False),
         patch.object(runs, "plan_for", _plan),
     ):
         hosts.run(int(first), int(count))

@@ -1,4 +1,8 @@
-"""The process that does a job, so that its death can be detected, and the locks of its host."""
+"""Who does a job, and the locks of its host.
+
+One job at a time is done in a home, under the home's lock. So a job that a process of this home
+claimed is dead once the lock is free: nobody looks for the process.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +10,37 @@ import fcntl
 import hashlib
 import hmac
 import os
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import cache
 from math import inf
 from pathlib import Path
 
 from django.conf import settings
 
 from benchmarks.datasets.shared_folders import try_lock
-from benchmarks.processes.identity import ProcessId, this_process
 
 #: Seconds to wait for the host's lock. A worker that waited longer would not react to a request to
 #: stop, and every sweep sends the message again.
 LOCK_PATIENCE_S = 2.0
 
 _MACHINE_ID = Path("/etc/machine-id")
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def claimant() -> str:
-    """This process, as `<machine>.<boot>.<PID namespace>.<pid>.<start>`.
+    """This process, as `<boot>.<device>.<inode>.<pid>.<token>`; the first three are its home.
 
-    No other process ever has the same, on any machine and in any container. It does not change
-    during the life of the process, even if the wall clock is set.
+    No other process ever has the same, on any machine and in any container.
     """
-    return f"{machine_id()}.{this_process().as_text()}"
+    return f"{_home()}{os.getpid()}.{_token(os.getpid())}"
+
+
+def is_of_this_home(claim: str) -> bool:
+    """Whether a process of this home made the claim since the machine was booted."""
+    return claim.startswith(_home())
 
 
 def machine_id() -> str:
@@ -43,23 +53,6 @@ def machine_id() -> str:
     except OSError:
         return ""
     return hmac.new(secret, b"oltp-advisor", hashlib.sha256).hexdigest()[:16] if secret else ""
-
-
-def process_of(claim: str) -> ProcessId | None:
-    """The process that a claim names; None for a text that names none."""
-    return ProcessId.from_text(claim.partition(".")[2])
-
-
-def is_seen_from_here(claim: str) -> bool:
-    """Whether the process can be looked for: not in another container or on another machine."""
-    process = process_of(claim)
-    return process is not None and process.is_seen_from_here()
-
-
-def is_dead(claim: str) -> bool:
-    """True if it is certain that the process is gone; False for one that is not seen from here."""
-    process = process_of(claim)
-    return process is not None and process.is_dead()
 
 
 @contextmanager
@@ -100,6 +93,18 @@ def host_lock(path: Path, *, patience_s: float = inf) -> Iterator[bool]:
         # Explicit, because close() is not enough: a forked process has the same open file.
         fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
+
+
+def _home() -> str:
+    """The beginning of this home's claims: no two homes have one inode while a machine is up."""
+    found = settings.RUN_DIR.stat()
+    return f"{_BOOT_ID.read_text().strip()}.{found.st_dev}.{found.st_ino}."
+
+
+@cache
+def _token(pid: int) -> str:
+    """A word for the process with this pid: a pid alone may be given out again."""
+    return secrets.token_hex(8)
 
 
 def _open(path: Path) -> int:

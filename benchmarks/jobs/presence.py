@@ -1,10 +1,15 @@
-"""Which process is a host's worker: it joins under a name, is seen, leaves, or is gone."""
+"""Which process is a host's worker: it joins under a name, is seen, leaves, or is gone.
+
+A home has one worker, which holds a lock of the home for as long as it lives.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from typing import IO
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -13,7 +18,7 @@ from django.db.models.functions import Now
 
 from benchmarks.errors import BenchmarkError
 from benchmarks.host_names import HOST_NAME
-from benchmarks.jobs.claimant import claimant, is_dead, is_seen_from_here, machine_id, process_of
+from benchmarks.jobs.claimant import claimant, is_of_this_home, machine_id
 from benchmarks.models import Host
 
 #: A worker that was not seen for this long is silent; it reports every few seconds.
@@ -61,10 +66,15 @@ def is_silent(host_id: int) -> bool:
 def join_host(name: str, *, say: Callable[[str], None]) -> Host:
     """Make this process the worker of the host of that name, made if there is none.
 
-    The name is free when its worker has left or is dead. A worker that cannot be looked for, in
-    another container or on another machine, is waited for: if it reports meanwhile it lives; if it
-    is silent for long enough, it is gone. Raises NameTaken when it lives.
+    The name is free when its worker has left or is dead. A worker of another home, in another
+    container or on another machine, is waited for: if it reports meanwhile it lives; if it is
+    silent for long enough, it is gone. Raises NameTaken when it lives, or another worker does in
+    this home.
     """
+    if not (_HELD or _hold_home()):
+        time.sleep(_POLL_S)  # whoever asks whether it is held holds it for a moment
+        if not _hold_home():
+            raise NameTaken(f"{settings.HOME} has a worker already: each needs a home of its own")
     host, is_new = Host.objects.get_or_create(name=name)
     if is_new and (before := _earlier_names(name)):
         say(
@@ -73,8 +83,6 @@ def join_host(name: str, *, say: Callable[[str], None]) -> Host:
         )
     first: Host | None = None
     while (holder := _take(host.pk)) is not None:
-        if is_seen_from_here(holder.worker):
-            raise NameTaken(_taken(holder))
         if first is None:
             say(f"{_taken(holder)}; waiting until it reports or is gone")
             first = holder
@@ -102,6 +110,8 @@ def stay(host_id: int, name: str) -> None:
 def leave_host(host_id: int) -> None:
     """Give the name back, so that another worker need not wait for it."""
     Host.objects.filter(pk=host_id, worker=claimant()).update(worker="")
+    while _HELD:
+        _HELD.pop().close()
 
 
 def rename_host(host: Host, name: str) -> None:
@@ -114,7 +124,7 @@ def rename_host(host: Host, name: str) -> None:
         raise BadName(f"{name!r} is no name for a host: use letters, digits, '.', '-' and '_'")
     with transaction.atomic():
         held = Host.objects.select_for_update().get(pk=host.pk)
-        if _is_alive(held):
+        if is_alive(held):
             raise WorkerLives(f"{_taken(held)}: stop it first")
         try:
             with transaction.atomic():
@@ -128,7 +138,7 @@ def _take(host_id: int) -> Host | None:
     """Become the worker; the host as it is if its worker may be alive."""
     with transaction.atomic():
         host = Host.objects.select_for_update().get(pk=host_id)
-        if _is_alive(host):
+        if is_alive(host):
             return host
         Host.objects.filter(pk=host_id).update(
             worker=claimant(), machine=machine_id(), worker_seen_at=Now(), idle_reason=""
@@ -136,28 +146,42 @@ def _take(host_id: int) -> Host | None:
     return None
 
 
-def _is_alive(host: Host) -> bool:
+def is_alive(host: Host) -> bool:
     """Whether its worker, if it is not this process, lives or at least was seen lately."""
-    if host.worker in ("", claimant()) or is_dead(host.worker):
+    if host.worker in ("", claimant()):
         return False
-    if is_seen_from_here(host.worker):
-        return True
+    if is_of_this_home(host.worker):
+        return not _HELD and not _hold_home(for_good=False)
     limit = timedelta(seconds=settings.LOST_AFTER_SECONDS)
     return Host.objects.filter(seen(limit), pk=host.pk).exists()
 
 
-def _taken(host: Host) -> str:
-    process = process_of(host.worker)
-    if process is None:
-        return f"host {host} has a worker already"
-    if process.is_seen_from_here():
-        where = "here"
-    elif host.machine and host.machine == machine_id():
-        where = "on this machine, in another container or before it was booted"
+#: The lock of this home, while this process is its worker.
+_HELD: list[IO[str]] = []
+
+
+def _hold_home(*, for_good: bool = True) -> bool:
+    """Hold this home as its worker; False if another process does.
+
+    The lock is of the process: one that it forks does not have it.
+    """
+    file = (settings.RUN_DIR / "worker.lock").open("a")
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return False
+    if for_good:
+        _HELD.append(file)
     else:
-        where = "in another container or on another machine"
+        file.close()
+    return True
+
+
+def _taken(host: Host) -> str:
+    where = "here" if is_of_this_home(host.worker) else "in another home, perhaps elsewhere"
     when = f"{host.worker_seen_at:%Y-%m-%d %H:%M:%S %Z}" if host.worker_seen_at else "never"
-    return f"host {host} has a worker already, process {process.pid} {where}, last seen {when}"
+    return f"host {host} has a worker already {where}, last seen {when}"
 
 
 def _earlier_names(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Finds jobs whose process died or went silent, unstored results and leftovers."""
+"""Finds jobs whose process died, unstored results and leftovers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
-from benchmarks.jobs.claimant import home_lock, is_dead, is_seen_from_here, measuring_alone
+from benchmarks.jobs.claimant import home_lock, is_of_this_home, measuring_alone
 from benchmarks.jobs.engine import settle, store
 from benchmarks.jobs.heartbeat import CANCELLED, WORKER_STOPPING, ahead, quiet
 from benchmarks.jobs.kinds import JobKind
@@ -18,15 +18,8 @@ from benchmarks.models import Host, JobRow
 
 logger = logging.getLogger(__name__)
 
-#: A live process of this host counts as silent after this many sweeps in a row with the same
-#: heartbeat. If the clock was set, or the host or the database stalled, it does not, because the
-#: sweeps stalled as well.
-SILENT_SWEEPS = 10
-
 #: Number of searches for leftovers when nothing runs; a killed process may need some time to end.
 CLEARINGS = 3
-
-_Heard = tuple[str, int, object]
 
 
 class Sweeper:
@@ -34,7 +27,6 @@ class Sweeper:
 
     def __init__(self, kinds: Sequence[JobKind[Any]]) -> None:
         self._kinds = {kind.name: kind for kind in kinds}
-        self._silent: dict[_Heard, int] = {}
         self._clearings = CLEARINGS
 
     def sweep(self, host_id: int) -> bool:
@@ -45,7 +37,7 @@ class Sweeper:
         """
         with home_lock(patience_s=0) as alone:
             stored = alone and self._store_noted()
-        lost, busy = self._lose_abandoned(host_id)
+            lost, busy = self._lose_abandoned(host_id, alone=alone)
         if stored or lost or busy:
             self._clearings = CLEARINGS
         if not busy and self._clearings:
@@ -74,38 +66,33 @@ class Sweeper:
                 break
         return bool(found)
 
-    def _lose_abandoned(self, host_id: int) -> tuple[bool, bool]:
-        """Mark every abandoned job as lost; whether there were any, and whether others run."""
-        silent: dict[_Heard, int] = {}
-        is_quiet, is_ahead = (
-            ExpressionWrapper(one, output_field=BooleanField()) for one in (quiet(), ahead())
-        )
+    def _lose_abandoned(self, host_id: int, *, alone: bool) -> tuple[bool, bool]:
+        """Mark every abandoned job as lost; whether there were any, and whether others run.
+
+        `alone`: no process of this home does a job, since we hold its lock.
+        """
+        is_silent = ExpressionWrapper(quiet() | ahead(), output_field=BooleanField())
         lost = busy = False
         for kind in self._kinds.values():
             there = kind.running_on(host_id).select_related(None)
             # The rows are wide; of one that is lost the rest is read when it is asked for.
             there = there.only("claimed_by", "heartbeat_at")
-            for row in there.annotate(is_quiet=is_quiet, is_ahead=is_ahead):
-                heard = (kind.name, row.pk, row.heartbeat_at)
-                if row.is_quiet or row.is_ahead:
-                    silent[heard] = self._silent.get(heard, 0) + 1
-                reason = _why_lost(kind, row, silent.get(heard, 0), is_ahead=row.is_ahead)
+            for row in there.annotate(is_silent=is_silent):
+                reason = "" if is_spooled(kind.name, row.pk) else _why_lost(row, alone=alone)
                 is_lost = bool(reason) and _lose(kind, row, reason)
                 lost |= is_lost
                 busy |= not is_lost
-        self._silent = silent
         return lost, busy
 
 
-def _why_lost(kind: JobKind[Any], row: JobRow, silent_sweeps: int, *, is_ahead: bool) -> str:
-    """Why a running job is lost; "" if it is not."""
-    if is_spooled(kind.name, row.pk):
-        return ""
-    if is_dead(row.claimed_by):
-        return "the worker died"
-    if silent_sweeps >= (SILENT_SWEEPS if is_ahead else _bound(row.claimed_by)):
-        return "the worker stopped sending heartbeats"
-    return ""
+def _why_lost(row: Any, *, alone: bool) -> str:
+    """Why a running job is lost; "" if it is not.
+
+    A process of another home, whose host this is now, is only known by its heartbeats.
+    """
+    if is_of_this_home(row.claimed_by):
+        return "the worker died" if alone else ""
+    return "the worker stopped sending heartbeats" if row.is_silent else ""
 
 
 def close_cancelled(kinds: Sequence[JobKind[Any]], hosts: QuerySet[Host]) -> None:
@@ -117,11 +104,6 @@ def close_cancelled(kinds: Sequence[JobKind[Any]], hosts: QuerySet[Host]) -> Non
         there = kind.rows.filter(kind.running, quiet(), **{f"{kind.host}__in": hosts})
         for row in there.filter(stop_request=CANCELLED):
             _lose(kind, row, "the worker is gone")
-
-
-def _bound(claim: str) -> int:
-    """Sweeps after which a process is silent; of one not seen from here only that is known."""
-    return SILENT_SWEEPS if is_seen_from_here(claim) else 1
 
 
 def _lose(kind: JobKind[Any], row: JobRow, reason: str) -> bool:

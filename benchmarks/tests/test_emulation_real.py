@@ -29,7 +29,7 @@ from benchmarks.emulation.targets import Disk
 from benchmarks.errors import EmulationUnavailable, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.walking import forget_cached
-from benchmarks.processes.identity import process_id
+from benchmarks.processes.identity import command_line
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.running import running_server
 from benchmarks.tests.quick import QUICK
@@ -387,7 +387,7 @@ def test_nothing_is_left_of_a_killed_worker(
             worker.kill()
     assert set(sweep_cgroups()) >= set(left)
     assert groups_of("killed", owner=worker.pid) == []
-    assert process_id(pid) is None
+    assert command_line(pid) == []
 
 
 def mine(run: str, owner: int | None = None) -> str:

@@ -1,13 +1,16 @@
-"""A host's name belongs to one live worker; who it is, is told by more than a PID."""
+"""A host's name belongs to one live worker, and a home has one."""
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db.models.functions import Now
@@ -24,7 +27,6 @@ from benchmarks.jobs.presence import (
     stay,
 )
 from benchmarks.models import Host
-from benchmarks.processes.identity import ProcessId, process_id, this_process
 
 pytestmark = pytest.mark.django_db
 
@@ -34,21 +36,46 @@ def join(name: str = "db-1") -> tuple[Host, list[str]]:
     return join_host(name, say=said.append), said
 
 
-def held_by(process: ProcessId, *, ago: float = 0.0, machine: str = "m") -> Host:
-    worker, machine = f"{machine}.{process.as_text()}", machine
+def held_by(worker: str, *, ago: float = 0.0) -> Host:
     seen_at = Now() - timedelta(seconds=ago)
-    return Host.objects.create(name="db-1", worker=worker, machine=machine, worker_seen_at=seen_at)
+    return Host.objects.create(name="db-1", worker=worker, worker_seen_at=seen_at)
+
+
+ELSEWHERE = "another-boot.1.2.3.4"
+LIVES = """
+import sys, time
+from benchmarks.jobs import presence
+assert presence._hold_home()
+print(flush=True)
+time.sleep(60)
+"""
 
 
 @contextmanager
-def living() -> Iterator[ProcessId]:
-    with subprocess.Popen(["sleep", "60"]) as child:
-        found = process_id(child.pid)
-        assert found is not None
+def living(home: Path) -> Iterator[None]:
+    """A worker of this home, in another process."""
+    environment = os.environ | {
+        "ADVISOR_HOME": str(home),
+        "DJANGO_SETTINGS_MODULE": "advisor.settings",
+    }
+    code = "import django; django.setup()" + LIVES
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment
+    ) as child:
+        assert child.stdout is not None
         try:
-            yield found
+            assert child.stdout.readline()
+            yield
         finally:
             child.kill()
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, settings: Any) -> Iterator[Path]:
+    settings.RUN_DIR = tmp_path / "run"
+    settings.RUN_DIR.mkdir()
+    yield tmp_path
+    leave_host(0)
 
 
 @pytest.fixture(autouse=True)
@@ -74,10 +101,11 @@ def test_a_worker_joins_a_new_host_stays_and_leaves() -> None:
     assert join()[0] == host
 
 
-def test_a_name_is_refused_while_its_worker_lives_here_however_silent_it_is() -> None:
-    with living() as process:
-        host = held_by(process, ago=3600)
-        with pytest.raises(NameTaken, match=f"worker already, process {process.pid} here"):
+@pytest.mark.slow
+def test_a_name_is_refused_while_its_worker_lives_here_however_silent_it_is(home: Path) -> None:
+    host = held_by(f"{claimant()}0", ago=3600)
+    with living(home):
+        with pytest.raises(NameTaken, match="has a worker already"):
             join()
         with pytest.raises(NameTaken):
             stay(host.pk, host.name)
@@ -89,9 +117,7 @@ def test_a_name_is_refused_while_its_worker_lives_here_however_silent_it_is() ->
 def test_a_worker_in_another_container_is_waited_for_until_it_is_silent_for_long(
     polls: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    us = this_process()
-    there = replace(us, namespace=us.namespace + 1)
-    host = held_by(there, ago=10, machine=machine_id())
+    host = held_by(ELSEWHERE, ago=10)
 
     def later(seconds: float) -> None:
         polls.append(seconds)
@@ -107,8 +133,7 @@ def test_a_worker_in_another_container_is_waited_for_until_it_is_silent_for_long
 
 def test_a_worker_that_was_seen_in_the_future_only_is_gone(polls: list[float]) -> None:
     """The database's clock was an hour ahead when it reported last, and was put right."""
-    us = this_process()
-    host = held_by(replace(us, boot="1" * 8), ago=-3600)
+    host = held_by(ELSEWHERE, ago=-3600)
     assert is_silent(host.pk)
     taken, _ = join()
     assert (taken, taken.worker, polls) == (host, claimant(), [])
@@ -117,8 +142,7 @@ def test_a_worker_that_was_seen_in_the_future_only_is_gone(polls: list[float]) -
 def test_a_worker_on_another_machine_that_reports_keeps_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    us = this_process()
-    held_by(replace(us, boot="1" * 8), ago=2)
+    held_by(ELSEWHERE, ago=2)
     reported = iter([None, None])
 
     def reports(_: float) -> None:
@@ -127,7 +151,7 @@ def test_a_worker_on_another_machine_that_reports_keeps_its_name(
 
     monkeypatch.setattr(time, "sleep", reports)
     said: list[str] = []
-    with pytest.raises(NameTaken, match="in another container or on another machine"):
+    with pytest.raises(NameTaken, match="in another home"):
         join_host("db-1", say=said.append)
     assert "waiting until it reports or is gone" in said[0]
 

@@ -9,18 +9,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.ownership.held import held_folder
 from benchmarks.processes.identity import (
-    ProcessId,
     command_line,
     find_by_argument,
-    process_id,
-    this_process,
 )
 from benchmarks.processes.users import launcher
 from benchmarks.servers import leftovers
@@ -203,19 +199,3 @@ def test_a_process_is_found_even_while_it_changes_programs(server_tmp: Path) -> 
                 assert argument in command_line(child.pid)
             finally:
                 child.kill()
-
-
-def test_a_pid_alone_identifies_no_process() -> None:
-    us = this_process()
-    assert not us.is_dead()
-    assert replace(us, started=us.started - 1).is_dead()
-    # Of these nothing can be told by a pid.
-    assert not replace(us, started=us.started - 1, boot="another boot").is_dead()
-    assert not replace(us, started=us.started - 1, namespace=us.namespace + 1).is_dead()
-    assert ProcessId.from_text(us.as_text()) == us
-    with subprocess.Popen(["sleep", "60"]) as child:
-        them = process_id(child.pid)
-        assert them is not None
-        child.kill()
-        time.sleep(0.1)
-        assert them.is_dead()  # a zombie until we wait for it

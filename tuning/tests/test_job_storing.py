@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -25,17 +25,15 @@ from django.utils import timezone
 import tuning.tests.test_study_lifecycle as lifecycle
 from benchmarks.errors import RunFailed
 from benchmarks.jobs import engine
-from benchmarks.jobs.claimant import claimant
 from benchmarks.jobs.kinds import Ending
 from benchmarks.jobs.runs import Measure
 from benchmarks.jobs.spool import Note, folder, notes
-from benchmarks.jobs.sweep import CLEARINGS, SILENT_SWEEPS, Sweeper
+from benchmarks.jobs.sweep import CLEARINGS
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import JobState, Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.held import held_folder
-from benchmarks.processes.identity import this_process
 from benchmarks.tests.made_up_host import add_directories
 from tuning.creation.devices import register_device
 from tuning.hosts.jobs import start_probe
@@ -43,12 +41,18 @@ from tuning.models import Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.studies import preparation
 from tuning.studies.commands import cancel_study
-from tuning.studies.jobs import KINDS, request_stop, sweep_host
+from tuning.studies.jobs import request_stop, sweep_host
 from tuning.studies.scheduler import advance_host
 from tuning.tests.fakes import begin, measurement
 from tuning.tests.test_disturbed_runs import disturbed
 from tuning.tests.test_study_lifecycle import patiently
-from tuning.tests.work import dead_claim, execute_probe, execute_run, prepare_study
+from tuning.tests.work import (
+    ELSEWHERE,
+    dead_claim,
+    execute_probe,
+    execute_run,
+    prepare_study,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -604,11 +608,9 @@ def test_leftovers_are_cleared_when_nothing_runs_and_only_then(study: Study) -> 
 def test_a_run_that_is_lost_here_but_lives_in_a_container_keeps_its_folder(study: Study) -> None:
     """It was cut off from the database, or its number is that of a run in another database."""
     run = first_run(study)
-    us = this_process()
-    there = replace(us, namespace=us.namespace + 1, pid=1).as_text()
     long_ago = timezone.now() - timedelta(hours=1)
     Run.objects.filter(pk=run.pk).update(
-        state=RunState.RUNNING, claimed_by=f"another.{there}", heartbeat_at=long_ago
+        state=RunState.RUNNING, claimed_by=ELSEWHERE, heartbeat_at=long_ago
     )
     folder = run.device.layout.run_dir(f"run-{run.pk}")
     with held_folder(folder):
@@ -621,31 +623,17 @@ def test_a_run_that_is_lost_here_but_lives_in_a_container_keeps_its_folder(study
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("is_elsewhere", [False, True])
-def test_a_job_whose_last_heartbeat_is_yet_to_come_is_lost_unless_another_one_comes(
-    study: Study, is_elsewhere: bool
-) -> None:
-    """Claimed just before the database was killed, by a clock that was set back meanwhile: the
-    process was not told that the row is its own, and lives.
-    """
+def test_a_job_of_another_home_whose_last_heartbeat_is_yet_to_come_is_lost(study: Study) -> None:
+    """Its database was killed, and the clock was set back meanwhile."""
     run = first_run(study)
-    us = this_process()
-    there = f"another.{replace(us, namespace=us.namespace + 1).as_text()}"
     later = timezone.now() + timedelta(hours=1)
-    Run.objects.filter(pk=run.pk).update(
-        state=RunState.RUNNING,
-        claimed_by=there if is_elsewhere else claimant(),
-        heartbeat_at=later,
-    )
-    sweeper = Sweeper(KINDS)
-    for _ in range(SILENT_SWEEPS - 1):
-        sweeper.sweep(study.host_id)
-    Run.objects.filter(pk=run.pk).update(heartbeat_at=later + timedelta(seconds=1))
-    for _ in range(SILENT_SWEEPS - 1):
-        sweeper.sweep(study.host_id)
-        run.refresh_from_db()
-        assert run.state == RunState.RUNNING
-    sweeper.sweep(study.host_id)
+    row = Run.objects.filter(pk=run.pk)
+    row.update(state=RunState.RUNNING, claimed_by=ELSEWHERE, heartbeat_at=timezone.now())
+    sweep_host(study.host_id)
+    run.refresh_from_db()
+    assert run.state == RunState.RUNNING
+    row.update(heartbeat_at=later)
+    sweep_host(study.host_id)
     run.refresh_from_db()
     assert (run.state, run.reason) == (RunState.LOST, "the worker stopped sending heartbeats")
 

@@ -24,9 +24,9 @@ from django.utils import timezone
 from benchmarks.errors import BenchmarkError, DeviceFull, DeviceUnusable, NotListed, RunFailed
 from benchmarks.inventory import in_place
 from benchmarks.jobs import engine, heartbeat
-from benchmarks.jobs.claimant import claimant
+from benchmarks.jobs.claimant import claimant, home_lock
 from benchmarks.jobs.spool import notes
-from benchmarks.jobs.sweep import CLEARINGS, SILENT_SWEEPS
+from benchmarks.jobs.sweep import CLEARINGS
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Host, Run, RunState
@@ -319,39 +319,19 @@ def _begun(study: Study) -> Run:
     return run
 
 
-def _sweep_while_silent(study: Study) -> None:
-    for _ in range(SILENT_SWEEPS):
-        sweep_host(study.host_id)
-
-
-def test_a_silent_run_is_lost_and_queued_again_as_a_new_run(study: Study) -> None:
+def test_a_run_of_a_dead_process_is_lost_and_queued_again_as_a_new_run(study: Study) -> None:
     run = _begun(study)
-    _abandon(run)
-    sweep_host(study.host_id)
-    run.refresh_from_db()
-    assert run.state == RunState.RUNNING  # it lives
     _abandon(run, heartbeat_at=timezone.now() - timedelta(minutes=5))
-    _sweep_while_silent(study)
-    run.refresh_from_db()
-    assert run.state == RunState.LOST
-    assert run.reason == "the worker stopped sending heartbeats"
-    retry = run.retries.get()
-    assert retry.state == RunState.QUEUED
-    assert retry.slot.candidate.config == run.config
-
-
-def test_a_stall_or_a_clock_that_was_set_loses_no_living_run(study: Study) -> None:
-    """Of a living process an old heartbeat says nothing before many sweeps have found it."""
-    run = _begun(study)
-    for _ in range(3):
-        _abandon(run, heartbeat_at=timezone.now() - timedelta(hours=1))
-        for _ in range(5):
-            sweep_host(study.host_id)
-        # The late beat that still owns its claim.
-        _abandon(run, heartbeat_at=timezone.now())
+    with home_lock():  # it lives, however old its heartbeat is: the clock was set, or it stalled
         sweep_host(study.host_id)
     run.refresh_from_db()
     assert run.state == RunState.RUNNING
+    sweep_host(study.host_id)
+    run.refresh_from_db()
+    assert (run.state, run.reason) == (RunState.LOST, "the worker died")
+    retry = run.retries.get()
+    assert retry.state == RunState.QUEUED
+    assert retry.slot.candidate.config == run.config
 
 
 def patiently(what: Callable[[], None]) -> None:
@@ -386,7 +366,7 @@ def test_a_clock_that_is_set_while_a_run_is_measured_costs_nothing(
         nonlocal ahead
         patiently(lambda: sweep_host(study.host_id))
         before, ahead = heard(), step
-        for _sweep in range(SILENT_SWEEPS):
+        for _sweep in range(10):
             patiently(lambda: sweep_host(study.host_id))
             time.sleep(0.1)
         patience_ends = time.monotonic() + 20
@@ -414,8 +394,8 @@ def test_a_preparation_that_stands_still_fails_no_study(study: Study) -> None:
     for _ in range(3):
         old = timezone.now() - timedelta(hours=1)
         Study.objects.filter(pk=study.pk).update(claimed_by=claimant(), heartbeat_at=old)
-        sweep_host(study.host_id)
-        sweep_host(study.host_id)
+        with home_lock():
+            sweep_host(study.host_id)
     study.refresh_from_db()
     assert (study.state, study.claimed_by) == (StudyState.PREPARING, claimant())
 
@@ -449,8 +429,8 @@ def test_a_run_whose_process_died_after_its_claim_is_lost_and_comes_again(
 def test_a_run_that_gets_lost_again_is_not_retried_for_ever(study: Study) -> None:
     run = _begun(study)
     for _ in range(5):
-        _abandon(run, heartbeat_at=timezone.now() - timedelta(minutes=5))
-        _sweep_while_silent(study)
+        _abandon(run)
+        sweep_host(study.host_id)
         run.refresh_from_db()
         if not run.retries.exists():
             break

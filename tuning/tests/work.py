@@ -18,11 +18,13 @@ from tuning.models import Slot, Study
 from tuning.studies.jobs import StudyCrashTestKind, StudyRunKind
 from tuning.studies.preparation import PreparationKind
 
+#: The claim of a process of another home.
+ELSEWHERE = "another-boot.1.2.3.4"
+
 
 def dead_claim() -> str:
-    """The claim of a process that is dead: our pid, but started at another time."""
-    us, _, started = claimant().rpartition(".")
-    return f"{us}.{int(started) - 1}"
+    """The claim of another process of this home: it is dead while nobody holds the home's lock."""
+    return f"{claimant()}0"
 
 
 def next_run(study: Study) -> int | None:
