@@ -6,7 +6,7 @@ import contextlib
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pymysql
@@ -49,11 +49,11 @@ def fill(
     jobs: int,
     progress: ProgressCallback,
     should_stop: Callable[[], bool],
-) -> Mapping[str, float]:
+) -> None:
     """Make `data` in `folder`, load it, and leave nothing to purge, flush or recover.
 
-    `device_dir` is our folder on the device, where the empty data directory is kept. Returns the
-    seconds of each phase. On failure the caller deletes the folder.
+    `device_dir` is our folder on the device, where the empty data directory is kept. On failure
+    the caller deletes the folder.
 
     Raises what `source.load` raises, RunFailed: DISK_FULL, CRASHED, OUT_OF_MEMORY or TIMED_OUT
     where that was the cause, and what starting a server raises.
@@ -105,8 +105,6 @@ def fill(
     for pattern in _UNWANTED:
         for path in data_dir.glob(pattern):
             delete(path)
-    meter.finish()
-    return meter.seconds
 
 
 def _write_back(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.datasets.fill import fill
-from benchmarks.datasets.progress import LoadProgress, ProgressCallback, ignore, never
+from benchmarks.datasets.progress import ProgressCallback, ignore, never
 from benchmarks.datasets.shared_folders import ensure_folder, server_key
 from benchmarks.datasets.source import Dataset, DatasetSource
 from benchmarks.engines import innodb
@@ -56,9 +56,9 @@ def ensure_dataset(
         **source.identity,
     }
 
-    def make(folder: Path) -> Mapping[str, object]:
+    def make(folder: Path) -> None:
         with ReserveWatch([folder.parent], should_stop) as watch:
-            seconds = fill(
+            fill(
                 source,
                 binary,
                 device_dir=device_dir,
@@ -70,7 +70,6 @@ def ensure_dataset(
                 should_stop=watch.should_stop,
             )
         delete(folder / "run")
-        return {"phase_seconds": {name: round(value, 3) for name, value in seconds.items()}}
 
     path, ready = ensure_folder(
         device_dir,
@@ -81,5 +80,5 @@ def ensure_dataset(
         progress=progress,
         should_stop=should_stop,
     )
-    progress(LoadProgress(1.0, 0, "ready", 0.0))
+    progress(1.0, "ready")
     return Dataset(path, ready["bytes"], options)

@@ -47,7 +47,7 @@ def load_rows(
 ) -> Mapping[str, int]:
     """Load the batches in their order with `jobs` processes; return the rows of each table.
 
-    `on_rows` is called with the number of rows that have just come in. Raises LoadFailed and
+    `on_rows` is called with the number of rows so far. Raises LoadFailed and
     RunFailed: CANCELLED, LOST, OUT_OF_MEMORY; every process has been killed by then.
     """
     account = {
@@ -74,7 +74,7 @@ def load_rows(
             for told in _told(cast(IO[bytes], program.process.stdout), should_stop):
                 if "rows" in told:
                     loaded[told["table"]] += told["rows"]
-                    on_rows(told["rows"])
+                    on_rows(loaded.total())
                 elif "failed" in told:
                     raise LoadFailed(told["failed"])
                 else:

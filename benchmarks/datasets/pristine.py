@@ -4,7 +4,7 @@ and every load.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.datasets.progress import ignore, never
@@ -37,10 +37,6 @@ def ensure_pristine(
     """
     options = innodb.empty_options(binary, page_size)
 
-    def make(folder: Path) -> Mapping[str, object]:
-        create_data_dir(binary, folder / "data", options=options)
-        return {}
-
     folder, _ = ensure_folder(
         device_dir,
         pristine_key(binary, page_size),
@@ -49,7 +45,7 @@ def ensure_pristine(
             "server_version": binary.version_text,
             "page_size": page_size,
         },
-        make,
+        lambda folder: create_data_dir(binary, folder / "data", options=options),
         needed_bytes=_NEEDED_BYTES,
         progress=ignore,
         should_stop=should_stop,

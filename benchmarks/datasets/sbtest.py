@@ -85,10 +85,6 @@ class SbtestSource:
         """See `DatasetSource.load`. The server must allow local_infile."""
         numbers = range(1, self.tables + 1)
 
-        def on_rows(count: int) -> None:
-            meter.rows += count
-            meter.advance(meter.rows / (self.tables * self.table_size))
-
         meter.enter(ROWS)
         create = [_CREATE.format(number) for number in numbers]
         begin = [f"CREATE DATABASE IF NOT EXISTS {SCHEMA}", f"USE {SCHEMA}", *create]
@@ -99,7 +95,12 @@ class SbtestSource:
             for number in numbers
         ]
         loaded = load_rows(
-            server, SCHEMA, batches, jobs=jobs, on_rows=on_rows, should_stop=should_stop
+            server,
+            SCHEMA,
+            batches,
+            jobs=jobs,
+            on_rows=lambda rows: meter.advance(rows / (self.tables * self.table_size)),
+            should_stop=should_stop,
         )
         if loaded != {f"sbtest{number}": self.table_size for number in numbers}:
             raise LoadFailed(f"rows are missing: {dict(loaded)}")

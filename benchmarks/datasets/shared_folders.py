@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.datasets.progress import LoadProgress, ProgressCallback
+from benchmarks.datasets.progress import ProgressCallback
 from benchmarks.datasets.statements import POLL_S, cancelled
 from benchmarks.errors import NO_SPACE_ERRNOS, DeviceUnusable, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
@@ -34,7 +34,6 @@ from benchmarks.storage.identify import check_usable
 READY = "ready.json"
 LOADING = ".loading-"
 REMOVING = ".removing-"
-WAITING = "waiting for another load of this dataset"
 
 
 def server_key(binary: ServerBinary, data: str, page_size: int, version_of_data: int) -> str:
@@ -47,7 +46,7 @@ def ensure_folder(
     device_dir: Path,
     key: str,
     identity: Mapping[str, Any],
-    make: Callable[[Path], Mapping[str, Any]],
+    make: Callable[[Path], None],
     *,
     needed_bytes: int,
     progress: ProgressCallback,
@@ -56,7 +55,7 @@ def ensure_folder(
     """Return a shared folder of `device_dir` and its ready.json; `make` fills it if need be.
 
     A folder is used if it is whole and its ready.json agrees with `identity`. `make` gets the
-    folder in which it makes `data`, and returns more facts for ready.json.
+    folder in which it makes `data`.
 
     Callers at the same time wait for each other; leftovers of dead makers are removed. Raises
     DeviceUnusable (not there, not writable), DeviceFull, LoadFailed, RunFailed: CANCELLED,
@@ -88,20 +87,14 @@ def _read_ready(folder: Path, identity: Mapping[str, Any]) -> Mapping[str, Any] 
 
 
 def _make(
-    folder: Path, identity: Mapping[str, Any], make: Callable[[Path], Mapping[str, Any]]
+    folder: Path, identity: Mapping[str, Any], make: Callable[[Path], None]
 ) -> Mapping[str, Any]:
     loading = folder.with_name(f"{folder.name}{LOADING}{os.getpid()}")
     make_ours(loading)
-    start = time.monotonic()
     try:
-        more = make(loading)
+        make(loading)
         _take_data(loading / "data")
-        ready = {
-            **identity,
-            **more,
-            "bytes": directory_bytes(loading / "data"),
-            "seconds": round(time.monotonic() - start, 3),
-        }
+        ready = {**identity, "bytes": directory_bytes(loading / "data")}
         write_durably(loading / READY, json.dumps(ready, indent=2) + "\n")
         loading.rename(folder)
         sync_directory(folder.parent)
@@ -146,7 +139,7 @@ def locked(
         while not try_lock(file.fileno()):
             if should_stop():
                 raise cancelled()
-            progress(LoadProgress(0.0, 0, WAITING, None))
+            progress(0.0, "waiting for another load of this dataset")
             time.sleep(POLL_S)
         with contextlib.suppress(OSError):
             os.utime(file.fileno())  # the time when the folder was last asked for

@@ -87,10 +87,6 @@ class TpccSource:
         expected = sum(rules.expected_rows(self.warehouses).values())
         expected += self.warehouses * rules.DISTRICTS * rules.ORDERS * 10  # lines, on average
 
-        def on_rows(count: int) -> None:
-            meter.rows += count
-            meter.advance(meter.rows / expected)
-
         meter.enter(ROWS)
         run_all(server, [execute_each(_CREATE)], should_stop)
         batches = [
@@ -103,7 +99,7 @@ class TpccSource:
             rules.DATABASE,
             [Batch("item", rows.item, (rules.DEFAULT_SEED,)), *batches],
             jobs=jobs,
-            on_rows=on_rows,
+            on_rows=lambda rows: meter.advance(rows / expected),
             should_stop=should_stop,
         )
         meter.enter(INDEXES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from django.conf import settings
@@ -11,6 +11,7 @@ from django.db import transaction
 from benchmarks.inventory.host import FoundDirectory, HostInventory
 from benchmarks.inventory.inspection import inspect_host, is_news, space_of
 from benchmarks.inventory.stored import (
+    always_known,
     change_inventory,
     known_inventory,
     list_paths,
@@ -40,7 +41,7 @@ def inspect_here(
                 continue
             list_paths(host, SERVER, {one.path for one in found.servers}.intersection(servers))
             list_paths(host, DEVICE, {one.path for one in found.directories}.intersection(devices))
-            store_inventory(host, found)
+            store_inventory(host, _without(found, {*servers, *devices} - always_known(host)))
         return found
 
 
@@ -66,13 +67,22 @@ def refresh_space(host: Host) -> None:
     known = known_inventory(host)
     if known is None:
         return
-    changed = [now for there in known.directories if is_news(now := space_of(there), there)]
+    now = ((there.path, there, space_of(there)) for there in known.directories)
+    changed = {path: found for path, there, found in now if is_news(found, there)}
     if changed:
         change_inventory(host, lambda found: _with(found, changed))
 
 
-def _with(found: HostInventory, directories: Iterable[FoundDirectory]) -> HostInventory:
-    known = {there.path for there in found.directories}
-    for there in directories:
-        found = found.with_directory(there) if there.path in known else found
-    return found
+def _with(found: HostInventory, changed: Mapping[Path, FoundDirectory]) -> HostInventory:
+    directories = tuple(changed.get(there.path, there) for there in found.directories)
+    return found.model_copy(update={"directories": directories})
+
+
+def _without(found: HostInventory, named: Collection[Path]) -> HostInventory:
+    """The inventory without refusals of these paths: a slip of the keyboard leaves no trace."""
+    there = {name: getattr(found, name) for name in ("refused_servers", "refused_directories")}
+    kept = {
+        name: tuple(one for one in refused if one.path not in named)
+        for name, refused in there.items()
+    }
+    return found.model_copy(update=kept)

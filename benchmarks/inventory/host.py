@@ -189,44 +189,6 @@ class HostInventory(Part):
             f"run `.venv/bin/python manage.py device add {named}` there"
         )
 
-    def with_server(self, found: ServerBinary, options: str = "") -> Self:
-        """Return a copy with that program and its options, in its place if it is known."""
-        known = self._with("servers", found)
-        return known.model_copy(
-            update={"server_options": {**self.server_options, found.digest: options}}
-        )
-
-    def with_directory(self, found: FoundDirectory) -> Self:
-        """Return a copy with that directory, in its place if it is known."""
-        return self._with("directories", found)
-
-    def with_refused_server(self, refused: Refused) -> Self:
-        """Return a copy without the program at that path, if it was known; it is refused now."""
-        return self._without("servers", refused)
-
-    def with_refused_directory(self, refused: Refused) -> Self:
-        """Return a copy without the directory at that path, if it was known; it is refused now."""
-        return self._without("directories", refused)
-
-    def _with(self, what: str, found: ServerBinary | FoundDirectory) -> Self:
-        known = {one.path: one for one in getattr(self, what)}
-        refused = [one for one in getattr(self, f"refused_{what}") if one.path != found.path]
-        known[found.path] = found
-        return self.model_copy(
-            update={what: tuple(known.values()), f"refused_{what}": tuple(refused)}
-        )
-
-    def _without(self, what: str, refused: Refused) -> Self:
-        known = {one.path: one for one in getattr(self, what)}
-        others = {one.path: one for one in getattr(self, f"refused_{what}")}
-        if refused.path not in known | others:
-            return self
-        known.pop(refused.path, None)
-        others[refused.path] = refused
-        return self.model_copy(
-            update={what: tuple(known.values()), f"refused_{what}": tuple(others.values())}
-        )
-
 
 def common_drivers(inventories: Sequence[HostInventory]) -> list[tuple[FoundDriver, ...]]:
     """The drivers that all of these hosts have, each as every host has it; the first's order."""

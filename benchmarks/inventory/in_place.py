@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.emulation.device import why_unavailable
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable, NotInspected, ServerChanged
+from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.inspection import options_text
 from benchmarks.inventory.stored import change_inventory
 from benchmarks.models import Device, Server
@@ -28,13 +29,19 @@ def unchanged_server(server: Server) -> ServerBinary:
     if binary.digest != server.digest:
         with suppress(NotInspected):
             options = options_text(binary)
-            change_inventory(server.host, lambda known: known.with_server(binary, options))
+            change_inventory(server.host, lambda known: _with_server(known, binary, options))
         raise ServerChanged(
             f"{server.path} is no longer the server that the study was made for "
             f"({server.version}): its digest has changed, and it is {binary.version_text} now. "
             "Start a new study for it"
         )
     return binary
+
+
+def _with_server(known: HostInventory, binary: ServerBinary, options: str) -> HostInventory:
+    servers = tuple(binary if one.path == binary.path else one for one in known.servers)
+    listed = known.server_options | {binary.digest: options}
+    return known.model_copy(update={"servers": servers, "server_options": listed})
 
 
 def check_still_there(device: Device) -> tuple[DeviceIdentity, DeviceIdentity | None]:

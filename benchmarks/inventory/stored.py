@@ -89,7 +89,11 @@ def unlist_path(host: Host, subject: ListedPath.Subject, path: Path) -> bool:
 
 def list_paths(host: Host, subject: ListedPath.Subject, paths: Iterable[Path]) -> None:
     """List them, unless they are or the host has them anyway. On the host only."""
-    always = {settings.DEFAULT_DEVICE, *settings.LISTED_SERVERS, *settings.LISTED_DEVICES}
-    for path in paths:
-        if path not in always:
-            ListedPath.objects.get_or_create(host=host, subject=subject, path=str(path))
+    for path in set(paths) - always_known(host):
+        ListedPath.objects.get_or_create(host=host, subject=subject, path=str(path))
+
+
+def always_known(host: Host) -> set[Path]:
+    """Paths at which each inspection of this machine looks, because somebody named them once."""
+    named = {settings.DEFAULT_DEVICE, *settings.LISTED_SERVERS, *settings.LISTED_DEVICES}
+    return named.union(*(listed_paths(host, subject) for subject in ListedPath.Subject))

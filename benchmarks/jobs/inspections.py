@@ -7,15 +7,11 @@ from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 
-from benchmarks.errors import DeviceUnusable, NotAServer, about
+from benchmarks.errors import about
 from benchmarks.inventory.device_lookup import DeviceSpec, find_device
-from benchmarks.inventory.here import DEVICE, SERVER, inspect_here
-from benchmarks.inventory.host import FoundDirectory, Refused
-from benchmarks.inventory.inspection import absolute, inspect_directory, options_text
-from benchmarks.inventory.stored import change_inventory, inventory_of, list_paths
+from benchmarks.inventory.here import inspect_here
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind
 from benchmarks.models import Inspection
-from benchmarks.servers.binary import identify
 
 
 class InspectionKind(JobKind[Inspection]):
@@ -35,14 +31,13 @@ class InspectionKind(JobKind[Inspection]):
 
     def work(self, job: Job[Inspection]) -> Ending:
         row = job.row
-        if not row.host.inventory or row.subject == Inspection.Subject.HOST:
-            inspect_here(row.host)
         match row.subject:
             case Inspection.Subject.SERVER:
                 answer = _look_at_server(row)
             case Inspection.Subject.DEVICE:
                 answer = _look_at_device(row)
             case _:
+                inspect_here(row.host)
                 answer = {}
         return Ending({"state": "ok", "answer": answer})
 
@@ -53,47 +48,20 @@ class InspectionKind(JobKind[Inspection]):
 
 def _look_at_server(row: Inspection) -> dict[str, Any]:
     path = Path(row.path)
+    found = inspect_here(row.host, servers=[path] if row.lists else [])
     with about("server"):
-        try:
-            binary = identify(path)
-        except NotAServer as error:
-            refused = Refused(path=path, code=error.code, reason=str(error))
-            change_inventory(row.host, lambda known: known.with_refused_server(refused))
-            raise
-    if row.lists:
-        list_paths(row.host, SERVER, [binary.path])
-    options = options_text(binary)
-    change_inventory(row.host, lambda known: known.with_server(binary, options))
+        binary = found.server(path)
     return {"path": str(binary.path), "flavour": binary.flavour, "version": binary.version_text}
 
 
 def _look_at_device(row: Inspection) -> dict[str, Any]:
-    data = _directory(row, "path", row.path) if row.path else None
-    log = _directory(row, "log_dir", row.log_dir) if row.log_dir else None
-    request = DeviceSpec(
-        path=data.path if data else None,
-        log_dir=log.path if log else None,
-        emulate=row.emulate,
-        memory_bytes=row.memory_bytes,
-    )
-    found = find_device(request, inventory_of(row.host))
+    data, log = (Path(named) if named else None for named in (row.path, row.log_dir))
+    named = [path for path in (data, log) if path is not None]
+    inventory = inspect_here(row.host, devices=named if row.lists else [])
+    spec = DeviceSpec(data, log, emulate=row.emulate, memory_bytes=row.memory_bytes)
+    found = find_device(spec, inventory)
     return {
         "data": found.data.as_json(),
         "log": found.log.as_json() if found.log else None,
         "emulation": found.emulation.label() if found.emulation else "",
     }
-
-
-def _directory(row: Inspection, field: str, named: str) -> FoundDirectory:
-    with about(field):
-        path = absolute(Path(named))
-        try:
-            there = inspect_directory(path)
-        except DeviceUnusable as error:
-            refused = Refused(path=path, code=error.code, reason=str(error))
-            change_inventory(row.host, lambda known: known.with_refused_directory(refused))
-            raise
-    if row.lists:
-        list_paths(row.host, DEVICE, [there.path])
-    change_inventory(row.host, lambda known: known.with_directory(there))
-    return there

@@ -113,5 +113,11 @@ def add_directories(*paths: Path, **facts: Any) -> Host:
     host = Host.objects.get()
     found = inventory_of(host)
     for path in paths:
-        found = found.with_directory(directory_of(path, **facts))
+        found = with_directory(found, directory_of(path, **facts))
     return with_inventory(host, found)
+
+
+def with_directory(found: HostInventory, there: FoundDirectory) -> HostInventory:
+    """The inventory with that directory, in its place if it is known."""
+    known = {one.path: one for one in found.directories} | {there.path: there}
+    return found.model_copy(update={"directories": tuple(known.values())})

@@ -23,7 +23,7 @@ import pytest
 from benchmarks.datasets import rows, shared_folders, tpcc
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.loading import Batch, load_rows
-from benchmarks.datasets.progress import LoadProgress, Meter, never
+from benchmarks.datasets.progress import Meter, never
 from benchmarks.datasets.row_loader import begin, load_batch, send
 from benchmarks.datasets.tpcc import TpccSource
 from benchmarks.engines import innodb
@@ -70,6 +70,18 @@ def new_device(
     return make
 
 
+class Heard(list[str]):
+    """The phases that a load told of, one for each step of its progress."""
+
+    def add(self, _: float, phase: str) -> None:
+        self.append(phase)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether rows are in: the first step of a phase only begins it."""
+        return self.count(tpcc.ROWS) > 1
+
+
 @pytest.fixture
 def small_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small tables come first: their rows are in soon, and then a large one is on its way."""
@@ -84,18 +96,15 @@ def test_a_cancelled_load_leaves_nothing(
     small_first: None,
 ) -> None:
     device = new_device(mariadb_binary, server_tmp / "device")
-    heard: list[LoadProgress] = []
-
-    def in_the_middle() -> bool:
-        return bool(heard) and heard[-1].rows > 0
+    heard = Heard()
 
     with pytest.raises(RunFailed) as caught:
         ensure_dataset(
             TpccSource(1),
             mariadb_binary,
             device_dir=device,
-            progress=heard.append,
-            should_stop=in_the_middle,
+            progress=heard.add,
+            should_stop=lambda: heard.has_rows,
         )
     assert caught.value.outcome is Outcome.CANCELLED
     assert names(device / "datasets") == []
@@ -121,8 +130,11 @@ def test_a_server_that_dies_while_loading_has_its_own_outcome(
 ) -> None:
     device = new_device(mariadb_binary, server_tmp / "device")
 
-    def kill_the_server(now: LoadProgress) -> None:
-        if now.rows > 0:
+    heard = Heard()
+
+    def kill_the_server(fraction: float, phase: str) -> None:
+        heard.add(fraction, phase)
+        if heard.has_rows:
             (run_dir,) = device.glob("datasets/*.loading-*/run")
             for pid, _ in find_by_argument({defaults_argument(run_dir)}):
                 os.kill(pid, sent)
@@ -149,7 +161,7 @@ from benchmarks.servers.binary import identify
 tpcc.TABLES = tpcc.TABLES[::-1]
 ensure_dataset(
     TpccSource(1), identify(Path(sys.argv[1])), device_dir=Path(sys.argv[2]),
-    progress=lambda now: print(now.rows, flush=True),
+    progress=lambda fraction, phase: print(phase, flush=True),
 )
 """
 
@@ -177,8 +189,10 @@ def test_the_next_caller_removes_what_a_killed_loader_left(
     )
     assert process.stdout is not None
     with process.stdout:
+        heard = Heard()
         for line in process.stdout:
-            if int(line) > 0:  # in the middle of loading
+            heard.add(0.0, line.strip())
+            if heard.has_rows:
                 break
         started = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(number)
@@ -243,16 +257,16 @@ def test_a_disk_that_fills_up_while_loading(
         return load_options(*arguments, **more) | redo
 
     monkeypatch.setattr(innodb, "load_options", with_a_small_redo_log)
-    heard: list[LoadProgress] = []
+    heard = Heard()
     with pytest.raises(RunFailed, match="disk is full") as caught:
         ensure_dataset(
             TpccSource(1),
             binary,
             device_dir=device,
-            progress=heard.append,
+            progress=heard.add,
         )
     assert caught.value.outcome is Outcome.DISK_FULL
-    assert heard[-1].rows > 0
+    assert heard.has_rows
     assert names(device / "datasets") == []
 
 
@@ -276,16 +290,13 @@ def test_lost_rows_and_a_dead_server_are_failures(
     empty_server: ServerInstance, small_first: None
 ) -> None:
     source = TpccSource(1)
-    heard: list[LoadProgress] = []
+    heard = Heard()
 
     def load(should_stop: Callable[[], bool]) -> None:
-        source.load(empty_server, 2, Meter(heard.append, source.phases), should_stop)
-
-    def at_the_rows() -> bool:
-        return heard[-1].rows > 0
+        source.load(empty_server, 2, Meter(heard.add, source.phases), should_stop)
 
     with pytest.raises(RunFailed):
-        load(at_the_rows)
+        load(lambda: heard.has_rows)
     with empty_server.connect(database="tpcc", local_infile=True) as connection:
         made = np.frombuffer(b"101\t2\t3\n102\t2\t3\n", dtype=np.uint8)
         assert send(connection, "new_orders", made) == 2
@@ -302,7 +313,7 @@ def test_lost_rows_and_a_dead_server_are_failures(
     heard.clear()
 
     def kill_it() -> bool:
-        if heard[-1].rows > 0 and empty_server.alive():
+        if heard.has_rows and empty_server.alive():
             os.kill(empty_server.pid, signal.SIGKILL)
         return False
 

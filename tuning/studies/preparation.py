@@ -13,7 +13,6 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
 from benchmarks.datasets.golden import ensure_dataset
-from benchmarks.datasets.progress import LoadProgress
 from benchmarks.datasets.source import source_of
 from benchmarks.inventory.here import refresh_space
 from benchmarks.inventory.in_place import check_measurable, unchanged_server
@@ -142,8 +141,8 @@ def _report(job: Job[Study], fraction: float, text: str) -> None:
 def _load_all(job: Job[Study], binary: ServerBinary) -> None:
     study = job.row
 
-    def progress(step: LoadProgress) -> None:
-        _report(job, step.fraction * LOADING_SHARE, f"loading the dataset: {step.phase}")
+    def progress(fraction: float, phase: str) -> None:
+        _report(job, fraction * LOADING_SHARE, f"loading the dataset: {phase}")
 
     # Emulated devices share the dataset of the real one below them.
     for directory in sorted(set(study.devices.values_list("data_dir", flat=True))):

@@ -39,7 +39,12 @@ from benchmarks.storage import identify as storage
 from benchmarks.storage.identify import identify_device
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.fake_driver import FakeDriver
-from benchmarks.tests.made_up_host import directory_of, made_up_host, with_inventory
+from benchmarks.tests.made_up_host import (
+    directory_of,
+    made_up_host,
+    with_directory,
+    with_inventory,
+)
 from tuning.creation.device_memory import (
     find_devices,
     room_for_pool,
@@ -207,7 +212,7 @@ def test_what_cannot_be_is_refused(
 
 def test_tmpfs_cannot_be_throttled() -> None:
     place = Path("/dev/shm")
-    there = made_up_host().with_directory(inspect_directory(place))
+    there = with_directory(made_up_host(), inspect_directory(place))
     with pytest.raises(EmulationUnavailable, match="tmpfs") as no:
         find_device(DeviceSpec(path=place, emulate="hdd"), there)
     assert no.value.field == "emulate"
@@ -322,7 +327,7 @@ def test_the_limits_of_a_kept_device_are_no_field_of_their_own(
     tmp_path: Path,
 ) -> None:
     there = directory_of(tmp_path, throttle_problem="no cgroup")
-    inventory = made_up_host().with_directory(there)
+    inventory = with_directory(made_up_host(), there)
     limits = EmulationProfile(name="hdd", kind="hdd", read_iops=200, write_iops=200)
     kept = DeviceSpec(path=tmp_path, emulate="hdd", limits=limits)
     with pytest.raises(EmulationUnavailable, match="no cgroup") as no:
