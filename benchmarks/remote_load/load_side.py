@@ -42,7 +42,6 @@ def drive_for(
         phases = Phases(offset_s=clock.offset_s, round_trip_s=clock.round_trip_s)
         tell(phases)
         marks: dict[Phase, Snapshot] = {}
-        link.begin_watching()
 
         def on_phase(phase: Phase) -> None:
             nonlocal phases
