@@ -35,9 +35,6 @@ class Host(models.Model):
     worker = models.CharField(
         max_length=255, blank=True, help_text="the process that is its worker; empty: it has none"
     )
-    machine = models.CharField(
-        max_length=64, blank=True, help_text="where its worker ran last; empty: not known"
-    )
     code_version = models.CharField(max_length=80, blank=True, help_text="that of its worker")
     idle_reason = models.TextField(
         blank=True, help_text="why its worker takes no work; empty: it does"

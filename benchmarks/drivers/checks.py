@@ -28,16 +28,10 @@ _POLL_S = 0.1
 def wait_to_begin(start: Start, should_stop: Callable[[], bool]) -> None:
     """Say that all is ready and wait until it may begin. Raises RunFailed (CANCELLED)."""
     start.ready()
-    while (left := instant_of(start) - time.monotonic()) > 0:
+    while (left := start.at - time.monotonic()) > 0:
         if should_stop():
             raise RunFailed(Outcome.CANCELLED, "The run was cancelled.")
         time.sleep(min(left, _POLL_S))
-
-
-def instant_of(start: Start) -> float:
-    """When it may begin, by the monotonic clock; infinite until that is known."""
-    at = start.at
-    return float("inf") if at is None else at
 
 
 def connect(target: Target) -> Connection[Cursor]:

@@ -23,6 +23,8 @@ The contract, which `benchmarks/tests/test_driver_contract.py` holds every drive
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -176,27 +178,24 @@ class ReportsSeconds(Protocol):
         ...
 
 
-class Start(Protocol):
-    """When a driver may begin: it says that it is ready, and waits until the instant is known."""
+class Start:
+    """When drivers may begin: at once, or together with others soon after the last is ready.
+
+    `at` is the instant of the monotonic clock before which nothing begins; infinite until known.
+    """
+
+    def __init__(self, drivers: int = 1, *, lead_s: float = 0.0) -> None:
+        self._missing = drivers
+        self._lead_s = lead_s
+        self._lock = threading.Lock()
+        self.at = float("inf")
 
     def ready(self) -> None:
-        """Nothing but the word to begin is missing. Said once, from any thread; does not wait."""
-        ...
-
-    @property
-    def at(self) -> float | None:
-        """The instant of the monotonic clock before which nothing begins; None until known."""
-        ...
-
-
-class _AtOnce:
-    at = 0.0
-
-    def ready(self) -> None:
-        pass
-
-
-AT_ONCE: Start = _AtOnce()
+        """Nothing but the word to begin is missing. Said once by each driver, from any thread."""
+        with self._lock:
+            self._missing -= 1
+            if not self._missing:
+                self.at = time.monotonic() + self._lead_s
 
 
 class Driver(Protocol):
@@ -242,7 +241,7 @@ class LocalDriver(Driver, Protocol):
         *,
         on_phase: Callable[[Phase], None],
         should_stop: Callable[[], bool],
-        start: Start = AT_ONCE,
+        start: Start | None = None,
     ) -> DriverResult:
-        """Run the workload to its end, from `start` on; see the module for what is promised."""
+        """Run the workload to its end, from `start` on if that is given; else as `Driver`."""
         ...

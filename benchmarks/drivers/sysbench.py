@@ -17,10 +17,9 @@ from typing import Final, Self
 
 import numpy as np
 
-from benchmarks.drivers.checks import GRACE_S, check_target, instant_of, verdict
+from benchmarks.drivers.checks import GRACE_S, check_target, verdict
 from benchmarks.drivers.child import Child, watch
 from benchmarks.drivers.protocol import (
-    AT_ONCE,
     DriverResult,
     Load,
     Phase,
@@ -78,7 +77,7 @@ class Sysbench:
         *,
         on_phase: Callable[[Phase], None],
         should_stop: Callable[[], bool],
-        start: Start = AT_ONCE,
+        start: Start | None = None,
     ) -> DriverResult:
         """See `protocol.LocalDriver`."""
         workload = load.workload
@@ -108,7 +107,7 @@ class Sysbench:
             ):
                 records = RecordCounter(directory, workload, measure_s=load.measure_s)
                 deadline = time.monotonic() + self._grace_s
-                begins = _wait_to_begin(child, control, start, deadline, should_stop)
+                begins = _wait_to_begin(child, control, start or Start(), deadline, should_stop)
                 deadline = time.monotonic() + load.warmup_s + load.measure_s + self._grace_s
                 measured = _follow(
                     child, control, records, load, begins, deadline, on_phase, should_stop
@@ -242,11 +241,11 @@ def _wait_to_begin(
         child,
         deadline=float("inf"),
         should_stop=should_stop,
-        until=lambda: instant_of(start),
+        until=lambda: start.at,
     ):
         if control.broken():
             return False
-        if time.monotonic() >= instant_of(start):
+        if time.monotonic() >= start.at:
             return True
     return False
 

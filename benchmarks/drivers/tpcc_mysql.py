@@ -13,7 +13,6 @@ from pathlib import Path
 from benchmarks.drivers.checks import GRACE_S, check_target, verdict, wait_to_begin
 from benchmarks.drivers.child import Child, watch
 from benchmarks.drivers.protocol import (
-    AT_ONCE,
     DriverResult,
     Load,
     Phase,
@@ -87,7 +86,7 @@ class TpccMysql:
         *,
         on_phase: Callable[[Phase], None],
         should_stop: Callable[[], bool],
-        start: Start = AT_ONCE,
+        start: Start | None = None,
     ) -> DriverResult:
         """See `protocol.LocalDriver`."""
         workload = load.workload
@@ -101,7 +100,7 @@ class TpccMysql:
         with workplace(work_dir) as directory:
             hand_over(directory)
             argv = [str(self._program), *_arguments(target, load)]
-            wait_to_begin(start, should_stop)
+            wait_to_begin(start or Start(), should_stop)
             with Child(argv, cwd=directory, secrets=(target.password,)) as child:
                 deadline = time.monotonic() + load.warmup_s + load.measure_s + self._grace_s
                 self._output = output = TpccOutput()

@@ -7,8 +7,6 @@ claimed is dead once the lock is free: nobody looks for the process.
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import hmac
 import os
 import secrets
 import time
@@ -26,7 +24,6 @@ from benchmarks.datasets.shared_folders import try_lock
 #: stop, and every sweep sends the message again.
 LOCK_PATIENCE_S = 2.0
 
-_MACHINE_ID = Path("/etc/machine-id")
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -41,18 +38,6 @@ def claimant() -> str:
 def is_of_this_home(claim: str) -> bool:
     """Whether a process of this home made the claim since the machine was booted."""
     return claim.startswith(_home())
-
-
-def machine_id() -> str:
-    """A word for this machine, the same after a reboot; "" where it has none, as in containers.
-
-    It is kept by the systemd of a machine and must not be published, so this is made of it.
-    """
-    try:
-        secret = _MACHINE_ID.read_bytes().strip()
-    except OSError:
-        return ""
-    return hmac.new(secret, b"oltp-advisor", hashlib.sha256).hexdigest()[:16] if secret else ""
 
 
 @contextmanager

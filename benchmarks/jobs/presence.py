@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 
 from benchmarks.errors import BenchmarkError
 from benchmarks.host_names import HOST_NAME
-from benchmarks.jobs.claimant import claimant, is_of_this_home, machine_id
+from benchmarks.jobs.claimant import claimant, is_of_this_home
 from benchmarks.models import Host
 
 #: A worker that was not seen for this long is silent; it reports every few seconds.
@@ -75,12 +75,7 @@ def join_host(name: str, *, say: Callable[[str], None]) -> Host:
         time.sleep(_POLL_S)  # whoever asks whether it is held holds it for a moment
         if not _hold_home():
             raise NameTaken(f"{settings.HOME} has a worker already: each needs a home of its own")
-    host, is_new = Host.objects.get_or_create(name=name)
-    if is_new and (before := _earlier_names(name)):
-        say(
-            f"{name} is a new host; on this machine {before} worked before: to keep its history, "
-            f"stop this worker and run `.venv/bin/python manage.py host rename {before} {name}`"
-        )
+    host, _ = Host.objects.get_or_create(name=name)
     first: Host | None = None
     while (holder := _take(host.pk)) is not None:
         if first is None:
@@ -141,7 +136,7 @@ def _take(host_id: int) -> Host | None:
         if is_alive(host):
             return host
         Host.objects.filter(pk=host_id).update(
-            worker=claimant(), machine=machine_id(), worker_seen_at=Now(), idle_reason=""
+            worker=claimant(), worker_seen_at=Now(), idle_reason=""
         )
     return None
 
@@ -182,14 +177,3 @@ def _taken(host: Host) -> str:
     where = "here" if is_of_this_home(host.worker) else "in another home, perhaps elsewhere"
     when = f"{host.worker_seen_at:%Y-%m-%d %H:%M:%S %Z}" if host.worker_seen_at else "never"
     return f"host {host} has a worker already {where}, last seen {when}"
-
-
-def _earlier_names(name: str) -> str:
-    """The host whose worker ran on this machine last, if it is not there now."""
-    machine = machine_id()
-    if not machine:
-        return ""
-    gone = Q(worker="") | Q(pk__in=silent_hosts().values("pk"))
-    before = Host.objects.filter(gone, machine=machine, retired_at=None).exclude(name=name)
-    host = before.order_by("-worker_seen_at").first()
-    return host.name if host else ""

@@ -19,6 +19,7 @@ from benchmarks.drivers.protocol import (
     Load,
     LocalDriver,
     Phase,
+    Start,
     Target,
     TransactionCounts,
 )
@@ -62,7 +63,7 @@ class SeveralProcesses:
         raised.
         """
         parts = split(load, self._count)
-        together = _AllReady(len(parts))
+        together = Start(len(parts), lead_s=_LEAD_S)
         news: queue.Queue[tuple[int, Phase | DriverResult | BaseException]] = queue.Queue()
         give_up = threading.Event()
 
@@ -93,21 +94,6 @@ class SeveralProcesses:
             for thread in threads:
                 thread.join()
         return _merged(results, load.measure_s)
-
-
-class _AllReady:
-    """The start of each of so many processes: an instant soon after the last is ready."""
-
-    def __init__(self, count: int) -> None:
-        self._missing = count
-        self._lock = threading.Lock()
-        self.at: float | None = None
-
-    def ready(self) -> None:
-        with self._lock:
-            self._missing -= 1
-            if not self._missing:
-                self.at = time.monotonic() + _LEAD_S
 
 
 def split(load: Load, count: int) -> list[Load]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from benchmarks.drivers.checks import wait_to_begin
 from benchmarks.drivers.protocol import (
-    AT_ONCE,
     DriverResult,
     Load,
     Phase,
@@ -80,12 +79,13 @@ class FakeDriver:
         *,
         on_phase: Callable[[Phase], None],
         should_stop: Callable[[], bool],
-        start: Start = AT_ONCE,
+        start: Start | None = None,
     ) -> DriverResult:
         """See `protocol.LocalDriver`."""
         self.loads.append(load)
         work_dir.mkdir(parents=True, exist_ok=True)
         self._pass(self._connect_s, should_stop)
+        start = start or Start()
         wait_to_begin(start, should_stop)
         self.began_at.append(start.at)
         on_phase(Phase.WARMING)

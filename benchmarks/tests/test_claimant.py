@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from benchmarks.jobs import claimant as module
-from benchmarks.jobs.claimant import claimant, host_lock, is_of_this_home, machine_id
+from benchmarks.jobs.claimant import claimant, host_lock, is_of_this_home
 
 
 def test_a_claim_is_one_process_of_one_home(tmp_path: Path, settings: Any) -> None:
@@ -51,16 +51,3 @@ def test_a_lock_is_free_when_its_holder_is_dead(tmp_path: Path) -> None:
     with host_lock(path) as held:
         assert held
     assert time.monotonic() - began < 1
-
-
-def test_a_machine_is_named_without_its_secret(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    secret = tmp_path / "machine-id"
-    monkeypatch.setattr(module, "_MACHINE_ID", secret)
-    assert machine_id() == ""  # as in containers
-    secret.write_text("\n")
-    assert machine_id() == ""
-    secret.write_text("5eC4e7\n")
-    assert machine_id()
-    assert "5eC4e7" not in machine_id()

@@ -25,7 +25,6 @@ from benchmarks.datasets.source import Dataset
 from benchmarks.drivers import sysbench as sysbench_module
 from benchmarks.drivers.child import Lines
 from benchmarks.drivers.protocol import (
-    AT_ONCE,
     DriverResult,
     Load,
     LocalDriver,
@@ -65,7 +64,7 @@ class Attempt:
     should_stop: Callable[[], bool] = lambda: False
     phases: list[tuple[Phase, float]] = field(default_factory=list)
 
-    def run(self, load: Load, work_dir: Path, start: Start = AT_ONCE) -> DriverResult:
+    def run(self, load: Load, work_dir: Path, start: Start | None = None) -> DriverResult:
         def on_phase(phase: Phase) -> None:
             self.phases.append((phase, time.monotonic()))
             self.at.get(phase, lambda: None)()
@@ -254,10 +253,11 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
     yield RealStage(make, request.getfixturevalue("server"), another)
 
 
-class Later:
+class Later(Start):
     """Some time after the driver is ready, for which it waits."""
 
     def __init__(self, connected: Callable[[], int]) -> None:
+        super().__init__(lead_s=0.7)
         self.ready_at: list[float] = []
         self.connections = 0
         self._connected = connected
@@ -265,10 +265,7 @@ class Later:
     def ready(self) -> None:
         self.ready_at.append(time.monotonic())
         self.connections = self._connected()
-
-    @property
-    def at(self) -> float | None:
-        return self.ready_at[0] + 0.7 if self.ready_at else None
+        super().ready()
 
 
 @dataclass(frozen=True)
@@ -348,24 +345,21 @@ def test_sysbench_that_is_connected_waits_for_as_long_as_it_takes_to_be_told(
     clock = SimpleNamespace(monotonic=lambda: now[0])
     monkeypatch.setattr("benchmarks.drivers.child.time", clock)
 
-    class Late:
-        asked = 0
-
+    class Late(Start):
         def ready(self) -> None:
             now[0] = 1000.0
 
-        @property
-        def at(self) -> float | None:
-            self.asked += 1
-            return 0.0 if self.asked > 3 else None
+    start, looks = Late(), iter([*[False] * 3, True])
 
-    start = Late()
-    program = MagicMock(
-        silent=MagicMock(return_value=False), read=MagicMock(return_value=Lines([], []))
-    )
+    def read(_: float) -> Lines:
+        if next(looks, True) and now[0]:
+            start.at = 0.0
+        return Lines([], [])
+
+    program = MagicMock(silent=MagicMock(return_value=False), read=MagicMock(side_effect=read))
     threads = MagicMock(broken=MagicMock(return_value=0), all_ready=MagicMock(return_value=True))
     assert sysbench_module._wait_to_begin(program, threads, start, 1.0, lambda: False)
-    assert start.asked > 3
+    assert program.read.call_count > 3
 
 
 def test_nothing_is_left_after_a_run(finished: Finished) -> None:
