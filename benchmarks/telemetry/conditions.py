@@ -72,6 +72,8 @@ def conditions_between(
     usage = usage_between(start, end)
     foreign_bytes, share = _foreign_io(start, end, processes)
     foreign = processes.foreign if processes is not None else ()
+    clock_ratio = processes.clock_ratio if processes is not None else None
+    swapped = _grown(start, end, "swap_bytes")
     return Conditions(
         seconds=elapsed,
         steal_pct=usage.cpu_steal_pct,
@@ -80,8 +82,8 @@ def conditions_between(
         foreign_io_mb_s=None if foreign_bytes is None else foreign_bytes / _MB / elapsed,
         stalled_s=stalled_s(times, period_s),
         asleep_s=_grown(start, end, "asleep_s"),
-        swap_mb_s=_per_second(_grown(start, end, "swap_bytes"), elapsed * _MB),
-        slower_clock_pct=_slower_pct(processes),
+        swap_mb_s=None if swapped is None else swapped / _MB / elapsed,
+        slower_clock_pct=None if clock_ratio is None else 100.0 * max(0.0, 1.0 - clock_ratio),
         throttled_pct=_share(_throttled_s(start, end), elapsed),
         cpu_wait_pct=_share(_grown(start, end, "cpu_wait_s"), elapsed),
         io_wait_pct=_share(_grown(start, end, "io_wait_s"), elapsed),
@@ -160,12 +162,6 @@ def stalled_s(times: Sequence[float], period_s: float) -> float:
     return sum(seconds for seconds in late if seconds > _LATE_S)
 
 
-def _slower_pct(processes: ProcessUsage | None) -> float | None:
-    if processes is None or processes.clock_ratio is None:
-        return None
-    return 100.0 * max(0.0, 1.0 - processes.clock_ratio)
-
-
 def _grown(start: Snapshot, end: Snapshot, name: str) -> float | None:
     if start.host is None or end.host is None:
         return None
@@ -180,10 +176,6 @@ def _throttled_s(start: Snapshot, end: Snapshot) -> float | None:
     if before is None or after is None:
         return None
     return max((after[cpu] - before[cpu] for cpu in before.keys() & after.keys()), default=0.0)
-
-
-def _per_second(amount: float | None, divisor: float) -> float | None:
-    return None if amount is None else amount / divisor
 
 
 def _share(seconds: float | None, elapsed: float) -> float | None:

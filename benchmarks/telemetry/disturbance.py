@@ -8,7 +8,7 @@ disturbance. See docs/explanation/disturbances.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from statistics import median
@@ -90,16 +90,37 @@ class Disturbance:
 
 def find_disturbances(conditions: Conditions, limits: Limits) -> list[Disturbance]:
     """Every exceeded limit, the most serious kind of disturbance first."""
+    seen = conditions
+    others = "other programs used {value:.1f} % of the host's CPU time"
+    mb_s = seen.foreign_io_mb_s or 0.0
+    moved = f"other programs moved {mb_s:.0f} MB/s, which kept the disk busy"
     checks = (
-        _suspended(conditions, limits),
-        _stall("the host", conditions.stalled_s, conditions.seconds, limits),
-        _check(Kind.STEAL, conditions.steal_pct, limits.steal_pct, "%", _STEAL),
-        _foreign_cpu(conditions, limits),
-        _foreign_io(conditions, limits),
-        _check(Kind.SWAP, conditions.swap_mb_s, limits.swap_mb_s, "MB/s", _SWAP),
-        _check(Kind.THROTTLED, conditions.throttled_pct, limits.throttled_pct, "%", _THROTTLED),
         _check(
-            Kind.SLOWER_CLOCK, conditions.slower_clock_pct, limits.slower_clock_pct, "%", _SLOWER
+            *(Kind.SUSPENDED, seen.asleep_s, MIN_STALL_S if limits.stall_pct else 0.0, "s"),
+            "the machine was suspended for {value:.1f} s",
+        ),
+        _stall("the host", seen.stalled_s, seen.seconds, limits),
+        _check(Kind.STEAL, seen.steal_pct, limits.steal_pct, "%", _STEAL),
+        _check(
+            *(Kind.FOREIGN_CPU, seen.foreign_cpu_pct, limits.foreign_cpu_pct, "%", others),
+            tail=_by(seen.by_cpu, "%", seen.foreign_cpu_pct),
+        ),
+        _check(
+            *(Kind.FOREIGN_IO, seen.foreign_io_pct if mb_s >= MIN_FOREIGN_IO_MB_S else None),
+            *(limits.foreign_io_pct, "%", f"{moved} {{value:.0f}} % of the time"),
+            tail=_by(seen.by_io, "MB/s"),
+        ),
+        _check(
+            *(Kind.SWAP, seen.swap_mb_s, limits.swap_mb_s, "MB/s"),
+            "the host swapped {value:.1f} MB/s",
+        ),
+        _check(
+            *(Kind.THROTTLED, seen.throttled_pct, limits.throttled_pct, "%"),
+            "a CPU was throttled because of its temperature for {value:.1f} % of the time",
+        ),
+        _check(
+            *(Kind.SLOWER_CLOCK, seen.slower_clock_pct, limits.slower_clock_pct, "%"),
+            "the CPU clock rate fell by {value:.0f} %",
         ),
     )
     return [found for found in checks if found is not None]
@@ -153,25 +174,22 @@ def load_host_troubles(side: LoadSide, limits: Limits, seconds: float) -> list[D
 
     Telemetry's interval has so many `seconds`. The clocks of a host that is suspended stand still.
     """
-    host, late_s, drift_s = side.host, side.late_ms / 1000, side.clock_drift_ms / 1000
-    busy_pct, steal_pct = side.cpu.get("busy_pct"), side.cpu.get("steal_pct")
+    host, used = f"load host {side.host}", side.cpu
+    late_s, drift_s = abs(side.late_ms) / 1000, abs(side.clock_drift_ms) / 1000
+    when = "after" if side.late_ms > 0 else "before"
+    client = f"the client was the limit: {host} used {{value:.0f}} % of its CPU time"
+    late = f"telemetry began {{value:.1f}} s {when} the driver on {host}"
+    drifted = f"the clocks of this host and of {host} drifted {{value:.1f}} s apart"
+    allowed_s = MAX_LATE_S + _DRIFT_SHARE * seconds
     found = [
-        _stall(f"load host {host}", side.cpu.get("stalled_s"), seconds, limits),
-        _check(Kind.CLIENT, busy_pct, limits.load_cpu_pct, "%", f"{_CLIENT} {host}{_CLIENT_USED}"),
-        _check(Kind.STEAL, steal_pct, limits.load_steal_pct, "%", f"load host {host}: {_STEAL}"),
+        _stall(host, used.get("stalled_s"), seconds, limits),
+        _check(Kind.CLIENT, used.get("busy_pct"), limits.load_cpu_pct, "%", client),
+        _check(
+            *(Kind.STEAL, used.get("steal_pct"), limits.load_steal_pct, "%"), f"{host}: {_STEAL}"
+        ),
+        _check(Kind.INTERVAL, late_s, MAX_LATE_S, "s", late),
+        _check(Kind.INTERVAL, drift_s, allowed_s, "s", drifted),
     ]
-    if abs(late_s) > MAX_LATE_S:
-        text = (
-            f"telemetry began {abs(late_s):.1f} s {'after' if late_s > 0 else 'before'} the driver"
-            f" on load host {host}"
-        )
-        found.append(Disturbance(Kind.INTERVAL, abs(late_s), MAX_LATE_S, "s", text))
-    allowed = MAX_LATE_S + _DRIFT_SHARE * seconds
-    if abs(drift_s) > allowed:
-        text = (
-            f"the clocks of this host and of load host {host} drifted {abs(drift_s):.1f} s apart"
-        )
-        found.append(Disturbance(Kind.INTERVAL, abs(drift_s), allowed, "s", text))
     return [one for one in found if one is not None]
 
 
@@ -226,68 +244,24 @@ def conditions_document(conditions: Conditions, limits: Limits) -> dict[str, obj
     }
 
 
-_CLIENT = "the client was the limit: load host"
-_CLIENT_USED = " used {value:.0f} % of its CPU time"
 _STEAL = "steal time: the hypervisor took {value:.1f} % of the CPU time"
-_SWAP = "the host swapped {value:.1f} MB/s"
-_THROTTLED = "a CPU was throttled because of its temperature for {value:.1f} % of the time"
-_SLOWER = "the CPU clock rate fell by {value:.0f} %"
 
 
 def _check(
-    kind: Kind,
-    value: float | None,
-    limit: float,
-    unit: str,
-    text: str,
-    *,
-    tail: Callable[[], str] = str,
+    kind: Kind, value: float | None, limit: float, unit: str, text: str, *, tail: str = ""
 ) -> Disturbance | None:
     if not limit or value is None or value <= limit:
         return None
-    line = f"{text.format(value=value)} (limit {limit:g} {unit}){tail()}"
+    line = f"{text.format(value=value)} (limit {limit:g} {unit}){tail}"
     return Disturbance(kind, value, limit, unit, line)
-
-
-def _suspended(conditions: Conditions, limits: Limits) -> Disturbance | None:
-    limit = MIN_STALL_S if limits.stall_pct else 0.0
-    text = "the machine was suspended for {value:.1f} s"
-    return _check(Kind.SUSPENDED, conditions.asleep_s, limit, "s", text)
 
 
 def _stall(
     who: str, stalled_s: float | None, seconds: float, limits: Limits
 ) -> Disturbance | None:
-    if not limits.stall_pct:
-        return None
-    limit = max(MIN_STALL_S, limits.stall_pct / 100 * seconds)
+    limit = max(MIN_STALL_S, limits.stall_pct / 100 * seconds) if limits.stall_pct else 0.0
     text = f"{who} stalled for {{value:.1f}} of {seconds:.0f} s"
     return _check(Kind.STALL, stalled_s, round(limit, 1), "s", text)
-
-
-def _foreign_cpu(conditions: Conditions, limits: Limits) -> Disturbance | None:
-    return _check(
-        Kind.FOREIGN_CPU,
-        conditions.foreign_cpu_pct,
-        limits.foreign_cpu_pct,
-        "%",
-        "other programs used {value:.1f} % of the host's CPU time",
-        tail=lambda: _by(conditions.by_cpu, "%", conditions.foreign_cpu_pct),
-    )
-
-
-def _foreign_io(conditions: Conditions, limits: Limits) -> Disturbance | None:
-    if (conditions.foreign_io_mb_s or 0.0) < MIN_FOREIGN_IO_MB_S:
-        return None
-    return _check(
-        Kind.FOREIGN_IO,
-        conditions.foreign_io_pct,
-        limits.foreign_io_pct,
-        "%",
-        f"other programs moved {conditions.foreign_io_mb_s:.0f} MB/s, which kept the disk busy "
-        "{value:.0f} % of the time",
-        tail=lambda: _by(conditions.by_io, "MB/s"),
-    )
 
 
 def _by(most: tuple[tuple[str, float], ...], unit: str, of: float | None = None) -> str:

@@ -109,11 +109,9 @@ class SnapshotReader:
         t = time.monotonic()
         cpu = psutil.cpu_times()
         data, log = self._read_disks()
-        written = None
-        if self._every_device_known and data is not None:
-            written = data.write_bytes + (log.write_bytes if log is not None else 0)
-            if self._log is not None and log is None:  # the log device was pulled out
-                written = None
+        disks = [data] if self._log is None else [data, log]
+        seen = [disk for disk in disks if disk is not None]
+        is_known = self._every_device_known and len(seen) == len(disks)  # none was pulled out
         return Snapshot(
             t=t,
             cpu_user_s=cpu.user + cpu.nice,
@@ -127,7 +125,7 @@ class SnapshotReader:
             own_cpu_s=time.process_time(),
             data=data,
             log=log,
-            device_write_bytes=written,
+            device_write_bytes=sum(disk.write_bytes for disk in seen) if is_known else None,
             **self._read_server(),
         )
 
@@ -169,17 +167,16 @@ class SnapshotReader:
         # nowrap keeps a history per caller to hide 32-bit overflows; a delta that went
         # backwards is dropped later, and this way is cheaper
         disks = psutil.disk_io_counters(perdisk=True, nowrap=False)
+        return _counters(disks.get(self._data)), _counters(disks.get(self._log))
 
-        def counters(name: str | None) -> DiskCounters | None:
-            disk = disks.get(name) if name is not None else None
-            if disk is None:
-                return None
-            return DiskCounters(
-                read_ios=disk.read_count,
-                write_ios=disk.write_count,
-                read_bytes=disk.read_bytes,
-                write_bytes=disk.write_bytes,
-                busy_s=disk.busy_time / 1000,
-            )
 
-        return counters(self._data), counters(self._log)
+def _counters(disk: Any) -> DiskCounters | None:
+    if disk is None:
+        return None
+    return DiskCounters(
+        read_ios=disk.read_count,
+        write_ios=disk.write_count,
+        read_bytes=disk.read_bytes,
+        write_bytes=disk.write_bytes,
+        busy_s=disk.busy_time / 1000,
+    )
