@@ -1,31 +1,32 @@
-"""Loading of rows: `row_loader` makes and loads them in a program of its own.
+"""Loading of rows: several loading programs (`row_loader`), each given one batch after the other.
 
-Celery's processes may have no children of multiprocessing; a program may.
+Celery's processes may have no children of multiprocessing; programs they may start.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import select
+import selectors
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import astuple
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import NamedTuple
 
-from benchmarks.datasets.row_loader import Order
 from benchmarks.datasets.statements import POLL_S, cancelled
 from benchmarks.datasets.text import Bytes
 from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.processes.child import PIPE, Child
-from benchmarks.processes.kills import blame_for_kill, oom_kills
 from benchmarks.processes.users import server_user
 from benchmarks.servers.instance import ServerInstance
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PROGRAM = [sys.executable, "-c", "from benchmarks.datasets.row_loader import main; main()"]
+_WHAT = "a loading process"
+_MAX_LINE = 65_536
+_END_S = 5.0
 
 
 class Batch(NamedTuple):
@@ -34,6 +35,11 @@ class Batch(NamedTuple):
     table: str
     make: Callable[..., Bytes]
     arguments: tuple[int, ...]
+
+    @property
+    def maker(self) -> str:
+        """The name of `make`, as another program finds it."""
+        return f"{self.make.__module__}:{self.make.__qualname__}"
 
 
 def load_rows(
@@ -56,48 +62,80 @@ def load_rows(
         "password": instance.admin.password,
         "database": schema,
     }
-    named = [
-        (batch.table, f"{batch.make.__module__}:{batch.make.__qualname__}", batch.arguments)
-        for batch in batches
-    ]
     user = server_user()
-    order = Order(account, astuple(user) if user else None, min(jobs, len(batches)), named)
-    oom_kills_before = oom_kills()
+    makers = sorted({batch.maker for batch in batches})
+    order = json.dumps([account, astuple(user) if user else None, makers])
+    left = iter(batches)
     loaded: Counter[str] = Counter()
-    with os.fdopen(os.memfd_create("order"), "w+b") as given:
-        given.write(json.dumps(order).encode())
-        given.seek(0)
-        # The program starts as we do, because the servers' user may not reach our own files.
-        with Child(
-            _PROGRAM, cwd=_ROOT, stdin=given, stdout=PIPE, stderr=None, as_ourselves=True
-        ) as program:
-            for told in _told(cast(IO[bytes], program.process.stdout), should_stop):
-                if "rows" in told:
-                    loaded[told["table"]] += told["rows"]
-                    on_rows(loaded.total())
-                elif "failed" in told:
-                    raise LoadFailed(told["failed"])
+    with ExitStack() as stack:
+        working = stack.enter_context(selectors.DefaultSelector())
+        for _ in range(min(jobs, len(batches))):
+            loader = stack.enter_context(_Loader(order))
+            working.register(loader.stdout, selectors.EVENT_READ, loader)
+            loader.take(next(left))
+        while working.get_map():
+            if should_stop():
+                raise cancelled()
+            for key, _ in working.select(POLL_S):
+                loader = key.data
+                if (rows := loader.rows()) is None:
+                    continue
+                loaded[loader.table] += rows
+                on_rows(loaded.total())
+                if (batch := next(left, None)) is not None:
+                    loader.take(batch)
                 else:
-                    raise _blame("a loading process", told["status"], oom_kills_before)
-            if status := program.process.wait():
-                raise _blame("the loading program", status, oom_kills_before)
+                    working.unregister(loader.stdout)
     return loaded
 
 
-def _told(output: IO[bytes], should_stop: Callable[[], bool]) -> Iterator[dict[str, Any]]:
-    """Yield what the program tells until its end. Raises RunFailed: CANCELLED."""
-    told = b""
-    while True:
-        if should_stop():
-            raise cancelled()
-        if select.select([output], [], [], POLL_S)[0]:
-            if not (read := os.read(output.fileno(), 65536)):
-                return
-            *lines, told = (told + read).split(b"\n")
-            yield from map(json.loads, lines)
+class _Loader(Child):
+    """A loading program, which is killed when the block is left.
 
+    It starts as we do, because the servers' user may not be able to read our own files.
+    """
 
-def _blame(what: str, status: int, oom_kills_before: int | None) -> LoadFailed | RunFailed:
-    if blame := blame_for_kill(what, status, oom_kills_before):
-        return RunFailed(*blame)
-    return LoadFailed(f"{what} ended with status {status}")
+    def __init__(self, order: str) -> None:
+        super().__init__(
+            _PROGRAM, cwd=_ROOT, stdin=PIPE, stdout=PIPE, stderr=None, as_ourselves=True
+        )
+        assert self.process.stdin is not None  # noqa: S101 - both are pipes
+        assert self.process.stdout is not None  # noqa: S101
+        self._stdin, self.stdout = self.process.stdin, self.process.stdout
+        self._said = b""
+        self.table = ""
+        self._say(order)
+
+    def take(self, batch: Batch) -> None:
+        """Have it load the batch."""
+        self.table = batch.table
+        self._say(json.dumps([batch.table, batch.maker, batch.arguments]))
+
+    def rows(self) -> int | None:
+        """Return the rows of its batch once they are in, to be asked when it has said something.
+
+        Raises LoadFailed, RunFailed.
+        """
+        read = self.stdout.read1()
+        self._said += read
+        if not read or len(self._said) > _MAX_LINE:
+            raise self._ended()
+        if not self._said.endswith(b"\n"):
+            return None
+        told, self._said = json.loads(self._said), b""
+        if isinstance(told, str):
+            raise LoadFailed(told)
+        return int(told)
+
+    def _say(self, line: str) -> None:
+        try:
+            self._stdin.write(line.encode() + b"\n")
+            self._stdin.flush()
+        except BrokenPipeError:
+            raise self._ended() from None
+
+    def _ended(self) -> LoadFailed | RunFailed:
+        status = self.wait(_END_S)
+        if blame := self.blame(_WHAT):
+            return RunFailed(*blame)
+        return LoadFailed(f"{_WHAT} ended with status {status}")

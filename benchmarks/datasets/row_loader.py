@@ -1,24 +1,21 @@
 """The program that makes rows and loads them, with LOAD DATA from memory.
 
-`loading.load_rows` starts it and writes an `Order` as JSON to its standard input. The program
-prints a line of JSON for each batch, and one for what went wrong.
+`loading.load_rows` starts several. The first line on standard input has the account, the user to
+run as and the functions that make rows; each further one has a batch: the table, the function that
+makes its rows, and the function's arguments. The program answers each batch with a line: the
+number of rows, or why they could not be loaded. All lines are JSON.
 """
 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
-import signal
 import sys
-import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import Any
 
 import pymysql
 from pymysql.connections import Connection
@@ -28,76 +25,37 @@ from benchmarks.errors import LoadFailed
 from benchmarks.processes.users import ServerUser, become
 from benchmarks.servers.instance import pinned_socket
 
-
-class Order(NamedTuple):
-    """The batches to load with `jobs` processes.
-
-    `user` is whom they run as (name, uid, gid); None: as we do. A batch has a table, the name of
-    the function that makes its rows, and the function's arguments.
-    """
-
-    account: Mapping[str, str]
-    user: tuple[str, int, int] | None
-    jobs: int
-    batches: Sequence[tuple[str, str, Sequence[int]]]
-
-
-#: The server's account and schema, in a loading process.
+#: The server's account and schema.
 _account: dict[str, str] = {}
 
 
 def main() -> None:
-    order = Order(*json.load(sys.stdin))
-    user = ServerUser(*order.user) if order.user else None
-    makers = sorted({make for _, make, _ in order.batches})
-    with ProcessPoolExecutor(
-        order.jobs,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=begin,
-        initargs=(order.account, user, makers),
-    ) as pool:
-        tables = {pool.submit(load_batch, *batch): batch[0] for batch in order.batches}
-        children = multiprocessing.active_children()
+    account, user, makers = json.loads(sys.stdin.readline())
+    begin(account, ServerUser(*user) if user else None, makers)
+    for line in sys.stdin:
         try:
-            for future in as_completed(tables):
-                _tell(table=tables[future], rows=future.result())
+            answer: int | str = load_batch(*json.loads(line))
         except LoadFailed as error:
-            _tell(failed=str(error))
-        except BrokenProcessPool:
-            pool.shutdown()  # which ends the other processes with SIGTERM
-            statuses = [child.exitcode for child in children]
-            first = next((one for one in statuses if one not in (0, -signal.SIGTERM)), statuses[0])
-            _tell(status=first)
-
-
-def _tell(**words: Any) -> None:
-    sys.stdout.write(json.dumps(words) + "\n")
-    sys.stdout.flush()
+            answer = str(error)
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
 
 
 def begin(account: Mapping[str, str], user: ServerUser | None, makers: Sequence[str]) -> None:
-    """Begin a loading process: it becomes the servers' user before its first word with the server.
+    """Become the servers' user before the first word with the server.
 
     A server may ask for any file that its client can read. That user may not be able to import the
-    makers of rows. The process ends with its parent.
+    makers of rows.
     """
     for maker in makers:
         resolve_name(maker)
     _account.update(account)
     if user is not None:
         become(user)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def load_batch(table: str, make: str, arguments: Sequence[int]) -> int:
-    """Load a batch in a loading process and return the number of its rows. Raises LoadFailed."""
+    """Load a batch and return the number of its rows. Raises LoadFailed."""
     try:
         return send(_connected(), table, resolve_name(make)(*arguments))
     except AttributeError as error:  # PyMySQL sends on the socket that a dead server closed

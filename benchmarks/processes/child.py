@@ -70,9 +70,10 @@ class Child:
 
     def __exit__(self, *exc: object) -> None:
         self.kill()
-        for pipe in (self.process.stdout, self.process.stderr):
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None:
-                pipe.close()
+                with contextlib.suppress(BrokenPipeError):  # of what it did not read any more
+                    pipe.close()
 
     @property
     def pid(self) -> int:

@@ -46,7 +46,7 @@ def load(place: Path, vmstat: Path, count: int, signal: str) -> None:
     def kill_them() -> bool:
         vmstat.write_text(f"oom_kill {count}\n")
         for child in psutil.Process().children(recursive=True):
-            if any("spawn_main" in word for word in child.cmdline()):
+            if any("row_loader" in word for word in child.cmdline()):
                 child.send_signal(Signals[f"SIG{signal}"])
         return False
 
