@@ -103,12 +103,12 @@ def test_nothing_is_tidied_where_others_could_plant_links(host: Host, home: Path
         (shelf / lock).symlink_to(home / "planted")
     shelf.chmod(0o777)
     assert prune_datasets(host, 1) == []
-    assert sweep_loads(shelf.parent) == []
+    assert sweep_loads(shelf) == []
     assert (shelf / "old").exists()
     assert not (home / "planted").exists()
     (shelf / "x.lock").unlink()
     shelf.chmod(0o755)
-    assert sweep_loads(shelf.parent) == [shelf / "x.loading-12"]
+    assert sweep_loads(shelf) == [shelf / "x.loading-12"]
 
 
 def test_a_dataset_that_is_asked_for_is_young_again(host: Host) -> None:

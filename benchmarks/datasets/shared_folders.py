@@ -1,9 +1,8 @@
 """Data directories that several processes make once and then share: locked, atomic, swept.
 
 `<key>/` holds `data/`, the cleanly shut down data directory, and `ready.json`, what is known about
-it. A folder is filled as `<key>.loading-<pid>` and gets its name when it is whole, so that one of
-that name always is. `<key>.lock` is held meanwhile; whoever gets it knows that every other maker
-of that key is dead.
+it. A folder is filled as `<key>.loading-<pid>`, which its maker holds, and gets its name when it
+is whole, so that one of that name always is. `<key>.lock` is held meanwhile: others wait for it.
 """
 
 from __future__ import annotations
@@ -24,10 +23,11 @@ from benchmarks.errors import NO_SPACE_ERRNOS, DeviceUnusable, LoadFailed, RunFa
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.handover import take_back
+from benchmarks.ownership.held import held_folder
 from benchmarks.ownership.ours import check_ours, make_ours
 from benchmarks.processes.users import server_user, uid_of
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.leftovers import end_servers
+from benchmarks.servers.leftovers import end_servers, sweep_folders
 from benchmarks.storage.copying import directory_bytes
 from benchmarks.storage.identify import check_usable
 
@@ -64,7 +64,7 @@ def ensure_folder(
     datasets = make_folders(device_dir.absolute())
     folder = datasets / key
     with locked(datasets, key, progress, should_stop):
-        sweep(datasets, key)
+        sweep_loads(datasets)
         ready = _read_ready(folder, identity)
         if ready is None:
             if folder.exists():
@@ -90,22 +90,23 @@ def _make(
     folder: Path, identity: Mapping[str, Any], make: Callable[[Path], None]
 ) -> Mapping[str, Any]:
     loading = folder.with_name(f"{folder.name}{LOADING}{os.getpid()}")
-    make_ours(loading)
     try:
-        make(loading)
-        _take_data(loading / "data")
-        ready = {**identity, "bytes": directory_bytes(loading / "data")}
-        write_durably(loading / READY, json.dumps(ready, indent=2) + "\n")
-        loading.rename(folder)
-        sync_directory(folder.parent)
+        with held_folder(loading):
+            loading.chmod(0o755)  # the server's user has to pass through
+            try:
+                make(loading)
+                _take_data(loading / "data")
+                ready = {**identity, "bytes": directory_bytes(loading / "data")}
+                write_durably(loading / READY, json.dumps(ready, indent=2) + "\n")
+                loading.rename(folder)
+                sync_directory(folder.parent)
+            finally:
+                end_servers(loading)
         return ready
     except OSError as error:
         if error.errno not in NO_SPACE_ERRNOS:
             raise LoadFailed(f"{folder.parent}: {error}") from error
         raise RunFailed(Outcome.DISK_FULL, f"{folder.parent}: {error.strerror}") from error
-    finally:
-        if loading.exists():
-            remove(loading)
 
 
 def _take_data(data: Path) -> None:
@@ -160,36 +161,16 @@ def try_lock(descriptor: int) -> bool:
     return True
 
 
-def sweep(datasets: Path, held: str | None = None) -> None:
-    """Delete what dead loaders left, of every key whose lock is free or held by us."""
-    for leftover in _leftovers(datasets):
-        key = leftover.name.split(LOADING)[0].split(REMOVING)[0]
-        if key == held:
-            remove(leftover)
-            continue
-        with lock_file(datasets, key).open("a") as file:
-            if try_lock(file.fileno()) and leftover.exists():
-                remove(leftover)
+def sweep_loads(datasets: Path) -> list[Path]:
+    """Delete what dead makers left in the folder of the datasets; return what is gone.
 
-
-def sweep_loads(device_dir: Path) -> list[Path]:
-    """Delete what dead loaders left in our folder on a device; return what is gone.
-
-    Loads that are running, of whatever process, are left alone, and so is a folder that others
-    can change: they could have put links in the place of the locks.
+    A folder that others can change is left alone.
     """
-    datasets = device_dir.absolute() / "datasets"
     try:
         check_ours(datasets)
     except (OSError, DeviceUnusable):
         return []
-    before = _leftovers(datasets)
-    sweep(datasets)
-    return [path for path in before if not path.exists()]
-
-
-def _leftovers(datasets: Path) -> list[Path]:
-    return [path for mark in (LOADING, REMOVING) for path in datasets.glob(f"*{mark}*")]
+    return [path for mark in (LOADING, REMOVING) for path in sweep_folders(datasets, f"*{mark}*")]
 
 
 def remove(path: Path) -> None:
@@ -198,11 +179,8 @@ def remove(path: Path) -> None:
     Servers that outlived the loader they worked for are ended before.
     """
     end_servers(path)
-    doomed = path
-    if REMOVING not in path.name:
-        key = path.name.split(LOADING)[0]
-        doomed = path.with_name(f"{key}{REMOVING}{secrets.token_hex(4)}")
-        path.rename(doomed)
+    doomed = path.with_name(f"{path.name}{REMOVING}{secrets.token_hex(4)}")
+    path.rename(doomed)
     delete(doomed)
 
 

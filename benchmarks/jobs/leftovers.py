@@ -44,7 +44,7 @@ def clear_leftovers(host_id: int) -> list[str]:
         try:
             if layout.root.exists():  # what is deleted must be what stands there under its name
                 check_ours(layout.root)
-            found = sweep_loads(layout.root)
+            found = sweep_loads(layout.datasets_dir)
             found += sweep_folders(layout.runs_dir)
             found += sweep_folders(layout.trials_dir)
             found += sweep_folders(layout.root, PROBES)

@@ -31,18 +31,14 @@ def _git(*arguments: str) -> str:
     # there: an index that root wrote may be closed to the checkout's owner.
     options = "--no-optional-locks", "-c", f"safe.directory={settings.BASE_DIR}"
     try:
-        return _run(git, *options, *arguments)
+        done = subprocess.run(
+            [git, *options, *arguments],
+            cwd=settings.BASE_DIR,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
     except subprocess.SubprocessError:
         return ""
-
-
-def _run(*command: str) -> str:
-    done = subprocess.run(
-        command,
-        cwd=settings.BASE_DIR,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=10,
-    )
     return done.stdout.strip()

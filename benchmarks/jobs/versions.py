@@ -18,9 +18,6 @@ from benchmarks.models import Host, Release
 
 logger = logging.getLogger(__name__)
 
-#: By host the release with which its worker, this process, was seen to agree.
-_AGREED: dict[int, object] = {}
-
 
 def code_version() -> str:
     """As "0.6.0 1a2b3c4d5e6f", without the commit where git does not know it."""
@@ -40,50 +37,41 @@ def is_released() -> bool:
 
 
 def say_version(host_id: int) -> str:
-    """Why the host's worker, this process, takes no work; "" if it does. Stored with the host.
-
-    Called every few seconds: all is looked at only when the database was migrated meanwhile, or
-    while they differ.
-    """
-    release = Release.objects.values_list("version", "migrated_at").first()
-    if release is not None and release == _AGREED.get(host_id):
-        return ""
-    why, version = difference(), code_version()
+    """Why the host's worker, this process, takes no work; "" if it does. Stored with the host."""
+    version = code_version()
+    why = "" if is_released() else difference()
     there = Host.objects.filter(pk=host_id).exclude(idle_reason=why, code_version=version)
     if there.update(idle_reason=why, code_version=version):
         if why:
             logger.error("this worker takes no work: %s", why)
         else:
             logger.info("this worker takes work: its version, %s, is the database's", version)
-    _AGREED[host_id] = None if why else release
     return why
 
 
 def tables_lack() -> str:
     """Which migrations the database lacks, in one line for people; "" if none. Raises Error."""
     of_code, applied = _migrations()
-    missing = sorted(of_code - applied)
-    if not missing:
-        return ""
-    return (
-        f"the database lacks migrations of this code, {code_version()} (such as "
-        f"{'.'.join(missing[0])}): run `.venv/bin/python manage.py migrate` where the dashboard "
-        "runs"
-    )
+    if missing := sorted(of_code - applied):
+        return (
+            f"the database lacks migrations of this code, {code_version()} (such as "
+            f"{'.'.join(missing[0])}): run `.venv/bin/python manage.py migrate` where the "
+            "dashboard runs"
+        )
+    return ""
 
 
 def tables_differ() -> str:
     """Why this code cannot use the tables, in one line for people; "" if it can. Raises Error."""
-    if found := tables_lack():
-        return found
     of_code, applied = _migrations()
     apps = {app for app, _ in of_code}  # one that was removed since leaves its rows behind
-    if newer := sorted(key for key in applied - of_code if key[0] in apps):
+    newer = sorted(key for key in applied - of_code if key[0] in apps)
+    if newer and not (of_code - applied):
         return (
             f"the database has migrations of a newer version (such as {'.'.join(newer[-1])}): "
             f"update this code, {code_version()}"
         )
-    return ""
+    return tables_lack()
 
 
 def difference() -> str:

@@ -25,6 +25,10 @@ class DeviceLayout:
         return self.data_dir / FOLDER
 
     @property
+    def datasets_dir(self) -> Path:
+        return self.root / "datasets"
+
+    @property
     def trials_dir(self) -> Path:
         return self.root / "trials"
 

@@ -23,6 +23,7 @@ from benchmarks.datasets.source import Dataset
 from benchmarks.datasets.tpcc import TpccSource
 from benchmarks.errors import DeviceFull, DeviceUnusable, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.ownership.held import held_folder
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.identify import check_usable
 
@@ -194,15 +195,14 @@ def test_an_error_while_writing_the_last_file(
 
 
 def test_a_worker_clears_away_dead_loads_without_loading_anything(tmp_path: Path) -> None:
-    assert sweep_loads(tmp_path) == []
     datasets = tmp_path / "datasets"
+    assert sweep_loads(datasets) == []
     dead, living = (dataset_key(TpccSource(size), BINARY, 16384) for size in (2, 5))
     for key in (dead, living):
         (datasets / f"{key}.loading-99" / "data").mkdir(parents=True)
-    with (datasets / f"{living}.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert sweep_loads(tmp_path) == [datasets / f"{dead}.loading-99"]
-    assert names(datasets) == [f"{living}.loading-99"]
+    with held_folder(datasets / f"{living}.loading-99"):
+        assert sweep_loads(datasets) == [datasets / f"{dead}.loading-99"]
+        assert names(datasets) == [f"{living}.loading-99"]
 
 
 def test_leftovers_of_dead_loaders_are_removed_whatever_their_key(
@@ -224,13 +224,9 @@ def test_a_living_loaders_work_is_left_alone(
 ) -> None:
     datasets = tmp_path / "ours" / "datasets"
     other = dataset_key(TpccSource(5), OTHER, 16384)
-    (datasets / f"{other}.loading-99").mkdir(parents=True)
-    with (datasets / f"{other}.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with held_folder(datasets / f"{other}.loading-99"):
         ensure()
         assert (datasets / f"{other}.loading-99").is_dir()
-    (ensure().path / "ready.json").touch()
-    assert not (datasets / f"{other}.loading-99").exists()
 
 
 def test_callers_at_the_same_time_wait_and_share(
