@@ -357,6 +357,7 @@ class QueuedJob(JobRow):
     queued_at = models.DateTimeField(auto_now_add=True)
     reason_code = models.CharField(max_length=64, blank=True)
     reason = models.TextField(blank=True)
+    log_tail = models.TextField(blank=True)
 
     class Meta:
         abstract = True
@@ -573,7 +574,6 @@ class CrashTest(QueuedJob):
     )
     load_s = models.PositiveIntegerField(help_text="seconds of load before each kill")
 
-    log_tail = models.TextField(blank=True)
     kills = models.JSONField(
         default=list,
         blank=True,
@@ -656,7 +656,6 @@ class LoadJob(QueuedJob):
     sealed_order = models.TextField(blank=True)
     phases = models.JSONField(null=True, blank=True)
     result = models.JSONField(null=True, blank=True, help_text="null again once it is read")
-    log_tail = models.TextField(blank=True)
 
     class Meta:
         constraints: ClassVar = [

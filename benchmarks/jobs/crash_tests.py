@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind
+from benchmarks.jobs.kinds import Ending, Job, JobKind
 from benchmarks.jobs.leftovers import CRASH_TEST_PREFIX
 from benchmarks.jobs.provenance import code_commit
 from benchmarks.jobs.runs import Wake, nobody, planned
 from benchmarks.measurement.crash_test import Recovered, crash_test
 from benchmarks.models import CrashTest
-from benchmarks.outcomes import Outcome
 
 Kill = Callable[..., list[Recovered]]
 
@@ -44,9 +43,3 @@ class CrashTestKind(JobKind[CrashTest]):
             )
         kills = [one.as_json() for one in found]
         return Ending({"state": "ok", "step": "", "kills": kills, "code_commit": code_commit()})
-
-    def failed(self, row: CrashTest, failure: Failure) -> Ending:
-        if failure.outcome is Outcome.LOST:
-            return self.lost(row, failure.reason)
-        why = {"reason_code": failure.code, "reason": failure.reason}
-        return Ending({"state": "failed", "step": "", "log_tail": failure.log_tail, **why})

@@ -42,8 +42,9 @@ class InspectionKind(JobKind[Inspection]):
         return Ending({"state": "ok", "answer": answer})
 
     def failed(self, row: Inspection, failure: Failure) -> Ending:
-        why = {"reason_code": failure.code, "reason": failure.reason}
-        return Ending({"state": "failed", "reason_field": failure.field, **why})
+        ending = super().failed(row, failure)
+        ending.values["reason_field"] = failure.field
+        return ending
 
 
 def _look_at_server(row: Inspection) -> dict[str, Any]:

@@ -99,9 +99,12 @@ class JobKind(ABC, Generic[RowT]):
         Raises RunFailed if `job.should_stop` asked it to end.
         """
 
-    @abstractmethod
     def failed(self, row: RowT, failure: Failure) -> Ending:
-        """The ending of a job that failed."""
+        """The ending of a job that failed; lost if its program was killed from outside."""
+        if failure.outcome is Outcome.LOST:
+            return self.lost(row, failure.reason)
+        why = {"reason_code": failure.code, "reason": failure.reason, "log_tail": failure.log_tail}
+        return Ending({"state": "failed", "step": "", **why})
 
     def cancelled(self, row: RowT) -> Ending:
         """The ending of a job that a user cancelled."""

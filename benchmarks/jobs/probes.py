@@ -9,10 +9,9 @@ from django.db.models import QuerySet
 
 from benchmarks.emulation.device import emulated_device
 from benchmarks.inventory.in_place import check_still_there
-from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
+from benchmarks.jobs.kinds import Ending, Job, JobKind, Values
 from benchmarks.jobs.provenance import code_commit
 from benchmarks.models import Probe
-from benchmarks.outcomes import Outcome
 from benchmarks.probe.advice import suggested_io_capacity
 from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.result import ProbeResult
@@ -49,12 +48,6 @@ class ProbeKind(JobKind[Probe]):
                 should_stop=job.should_stop,
             )
         return Ending({"state": "ok", "step": "", "fraction": 1.0, **_values(result)})
-
-    def failed(self, row: Probe, failure: Failure) -> Ending:
-        if failure.outcome is Outcome.LOST:  # fio was killed from outside
-            return self.lost(row, failure.reason)
-        why = {"reason_code": failure.code, "reason": failure.reason}
-        return Ending({"state": "failed", "step": "", **why})
 
 
 def _values(result: ProbeResult) -> Values:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -19,11 +19,11 @@ from benchmarks.inventory.in_place import unchanged_server
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.leftovers import RUN_PREFIX
 from benchmarks.jobs.load_desk import LoadDesk, LoadHostFailed, load_desk
-from benchmarks.jobs.run_values import run_values
+from benchmarks.jobs.provenance import code_commit
 from benchmarks.measurement.early_stop import CutRule
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import Measurement
+from benchmarks.measurement.result import Measurement, SampleRow
 from benchmarks.models import CrashTest, Run, Sample
 from benchmarks.remote_load.driver import RemoteDriver
 from benchmarks.servers.reach import Reach
@@ -90,6 +90,37 @@ class RunKind(JobKind[Run]):
 def _ending(measured: Measurement) -> Ending:
     values, samples = run_values(measured)
     return Ending({"step": "", **values}, [dict(row) for row in samples])
+
+
+def run_values(measured: Measurement) -> tuple[dict[str, Any], Sequence[SampleRow]]:
+    """Return the columns of the run's row, its state among them, and the rows of its samples.
+
+    Every figure of Metrics has its column. A disturbed run gets no figure that could be ranked,
+    one that was cut short a bound instead of a figure.
+    """
+    debt, latency = measured.write_debt, measured.latency
+    return {
+        "state": measured.outcome.value,
+        "reason": measured.reason,
+        "driver_version": measured.driver_version,
+        "code_commit": code_commit(),
+        "comparability_key": measured.comparability_key,
+        "fingerprint": measured.fingerprint,
+        "variables": measured.variables,
+        "step_seconds": measured.step_seconds,
+        "conditions": measured.conditions,
+        "disturbances": [found.as_document() for found in measured.disturbances],
+        "log_tail": measured.log_tail,
+        "write_debt": debt and debt.as_json(),
+        "load_side": measured.load_side and measured.load_side.as_json(),
+        "debt_grew": debt is not None and debt.is_marked,
+        **(asdict(measured.metrics) if measured.metrics else {}),
+        "latency": latency and latency.as_json(),
+        "redo_mb_s": measured.redo_mb_s,
+        "trend_pct": measured.trend_pct,
+        "still_warming": measured.still_warming,
+        "throughput_at_most": measured.throughput_at_most,
+    }, measured.samples
 
 
 @contextmanager

@@ -21,23 +21,7 @@ from benchmarks.ownership.deleting import delete
 def held_folder(folder: Path) -> Iterator[None]:
     """Make an empty folder, hold it for the block, and delete it afterwards.
 
-    Deletes a leftover of that name first. Raises OSError: BlockingIOError if the folder is in use.
-    """
-    held = make_held(folder)
-    try:
-        yield
-    finally:
-        delete(folder)
-        # Explicit, because close() is not enough: a forked process has the same open file.
-        if held is not None:
-            fcntl.flock(held, fcntl.LOCK_UN)
-            os.close(held)
-
-
-def make_held(folder: Path) -> int | None:
-    """Make an empty folder that nobody ever sees without its lock.
-
-    Returns the descriptor that holds it, None on a file system without locks for folders. Raises
+    Nobody ever sees the folder without its lock. Deletes a leftover of that name first. Raises
     OSError: BlockingIOError if the folder is in use.
     """
     if folder.exists() and not is_free(folder):
@@ -48,13 +32,20 @@ def make_held(folder: Path) -> int | None:
     draft.mkdir(mode=0o700)
     held = hold(draft)
     try:
-        draft.rename(folder)
-    except OSError:  # what was there could not be deleted
-        draft.rmdir()
+        try:
+            draft.rename(folder)
+        except OSError:  # what was there could not be deleted
+            draft.rmdir()
+            raise
+        try:
+            yield
+        finally:
+            delete(folder)
+    finally:
+        # Explicit, because close() is not enough: a forked process has the same open file.
         if held is not None:
+            fcntl.flock(held, fcntl.LOCK_UN)
             os.close(held)
-        raise
-    return held
 
 
 def hold(folder: Path) -> int | None:
@@ -82,8 +73,8 @@ def is_free(folder: Path) -> bool:
 def free_folders(parent: Path, pattern: str = "*") -> Iterator[Path]:
     """Yield the folders in `parent` that nobody holds; none if it cannot be read.
 
-    Each is held until the next one is asked for, so that nobody takes it meanwhile. Links and the
-    drafts of `make_held` are left out.
+    Each is held until the next one is asked for, so that nobody takes it meanwhile. Links and
+    drafts are left out.
     """
     try:
         found = sorted(path for path in parent.glob(pattern) if not path.name.startswith("."))

@@ -273,21 +273,18 @@ class TestReading:
     def test_a_socket_that_is_none_of_the_servers(
         self, server_tmp: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """connect() would follow a link; and any user can give a socket a name of two lines."""
-        own, foreign, odd = server_tmp / "s", server_tmp / "foreign", server_tmp / "a\nb"
+        """connect() would follow a link."""
+        own, foreign = server_tmp / "s", server_tmp / "foreign"
         with contextlib.ExitStack() as stack:
-            for path in (own, foreign, odd):
+            for path in (own, foreign):
                 bound = stack.enter_context(socket.socket(socket.AF_UNIX))
                 bound.bind(str(path))
                 bound.listen()
             monkeypatch.setattr(instance, "server_user", lambda: None)
-            assert instance._listens(str(own))
-            assert not instance._listens(str(server_tmp / "absent"))
             with instance.pinned_socket(own) as name, socket.socket(socket.AF_UNIX) as client:
                 client.connect(name)
             own.rename(server_tmp / "moved")
-            own.symlink_to(foreign)  # the kernel goes on listing the name that was bound
-            assert instance._listens(str(own))
+            own.symlink_to(foreign)
             with (
                 pytest.raises(pymysql.err.OperationalError, match="not a socket of the server"),
                 instance.pinned_socket(own),

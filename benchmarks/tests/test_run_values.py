@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from benchmarks.jobs.run_values import run_values
+from benchmarks.jobs.runs import run_values
 from benchmarks.measurement.metrics import BytesSource, Metrics
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run, Sample
