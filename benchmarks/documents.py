@@ -1,21 +1,33 @@
-"""Reads back what was stored as JSON, as the frozen dataclass that it was made from."""
+"""Dataclasses that are stored as JSON and read back."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, Self
 
 from pydantic import TypeAdapter
 
-T = TypeVar("T")
-
 
 @cache
-def _reader(form: Any) -> Any:
+def _adapter(form: type) -> TypeAdapter[Any]:
     # To make one takes a hundred times as long as to read with it.
     return TypeAdapter(form)
 
 
-def read_document(form: type[T], document: object) -> T:
-    """Names that the class does not have are left out: a newer version's. Raises ValueError."""
-    return cast("T", _reader(cast("Any", form)).validate_python(document))
+class Document:
+    """A base of frozen dataclasses that are stored as JSON."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the values by field, for a JSON column."""
+        document: dict[str, Any] = _adapter(type(self)).dump_python(self, mode="json")
+        return document
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """Read the document that `as_json` wrote; raises ValueError.
+
+        Names that the class does not have are left out: a newer version's.
+        """
+        found: Self = _adapter(cls).validate_python(document)
+        return found

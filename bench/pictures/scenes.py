@@ -122,4 +122,4 @@ def _measure(run: Run) -> None:
         LiveSecond(second, 92 + 6 * (second % 5), 141.0 + 4 * (second % 4), 71.0 + second % 6)
         for second in range(-4, 7)
     ]
-    Run.objects.filter(pk=run.pk).update(live=[one.as_json() for one in seconds])
+    Run.objects.filter(pk=run.pk).update(live=seconds)

@@ -8,16 +8,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from benchmarks.datasets.shared_folders import READY, lock_file, remove, try_lock
-from benchmarks.documents import read_document
+from benchmarks.documents import Document
 from benchmarks.errors import DatasetInUse, DeviceUnusable
 from benchmarks.ownership.ours import check_ours
 
 
 @dataclass(frozen=True)
-class Shelved:
+class Shelved(Document):
     """A golden copy, or the empty data directory, which trial starts and loads copy.
 
     `title`: the size of its data, such as "10 warehouses"; "" of the empty one. `used_at`: when a
@@ -35,13 +34,6 @@ class Shelved:
     def key(self) -> str:
         """The name of its folder."""
         return self.path.name
-
-    def as_json(self) -> dict[str, Any]:
-        return vars(self) | {"path": str(self.path), "used_at": self.used_at.isoformat()}
-
-    @classmethod
-    def from_json(cls, document: dict[str, Any]) -> Shelved:
-        return read_document(cls, document)
 
 
 def shelved(device_dir: Path) -> list[Shelved]:

@@ -26,11 +26,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from benchmarks.documents import Document
 from benchmarks.drivers.response_times import ResponseTimes
 
 
@@ -118,7 +119,7 @@ class TransactionCounts:
 
 
 @dataclass(frozen=True)
-class LoadSide:
+class LoadSide(Document):
     """A load host of a run and the way to it; a driver beside the server has none.
 
     `round_trip_ms` is the shortest time from asking the server to its answer. `clock_error_ms` is
@@ -135,9 +136,6 @@ class LoadSide:
     late_ms: float
     encrypted: bool
     cpu: Mapping[str, Any] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "cpu": dict(self.cpu)}
 
 
 @dataclass(frozen=True)

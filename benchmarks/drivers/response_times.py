@@ -7,14 +7,14 @@ buckets, for exact percentiles, and once for each second in coarse ones, to be d
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Final, Self
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.documents import read_document
+from benchmarks.documents import Document
 
 Milliseconds = npt.NDArray[np.floating]
 
@@ -29,7 +29,7 @@ _COARSE_RANGE: Final = (-5, 16)
 
 
 @dataclass(frozen=True)
-class LatencyHistogram:
+class LatencyHistogram(Document):
     """Counts of response times; the first and the last bucket are not empty.
 
     Bucket `n` begins at 2^(n/16) ms.
@@ -46,13 +46,6 @@ class LatencyHistogram:
     def edges_ms(self) -> list[float]:
         """Return the limits of the buckets, one more than there are buckets."""
         return [float(2.0 ** ((self.first + at) / _COARSE)) for at in range(len(self.counts) + 1)]
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Self:
-        return read_document(cls, document)
 
 
 def merged(histograms: Iterable[LatencyHistogram]) -> LatencyHistogram | None:

@@ -68,9 +68,7 @@ class RunKind(JobKind[Run]):
                 replace(
                     plan,
                     cut_rule=self.cut_rule(job.row),
-                    tell_live=lambda seconds: job.report(
-                        live=[second.as_json() for second in seconds]
-                    ),
+                    tell_live=lambda seconds: job.report(live=seconds),
                 ),
                 report=lambda step: job.report(step=step),
                 should_stop=job.should_stop,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pymysql
 
 from benchmarks.datasets.cloning import clone
+from benchmarks.documents import Document
 from benchmarks.drivers.protocol import Phase
 from benchmarks.emulation.device import emulated_device
 from benchmarks.engines import innodb
@@ -39,7 +39,7 @@ _SPARE_S = 3600
 
 
 @dataclass(frozen=True)
-class Recovered:
+class Recovered(Document):
     """One kill: `seconds` from the start until the server took connections again.
 
     `checkpoint_age_bytes` is the redo log that it had to apply, `history_length` the undo logs
@@ -50,9 +50,6 @@ class Recovered:
     checkpoint_age_bytes: int | None = None
     history_length: int | None = None
     redo_capacity_bytes: int | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def crash_test(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Self
 
-from benchmarks.documents import read_document
+from benchmarks.documents import Document
 from benchmarks.probe.jobs import Job, Pattern, Purpose
 from benchmarks.storage.identity import DeviceIdentity
 
@@ -66,7 +65,7 @@ class JobResult:
 
 
 @dataclass(frozen=True)
-class ProbeResult:
+class ProbeResult(Document):
     """One probe of one device. `date` is aware. `direct_missing` says why direct I/O was not used,
     `tracing_missing` why the kernel's tracepoints were not; "" where they were. `file_bytes` is
     the part of the file that was written and used. `notes` are sentences for people. `emulated`
@@ -116,19 +115,6 @@ class ProbeResult:
     def commit(self, sync: str = "fsync") -> JobResult | None:
         """A small write with its flush, the price of a durable commit; its `flush` decides."""
         return self._first(lambda job: job.purpose is Purpose.COMMIT and job.sync == sync)
-
-    def as_json(self) -> dict[str, Any]:
-        """For a JSON column; `from_json` reads it back."""
-        return {
-            **asdict(self),
-            "date": self.date.isoformat(),
-            "device": self.device.as_json(),
-        }
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """Read the document that `as_json` wrote."""
-        return read_document(cls, document)
 
     def _first(self, wanted: Callable[[Job], bool]) -> JobResult | None:
         return next((result for result in self.jobs if wanted(result.job)), None)

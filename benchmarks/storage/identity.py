@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from benchmarks.documents import read_document
+from benchmarks.documents import Document
 from benchmarks.storage.kinds import DeviceKind, Transport
 
 
@@ -30,7 +29,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class DeviceIdentity:
+class DeviceIdentity(Document):
     """The device that stores the data of a path.
 
     `kind` is the one that counts: the user's where they corrected it, then `discovered_kind` is
@@ -97,12 +96,3 @@ class DeviceIdentity:
         found = self.discovered_kind or self.kind
         array = (self.raid_level, self.raid_disks)
         return (found, self.transport, self.model, *array, self.file_system)
-
-    def as_json(self) -> dict[str, Any]:
-        """For a JSON column; `from_json` reads it back."""
-        return {**asdict(self), "path": str(self.path)}
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """Read the document that `as_json` wrote; unknown names are left out."""
-        return read_document(cls, document)

@@ -9,8 +9,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 from benchmarks.drivers.protocol import ReportedSecond
 from benchmarks.telemetry.snapshot import Snapshot
@@ -20,9 +19,8 @@ MAX_SECONDS = 60
 _LOOK_EVERY_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class LiveSecond:
-    """About one second of a run, as it is seen while the run goes on.
+class LiveSecond(NamedTuple):
+    """About one second of a run, as it is seen while the run goes on; stored as a list.
 
     `second` is counted from the start of the measured interval, below 0 in the warm-up.
     `completed` per second: the driver's own count where there is a `p95_ms`, else estimated from
@@ -33,13 +31,6 @@ class LiveSecond:
     completed: float | None
     p95_ms: float | None
     cpu_pct: float | None
-
-    def as_json(self) -> list[Any]:
-        return [self.second, self.completed, self.p95_ms, self.cpu_pct]
-
-    @classmethod
-    def from_json(cls, stored: list[Any]) -> LiveSecond:
-        return cls(*stored)
 
 
 class LiveSeconds:

@@ -7,11 +7,11 @@ looks fast because the flushing comes after it. docs/explanation/write-debt.md s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from benchmarks.documents import read_document
+from benchmarks.documents import Document
 
 #: A run is marked if it put off more than this share of the writes that it caused.
 MAX_PUT_OFF = 0.25
@@ -48,7 +48,7 @@ class DebtReading:
 
 
 @dataclass(frozen=True)
-class WriteDebt:
+class WriteDebt(Document):
     """The debt at both ends of an interval of `seconds`; `missing` has why a figure is None."""
 
     start: DebtReading
@@ -123,18 +123,8 @@ class WriteDebt:
 
     def as_json(self) -> dict[str, Any]:
         """Return the document that `from_json` reads, with figures derived from the readings."""
-        return {
-            "start": asdict(self.start),
-            "end": asdict(self.end),
-            "seconds": self.seconds,
-            "redo_capacity_bytes": self.redo_capacity_bytes,
-            "missing": dict(self.missing),
-            "put_off": {kind.value: share for kind, share in self.put_off.items()},
-        }
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> WriteDebt:
-        return read_document(cls, document)
+        shares = {kind.value: share for kind, share in self.put_off.items()}
+        return {**super().as_json(), "put_off": shares}
 
 
 def _growth(before: int | None, after: int | None) -> int | None:

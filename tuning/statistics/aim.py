@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
 
 from benchmarks.counted import counted
-from benchmarks.documents import read_document
+from benchmarks.documents import Document
 from tuning.statistics.data import Metric, Observation
 
 
 @dataclass(frozen=True)
-class Aim:
+class Aim(Document):
     """`objective` decides what wins; `keep` has the bound of every metric that is limited.
 
     A bound is the least of throughput and the most of the other metrics, in their units.
@@ -46,15 +45,6 @@ class Aim:
             if middle is None or not _keeps(metric, middle, bound):
                 found[metric] = middle
         return found
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the aim as `from_json` takes it."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Aim:
-        """The aim that was stored; throughput without limits where nothing is said."""
-        return read_document(cls, content)
 
 
 def _keeps(metric: Metric, value: float, bound: float) -> bool:

@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil, exp, inf, log
-from typing import Any
 
 import numpy as np
 
 from benchmarks.counted import percent
-from benchmarks.documents import read_document
+from benchmarks.documents import Document
 from tuning.statistics.aim import metric_name
 from tuning.statistics.data import Metric
 from tuning.statistics.looks import FIRST_LOOK, MAX_LOOKS, Floats, bounds, growing
@@ -107,7 +106,7 @@ DEFAULT_LIMITS = (
 
 
 @dataclass(frozen=True)
-class GatePlan:
+class GatePlan(Document):
     """The limits that a gate decides, and after how many pairs it gives up."""
 
     limits: tuple[Limit, ...] = DEFAULT_LIMITS
@@ -128,15 +127,6 @@ class GatePlan:
         """How often a limit is passed, and failed, by what is exactly at it."""
         alpha = round(1 - self.confidence, 10)
         return alpha, alpha / len(self.limits)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the plan as `from_json` takes it."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> GatePlan:
-        """The plan that was stored."""
-        return read_document(cls, document)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class CurrentJob:
     @property
     def throughput(self) -> float | None:
         """Transactions per minute in the last seconds, while a run is driven."""
-        return current_throughput([LiveSecond.from_json(second) for second in self.live])
+        return current_throughput([LiveSecond(*second) for second in self.live])
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def live_run(study_id: int) -> LiveRun | None:
     driven = Run.objects.filter(slot__study=study_id, state=RunState.RUNNING, live__isnull=False)
     for run in driven.select_related("slot__candidate", "workload"):
         if run.live:
-            load, seconds = run.workload, [LiveSecond.from_json(second) for second in run.live]
+            load, seconds = run.workload, [LiveSecond(*second) for second in run.live]
             name = run.slot.candidate.name
             return LiveRun(run.pk, name, load.warmup_s, load.measure_s, load.unit, seconds)
     return None

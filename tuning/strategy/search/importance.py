@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Self
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic_core import to_jsonable_python
 
-from benchmarks.documents import read_document
+from benchmarks.documents import Document
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.estimate import Estimate
 from tuning.strategy.search.grid import Grid
@@ -71,7 +70,7 @@ class KnobEffect:
 
 
 @dataclass(frozen=True)
-class Importance:
+class Importance(Document):
     """knobs: those that matter most first. together: the share that only combinations make.
 
     runs, configs: what the model has learned from. Without enough configs `knobs` is empty.
@@ -85,14 +84,6 @@ class Importance:
     @property
     def is_enough(self) -> bool:
         return bool(self.knobs)
-
-    def as_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = to_jsonable_python(self)
-        return found
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Self:
-        return read_document(cls, document)
 
 
 def importance(

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
-from benchmarks.documents import read_document
+from benchmarks.documents import Document
 
 Kind = Literal["number", "choice"]
 
@@ -113,7 +113,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Space:
+class Space(Document):
     """The dimensions, the knobs that every candidate sets besides, and rules across dimensions."""
 
     dimensions: tuple[Dimension, ...]
@@ -142,12 +142,3 @@ class Space:
             knobs.get(one.name) or one.default or one.levels[len(one.levels) // 2]
             for one in self.dimensions
         )
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the space as `from_json` takes it."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Space:
-        """The space that was stored; raises ValueError for what is none."""
-        return read_document(cls, content)
