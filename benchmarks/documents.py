@@ -9,18 +9,12 @@ from typing import Any, Self
 from pydantic import TypeAdapter
 
 
-@cache
-def _adapter(form: type) -> TypeAdapter[Any]:
-    # To make one takes a hundred times as long as to read with it.
-    return TypeAdapter(form)
-
-
 class Document:
     """A base of frozen dataclasses that are stored as JSON."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the values by field, for a JSON column."""
-        document: dict[str, Any] = _adapter(type(self)).dump_python(self, mode="json")
+        document: dict[str, Any] = self._adapter().dump_python(self, mode="json")
         return document
 
     @classmethod
@@ -29,5 +23,11 @@ class Document:
 
         Names that the class does not have are left out: a newer version's.
         """
-        found: Self = _adapter(cls).validate_python(document)
+        found: Self = cls._adapter().validate_python(document)
         return found
+
+    @classmethod
+    @cache
+    def _adapter(cls) -> TypeAdapter[Any]:
+        # To make one takes a hundred times as long as to read with it.
+        return TypeAdapter(cls)

@@ -6,6 +6,7 @@ Celery's processes may have no children of multiprocessing; programs they may st
 from __future__ import annotations
 
 import json
+import os
 import selectors
 import sys
 from collections import Counter
@@ -116,7 +117,7 @@ class _Loader(Child):
 
         Raises LoadFailed, RunFailed.
         """
-        read = self.stdout.read1()
+        read = os.read(self.stdout.fileno(), _MAX_LINE)
         self._said += read
         if not read or len(self._said) > _MAX_LINE:
             raise self._ended()

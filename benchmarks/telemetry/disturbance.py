@@ -93,35 +93,43 @@ def find_disturbances(conditions: Conditions, limits: Limits) -> list[Disturbanc
     seen = conditions
     others = "other programs used {value:.1f} % of the host's CPU time"
     mb_s = seen.foreign_io_mb_s or 0.0
-    moved = f"other programs moved {mb_s:.0f} MB/s, which kept the disk busy"
+    busy = "which kept the disk busy {value:.0f} % of the time"
+    moved = f"other programs moved {mb_s:.0f} MB/s, {busy}"
+    slower = "the CPU clock rate fell by {value:.0f} %"
+    hot = "a CPU was throttled because of its temperature for {value:.1f} % of the time"
+    io_pct = seen.foreign_io_pct if mb_s >= MIN_FOREIGN_IO_MB_S else None
+    asleep = "the machine was suspended for {value:.1f} s"
     checks = (
         _check(
-            *(Kind.SUSPENDED, seen.asleep_s, MIN_STALL_S if limits.stall_pct else 0.0, "s"),
-            "the machine was suspended for {value:.1f} s",
+            Kind.SUSPENDED, seen.asleep_s, MIN_STALL_S if limits.stall_pct else 0.0, "s", asleep
         ),
         _stall("the host", seen.stalled_s, seen.seconds, limits),
         _check(Kind.STEAL, seen.steal_pct, limits.steal_pct, "%", _STEAL),
         _check(
-            *(Kind.FOREIGN_CPU, seen.foreign_cpu_pct, limits.foreign_cpu_pct, "%", others),
+            Kind.FOREIGN_CPU,
+            seen.foreign_cpu_pct,
+            limits.foreign_cpu_pct,
+            "%",
+            others,
             tail=_by(seen.by_cpu, "%", seen.foreign_cpu_pct),
         ),
         _check(
-            *(Kind.FOREIGN_IO, seen.foreign_io_pct if mb_s >= MIN_FOREIGN_IO_MB_S else None),
-            *(limits.foreign_io_pct, "%", f"{moved} {{value:.0f}} % of the time"),
+            Kind.FOREIGN_IO,
+            io_pct,
+            limits.foreign_io_pct,
+            "%",
+            moved,
             tail=_by(seen.by_io, "MB/s"),
         ),
         _check(
-            *(Kind.SWAP, seen.swap_mb_s, limits.swap_mb_s, "MB/s"),
+            Kind.SWAP,
+            seen.swap_mb_s,
+            limits.swap_mb_s,
+            "MB/s",
             "the host swapped {value:.1f} MB/s",
         ),
-        _check(
-            *(Kind.THROTTLED, seen.throttled_pct, limits.throttled_pct, "%"),
-            "a CPU was throttled because of its temperature for {value:.1f} % of the time",
-        ),
-        _check(
-            *(Kind.SLOWER_CLOCK, seen.slower_clock_pct, limits.slower_clock_pct, "%"),
-            "the CPU clock rate fell by {value:.0f} %",
-        ),
+        _check(Kind.THROTTLED, seen.throttled_pct, limits.throttled_pct, "%", hot),
+        _check(Kind.SLOWER_CLOCK, seen.slower_clock_pct, limits.slower_clock_pct, "%", slower),
     )
     return [found for found in checks if found is not None]
 
@@ -184,9 +192,7 @@ def load_host_troubles(side: LoadSide, limits: Limits, seconds: float) -> list[D
     found = [
         _stall(host, used.get("stalled_s"), seconds, limits),
         _check(Kind.CLIENT, used.get("busy_pct"), limits.load_cpu_pct, "%", client),
-        _check(
-            *(Kind.STEAL, used.get("steal_pct"), limits.load_steal_pct, "%"), f"{host}: {_STEAL}"
-        ),
+        _check(Kind.STEAL, used.get("steal_pct"), limits.load_steal_pct, "%", f"{host}: {_STEAL}"),
         _check(Kind.INTERVAL, late_s, MAX_LATE_S, "s", late),
         _check(Kind.INTERVAL, drift_s, allowed_s, "s", drifted),
     ]

@@ -167,7 +167,8 @@ class SnapshotReader:
         # nowrap keeps a history per caller to hide 32-bit overflows; a delta that went
         # backwards is dropped later, and this way is cheaper
         disks = psutil.disk_io_counters(perdisk=True, nowrap=False)
-        return _counters(disks.get(self._data)), _counters(disks.get(self._log))
+        data, log = (_counters(disks.get(name or "")) for name in (self._data, self._log))
+        return data, log
 
 
 def _counters(disk: Any) -> DiskCounters | None:

@@ -40,7 +40,7 @@ def test_a_claim_of_another_boot_is_of_another_home(
 def test_a_lock_is_free_when_its_holder_is_dead(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     path.touch()
-    command = ["flock", path, sys.executable, "-c", "print(1, flush=True); input()"]
+    command = ["flock", str(path), sys.executable, "-c", "print(1, flush=True); input()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline()

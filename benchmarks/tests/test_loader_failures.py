@@ -47,9 +47,9 @@ def names(place: Path) -> list[str]:
 
 
 def loaders() -> list[psutil.Process]:
-    """The loading program of this process, and the processes that it started."""
+    """The loading programs of this process."""
     below = psutil.Process().children(recursive=True)
-    return [one for one in below if "python" in one.name()]
+    return [one for one in below if "row_loader" in str(one.as_dict(["cmdline"]))]
 
 
 @pytest.fixture

@@ -274,7 +274,9 @@ def test_a_run_is_driven_through_the_rows_and_no_row_has_the_password(
     driver = FakeDriver()
     load = through_rows(run, driver)
     assert (run.state, run.reason) == (RunState.OK, "")
-    assert (run.load_side["host"], run.load_side["round_trip_ms"]) == ("driver-1", 1.0)
+    side = run.load_side
+    assert side is not None
+    assert (side["host"], side["round_trip_ms"]) == ("driver-1", 1.0)
     assert [one.connections for one in driver.loads] == [run.workload.connections]
     assert (load.state, load.sealed_order, load.result) == (JobState.OK, "", None)
     assert SECRET not in serializers.serialize("json", [load, run])
