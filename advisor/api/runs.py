@@ -41,7 +41,8 @@ def runs() -> QuerySet[Run]:
     rows = Run.objects.select_related(
         "host", "device", "server", "workload__load_host", "config", "slot__candidate"
     )
-    return rows.defer(*without_bulk("host", "workload__load_host", "slot__candidate"))
+    driving = without_bulk("workload__load_host")
+    return rows.defer(*without_bulk("host", "slot__candidate"), *driving)
 
 
 @router.get("runs/", response=Page[RunSummary], url_name="run-list")
