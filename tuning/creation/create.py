@@ -114,10 +114,11 @@ def store_plan(
             load_host=plan.load_host,
             driver=plan.driver.name,
             name=sizes.workload.name,
-            **sizes.workload.parameters,
             connections=connections,
             warmup_s=sizes.warmup_s,
             measure_s=sizes.measure_s,
+            defaults=None,
+            **sizes.workload.parameters,
         )[0]
         for connections in sizes.connections
     ]
