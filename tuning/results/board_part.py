@@ -79,7 +79,7 @@ def _rows(
     ok = [slot for slot in board.slots if slot.run.state == RunState.OK]
     warming = Counter(slot.candidate_id for slot in ok if slot.run.still_warming)
     owing = {one.candidate_id: one.marked for one in debtors}
-    load_host = board.workload.load_hosts_text
+    load_host = str(board.workload.load_host or "")
     found = []
     for line in board.judgement.ranked:
         pk, left = board.candidates[line.name].pk, board.eliminations.get(line.name)
