@@ -177,6 +177,8 @@ def test_every_field_reaches_the_service(admin_client: Client, service: Service)
         ("connections", ",".join(map(str, range(1, 22))), "at most 20 items"),
         ("measure_s", "-1", "greater than or equal to 1"),
         ("driver", "hammerdb", "Select a valid choice"),
+        ("workload", "oltp_insert", "Select a valid choice"),
+        ("tables", "2", "only sysbench"),
         ("template", "../secret", "Select a valid choice"),
         ("translate_from", "oracle 23", "Select a valid choice"),
     ],

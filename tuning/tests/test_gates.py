@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.conf import settings as django_settings
 
+from benchmarks.drivers.workloads import OLTP_DRIVER
 from benchmarks.errors import NotListed, RunFailed
 from benchmarks.inventory import in_place
 from benchmarks.measurement.plan import Plan
@@ -95,6 +96,15 @@ def two_servers(host_of_fakes: None, monkeypatch: pytest.MonkeyPatch) -> None:
         directories=[django_settings.DEFAULT_DEVICE],
     )
     monkeypatch.setattr(in_place, "identify", lambda path: by_path[path])
+
+
+def test_a_gate_measures_the_workload_that_is_asked_for() -> None:
+    this_host(servers=[BINARY], driver=OLTP_DRIVER, directories=[django_settings.DEFAULT_DEVICE])
+    [workload] = gate(workload="oltp_read_only", tables=3).workloads.all()
+    assert workload.title == "oltp_read_only, 3 tables of 500,000 rows"
+    assert (workload.driver, workload.warehouses) == (OLTP_DRIVER, 0)
+    [again] = gate(workload="oltp_read_only", tables=3).workloads.all()
+    assert again == workload
 
 
 def test_an_equal_candidate_passes_after_few_pairs_in_random_order() -> None:

@@ -19,9 +19,11 @@ from tuning.configs.effective.expected import HostFacts
 from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
 from tuning.configs.situation import Situation
+from tuning.creation.plan import plan_of
 from tuning.creation.preview import template_seconds
-from tuning.errors import InvalidConfig
+from tuning.errors import BadRequest, InvalidConfig
 from tuning.proposals.rules import plan_proposals
+from tuning.requests.study import StudyRequest
 from tuning.study_templates.loader import StudyTemplate, load_template, template_names
 
 MIB = 1024**2
@@ -301,3 +303,9 @@ def test_a_preset_that_does_not_fit_into_the_memory_is_left_out_and_the_others_s
     assert "dedicated-server" in left_out
     assert "of memory available here" in left_out["dedicated-server"]
     assert len(planned) - len(left_out) > 1
+
+
+def test_a_template_of_published_figures_takes_no_other_workload() -> None:
+    with pytest.raises(BadRequest, match="published measurements of TPC-C") as refused:
+        plan_of(StudyRequest(template="whitepaper-configs", workload="oltp_read_write"))
+    assert refused.value.field == "workload"
