@@ -33,7 +33,8 @@ from tuning.proposals.rules import plan_proposals
 from tuning.scale_model.sizes import size_text
 from tuning.server_profile.own_config import as_cnf
 from tuning.server_profile.profile import Profile
-from tuning.strategy.budget import plan as blocks_within
+from tuning.strategy.confirmation import shortest_seconds
+from tuning.strategy.racing import FIRST_LOOK
 from tuning.studies.budget import ABLATION_SHARE, expected_run_s
 
 
@@ -145,11 +146,10 @@ def _check_budget(plan: Plan, candidates: int) -> None:
 
     Each ranking gets an equal share of the time that ablation leaves.
     """
-    minutes = plan.request.budget_minutes or 0
     share = (1 - ABLATION_SHARE if plan.request.ablates else 1.0) / plan.rankings
-    least = blocks_within(minutes * share, candidates, expected_run_s(plan.sizes))
-    what = f"{least.min_blocks} blocks of a study of this size"
-    check_minutes(plan.request.budget_minutes, least.needed_s / share, what)
+    needed_s = shortest_seconds(candidates, expected_run_s(plan.sizes)) / share
+    what = f"{FIRST_LOOK} blocks of a study of this size"
+    check_minutes(plan.request.budget_minutes, needed_s, what)
 
 
 def _with_real_server(

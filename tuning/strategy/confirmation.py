@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from tuning.statistics.analysis import Analysis, analyse
 from tuning.statistics.confirmation import (
+    MAX_PAIRS,
     MAX_TRIED,
     MIN_PAIRS,
     ConfirmationState,
@@ -28,7 +29,10 @@ from tuning.strategy.protocol import (
     Proposal,
     StopReason,
 )
+from tuning.strategy.racing import FIRST_LOOK
 
+#: The share of a ranking's time that is kept for fresh pairs.
+PAIRS_SHARE = 0.25
 #: Seconds of the longest run of a pair.
 MAX_PAIR_S = 3600
 # Pairs that would hardly be longer than the blocks' runs stay as they are.
@@ -116,3 +120,18 @@ def long_enough(history: History, winner: str, pairs: int) -> int:
     fits = time.seconds / (2 * pairs) - time.overhead_s
     seconds = floor(min(needed + 1, fits, MAX_PAIR_S))
     return seconds if seconds >= MIN_GAIN * time.measure_s else 0
+
+
+def pairs_seconds(share_s: float, run_s: float) -> float:
+    """Return the seconds of a ranking kept for pairs: `MIN_PAIRS` to `MAX_PAIRS` fit."""
+    fewest_s, most_s = (2 * pairs * run_s for pairs in (MIN_PAIRS, MAX_PAIRS))
+    return max(fewest_s, min(PAIRS_SHARE * share_s, most_s))
+
+
+def shortest_seconds(candidates: int, run_s: float) -> float:
+    """Return the seconds of the shortest race that may drop a candidate, and of its pairs.
+
+    candidates: without the baseline, which runs twice in a block. run_s: seconds of one run.
+    """
+    blocks_s = FIRST_LOOK * (candidates + 2) * run_s
+    return blocks_s + pairs_seconds(blocks_s / (1 - PAIRS_SHARE), run_s)

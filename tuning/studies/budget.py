@@ -17,7 +17,7 @@ from tuning.results.run_lines import SlotRow
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.confirmation import most_pairs
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
-from tuning.strategy.budget import PAIRS_SHARE, pairs_seconds
+from tuning.strategy.confirmation import PAIRS_SHARE, pairs_seconds
 from tuning.strategy.protocol import Budget, PairTime
 from tuning.strategy.search.search import CONCLUDING_BLOCKS, Effort
 from tuning.studies.crash_tests import CrashTestsLeft, crash_tests_left

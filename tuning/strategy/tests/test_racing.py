@@ -12,7 +12,7 @@ from bench.statistics.simulate import draw, race
 from tuning.statistics.analysis import analyse
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.tests.helpers import BASE, cut, ok, study
-from tuning.strategy.budget import plan
+from tuning.strategy.confirmation import shortest_seconds
 from tuning.strategy.protocol import Budget, Group, History, StopReason
 from tuning.strategy.racing import (
     DECIDE_ALPHA,
@@ -136,17 +136,8 @@ def test_the_looks_stay_within_what_they_may_err_together() -> None:
     assert sum(conclusion_alpha(n) for n in range(1, 1000)) / 2 + DECIDE_ALPHA / 2 < 0.05
 
 
-def test_minutes_become_blocks_and_keep_time_for_the_pairs() -> None:
-    found = plan(minutes=30, candidates=4, run_s=20, setup_s=60)
-    # 1740 s less a quarter for pairs, in blocks of 6 x 20 s
-    assert (found.blocks, found.runs, found.pairs_s) == (10, 60, 435)
-    assert found.seconds == 60 + 60 * 20 + 435 <= 1800
-    for candidates in (1, 4, 30):
-        needed_s = plan(minutes=1, candidates=candidates, run_s=20).needed_s
-        assert plan(needed_s / 60 + 0.001, candidates, run_s=20).is_enough
-        assert not plan(needed_s / 60 - 0.1, candidates, run_s=20).is_enough
-    assert found.is_enough
-    assert not plan(minutes=5, candidates=4, run_s=20).is_enough
-    assert plan(minutes=1, candidates=4, run_s=20).blocks == 0
-    with pytest.raises(ValueError, match="at least one candidate"):
-        plan(minutes=5, candidates=0, run_s=20)
+def test_the_shortest_race_keeps_a_quarter_of_its_time_for_pairs_or_the_fewest() -> None:
+    # 3 blocks of 6 runs, and 5 pairs
+    assert shortest_seconds(candidates=4, run_s=20) == 3 * 6 * 20 + 2 * 5 * 20
+    blocks_s = 3 * 32 * 20
+    assert shortest_seconds(candidates=30, run_s=20) == pytest.approx(blocks_s / 0.75)
