@@ -12,6 +12,8 @@ from advisor.tests import factories
 from benchmarks.models import Config, Run
 from tuning.configs.knobs import config_hash
 from tuning.models import Candidate, Slot, SlotPurpose, Study, StudyState
+from tuning.results.search import learn_knobs
+from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim
 from tuning.strategy.search.space import Dimension, Space
 
@@ -83,6 +85,8 @@ def searching_study(configs: int = 24, *, aim: Aim | None = None) -> Study:
         last = queued_slot(study, found, configs // 5 + 1)
         factories.begin(study, step="warming up")
         last.refresh_from_db()
+        learn_knobs(StudyRows(study))
+        study.refresh_from_db()
     return study
 
 

@@ -8,12 +8,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from advisor.tests.search_study import searching_study
+from advisor.tests.search_study import queued_slot, searching_study
 from benchmarks.models import Run, RunState
-from tuning.models import Study
-from tuning.results import search as learning
+from tuning.models import SlotPurpose, Study
 from tuning.results.boards import screened_runs
-from tuning.results.search import search_of
+from tuning.results.search import learn_knobs, search_of
+from tuning.results.stored_documents import document_of
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
 from tuning.strategy.search.importance import importance
@@ -123,32 +123,18 @@ def test_throughput_is_shown_against_response_time_and_against_cpu(admin_client:
     assert "updatemenus" not in chart["layout"]
 
 
-@pytest.mark.long
-def test_the_model_is_fitted_once_per_round(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_host_has_learned_is_the_model_of_the_screening_runs() -> None:
     study = searching_study()
-    real, fits = importance, []
-
-    def counting(*arguments: Any) -> Any:
-        fits.append(1)
-        return real(*arguments)
-
-    monkeypatch.setattr(learning, "importance", counting)
-    first = learning.knob_importance(StudyRows(study))
-    running = study.slots.get(run__state=RunState.RUNNING)
-    Run.objects.filter(pk=running.run_id).update(state=RunState.CRASHED)
-    Run.objects.filter(slot__study=study, state=RunState.OK).update(throughput=7000.0)
-    assert learning.knob_importance(StudyRows(study)) != first
-    # Its host works it out before the next round, and pages only read it.
-    learning.learn_knobs(StudyRows(study))
-    fits.clear()
-    learning.learn_knobs(StudyRows(study))
-    found = learning.knob_importance(StudyRows(study))
-    assert found is not None
-    assert found.is_enough
-    assert fits == []
-    assert found == real(
-        Space.from_json((study.search or {})["space"]),
-        screened_runs(StudyRows(study).slots),
-        {one.name: one.config.knobs for one in study.candidates.all()},
-        Metric.THROUGHPUT,
-    )
+    space = Space.from_json((study.search or {})["space"])
+    knobs = {one.name: one.config.knobs for one in study.candidates.all()}
+    learned = document_of(study).search
+    assert learned is not None
+    assert learned.importance is not None
+    assert learned.importance.is_enough
+    runs = screened_runs(StudyRows(study).slots)
+    assert learned.importance == importance(space, runs, knobs, Metric.THROUGHPUT)
+    queued_slot(study, study.candidates.get(is_baseline=True), 9, SlotPurpose.BLOCK)
+    Study.objects.filter(pk=study.pk).update(learned=None)
+    learn_knobs(StudyRows(study))
+    study.refresh_from_db()
+    assert study.learned is None

@@ -12,8 +12,6 @@ from advisor.tests import factories
 from advisor.tests.search_study import searching_study
 from benchmarks.models import Device, Run, RunState, Sample
 from tuning.models import Recommendation, Slot, Study, StudyGroup, StudyState
-from tuning.results.search import learn_knobs
-from tuning.results.study_rows import StudyRows
 
 _NAMES = factories.NAMES
 _HOSTS = 3
@@ -75,7 +73,6 @@ def _search() -> None:
     running.update(state=RunState.CANCELLED, **ended)
     rows = Study.objects.filter(pk=study.pk)
     rows.update(name="search", state=StudyState.FINISHED, **ended)
-    learn_knobs(StudyRows(rows.get()))
 
 
 def _begin_again(study: Study, seconds: int) -> None:

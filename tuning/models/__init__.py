@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tuning.models.answers import (
     GateVerdict,
-    LearnedKnobs,
     Recommendation,
     StoredDocument,
 )
@@ -39,7 +38,6 @@ __all__ = [
     "Elimination",
     "EventKind",
     "GateVerdict",
-    "LearnedKnobs",
     "Recommendation",
     "RequestedOnce",
     "ServerProfile",

@@ -11,26 +11,6 @@ from tuning.models.runs import Candidate
 from tuning.models.studies import DurabilityClass, Study
 
 
-class LearnedKnobs(models.Model):
-    """How much each knob of a search matters, worked out by its host between two rounds.
-
-    To fit the model takes seconds of a processor, which no page has while a run is measured.
-    """
-
-    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="learned_knobs")
-    key = models.CharField(
-        max_length=64,
-        help_text="digest of the runs that it was computed from: tuning.results.search",
-    )
-    found = models.JSONField(help_text="tuning.strategy.search.importance.Importance")
-
-    class Meta:
-        verbose_name_plural = "learned knobs"
-
-    def __str__(self) -> str:
-        return f"learned by study {self.study_id}"
-
-
 class Recommendation(models.Model):
     """The answer on one device with one workload among the configs of one durability class.
 

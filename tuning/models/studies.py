@@ -169,6 +169,12 @@ class Study(RequestedOnce, JobRow):
     search = models.JSONField(
         null=True, blank=True, help_text="objective and space of a search; else null"
     )
+    learned = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="how much each knob of a search matters, as its host worked it out after the "
+        "last screening run: tuning.strategy.search.importance.Importance; else null",
+    )
     gate = models.JSONField(
         null=True,
         blank=True,

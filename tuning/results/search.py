@@ -9,7 +9,7 @@ from statistics import fmean, geometric_mean
 from typing import Any
 
 from benchmarks.models import RunState
-from tuning.models import LearnedKnobs, SlotPurpose
+from tuning.models import SlotPurpose, Study
 from tuning.results import document as doc
 from tuning.results.boards import screened_runs
 from tuning.results.run_lines import SlotRow
@@ -17,7 +17,7 @@ from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import missed_texts
 from tuning.statistics.data import Metric
 from tuning.statistics.ratios import ShortRun, round_ratios
-from tuning.strategy.search.importance import VERSION, Importance, importance
+from tuning.strategy.search.importance import Importance, importance
 from tuning.strategy.search.space import Space
 
 #: The metrics that throughput is weighed against.
@@ -54,7 +54,7 @@ def search_of(rows: StudyRows) -> doc.Search | None:
         duplicates=sum(one.merged_into_id is not None for one in made),
         raced=len(raced - {one.pk for one in rows.candidates.values() if one.is_baseline}),
         misses=_missed_by_the_baseline(rows),
-        importance=knob_importance(rows),
+        importance=Importance.from_json(rows.study.learned) if rows.study.learned else None,
         began_with=began_with(stored),
         baseline_missed_in=missed.get("study", 0),
         baseline_missed=tuple(missed.get("limits", ())),
@@ -181,45 +181,17 @@ def _noise(slots: Sequence[SlotRow], metric: Metric) -> float | None:
     return exp(sqrt(fmean(steps))) - 1
 
 
-def knob_importance(rows: StudyRows) -> Importance | None:
-    """Return how much each knob of a search matters; None for a study without a search space.
-
-    The study's host mostly has worked it out before: `learn_knobs`.
-    """
-    if "space" not in (rows.study.search or {}):
-        return None
-    rounds = _whole_rounds(rows)
-    stored = LearnedKnobs.objects.filter(study=rows.study, key=_key(rounds)).first()
-    return Importance.from_json(stored.found) if stored else _fitted(rows, rounds)
-
-
 def learn_knobs(rows: StudyRows) -> None:
-    """Work out how much each knob matters and store it, unless that was done for these runs."""
-    if "space" not in (rows.study.search or {}):
+    """Store how much each knob of a search matters, if screening runs have ended last.
+
+    To fit the model takes half a second of a processor, which no page has while a run is measured.
+    """
+    space, slots = (rows.study.search or {}).get("space"), rows.slots
+    if space is None or not slots or slots[-1].purpose != SlotPurpose.SEARCH:
         return
-    rounds = _whole_rounds(rows)
-    values = {"key": _key(rounds)}
-    if not LearnedKnobs.objects.filter(study=rows.study, **values).exists():
-        found = {"found": _fitted(rows, rounds).as_json()}
-        LearnedKnobs.objects.update_or_create(study=rows.study, defaults=values | found)
-
-
-def _whole_rounds(rows: StudyRows) -> list[SlotRow]:
-    """Return the slots of ended rounds, so that a round costs one fit and not one per run."""
-    slots = [slot for slot in rows.slots if slot.purpose == SlotPurpose.SEARCH]
-    running = {slot.block for slot in slots if not slot.is_finished}
-    return [slot for slot in slots if slot.block not in running]
-
-
-def _key(slots: Sequence[SlotRow]) -> str:
-    """Return what names these runs, which never change, and the version of the model."""
-    return f"{VERSION}:{len(slots)}:{max((slot.run.id for slot in slots), default=0)}"
-
-
-def _fitted(rows: StudyRows, slots: Sequence[SlotRow]) -> Importance:
-    space = Space.from_json((rows.study.search or {})["space"])
-    knobs = {slot.name: slot.candidate.config.knobs for slot in slots}
-    return importance(space, screened_runs(slots), knobs, rows.aim.objective)
+    knobs = {one.name: one.config.knobs for one in rows.candidates.values()}
+    found = importance(Space.from_json(space), screened_runs(slots), knobs, rows.aim.objective)
+    Study.objects.filter(pk=rows.study.pk).update(learned=found.as_json())
 
 
 def began_with(stored: Mapping[str, Any]) -> doc.EarlierStudies | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from benchmarks.counted import percent
 from benchmarks.storage.human import human_bytes
@@ -16,7 +16,8 @@ WRITES = (
 )
 COMMITS = ("Com_commit", "Com_xa_commit")
 _HOUR = 3600
-_NOT_TOLD = "the server does not tell"
+#: By name of a figure: title, counters, and whether TPC-C has such a load.
+Rates = Mapping[str, tuple[str, tuple[str, ...], bool | None]]
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,38 @@ class Figure:
     is_tested: bool | None = None
 
 
+_TEXTS: dict[str, Callable[[float], str]] = {
+    "bytes": size_text,
+    "per second": lambda value: rate_text(value),
+    "bytes per hour": lambda value: f"{human_bytes(value)}/h",
+    "share": lambda value: percent(value, 2 if value < 0.1 else 0),
+    "count": lambda value: f"{value:,.0f}",
+    "seconds": lambda value: f"every {duration_text(value)}",
+    "ms": lambda value: f"{value:.3g} ms",
+}
+_LOAD: Rates = {
+    "questions": ("Statements", ("Questions",), None),
+    "commits": ("COMMIT statements", COMMITS, True),
+    "writes": ("Statements that write", WRITES, True),
+}
+_READS: Rates = {
+    "scans": ("Full scans of a first table", ("Select_scan",), False),
+    "full_joins": ("Joins without an index", ("Select_full_join",), False),
+    "sort_merges": ("Merge passes of sorts", ("Sort_merge_passes",), False),
+}
+_WAITS: Rates = {
+    "lock_waits": ("Waits for row locks", ("Innodb_row_lock_waits",), True),
+    "log_waits": ("Waits for the log buffer", ("Innodb_log_waits",), True),
+    "free_waits": ("Waits for a free page", ("Innodb_buffer_pool_wait_free",), True),
+    "table_misses": ("Table cache misses", ("Table_open_cache_misses",), True),
+    "threads_created": ("Threads created", ("Threads_created",), False),
+    "binlog_disk": ("Transactions above binlog_cache_size", ("Binlog_cache_disk_use",), False),
+}
+
+
 def figures_of(profile: Profile) -> list[Figure]:
     """Return all figures in the order in which pages show them."""
-    return [
-        *_sizes(profile),
-        *_load(profile),
-        *_writes(profile),
-        *_memory(profile),
-        *_waits(profile),
-    ]
+    return [*_sizes(profile), *_connections(profile), *_writes(profile), *_memory(profile)]
 
 
 def figure(profile: Profile, name: str) -> float | None:
@@ -54,143 +78,105 @@ def figure(profile: Profile, name: str) -> float | None:
 
 
 def _sizes(profile: Profile) -> Iterator[Figure]:
-    data, memory = profile.data_bytes, profile.memory_bytes
-    yield _bytes("data", "Data in InnoDB", data, "the account saw no InnoDB table")
+    unseen = "the account saw no InnoDB table"
+    yield _figure("data", "Data in InnoDB", "bytes", profile.data_bytes, unknown=unseen)
     others = [one for one in profile.sizes if one.engine.lower() != "innodb"]
     if others:
         total = sum(one.data_bytes + one.index_bytes for one in others)
         engines = ", ".join(sorted({one.engine for one in others}))
-        yield _bytes("other_data", f"Data in other engines ({engines})", total, "")
-    yield _bytes("memory", "Memory of the host", memory, "no server tells it: type it in")
-    yield _bytes("pool", "Buffer pool", profile.number("innodb_buffer_pool_size"), _NOT_TOLD)
+        yield _figure("other_data", f"Data in other engines ({engines})", "bytes", total)
+    typed = "no server tells it: type it in"
+    yield _figure("memory", "Memory of the host", "bytes", profile.memory_bytes, unknown=typed)
+    yield _figure("pool", "Buffer pool", "bytes", profile.number("innodb_buffer_pool_size"))
 
 
-def _load(profile: Profile) -> Iterator[Figure]:
-    second = profile.second
-    most = profile.variables.get("max_connections", "?")
+def _connections(profile: Profile) -> Iterator[Figure]:
     for name, title, counter in (
         ("connected", "Connections in use", "Threads_connected"),
         ("running", "Threads running", "Threads_running"),
     ):
-        seen = [one[counter] for one in (profile.first, second) if counter in one]
-        yield _count(name, title, max(seen, default=None))
-    peak = second.get("Max_used_connections")
-    yield _count("peak", f"Connections at peak, of {most} allowed", peak)
-    yield _rate(profile, "questions", "Statements", ("Questions",))
-    yield _rate(profile, "commits", "COMMIT statements", COMMITS, is_tested=True)
-    yield _rate(profile, "writes", "Statements that write", WRITES, is_tested=True)
+        seen = [one[counter] for one in (profile.first, profile.second) if counter in one]
+        yield _figure(name, title, "count", max(seen, default=None))
+    title = f"Connections at peak, of {profile.variables.get('max_connections', '?')} allowed"
+    yield _figure("peak", title, "count", profile.second.get("Max_used_connections"))
+    yield from _rates(profile, _LOAD)
 
 
 def _writes(profile: Profile) -> Iterator[Figure]:
-    redo = _per_hour(profile, "redo_per_hour", "Redo log written", "Innodb_os_log_written")
+    redo = _hourly(profile, "redo_per_hour", "Redo log written", "Innodb_os_log_written")
     yield redo
-    size = profile.redo_bytes
-    yield _bytes("redo_size", "Size of the redo log", size, _NOT_TOLD)
+    size, age = profile.redo_bytes, profile.checkpoint_age
+    yield _figure("redo_size", "Size of the redo log", "bytes", size)
     turns = size * _HOUR / redo.value if size and redo.value else None
-    text = "unknown" if turns is None else f"every {duration_text(turns)}"
-    yield Figure("redo_turn", "The redo log turns over", turns, "seconds", text, is_tested=True)
+    yield _figure("redo_turn", "The redo log turns over", "seconds", turns, is_tested=True)
     yield _binlog(profile)
-    age = profile.checkpoint_age
     of_size = f", {percent(age / size)} of the redo log" if age is not None and size else ""
-    shown = _NOT_TOLD if age is None else f"{human_bytes(int(age))}{of_size}"
-    yield Figure("checkpoint_age", "Checkpoint age", age, "bytes", shown, is_tested=True)
+    found = _figure("checkpoint_age", "Checkpoint age", "bytes", age, is_tested=True)
+    yield replace(found, text=f"{found.text}{of_size}")
 
 
 def _binlog(profile: Profile) -> Figure:
-    title = "Binary log written"
+    name, title, uptime = "binlog_per_hour", "Binary log written", profile.second.get("Uptime")
     if profile.variables.get("log_bin") == "OFF":
-        return Figure("binlog_per_hour", title, 0, "bytes per hour", "off", is_tested=True)
-    uptime = profile.second.get("Uptime")
+        found = _figure(name, title, "bytes per hour", 0, is_tested=True)
+        return replace(found, text="off")
     if "Binlog_bytes_written" in profile.second or profile.binlog_bytes is None or not uptime:
-        return _per_hour(profile, "binlog_per_hour", title, "Binlog_bytes_written")
-    rate = profile.binlog_bytes * _HOUR / uptime
-    text = f"{human_bytes(int(rate))}/h on average since the server started"
-    return Figure("binlog_per_hour", title, rate, "bytes per hour", text, is_tested=True)
+        return _hourly(profile, name, title, "Binlog_bytes_written")
+    mean = profile.binlog_bytes * _HOUR / uptime
+    found = _figure(name, title, "bytes per hour", mean, is_tested=True)
+    return replace(found, text=f"{found.text} on average since the server started")
 
 
 def _memory(profile: Profile) -> Iterator[Figure]:
-    yield _rate(
-        profile, "pool_misses", "Buffer pool misses", ("Innodb_buffer_pool_reads",), is_tested=True
-    )
-    misses, asked = (
-        profile.grown(f"Innodb_buffer_pool_{one}") for one in ("reads", "read_requests")
-    )
-    yield _share("pool_miss_share", "Page requests that missed the pool", misses, asked, True)
-    dirty, total = (
-        profile.second.get(f"Innodb_buffer_pool_pages_{one}") for one in ("dirty", "total")
-    )
-    yield _share("dirty", "Dirty pages in the pool", dirty, total, True)
-    yield _rate(
-        profile,
-        "tmp_disk",
-        "Temporary tables on disk",
-        ("Created_tmp_disk_tables",),
-        is_tested=False,
-    )
-    on_disk, made = profile.grown("Created_tmp_disk_tables"), profile.grown("Created_tmp_tables")
-    yield _share("tmp_disk_share", "Temporary tables that went to disk", on_disk, made, False)
-    yield _rate(profile, "scans", "Full scans of a first table", ("Select_scan",), is_tested=False)
-    yield _rate(
-        profile, "full_joins", "Joins without an index", ("Select_full_join",), is_tested=False
-    )
-    yield _rate(
-        profile, "sort_merges", "Merge passes of sorts", ("Sort_merge_passes",), is_tested=False
-    )
+    pool, grown, now = "Innodb_buffer_pool_", profile.grown, profile.second.get
+    yield from _rates(profile, {"pool_misses": ("Buffer pool misses", (f"{pool}reads",), True)})
+    missed = _share(grown(f"{pool}reads"), grown(f"{pool}read_requests"))
+    title = "Page requests that missed the pool"
+    yield _figure("pool_miss_share", title, "share", missed, is_tested=True)
+    dirty = _share(now(f"{pool}pages_dirty"), now(f"{pool}pages_total"))
+    yield _figure("dirty", "Dirty pages in the pool", "share", dirty, is_tested=True)
+    on_disk = "Created_tmp_disk_tables"
+    yield from _rates(profile, {"tmp_disk": ("Temporary tables on disk", (on_disk,), False)})
+    went = _share(grown(on_disk), grown("Created_tmp_tables"))
+    title = "Temporary tables that went to disk"
+    yield _figure("tmp_disk_share", title, "share", went, is_tested=False)
+    yield from _rates(profile, {**_READS, **_WAITS})
+    wait_ms = _share(grown("Innodb_row_lock_time"), grown("Innodb_row_lock_waits"))
+    title, unseen = "Mean wait for a row lock", "no wait was seen"
+    yield _figure("lock_wait_ms", title, "ms", wait_ms, unknown=unseen, is_tested=True)
 
 
-def _waits(profile: Profile) -> Iterator[Figure]:
-    for name, title, counter, is_tested in (
-        ("lock_waits", "Waits for row locks", "Innodb_row_lock_waits", True),
-        ("log_waits", "Waits for the log buffer", "Innodb_log_waits", True),
-        ("free_waits", "Waits for a free page", "Innodb_buffer_pool_wait_free", True),
-        ("table_misses", "Table cache misses", "Table_open_cache_misses", True),
-        ("threads_created", "Threads created", "Threads_created", False),
-        ("binlog_disk", "Transactions above binlog_cache_size", "Binlog_cache_disk_use", False),
-    ):
-        yield _rate(profile, name, title, (counter,), is_tested=is_tested)
-    waited, waits = profile.grown("Innodb_row_lock_time"), profile.grown("Innodb_row_lock_waits")
-    value = waited / waits if waited is not None and waits else None
-    text = "no wait was seen" if value is None else f"{value:.3g} ms"
-    yield Figure("lock_wait_ms", "Mean wait for a row lock", value, "ms", text, is_tested=True)
-
-
-def _bytes(name: str, title: str, value: float | None, unknown: str) -> Figure:
-    text = f"unknown: {unknown}" if value is None else size_text(value)
-    return Figure(name, title, value, "bytes", text)
-
-
-def _count(name: str, title: str, value: float | None) -> Figure:
-    return Figure(name, title, value, "count", "unknown" if value is None else f"{value:,.0f}")
-
-
-def _rate(
-    profile: Profile,
+def _figure(
     name: str,
     title: str,
-    counters: tuple[str, ...],
+    unit: str,
+    value: float | None,
     *,
+    unknown: str = "the server does not tell",
+    ever: float | None = None,
     is_tested: bool | None = None,
 ) -> Figure:
-    value, ever = profile.per_second(*counters), profile.per_second_ever(*counters)
-    text = f"unknown: {_NOT_TOLD}" if value is None else rate_text(value)
-    mean = "" if ever is None else rate_text(ever)
-    return Figure(name, title, value, "per second", text, mean, is_tested)
+    text = f"unknown: {unknown}" if value is None else _TEXTS[unit](value)
+    mean = "" if ever is None else _TEXTS[unit](ever)
+    return Figure(name, title, value, unit, text, mean, is_tested)
 
 
-def _per_hour(profile: Profile, name: str, title: str, counter: str) -> Figure:
-    value, ever = profile.per_second(counter), profile.per_second_ever(counter)
-    text = f"unknown: {_NOT_TOLD}" if value is None else f"{human_bytes(int(value * _HOUR))}/h"
-    mean = "" if ever is None else f"{human_bytes(int(ever * _HOUR))}/h"
-    hourly = None if value is None else value * _HOUR
-    return Figure(name, title, hourly, "bytes per hour", text, mean, is_tested=True)
+def _rates(profile: Profile, rates: Rates) -> Iterator[Figure]:
+    for name, (title, counters, is_tested) in rates.items():
+        rate, ever = profile.per_second(*counters), profile.per_second_ever(*counters)
+        yield _figure(name, title, "per second", rate, ever=ever, is_tested=is_tested)
 
 
-def _share(
-    name: str, title: str, part: float | None, whole: float | None, is_tested: bool
-) -> Figure:
-    value = part / whole if part is not None and whole else None
-    text = "unknown" if value is None else percent(value, 2 if value < 0.1 else 0)
-    return Figure(name, title, value, "share", text, is_tested=is_tested)
+def _hourly(profile: Profile, name: str, title: str, counter: str) -> Figure:
+    rate, ever = (
+        None if one is None else one * _HOUR
+        for one in (profile.per_second(counter), profile.per_second_ever(counter))
+    )
+    return _figure(name, title, "bytes per hour", rate, ever=ever, is_tested=True)
+
+
+def _share(part: float | None, whole: float | None) -> float | None:
+    return part / whole if part is not None and whole else None
 
 
 def rate_text(rate: float) -> str:

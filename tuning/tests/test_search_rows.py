@@ -22,11 +22,12 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.trial import Trial
 from tuning.errors import TuningError
-from tuning.models import Candidate, LearnedKnobs, SlotPurpose, Study, StudyState
+from tuning.models import Candidate, SlotPurpose, Study, StudyState
 from tuning.requests.configs import ConfigText
 from tuning.results.answer import store_recommendations
 from tuning.results.boards import boards_of
 from tuning.results.build import build
+from tuning.results.stored_documents import document_of
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import ConfirmationState, most_pairs
@@ -582,19 +583,24 @@ def test_what_was_learned_of_the_knobs_is_stored_between_two_rounds(
         while not is_done():
             assert step(study)
 
+    def has_learned() -> bool:
+        return Study.objects.get(pk=study.pk).learned is not None
+
     monkeypatch.setattr("tuning.results.search.importance", fails)
     study = search(RandomSearch(), seed=3, blocks=6)
     Study.objects.filter(pk=study.pk).update(search={"space": Space(()).as_json()})
     screened = study.slots.filter(purpose=SlotPurpose.SEARCH, run__state=RunState.OK)
     learn_until(screened.exists)
-    assert not LearnedKnobs.objects.exists()
+    assert not has_learned()
     study.refresh_from_db()
     assert not study.is_finished
     monkeypatch.setattr(
         "tuning.results.search.importance", lambda *_: Importance(runs=7, configs=3)
     )
-    learn_until(LearnedKnobs.objects.exists)
-    assert LearnedKnobs.objects.get(study=study).found["runs"] == 7
+    learn_until(has_learned)
+    found = document_of(Study.objects.get(pk=study.pk)).search
+    assert found is not None
+    assert found.importance == Importance(runs=7, configs=3)
 
 
 def test_a_search_that_has_measured_nothing_says_so(search: Search) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +26,6 @@ from tuning.strategy.search.surrogate import Surrogate
 
 Floats = NDArray[np.float64]
 
-#: To be raised with every change of what `importance` answers: answers are stored.
-VERSION: Final = 2
 # Below these nothing is said: of all knobs (different configs), and of one (runs off its most
 # frequent value).
 MIN_CONFIGS = 12
