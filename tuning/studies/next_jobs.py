@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from django.db.models import Case, Exists, Q, QuerySet, When
+from django.db.models import Case, Q, When
 
 from benchmarks.jobs.heartbeat import CANCELLED
-from benchmarks.jobs.loads import is_measured
-from benchmarks.models import (
-    ACTIVE_JOB_STATES,
-    Host,
-    Inspection,
-    JobRow,
-    JobState,
-    LoadJob,
-    Probe,
-    Run,
-    RunState,
-)
+from benchmarks.jobs.kinds import JobKind, RowT
+from benchmarks.jobs.loads import LoadKind, is_measured
+from benchmarks.models import JobState, Run, RunState
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.studies.waiting import has_load_host_away
 
@@ -29,37 +20,14 @@ _OF_A_TURN = (
     *("crash_tests", "runs_to_queue", "host__name", "host__drained_at"),
 )
 
-RowT = TypeVar("RowT", bound=JobRow)
 
-
-class Seen(NamedTuple):
-    """Whether a host has inspections, loads, probes and studies that have not ended.
-
-    measured: a run of a study is measured now. cancelled: a user cancelled one of the studies.
-    """
-
-    inspection: bool
-    load: bool
-    probe: bool
-    study: bool
-    measured: bool
-    cancelled: bool
-
-
-def seen_on(host_id: int) -> Seen:
-    """Return what there is on the host, in one query."""
-    jobs = {"host": host_id, "state__in": ACTIVE_JOB_STATES}
-    measured = Run.objects.filter(host=host_id, state=RunState.RUNNING)
+def measures_undisturbed(host_id: int) -> bool:
+    """Return whether a study's run is measured there and no user cancelled a study meanwhile."""
     active = Study.objects.filter(host=host_id, state__in=ACTIVE_STUDY_STATES)
-    host = Host.objects.filter(pk=host_id).values_list(
-        Exists(Inspection.objects.filter(**jobs)),
-        Exists(LoadJob.objects.filter(**jobs)),
-        Exists(Probe.objects.filter(device__host=host_id, state__in=ACTIVE_JOB_STATES)),
-        Exists(active),
-        Exists(measured.filter(slot__study__state=StudyState.RUNNING)),
-        Exists(active.filter(stop_request=CANCELLED)),
-    )
-    return Seen(*(host.first() or [False] * 6))
+    measured = Run.objects.filter(host=host_id, state=RunState.RUNNING)
+    if not measured.filter(slot__study__state=StudyState.RUNNING).exists():
+        return False
+    return not active.filter(stop_request=CANCELLED).exists()
 
 
 def waiting_studies(host_id: int) -> list[tuple[Study, bool]]:
@@ -106,28 +74,18 @@ def next_run(runs: Iterable[OpenRun]) -> int | None:
     return min(together, key=lambda one: one.retry_of is not None).run if together else None
 
 
-def next_inspection(host_id: int) -> Inspection | None:
-    """The inspection under way, else the oldest that waits and may begin."""
-    there = Inspection.objects.filter(host_id=host_id).select_related("host")
-    return _next(there, Q(host__retired_at=None))
+def next_job(kind: JobKind[RowT], host_id: int) -> RowT | None:
+    """Return the job of a kind under way, else the oldest that waits and may begin.
 
-
-def next_load(host_id: int) -> LoadJob | None:
-    """The load that the host drives, else the oldest that waits for it and is still wanted.
-
-    While there is one, nothing of the host's own begins.
+    A drained host begins only what does not wait while it is drained.
     """
-    there = LoadJob.objects.filter(host_id=host_id).select_related("host")
-    return _next(there, Q(host__drained_at=None) & is_measured())
-
-
-def next_probe(host_id: int) -> Probe | None:
-    """The probe under way, else the oldest that waits and may begin."""
-    there = Probe.objects.filter(device__host_id=host_id).select_related("device__host")
-    return _next(there, Q(device__host__drained_at=None))
-
-
-def _next(rows: QuerySet[RowT], may_begin: Q) -> RowT | None:
-    active = rows.filter(Q(state=JobState.RUNNING) | Q(state=JobState.QUEUED) & may_begin)
+    host = kind.host
+    may_begin = Q(**{f"{host}__retired_at": None})
+    if kind.waits_while_drained:
+        may_begin &= Q(**{f"{host}__drained_at": None})
+    if kind.task == LoadKind.task:  # nobody waits for other loads any more
+        may_begin &= is_measured()
+    active = Q(state=JobState.RUNNING) | Q(state=JobState.QUEUED) & may_begin
     running_first = Case(When(state=JobState.RUNNING, then=0), default=1)
-    return active.order_by(running_first, "pk").first()
+    there = kind.rows.filter(active, **{host: host_id})
+    return there.order_by(running_first, "pk").first()

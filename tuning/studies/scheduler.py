@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 from celery import current_app
 from django.conf import settings
@@ -25,6 +26,7 @@ from benchmarks.jobs.claimant import host_lock
 from benchmarks.jobs.crash_tests import CrashTestKind
 from benchmarks.jobs.engine import AWAY
 from benchmarks.jobs.inspections import InspectionKind
+from benchmarks.jobs.kinds import JobKind
 from benchmarks.jobs.loads import LoadKind
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
@@ -45,12 +47,10 @@ from tuning.studies.crash_tests import (
 )
 from tuning.studies.events import note_end
 from tuning.studies.next_jobs import (
-    next_inspection,
-    next_load,
-    next_probe,
+    measures_undisturbed,
+    next_job,
     next_run,
     open_runs,
-    seen_on,
     waiting_studies,
 )
 from tuning.studies.preparation import PreparationKind
@@ -63,7 +63,6 @@ EXECUTE = RunKind.task
 PREPARE = PreparationKind.task
 PROBE = ProbeKind.task
 CRASH_TEST = CrashTestKind.task
-INSPECT = InspectionKind.task
 LOAD = LoadKind.task
 
 
@@ -92,41 +91,35 @@ def advance_host(host_id: int) -> None:
     before its own work. An inspection waits for the current job only: the next run clones
     gigabytes before it measures, and what an inspection reads does not show beside that.
     """
-    seen = seen_on(host_id)
-    inspects = seen.inspection and _send_inspection(host_id)
-    # While a run is measured, everything waits except studies that a user cancelled.
-    if (inspects or seen.measured) and not seen.cancelled:
+    if measures_undisturbed(host_id):
         return
-    is_busy = inspects or (seen.load and _send_load(host_id))
-    probe = next_probe(host_id) if seen.probe and not is_busy else None
-    for study, load_host_away in waiting_studies(host_id) if seen.study else ():
+    host = Host.objects.only("name").get(pk=host_id)
+    is_busy = _send_first(InspectionKind(), host) or _send_first(LoadKind(), host)
+    probe = None if is_busy else next_job(ProbeKind(), host_id)
+    for study, load_host_away in waiting_studies(host_id):
         if probe is not None and study.state == StudyState.QUEUED:
             break
         turn = _take_turn(study, load_host_away=load_host_away)
         if turn.task and not study.host.is_drained and not is_busy:
-            _send(turn.task, turn.row_id, study.host)
+            _send(turn.task, turn.row_id, host)
         if not turn.passes:
             return
     if probe is not None and probe.state == JobState.QUEUED:
-        _send(PROBE, probe.pk, probe.device.host)
+        _send(PROBE, probe.pk, host)
 
 
-def _send_load(host_id: int) -> bool:
-    """Wake the worker for the oldest load that another host waits for; True while there is one."""
-    load = next_load(host_id)
-    if load is not None and load.state == JobState.QUEUED and not is_measuring(host_id):
-        _send(LOAD, load.pk, load.host)
-    return load is not None
+def _send_first(kind: JobKind[Any], host: Host) -> bool:
+    """Wake the worker for the next job of a kind, unless another job runs.
 
-
-def _send_inspection(host_id: int) -> bool:
-    """Wake the worker for the host's oldest inspection; True while there is one to be done now."""
-    row = next_inspection(host_id)
+    Return whether nothing else may begin: such a job runs or was sent. A load is waited for in
+    any case, because another host measures already.
+    """
+    row = next_job(kind, host.pk)
     if row is None or row.state == JobState.RUNNING:
         return row is not None
-    if is_measuring(host_id):
-        return False
-    _send(INSPECT, row.pk, row.host)
+    if is_measuring(host.pk):
+        return kind.task == LOAD
+    _send(kind.task, row.pk, host)
     return True
 
 

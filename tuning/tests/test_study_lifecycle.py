@@ -579,7 +579,7 @@ def test_between_two_runs_of_a_block_the_database_is_asked_little(study: Study) 
     with CaptureQueriesContext(connection) as queries:
         execute_run(run, measure=measure_by_config)
         advance_host(study.host_id)
-    assert len([one for one in queries if one["sql"].startswith("SELECT")]) <= 15
+    assert len([one for one in queries if one["sql"].startswith("SELECT")]) <= 19
 
 
 @pytest.mark.long
