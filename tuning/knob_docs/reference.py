@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from tuning.catalogue.costs import MEANING, Cost
-from tuning.catalogue.facts import Computed, Dynamic
+from tuning.catalogue.facts import Computed, Default, Dynamic, Facts, Limits
 from tuning.catalogue.knob import DurabilityRule, Kind, Knob, SetBy, WorthTesting
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.resources import Resource, Scales
-from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits, Version, parse_traits
+from tuning.catalogue.target import FLAVOUR_NAMES, Version
+from tuning.catalogue.timeline import Timeline
 from tuning.configs.presets.loader import load_preset, preset_names
 from tuning.configs.values import readable, readable_value
 
-#: One release of each documented series: the newest that was available.
-DOCUMENTED = tuple(
-    parse_traits(f"{flavour} {version}")
-    for flavour, versions in {
-        "mysql": "5.7.42 8.0.46 8.4.10 9.7.4",
-        "percona": "5.7.44 8.0.46 8.4.10",
-        "mariadb": "10.6.23 10.11.19 11.8.6",
-    }.items()
-    for version in versions.split()
-)
+T = TypeVar("T")
+
 _CHANGE = {
-    None: "in an unknown way",
     Dynamic.RESTART: "with a restart",
     Dynamic.GLOBAL: "while the server runs",
     Dynamic.SESSION: "while the server runs, for each session as well",
@@ -51,7 +44,6 @@ how it can be changed, its risks, and which values are worth testing. A config m
 others. This page is generated from `tuning/catalogue/knobs.yaml` by `manage.py knobs_docs`; a test
 compares the catalogue with every installed server.
 
-Servers: {servers}.
 Facts about MySQL also hold for Percona Server of the same series unless it is named as well.
 
 Durability: a config is D0 unless it sets a value that is marked below. D1 may lose the last
@@ -69,7 +61,7 @@ def reference_page() -> str:
     catalogue = load_catalogue()
     evidence = ", ".join(f"{letter} {words}" for letter, words in catalogue.evidence.items())
     costs = "; ".join(f"`{kind}`, {words}" for kind, words in MEANING.items())
-    lines = [_HEAD.format(servers=_series(DOCUMENTED), evidence=evidence, costs=costs)]
+    lines = [_HEAD.format(evidence=evidence, costs=costs)]
     for group in dict.fromkeys(knob.group for knob in catalogue.knobs.values()):
         lines += [f"## {group[0].upper()}{group[1:]}", ""]
         for knob in catalogue.knobs.values():
@@ -82,21 +74,19 @@ def reference_page() -> str:
 def _points(knob: Knob) -> Iterator[str]:
     if knob.set_by is not None:
         yield _SET_BY[knob.set_by]
-    owners = [target for target in DOCUMENTED if knob.exists_in(target)]
-    if owners:
-        yield f"On {_series(owners)}." if len(owners) < len(DOCUMENTED) else "On all servers."
-        unit = f" in {knob.unit}" if knob.unit and knob.unit != "bytes" else ""
-        yield f"Default{unit}: {_by_server(knob, owners, _default)}."
-        if ranges := _by_server(knob, owners, _range):
-            yield f"Takes {ranges}."
-        yield f"Changes {_by_server(knob, owners, lambda k, t: _CHANGE[k.dynamic(t)])}."
+    said: set[str] = set()
+    for flavour, facts in knob.flavours.items():
+        text = "; ".join(_facts(knob, facts))
+        # What was seen on MySQL's program counts as documentation for Percona Server.
+        if (alike := text.replace("[B]", "[S]")) not in said:
+            yield f"{FLAVOUR_NAMES[flavour]}: {text}."
+        said.add(alike)
     if knob.scales is not None:
         yield _SCALES[knob.scales]
     if knob.new_data_dir:
         yield "Fixed when the data directory is created."
     if knob.at_most is not None:
         yield f"May not exceed {knob.at_most.knob}."
-    yield from _lifecycle(knob)
     for rule in knob.durability:
         yield f"{rule.durability} with {_values(rule)}: may lose {rule.loses}."
     for cost in knob.costs:
@@ -114,79 +104,60 @@ def _points(knob: Knob) -> Iterator[str]:
     yield from knob.notes
 
 
-def _by_server(
-    knob: Knob, owners: Sequence[ServerTraits], words: Callable[[Knob, ServerTraits], str]
-) -> str:
-    """Facts of several servers: "`200` [B] (MySQL 5.7, 8.0); `10000` [B] (MySQL 8.4)"."""
-    groups: dict[str, list[ServerTraits]] = {}
-    for target in owners:
-        if target.flavour != "percona" or not _is_as_mysql(knob, target, owners):
-            groups.setdefault(words(knob, target), []).append(target)
-    if len(groups) == 1:
-        return next(iter(groups))
-    return "; ".join(f"{said} ({_series(servers)})" for said, servers in groups.items())
+def _facts(knob: Knob, facts: Facts) -> Iterator[str]:
+    """Yield the facts of one flavour, each change with the version from which it holds."""
+    if facts.added:
+        yield f"since {_version(facts.added[0])}"
+    if facts.default:
+        unit = f" in {knob.unit}" if knob.unit and knob.unit != "bytes" else ""
+        words = _over_time(facts.default, lambda default: _default(knob, default))
+        yield f"default{unit} {words} [{facts.evidence['default']}]"
+    if facts.limits:
+        yield f"takes {_over_time(facts.limits, _range)}"
+    if facts.values:
+        yield f"takes {_over_time(facts.values, lambda words: ', '.join(map(_code, words)))}"
+    if facts.dynamic:
+        yield f"changes {_over_time(facts.dynamic, lambda how: _CHANGE[how])}"
+    for said, releases in (
+        ("deprecated since", facts.deprecated),
+        ("without effect since", facts.ignored),
+        # Only the previous series is certain.
+        ("removed after", ((8, 4, 0),) if facts.removed == ((9, 0, 0),) else ()),
+        ("removed in", facts.removed if facts.removed != ((9, 0, 0),) else ()),
+    ):
+        if releases:
+            yield f"{said} {_version(releases[0])}"
+    if facts.tolerated:
+        yield "the name is still accepted, with a warning"
+    if facts.successor:
+        yield f"use {_code(facts.successor)}"
+    if facts.note:
+        yield facts.note
 
 
-def _is_as_mysql(knob: Knob, target: ServerTraits, owners: Sequence[ServerTraits]) -> bool:
-    """Whether a Percona Server has the facts of the MySQL of its series."""
-    facts = (knob.default, knob.limits, knob.values, knob.dynamic)
-    same = [one for one in owners if one.flavour == "mysql" and one.series == target.series]
-    return any(all(fact(one) == fact(target) for fact in facts) for one in same)
+def _over_time(timeline: Timeline[T], words: Callable[[T], str]) -> str:
+    """Return facts with their versions: "`200`, from 8.4 `10000`"."""
+    (_, first), *later = timeline
+    return ", ".join([words(first), *(f"from {_version(at)} {words(one)}" for at, one in later)])
 
 
-def _series(targets: Sequence[ServerTraits]) -> str:
-    """Servers by flavour and series: "MySQL 5.7, 8.0; MariaDB 10.6"."""
-    flavours: dict[str, list[str]] = {}
-    for target in targets:
-        found = flavours.setdefault(FLAVOUR_NAMES[target.flavour], [])
-        found.append(".".join(map(str, target.series)))
-    return "; ".join(f"{flavour} {', '.join(series)}" for flavour, series in flavours.items())
+def _code(word: str) -> str:
+    return f"`{word}`"
 
 
-def _default(knob: Knob, target: ServerTraits) -> str:
-    default = knob.default(target)
+def _default(knob: Knob, default: Default) -> str:
     if isinstance(default, Computed):
-        words = f"auto ({default.rule})"
-    else:
-        words = "not set" if default is None else f"`{readable_value(knob, default)}`"
-    return f"{words} [{knob.facts(target).evidence.get('default', '')}]"
+        return f"auto ({default.rule})"
+    return "not set" if default is None else _code(readable_value(knob, default))
 
 
-def _range(knob: Knob, target: ServerTraits) -> str:
-    if words := knob.values(target):
-        return ", ".join(f"`{word}`" for word in words)
-    limits = knob.limits(target)
-    return f"`{_number(limits.low)}` to `{_number(limits.high)}`" if limits else ""
+def _range(limits: Limits) -> str:
+    return f"`{_number(limits.low)}` to `{_number(limits.high)}`"
 
 
 def _number(value: float) -> str:
     """An end of a range; as a power of two if only the width of the number limits it."""
     return f"2^{math.log2(value):.0f}" if value >= 2**62 else readable(value)
-
-
-def _lifecycle(knob: Knob) -> Iterator[str]:
-    shared: list[str] = []
-    notes: set[str] = set()
-    for flavour, facts in knob.flavours.items():
-        parts = []
-        if facts.deprecated:
-            parts.append(f"deprecated since {_version(facts.deprecated[0])}")
-        if facts.ignored:
-            parts.append(f"without effect since {_version(facts.ignored[0])}")
-        if facts.removed == ((9, 0, 0),):  # only the previous series is certain
-            parts.append("removed after 8.4")
-        elif facts.removed:
-            parts.append(f"removed in {_version(facts.removed[0])}")
-        if facts.tolerated:
-            parts.append("the name is still accepted, with a warning")
-        if facts.successor and (parts or not facts.default):
-            parts.append(f"use `{facts.successor}`")
-        if parts and parts != shared:
-            yield f"{FLAVOUR_NAMES[flavour]}: {', '.join(parts)}."
-        shared = parts
-        if facts.note and facts.note not in notes:
-            yield f"{FLAVOUR_NAMES[flavour]}: {facts.note}."
-            notes.add(facts.note)
 
 
 def _version(version: Version) -> str:
@@ -195,27 +166,26 @@ def _version(version: Version) -> str:
 
 
 def _values(rule: DurabilityRule | Cost) -> str:
-    words = ", ".join(f"`{value}`" for value in sorted(rule.values))
+    words = ", ".join(map(_code, sorted(rule.values)))
     if rule.above is not None:
         words = f"more than `{_number(rule.above)}`"
     if isinstance(rule, DurabilityRule):
         if rule.not_values:
-            unsafe = ", ".join(f"`{value}`" for value in sorted(rule.not_values))
-            words = f"any value except {unsafe}"
+            words = f"any value except {', '.join(map(_code, sorted(rule.not_values)))}"
         for name, values in rule.only_with.items():
-            words += f" if {name} is {' or '.join(f'`{value}`' for value in sorted(values))}"
+            words += f" if {name} is {' or '.join(map(_code, sorted(values)))}"
     return words
 
 
 def _worth_testing(knob: Knob, part: WorthTesting) -> str:
     if part.values:
-        return ", ".join(f"`{value}`" for value in part.values)
+        return ", ".join(map(_code, part.values))
     is_size = knob.kind is Kind.BYTES
     ends = [
         readable(value) if is_size and value >= 1 else f"{value:g}"
         for value in dict.fromkeys((part.low or 0, part.high or 0))
     ]
     if part.of is None:
-        return " to ".join(f"`{end}`" for end in ends)
+        return " to ".join(map(_code, ends))
     unit = "per CPU" if is_size and part.of is Resource.CORES else _OF[part.of]
     return f"{' to '.join(ends)} {unit}"

@@ -31,10 +31,7 @@ def build(rows: StudyRows, *, is_over: bool = False) -> doc.StudyDocument:
     is_over: whether the study ends now, before its row says so.
     """
     study, template, boards = rows.study, template_of(rows.study), boards_of(rows)
-    findings = findings_of(rows, boards)
-    numbers: dict[Claim, int] = {}
-    for finding in findings:
-        numbers.setdefault(finding.claim, len(numbers) + 1)
+    claims = template.claims if template else ()
     ablations = [ablation_of(rows, board, is_over=is_over) for board in boards]
     return doc.StudyDocument(
         schema_version=doc.SCHEMA_VERSION,
@@ -52,14 +49,8 @@ def build(rows: StudyRows, *, is_over: bool = False) -> doc.StudyDocument:
         gate=gate_document(rows) if study.gate is not None else None,
         quality=quality_of(rows.slots, rows.runs),
         repeats=template.repeats if template else "",
-        claims=tuple(_claim(number, one) for one, number in numbers.items()),
-        findings=tuple(
-            doc.Finding.copied_from(
-                one,
-                claim=numbers[one.claim],
-            )
-            for one in findings
-        ),
+        claims=tuple(_claim(number, one) for number, one in enumerate(claims, 1)),
+        findings=tuple(findings_of(rows, boards)),
         can_be_ablated=_can_be_ablated(rows, ablations),
     )
 

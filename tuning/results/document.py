@@ -22,6 +22,7 @@ from tuning.statistics.data import Metric
 from tuning.statistics.drift import Drift
 from tuning.statistics.estimate import Estimate
 from tuning.strategy.search.importance import Importance
+from tuning.study_templates.evaluation import Finding
 
 #: Rises with every change of the classes below, and of what is computed for them.
 SCHEMA_VERSION = 2
@@ -642,24 +643,11 @@ class Search(Part):
         return any(one.ratio is not None for one in self.runs)
 
 
-class Finding(Part):
-    """The answer of the study to a claim of its source; estimate: first config to second.
+class Claim(Part):
+    """A claim of the source; number: from 1.
 
     claimed_low, claimed_high: the claimed range of the ratio; None: no bound.
     """
-
-    claim: int
-    kind: str
-    said: str
-    sentence: str
-    estimate: Estimate | None
-    device_id: int | None
-    device_kind: str | None
-    connections: int | None
-
-
-class Claim(Part):
-    """A claim of the source; number: from 1."""
 
     number: int
     says: str

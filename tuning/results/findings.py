@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from benchmarks.models import Device
 from tuning.errors import UnknownTemplate
 from tuning.models import Study
 from tuning.results.board import Board
 from tuning.results.study_rows import StudyRows
-from tuning.statistics.analysis import Analysis
 from tuning.statistics.data import Metric
 from tuning.study_templates.evaluation import ClaimBoard, Finding, evaluate_all
 from tuning.study_templates.loader import StudyTemplate, load_template
@@ -32,30 +29,20 @@ def findings_of(rows: StudyRows, boards: Sequence[Board]) -> list[Finding]:
     candidates = rows.candidates.values()
     same_as = {one.name: one.merged_into.name for one in candidates if one.merged_into}
     found = [
-        _claim_board(
-            board.device,
+        ClaimBoard(
+            board.device.pk,
+            board.device.kind,
             board.workload.connections,
             {metric: board.judgements[metric].analysis for metric in Metric},
-            observations=board.observations,
-            alpha=board.alpha,
-            same_as=same_as,
+            board.observations,
+            board.alpha,
+            same_as,
+            board.device.is_throttled,
         )
         for board in boards
     ]
     seen = {board.device.pk for board in boards}
-    found += [_claim_board(one, 0, {}) for pk, one in rows.devices.items() if pk not in seen]
+    found += [
+        ClaimBoard(pk, one.kind, 0, {}) for pk, one in rows.devices.items() if pk not in seen
+    ]
     return evaluate_all(template.claims, found)
-
-
-def _claim_board(
-    device: Device, connections: int, analyses: Mapping[Metric, Analysis], **more: Any
-) -> ClaimBoard:
-    return ClaimBoard(
-        device=str(device),
-        kind=device.kind,
-        connections=connections,
-        analyses=analyses,
-        device_id=device.pk,
-        is_throttled=device.is_throttled,
-        **more,
-    )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
 
 from benchmarks.storage.kinds import kind_words
 from tuning.statistics.analysis import Analysis, analyse
@@ -37,52 +40,55 @@ class FindingKind(StrEnum):
 class ClaimBoard:
     """One board: a ranking on one device with one number of connections.
 
-    device: its name for people. kind: as in `benchmarks.storage.identity.DeviceIdentity`.
-    device_id: identifies the device. analyses: the ranking by each metric. observations: the runs
-    behind them. same_as: the measured config of each duplicate, by name. is_throttled: whether the
-    device is emulated and therefore has no seek times.
+    device_id, kind: the device and what it is, as in `benchmarks.storage.kinds.DeviceKind`.
+    analyses: the ranking by each metric. observations: the runs behind them. same_as: the measured
+    config of each duplicate, by name. is_throttled: whether the device is emulated and therefore
+    has no seek times.
     """
 
-    device: str
+    device_id: int
     kind: str
     connections: int
     analyses: Mapping[Metric, Analysis]
     observations: Sequence[Observation] = ()
     alpha: float = ALPHA
     same_as: Mapping[str, str] = field(default_factory=dict)
-    device_id: int = 0
     is_throttled: bool = False
 
 
-@dataclass(frozen=True)
-class Finding:
-    """The result of a claim on one board.
+class Finding(BaseModel):
+    """The result of a claim on one board; estimate: first config to second.
 
-    said: the measured figures with the interval, or why there is no result; begins in lower case
-    or with a name. estimate: of several ratios, the one that decided; None without
-    figures. device, device_kind, connections: the board; None if no board of the study applies.
-    connections is also None for a ratio between numbers of connections.
+    claim: its number in the template. said: the measured figures with the interval, or why
+    there is no result; begins in lower case or with a name. sentence: the result with its evidence,
+    for people. estimate: of several ratios, the one that decided; None without figures. device_id,
+    device_kind, connections: the board; None if no board of the study applies. connections is also
+    None for a ratio between numbers of connections.
     """
 
-    claim: Claim
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    claim: int = 0
     kind: FindingKind
     said: str
+    sentence: str = ""
     estimate: Estimate | None = None
-    device: str | None = None
+    device_id: int | None = None
     device_kind: str | None = None
     connections: int | None = None
-    device_id: int | None = None
 
-    @property
-    def sentence(self) -> str:
-        """The result with its evidence, for people."""
-        here = " here" if self.kind.is_decided or self.estimate is not None else ""
-        return f"{self.kind.label}{here}: {self.said}."
+    def of(self, **columns: Any) -> Finding:
+        """Return the finding with these columns."""
+        return self.model_copy(update=columns)
 
 
 def evaluate_all(claims: Iterable[Claim], boards: Sequence[ClaimBoard]) -> list[Finding]:
     """Return the findings of all claims, in their order."""
-    return [finding for claim in claims for finding in evaluate(claim, boards)]
+    return [
+        finding.of(claim=number)
+        for number, claim in enumerate(claims, 1)
+        for finding in evaluate(claim, boards)
+    ]
 
 
 def evaluate(claim: Claim, boards: Sequence[ClaimBoard]) -> list[Finding]:
@@ -91,32 +97,38 @@ def evaluate(claim: Claim, boards: Sequence[ClaimBoard]) -> list[Finding]:
     A claim about numbers of connections has one per device. Boards without the claim's candidates
     are skipped if others have them (each durability class has a board of its own).
     """
+    found = []
+    for one in _evaluated(claim, boards):
+        here = " here" if one.kind.is_decided or one.estimate is not None else ""
+        found.append(one.of(sentence=f"{one.kind.label}{here}: {one.said}."))
+    return found
+
+
+def _evaluated(claim: Claim, boards: Sequence[ClaimBoard]) -> list[Finding]:
     suited = [board for board in boards if not claim.devices or board.kind in claim.devices]
     if not suited:
-        return [_undecided(claim, _no_such_device(claim, boards))]
+        return [_undecided(_no_such_device(claim, boards))]
     if claim.needs_seeks:
         suited = [board for board in suited if not board.is_throttled]
         if not suited:
-            return [_undecided(claim, "an emulated disk has no seek times to decide this by")]
+            return [_undecided("an emulated disk has no seek times to decide this by")]
     having = [board for board in suited if _has(board, claim.ratio)]
     if not having:
         names = " and ".join(dict.fromkeys(claim.ratio.names))
-        return [_undecided(claim, f"there are no comparable figures of {names}")]
-    found = []
+        return [_undecided(f"there are no comparable figures of {names}")]
     if claim.ratio.connections is None:
-        found = [
-            (board, replace(_between_configs(claim, board), connections=board.connections))
-            for board in having
+        return [
+            _between_configs(claim, one).of(**_place(one), connections=one.connections)
+            for one in having
         ]
-    else:
-        devices: dict[tuple[int, str], list[ClaimBoard]] = {}
-        for board in having:
-            devices.setdefault((board.device_id, board.device), []).append(board)
-        found = [(same[0], _between_connections(claim, same)) for same in devices.values()]
-    return [
-        replace(finding, device=board.device, device_kind=board.kind, device_id=board.device_id)
-        for board, finding in found
-    ]
+    devices: dict[int, list[ClaimBoard]] = {}
+    for board in having:
+        devices.setdefault(board.device_id, []).append(board)
+    return [_between_connections(claim, same).of(**_place(same[0])) for same in devices.values()]
+
+
+def _place(board: ClaimBoard) -> dict[str, Any]:
+    return {"device_id": board.device_id, "device_kind": board.kind}
 
 
 def _no_such_device(claim: Claim, boards: Sequence[ClaimBoard]) -> str:
@@ -149,7 +161,7 @@ def _between_configs(claim: Claim, board: ClaimBoard) -> Finding:
             said = _said(found, ratio.of, name, ratio.metric)
             findings.append(_judged(claim, found, said))
     if not findings:
-        return _undecided(claim, f"{ratio.of} shares no block with the others")
+        return _undecided(f"{ratio.of} shares no block with the others")
     return min(findings, key=lambda one: _ORDER.index(one.kind))
 
 
@@ -161,7 +173,7 @@ def _between_connections(claim: Claim, boards: Sequence[ClaimBoard]) -> Finding:
     below = [count for count in counts if count <= most * (ratio.connections or 0)]
     if not below:
         up_to = f"{(ratio.connections or 0) * 100:g} %"
-        return _undecided(claim, f"{ratio.of} has no figures with up to {up_to} of {most}")
+        return _undecided(f"{ratio.of} has no figures with up to {up_to} of {most}")
     runs = [
         run._replace(candidate=f"{board.connections}", replicate=0)
         for board in boards
@@ -172,7 +184,7 @@ def _between_connections(claim: Claim, boards: Sequence[ClaimBoard]) -> Finding:
     analysis = analyse(runs, f"{most}", names, ratio.metric, alpha=boards[0].alpha)
     found = analysis.between(f"{most}", f"{below[-1]}")
     if found is None:
-        return _undecided(claim, f"{below[-1]} and {most} connections share no block")
+        return _undecided(f"{below[-1]} and {most} connections share no block")
     said = _said(found, f"{ratio.of} with {most} connections", f"with {below[-1]}", ratio.metric)
     return _judged(claim, found, said)
 
@@ -191,18 +203,18 @@ def _judged(claim: Claim, found: Estimate, said: str) -> Finding:
             kind = FindingKind.CONFIRMED
         elif most < low or found.low > high:
             kind = FindingKind.CONTRADICTED
-    return Finding(claim, kind, f"{said}; {_claimed(claim.ratio)}", found)
+    return Finding(kind=kind, said=f"{said}; {_claimed(claim.ratio)}", estimate=found)
 
 
 def _of_one_config(claim: Claim, said: str) -> Finding:
     """A config equals itself, which can confirm a claim of no difference and contradicts none."""
     low, high = claim.ratio.bounds
     kind = FindingKind.CONFIRMED if low < 1 < high else FindingKind.NOT_DECIDED
-    return Finding(claim, kind, said, Estimate(ratio=1.0))
+    return Finding(kind=kind, said=said, estimate=Estimate(ratio=1.0))
 
 
-def _undecided(claim: Claim, why: str) -> Finding:
-    return Finding(claim, FindingKind.NOT_DECIDED, why)
+def _undecided(why: str) -> Finding:
+    return Finding(kind=FindingKind.NOT_DECIDED, said=why)
 
 
 def _claimed(ratio: Ratio) -> str:

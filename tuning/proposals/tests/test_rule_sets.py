@@ -19,7 +19,6 @@ from tuning.configs.effective.expected import Expected, HostFacts, by_itself
 from tuning.configs.notes import Action
 from tuning.configs.situation import DeviceFacts, Situation
 from tuning.configs.values import same
-from tuning.knob_docs.reference import DOCUMENTED
 from tuning.proposals.draft import Draft
 from tuning.proposals.expressions import checked, evaluate
 from tuning.proposals.rules import Rule, UnknownProposal, plan_proposal, plan_proposals, rule_sets
@@ -276,7 +275,7 @@ SITUATIONS = [
             B,
             host(2048 * GIB, 256, 10_000 * GIB, connections=2000),
         ],
-        sorted({*RELEASES, *DOCUMENTED}, key=str),
+        RELEASES,
         [frozenset[CostKind](), EVERYTHING],
         [DeviceFacts(DeviceKind.HDD, 150, 200, 9000, 5 * GIB), NVME],
     )
