@@ -170,7 +170,7 @@ def _inspect(host_id: int) -> None:
     from benchmarks.inventory.here import inspect_here
     from benchmarks.jobs.claimant import measuring_alone
     from benchmarks.models import Host
-    from tuning.hosts.jobs import inspect_again
+    from tuning.hosts.commands import inspect_again
     from tuning.studies.datasets import note_datasets
 
     host = Host.objects.get(pk=host_id)

@@ -12,7 +12,7 @@ from advisor.access.callers import caller_of
 from advisor.api.paging import Page, PageQuery, page_of
 from advisor.api.schemas import hosts as schemas
 from benchmarks import models
-from tuning.hosts.jobs import inspect_again, inspect_device, inspect_server
+from tuning.hosts.commands import inspect_again, inspect_device, inspect_server
 from tuning.hosts.known import KnownHost, hosts, known_hosts
 from tuning.requests.device import DeviceRequest, InspectionRequest
 from tuning.studies.datasets import Kept, noted_datasets

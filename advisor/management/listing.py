@@ -19,7 +19,7 @@ from benchmarks.inventory.stored import inventory_of, listed_paths, unlist_path
 from benchmarks.jobs.claimant import measuring_alone
 from benchmarks.models import Host, ListedPath
 from tuning.actions.action import Subject
-from tuning.hosts.jobs import inspect_again
+from tuning.hosts.commands import inspect_again
 
 
 class ListingCommand(AdvisorCommand):

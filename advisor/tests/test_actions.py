@@ -28,7 +28,7 @@ from benchmarks.models import Device, Host, Inspection, JobState, Probe
 from benchmarks.tests.made_up_host import made_up_host
 from tuning.actions import table
 from tuning.actions.action import DEVICE, HOST, STUDY, Action, Actor, perform, read_fields
-from tuning.actions.of_hosts import OF_HOSTS
+from tuning.actions.table import OF_HOSTS
 from tuning.errors import BadRequest, TuningError
 from tuning.models import ServerProfile, Study, StudyGroup, StudyState
 from tuning.requests.configs import ProfileRequest

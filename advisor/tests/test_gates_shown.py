@@ -22,6 +22,7 @@ from advisor.management.commands import serve
 from advisor.tests.drawn import flat
 from advisor.tests.test_api_studies import client_of
 from benchmarks.models import Run
+from tuning.comparison.history import gate_history, recent_candidates
 from tuning.creation.gates import create_gate
 from tuning.export.gate_files import (
     GateFacts,
@@ -32,7 +33,6 @@ from tuning.gate_facts import gate_facts
 from tuning.models import Candidate, GateVerdict, Study
 from tuning.requests.gate import GateSide
 from tuning.results.document import Gate
-from tuning.results.gate_history import gate_history, recent_candidates
 from tuning.statistics.data import Metric
 from tuning.statistics.gate import GatePlan
 from tuning.studies.commands import cancel_study

@@ -23,14 +23,14 @@ from benchmarks.models import Host, Inspection, ListedPath, Run, RunState
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.tests.made_up_host import made_up_host, this_host
 from tuning.errors import BadRequest, TuningError
-from tuning.hosts.jobs import (
+from tuning.hosts.commands import (
     MAX_WAITING,
+    drain_host,
     inspect_again,
     inspect_device,
     inspect_server,
     waiting_text,
 )
-from tuning.hosts.states import drain_host
 from tuning.models import Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.studies.commands import cancel_study

@@ -15,7 +15,7 @@ from advisor.tests import factories
 from advisor.tests.drawn import flat
 from advisor.tests.history_rows import NEW_KERNEL, WEEK, slower, weekly
 from benchmarks.models import Device, Run
-from tuning.comparison.baseline_history import BaselineHistory, baseline_history
+from tuning.comparison.history import BaselineHistory, baseline_history
 
 pytestmark = pytest.mark.django_db
 JANUARY = datetime(2026, 1, 6, 3, 0, tzinfo=UTC)

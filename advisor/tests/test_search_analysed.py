@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
+from tuning.results.stored_documents import document_of
 
 from advisor.tests.search_study import queued_slot, searching_study
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study
 from tuning.results.boards import screened_runs
 from tuning.results.search import learn_knobs, search_of
-from tuning.results.stored_documents import document_of
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
 from tuning.strategy.search.importance import importance

@@ -42,8 +42,7 @@ from benchmarks.measurement.plan import Plan  # noqa: E402
 from benchmarks.measurement.result import Measurement  # noqa: E402
 from benchmarks.models import Host, Run  # noqa: E402
 from benchmarks.telemetry.usage import USAGE_FIGURES  # noqa: E402
-from tuning.studies.early_stop import cut_rule_of  # noqa: E402
-from tuning.studies.jobs import KINDS, StudyRunKind  # noqa: E402
+from tuning.studies.jobs import KINDS, StudyRunKind, cut_rule_of  # noqa: E402
 from tuning.studies.scheduler import EXECUTE, advance_host  # noqa: E402
 
 LOST, TWICE = 0.05, 0.1

@@ -31,7 +31,7 @@ from tuning.creation.search import (
 from tuning.errors import BadRequest, InvalidConfig, Problem
 from tuning.proposals.rules import plan_proposals
 from tuning.scale_model.sizes import size_text
-from tuning.server_profile.own_config import as_cnf
+from tuning.server_profile.configs import as_cnf
 from tuning.server_profile.profile import Profile
 from tuning.strategy.confirmation import shortest_seconds
 from tuning.strategy.racing import FIRST_LOOK

@@ -21,15 +21,13 @@ from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
 from tuning.creation.plan import Plan
 from tuning.models import Candidate, SlotPurpose, Study, StudyState
-from tuning.results.run_lines import SlotRow
 from tuning.results.sentences import not_recovered
-from tuning.results.study_rows import StudyRows, read_studies
+from tuning.results.study_rows import SlotRow, StudyRows, read_studies
 from tuning.statistics.aim import Aim, missed_texts
 from tuning.statistics.data import Metric
 from tuning.statistics.ratios import ShortRun, round_ratios
 from tuning.strategy.racing import FAULTS
-from tuning.strategy.search.earlier import lies_in
-from tuning.strategy.search.plan import log_value
+from tuning.strategy.search.plan import lies_in, log_value
 from tuning.strategy.search.space import Space
 
 # The newest studies, and configs of them: a model of more would make a proposal slow.

@@ -18,8 +18,7 @@ from tuning.errors import BadRequest, InvalidRequest
 from tuning.requests.configs import ConfigText
 from tuning.requests.study import StudyRequest
 from tuning.scale_model.sizes import size_text
-from tuning.server_profile.advice import Proposal, proposals_for
-from tuning.server_profile.own_config import as_cnf, own_knobs
+from tuning.server_profile.configs import Proposal, as_cnf, own_knobs, proposals_for
 from tuning.server_profile.profile import Profile
 from tuning.studies.server_profiles import find_profile, profile_of
 from tuning.study_templates.loader import YOUR_SERVER, StudyTemplate

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from tuning.catalogue.costs import MEANING, Cost
-from tuning.catalogue.facts import Computed, Default, Dynamic, Facts, Limits
+from tuning.catalogue.facts import Computed, Default, Dynamic, Facts, Limits, Timeline
 from tuning.catalogue.knob import DurabilityRule, Kind, Knob, SetBy, WorthTesting
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.resources import Resource, Scales
 from tuning.catalogue.target import FLAVOUR_NAMES, Version
-from tuning.catalogue.timeline import Timeline
 from tuning.configs.presets.loader import load_preset, preset_names
 from tuning.configs.values import readable, readable_value
 

@@ -1,8 +1,12 @@
-"""Rules of published advice: read from `rule_sets.yaml`, and made into candidates."""
+"""Rules of published advice: read from rule_sets.yaml, evaluated, and made into candidates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -11,7 +15,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
+from benchmarks.counted import counted, percent
 from benchmarks.datafiles import STRICT, Named, read_data_file
+from benchmarks.storage.human import human_bytes
 from tuning.catalogue.facts import Name
 from tuning.catalogue.knob import Kind
 from tuning.catalogue.loader import load_catalogue
@@ -20,7 +26,89 @@ from tuning.configs.effective.variables import POOL
 from tuning.configs.situation import Situation
 from tuning.errors import TuningError
 from tuning.proposals.draft import Draft
-from tuning.proposals.expressions import UnknownFact, checked, evaluate, filled
+
+#: Returns the fact of a name, None if it is unknown.
+Facts = Callable[[str], Any]
+
+_UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
+_IN_TEXT = re.compile(r"\{([^{}]+)\}")
+
+
+class UnknownFact(LookupError):
+    """An expression needs a fact that is not known here, so its rule says nothing."""
+
+
+def two_figures(value: float) -> int:
+    """Round to two figures: 15,000 for 15,432."""
+    unit = int(10 ** max(len(f"{value:.0f}") - 2, 0))
+    return round(value / unit) * unit
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "min": min,
+    "max": max,
+    "ceil": math.ceil,
+    "two_figures": two_figures,
+    "size": lambda value: human_bytes(int(value)),
+    "percent": percent,
+    "number": lambda value: f"{value:,.0f}",
+    "decimal": lambda value: f"{value:.1f}",
+    "counted": counted,
+}
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Not: operator.not_,
+}
+
+
+def checked(text: str) -> str:
+    """Return an expression that can be parsed. Raises ValueError."""
+    try:
+        ast.parse(text, mode="eval")
+    except SyntaxError as error:
+        raise ValueError(f"{text!r} is not an expression: {error.msg}") from error
+    return text
+
+
+def evaluate(text: str, facts: Facts) -> Any:
+    """Return the value of an expression. Raises UnknownFact and, for a wrong file, ValueError."""
+    return _value(ast.parse(text, mode="eval").body, facts)
+
+
+def filled(text: str, facts: Facts) -> str:
+    """Return the sentence with the value of each {expression}. Raises like `evaluate`."""
+    return _IN_TEXT.sub(lambda match: f"{evaluate(match[1], facts)}", text)
+
+
+def _value(node: ast.expr, facts: Facts) -> Any:
+    match node:
+        case ast.Constant(value):
+            return value
+        case ast.Name(name):
+            found = _UNITS[name] if name in _UNITS else facts(name)
+            if found is None:
+                raise UnknownFact(name)
+            return found
+        case ast.BinOp(left, op, right) | ast.Compare(left, [op], [right]):
+            return _OPERATORS[type(op)](_value(left, facts), _value(right, facts))
+        case ast.UnaryOp(op, operand):
+            return _OPERATORS[type(op)](_value(operand, facts))
+        case ast.BoolOp(ast.And(), parts):
+            return all(_value(part, facts) for part in parts)
+        case ast.IfExp(test, body, orelse):
+            return _value(body if _value(test, facts) else orelse, facts)
+        case ast.Call(ast.Name(name), arguments, []):
+            return _FUNCTIONS[name](*(_value(one, facts) for one in arguments))
+    raise ValueError(f"not possible in an expression: {ast.unparse(node)}")
+
 
 HERE = Path(__file__).resolve().parent
 

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, StrictBool, field_validator
 
 from benchmarks.measurement.crash_test import GIVE_UP_S
 from tuning.requests.fields import Cli, KnobName, Request, Value
-from tuning.search_space.priority import MAX_COUNT
+from tuning.search_space.space_request import MAX_COUNT
 from tuning.statistics.aim import Aim, limit_scale
 from tuning.statistics.data import Metric
 

@@ -16,8 +16,7 @@ from tuning.models import Candidate, SlotPurpose
 from tuning.results import document as doc
 from tuning.results.ablation_sentences import effect_text, shortage_text
 from tuning.results.board import Board
-from tuning.results.run_lines import SlotRow
-from tuning.results.study_rows import StudyRows
+from tuning.results.study_rows import SlotRow, StudyRows
 from tuning.results.write_debt import debt_of_reduced
 from tuning.statistics.confirmation import confirm
 from tuning.statistics.data import Metric, Observation

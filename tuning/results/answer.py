@@ -16,8 +16,7 @@ from tuning.models import Recommendation, Study
 from tuning.results.ablation_sentences import ablation_sentences
 from tuning.results.build import build
 from tuning.results.document import Board, RunFacts, StudyDocument
-from tuning.results.run_lines import observation_of
-from tuning.results.study_rows import StudyRows
+from tuning.results.study_rows import StudyRows, observation_of
 from tuning.statistics.aim import Aim, limit_text, metric_name, missed_texts
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.data import Metric, Observation

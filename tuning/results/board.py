@@ -13,8 +13,8 @@ from functools import cached_property
 from benchmarks.models import CrashTest, Device, Workload
 from tuning.models import Candidate, DurabilityClass, Elimination
 from tuning.results.document import Pair
-from tuning.results.run_lines import SlotRow
 from tuning.results.sentences import all_failed_text, not_recovered
+from tuning.results.study_rows import SlotRow
 from tuning.statistics.aim import Aim, figure_text, limit_text
 from tuning.statistics.confirmation import Confirmation, ConfirmationState, confirm_each
 from tuning.statistics.data import Metric, Observation

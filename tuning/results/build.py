@@ -1,28 +1,30 @@
 """Makes the result document of a study from its rows.
 
 Each figure that is shown is computed here, or in the modules of this package that only this one
-calls, and nowhere else.
-"""
+calls, and nowhere else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.emulation.shipped import NATIVE
 from benchmarks.models import Device, Workload
-from tuning.models import Candidate, StudyState
+from tuning.errors import UnknownTemplate
+from tuning.models import Candidate, Study, StudyState
 from tuning.results import document as doc
 from tuning.results.ablation import ablation_of
-from tuning.results.board_part import board_part
-from tuning.results.boards import boards_of
-from tuning.results.findings import findings_of, template_of
+from tuning.results.board import Board
+from tuning.results.boards import board_part, boards_of
 from tuning.results.gate import gate_document
 from tuning.results.quality import quality_of
 from tuning.results.search import search_of
 from tuning.results.sentences import proportion_text
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.confirmation import ConfirmationState
+from tuning.statistics.data import Metric
 from tuning.study_templates.claims import Claim
+from tuning.study_templates.evaluation import ClaimBoard, Finding, evaluate_all
+from tuning.study_templates.loader import StudyTemplate, load_template
 
 
 def build(rows: StudyRows, *, is_over: bool = False) -> doc.StudyDocument:
@@ -129,3 +131,38 @@ def _claim(number: int, claim: Claim) -> doc.Claim:
         claimed_low=claim.ratio.above,
         claimed_high=claim.ratio.below,
     )
+
+
+def template_of(study: Study) -> StudyTemplate | None:
+    """Return the template of the study; None if its file no longer exists."""
+    try:
+        return load_template(study.template)
+    except UnknownTemplate:
+        return None
+
+
+def findings_of(rows: StudyRows, boards: Sequence[Board]) -> list[Finding]:
+    """Return one or more findings per claim, in the order of the template."""
+    template = template_of(rows.study)
+    if template is None or not template.claims:
+        return []
+    candidates = rows.candidates.values()
+    same_as = {one.name: one.merged_into.name for one in candidates if one.merged_into}
+    found = [
+        ClaimBoard(
+            board.device.pk,
+            board.device.kind,
+            board.workload.connections,
+            {metric: board.judgements[metric].analysis for metric in Metric},
+            board.observations,
+            board.alpha,
+            same_as,
+            board.device.is_throttled,
+        )
+        for board in boards
+    ]
+    seen = {board.device.pk for board in boards}
+    found += [
+        ClaimBoard(pk, one.kind, 0, {}) for pk, one in rows.devices.items() if pk not in seen
+    ]
+    return evaluate_all(template.claims, found)

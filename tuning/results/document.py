@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict
 
 from tuning.configs.effective.differences import SettingDifference
 from tuning.statistics.data import Metric
-from tuning.statistics.drift import Drift
 from tuning.statistics.estimate import Estimate
+from tuning.statistics.verdict import Drift
 from tuning.strategy.search.importance import Importance
 from tuning.study_templates.evaluation import Finding
 

@@ -12,7 +12,7 @@ from benchmarks.models import RunState
 from benchmarks.telemetry.disturbance import switched_off
 from tuning.models import SlotPurpose
 from tuning.results.document import Quality, RunFacts
-from tuning.results.run_lines import SlotRow
+from tuning.results.study_rows import SlotRow
 
 NAMES = {
     "steal": "steal time of the hypervisor",

@@ -12,8 +12,7 @@ from benchmarks.models import RunState
 from tuning.models import SlotPurpose, Study
 from tuning.results import document as doc
 from tuning.results.boards import screened_runs
-from tuning.results.run_lines import SlotRow
-from tuning.results.study_rows import StudyRows
+from tuning.results.study_rows import SlotRow, StudyRows
 from tuning.statistics.aim import missed_texts
 from tuning.statistics.data import Metric
 from tuning.statistics.ratios import ShortRun, round_ratios

@@ -18,10 +18,15 @@ from tuning.configs.effective.variables import (
 )
 from tuning.configs.situation import Situation
 from tuning.errors import InvalidConfig
-from tuning.search_space.priority import DEFAULT_COUNT, MAX_COUNT, PRIORITY
 from tuning.search_space.ranges import NUMBERS, dimension_of, why_not
 from tuning.search_space.ruled import RULES, within_rules
-from tuning.search_space.space_request import BadSpace, SpaceRequest
+from tuning.search_space.space_request import (
+    DEFAULT_COUNT,
+    MAX_COUNT,
+    PRIORITY,
+    BadSpace,
+    SpaceRequest,
+)
 from tuning.strategy.search.space import Space
 
 

@@ -13,9 +13,8 @@ import pymysql
 from pymysql.connections import Connection
 
 from tuning.errors import InvalidRequest, TuningError
-from tuning.server_profile.paste import Row, statements
 from tuning.server_profile.profile import Profile
-from tuning.server_profile.reading import read_profile
+from tuning.server_profile.reading import Row, read_profile, statements
 
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9])?", re.ASCII)
 _CONNECT_S = 10

@@ -1,19 +1,25 @@
-"""Make a profile of the rows that the script gave, or say why they are none."""
+"""Make a profile of what the script's output says, as clients write it, or say why it is none."""
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Literal
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.target import parse_traits
 from tuning.errors import InvalidRequest
 from tuning.scale_model.sizes import size_text
-from tuning.server_profile.kept import COUNTERS, kept_status, kept_variables
-from tuning.server_profile.paste import Row
-from tuning.server_profile.profile import Profile, SchemaSize
+from tuning.server_profile.profile import (
+    COUNTERS,
+    Profile,
+    SchemaSize,
+    kept_status,
+    kept_variables,
+)
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.:]{0,99}", re.ASCII)
 _VERSION = re.compile(r"(?:5\.5\.5-)?([0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})", re.ASCII)
@@ -230,3 +236,36 @@ def _number(row: Row, at: int) -> int | None:
 
 def _bad(reason: str) -> InvalidRequest:
     return InvalidRequest([("text", reason)])
+
+
+_SECONDS = 60
+_MAX_LINE = 10_000
+_CSV = re.compile(r'"?[A-Za-z][\w:. ]{0,100}"?([,;])', re.ASCII)
+Row = tuple[str, ...]
+
+
+def script(seconds: int = _SECONDS) -> str:
+    """Return the SQL script that waits so long between its two readings."""
+    text = files(__package__).joinpath("script.sql").read_text()
+    return text.replace(f"SLEEP({_SECONDS})", f"SLEEP({seconds})")
+
+
+def statements(seconds: int) -> list[str]:
+    """Return the statements of the script, without comments."""
+    lines = [line for line in script(seconds).splitlines() if not line.startswith("--")]
+    return [one.strip() for one in "\n".join(lines).split(";") if one.strip()]
+
+
+def rows_of(text: str) -> Iterator[Row]:
+    """Yield the rows of a client's output; lines that are no rows have one cell."""
+    for line in text.splitlines():
+        line = line.strip("\r\n\ufeff")
+        if line.startswith("|"):
+            cells = line.strip().strip("|").split("|")
+        elif "\t" in line:
+            cells = line.split("\t")
+        elif len(line) <= _MAX_LINE and (found := _CSV.match(line)):
+            cells = next(csv.reader([line], delimiter=found[1]))
+        else:
+            cells = [line]
+        yield tuple(one.strip().strip('"') for one in cells)

@@ -25,8 +25,8 @@ from tuning.configs.knobs import cnf_line
 from tuning.configs.values import BadValue, normalise, readable_value, same
 from tuning.export.changes import Change, ChangeMode, change, in_order, persists, statements
 from tuning.export.lines import Line
+from tuning.server_profile.configs import own_knobs
 from tuning.server_profile.figures import figures_of
-from tuning.server_profile.own_config import own_knobs
 from tuning.server_profile.profile import Profile
 
 _WATCH = {

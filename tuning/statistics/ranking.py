@@ -12,8 +12,7 @@ from benchmarks.outcomes import Outcome
 from tuning.statistics.analysis import NO_CHANGES, Analysis, Standing, analyse
 from tuning.statistics.compare import ALPHA
 from tuning.statistics.data import Metric, Observation
-from tuning.statistics.drift import Drift, find_drift
-from tuning.statistics.verdict import Verdict, conclude
+from tuning.statistics.verdict import Drift, Verdict, conclude, find_drift
 
 _MEDIANS = ("throughput", "p95_ms", "p99_ms", "max_ms", "server_path_length", "host_path_length")
 

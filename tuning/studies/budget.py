@@ -13,8 +13,7 @@ from benchmarks.models import Device, RunState, Workload
 from tuning.configs.config_check.stages import Stage
 from tuning.models import VARIANT_PURPOSES, Candidate, SlotPurpose, Study
 from tuning.requests.sizes import Sizes
-from tuning.results.run_lines import SlotRow
-from tuning.results.study_rows import StudyRows
+from tuning.results.study_rows import SlotRow, StudyRows
 from tuning.statistics.confirmation import most_pairs
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
 from tuning.strategy.confirmation import PAIRS_SHARE, pairs_seconds

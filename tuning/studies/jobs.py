@@ -1,10 +1,11 @@
-"""All kinds of jobs of a host, and the sweep that looks after them.
+"""All kinds of jobs of a host, what a study adds to them, and the sweep that looks after them.
 
-A new kind is a module of its own and a line in KINDS.
-"""
+A new kind is a module of its own and a line in KINDS."""
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -18,8 +19,11 @@ from benchmarks.jobs.loads import LoadKind
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
 from benchmarks.jobs.sweep import Sweeper
-from benchmarks.models import Inspection
-from tuning.models import Study
+from benchmarks.measurement.early_stop import CutRule
+from benchmarks.models import Inspection, Run, RunState, Sample
+from tuning.models import Slot, SlotPurpose, Study
+from tuning.strategy.early_stop import Reference, cut_rule
+from tuning.studies.continuation import strategy_of
 from tuning.studies.datasets import (
     Kept,
     datasets_here,
@@ -28,11 +32,62 @@ from tuning.studies.datasets import (
     prunable,
     take_all_off,
 )
-from tuning.studies.early_stop import cut_rule_of
 from tuning.studies.events import note_crash_test, note_run
 from tuning.studies.preparation import PreparationKind
 from tuning.studies.revision import bump
 from tuning.studies.scheduler import advance_host
+
+# Runs of these purposes must yield a figure, so none of them is cut short.
+_MEASURED_WHOLE = (
+    SlotPurpose.CONFIRMATION,
+    SlotPurpose.ABLATION,
+    SlotPurpose.REDUCED,
+    SlotPurpose.GATE,
+)
+
+
+def cut_rule_of(run: Run) -> CutRule | None:
+    """The rule that ends this run early; None if it must be measured to its end.
+
+    It compares with the baseline's runs of the same block, or of the last block that has any.
+    """
+    slot = Slot.objects.filter(run=run).select_related("study", "candidate").first()
+    if slot is None or slot.candidate.is_baseline or slot.purpose in _MEASURED_WHOLE:
+        return None
+    return cut_rule(_references(slot)) if strategy_of(slot.study).cuts_short else None
+
+
+def _references(slot: Slot) -> list[Reference]:
+    """The baseline's runs of the newest block, up to the slot's, that has any."""
+    measured = Slot.objects.exclude(purpose__in=_MEASURED_WHOLE).filter(
+        study=slot.study_id,
+        device=slot.device_id,
+        workload=slot.workload_id,
+        block__lte=slot.block,
+        candidate__is_baseline=True,
+        run__state=RunState.OK,
+    )
+    runs = measured.order_by("-block").values_list("block", "run_id", "run__throughput")
+    for _, block in groupby(runs, key=itemgetter(0)):
+        references = [_reference(run, tpmp) for _, run, tpmp in block]
+        if usable := [reference for reference in references if reference is not None]:
+            return usable
+    return []
+
+
+def _reference(run: int, tpmp: float | None) -> Reference | None:
+    """The run up to the first second without a count; None if it has no counts."""
+    commits: list[int] = []
+    completed = 0
+    seconds = Sample.objects.filter(run=run, second__gte=0).order_by("second")
+    for second, count, orders in seconds.values_list("second", "commits", "completed"):
+        if second != len(commits) or count is None:
+            break
+        commits.append(count)
+        completed += orders or 0
+    if not any(commits) or tpmp is None:
+        return None
+    return Reference(commits, completed, tpmp)
 
 
 def _not_paused(job: str) -> Q:

@@ -10,8 +10,7 @@ from django.db.models.functions import Now
 
 from benchmarks.models import CrashTest, RunState
 from tuning.models import SlotPurpose, Study, StudyState
-from tuning.results.run_lines import SlotRow
-from tuning.results.study_rows import StudyRows, read_studies
+from tuning.results.study_rows import SlotRow, StudyRows, read_studies
 from tuning.studies.budget import StudyBudget
 from tuning.studies.crash_tests import running_crash_test
 from tuning.studies.scheduler import is_under_way

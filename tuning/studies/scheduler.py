@@ -51,10 +51,11 @@ from tuning.studies.next_jobs import (
     next_job,
     next_run,
     open_runs,
+    retry_bounds,
+    retry_interrupted,
     waiting_studies,
 )
 from tuning.studies.preparation import PreparationKind
-from tuning.studies.retries import retry_bounds, retry_interrupted
 from tuning.studies.revision import bump
 
 logger = logging.getLogger(__name__)

@@ -11,9 +11,8 @@ from tuning.models import ACTIVE_STUDY_STATES, ServerProfile, Study
 from tuning.recommendations import StudyFiles
 from tuning.requests.configs import MAX_OUTPUT_BYTES, ProfileRequest
 from tuning.server_profile.compare import Comparison, compare
-from tuning.server_profile.paste import rows_of
 from tuning.server_profile.profile import Profile
-from tuning.server_profile.reading import read_profile
+from tuning.server_profile.reading import read_profile, rows_of
 from tuning.server_profile.steps import Step, sql_of, steps_of, untested
 from tuning.stored_documents import document_of
 

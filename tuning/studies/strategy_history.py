@@ -10,8 +10,7 @@ from tuning.results.ablation import whole_of
 from tuning.results.board import Board
 from tuning.results.boards import boards_of, screened_runs
 from tuning.results.gate import gate_seen
-from tuning.results.run_lines import SlotRow
-from tuning.results.study_rows import StudyRows
+from tuning.results.study_rows import SlotRow, StudyRows
 from tuning.results.write_debt import debtors_of
 from tuning.strategy.protocol import FreshPair, Group, History
 from tuning.strategy.racing import conclusion_alpha

@@ -57,13 +57,13 @@ class ClaimBoard:
 
 
 class Finding(BaseModel):
-    """The result of a claim on one board; estimate: first config to second.
+    """The result of a claim on one board.
 
-    claim: its number in the template. said: the measured figures with the interval, or why
-    there is no result; begins in lower case or with a name. sentence: the result with its evidence,
-    for people. estimate: of several ratios, the one that decided; None without figures. device_id,
-    device_kind, connections: the board; None if no board of the study applies. connections is also
-    None for a ratio between numbers of connections.
+    claim: its number in the template. said: the measured figures with the interval, or why there
+    is no result; begins in lower case or with a name. sentence: the result with its evidence.
+    estimate: first config to second; of several ratios, the one that decided; None without
+    figures. device_id, device_kind, connections: the board; None if no board of the study applies.
+    connections is also None for a ratio between numbers of connections.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -23,7 +23,7 @@ from tuning.models import Study
 from tuning.requests.configs import ConfigText
 from tuning.studies import preparation as prepare
 from tuning.studies import trials as gatekeeping
-from tuning.studies.early_stop import cut_rule_of
+from tuning.studies.jobs import cut_rule_of
 from tuning.studies.scheduler import advance_host
 from tuning.tests.work import execute_run, next_run, prepare_study
 

@@ -17,8 +17,13 @@ from tuning.creation.configs import configs_of
 from tuning.creation.create import store_study
 from tuning.creation.plan import plan_of
 from tuning.errors import TuningError
-from tuning.hosts.jobs import cancel_probe, inspect_again, start_probe
-from tuning.hosts.states import retire_host, unretire_host
+from tuning.hosts.commands import (
+    cancel_probe,
+    inspect_again,
+    retire_host,
+    start_probe,
+    unretire_host,
+)
 from tuning.models import Study, StudyState
 from tuning.requests.study import StudyRequest
 from tuning.studies import absence

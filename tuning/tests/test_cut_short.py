@@ -18,7 +18,7 @@ from tuning.requests.configs import ConfigText
 from tuning.results.boards import boards_of
 from tuning.results.study_rows import StudyRows
 from tuning.studies.budget import StudyBudget, places
-from tuning.studies.early_stop import cut_rule_of
+from tuning.studies.jobs import cut_rule_of
 from tuning.tests.fakes import run_to_the_end
 from tuning.tests.test_study_race import BASE, EFFECTS, cnf, noisy, started
 

@@ -7,8 +7,7 @@ import pytest
 from benchmarks.jobs.engine import execute
 from benchmarks.models import Host, JobState, Probe, RunState
 from tuning.errors import TuningError
-from tuning.hosts.jobs import start_probe
-from tuning.hosts.states import drain_host, undrain_host
+from tuning.hosts.commands import drain_host, start_probe, undrain_host
 from tuning.models import Study, StudyState
 from tuning.studies.commands import cancel_study, pause_study
 from tuning.studies.jobs import StudyRunKind

@@ -18,8 +18,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.loader import preset_names
 from tuning.errors import TuningError
-from tuning.export.document import ExportDocument
-from tuning.export.formats import FORMATS, ExportRequest, export
+from tuning.export.formats import FORMATS, ExportDocument, ExportRequest, export
 from tuning.statistics.estimate import Estimate
 from tuning.tests.export_cases import EFFECT, FACTS, MARIADB, facts, preset_facts, rendered
 

@@ -25,7 +25,7 @@ from tuning.models import DurabilityClass, Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.requests.study import StudyRequest
 from tuning.results.boards import boards_of
-from tuning.results.findings import findings_of
+from tuning.results.build import findings_of
 from tuning.results.study_rows import StudyRows
 from tuning.study_templates.evaluation import Finding, FindingKind
 from tuning.study_templates.loader import load_template

@@ -24,6 +24,7 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import this_host
 from tuning.catalogue.knob import Durability
+from tuning.comparison.history import gate_history
 from tuning.creation.create import create_study
 from tuning.creation.gates import create_gate
 from tuning.errors import BadRequest, InvalidConfig, TuningError
@@ -33,7 +34,6 @@ from tuning.requests.gate import GateRequest, GateSide
 from tuning.requests.study import StudyRequest
 from tuning.results.boards import boards_of
 from tuning.results.gate import GateOutcome, gate_document
-from tuning.results.gate_history import gate_history
 from tuning.results.study_rows import StudyRows
 from tuning.studies import trials
 from tuning.studies.commands import conclude_study, extend_study

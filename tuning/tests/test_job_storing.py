@@ -36,7 +36,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.ownership.held import held_folder
 from benchmarks.tests.made_up_host import add_directories
 from tuning.creation.devices import register_device
-from tuning.hosts.jobs import start_probe
+from tuning.hosts.commands import start_probe
 from tuning.models import Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.studies import preparation

@@ -35,7 +35,7 @@ from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
 from benchmarks.tests.test_remote_load import FakeLink
 from tuning.errors import BadRequest, TuningError
-from tuning.hosts.states import drain_host, retire_host
+from tuning.hosts.commands import drain_host, retire_host
 from tuning.models import CrashSlot, Study, StudyState
 from tuning.results.quality import NAMES
 from tuning.studies.commands import cancel_study, extend_study, resume_study

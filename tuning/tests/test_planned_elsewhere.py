@@ -31,7 +31,7 @@ from tuning.creation.hosts import cpus_of, host_for
 from tuning.creation.plan import plan_of
 from tuning.creation.search import search_of
 from tuning.errors import BadRequest, TuningError
-from tuning.hosts.jobs import start_probe
+from tuning.hosts.commands import start_probe
 from tuning.models import Study
 from tuning.requests.device import DeviceRequest
 from tuning.requests.search import SearchRequest

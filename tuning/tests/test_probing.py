@@ -21,7 +21,7 @@ from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.tests.made_up_host import this_host
 from tuning.creation.devices import register_device
 from tuning.errors import BadRequest, TuningError
-from tuning.hosts.jobs import cancel_probe, start_probe
+from tuning.hosts.commands import cancel_probe, start_probe
 from tuning.models import Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.studies.jobs import request_stop

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.drivers.workloads import oltp, tpcc
-from tuning.actions.of_hosts import ProbeFields
+from tuning.actions.table import ProbeFields
 from tuning.catalogue.costs import CostKind
 from tuning.errors import InvalidRequest
 from tuning.requests.configs import ConfigText

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from benchmarks.models import Run, RunState
 from tuning.creation.create import create_study
-from tuning.hosts.states import drain_host, undrain_host
+from tuning.hosts.commands import drain_host, undrain_host
 from tuning.models import Study, StudyState
 from tuning.requests.study import StudyRequest
 from tuning.results.build import build

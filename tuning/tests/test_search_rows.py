@@ -39,7 +39,7 @@ from tuning.strategy.search.importance import Importance
 from tuning.strategy.search.search import Effort
 from tuning.strategy.search.space import Space
 from tuning.strategy.tests.test_contract import RandomSearch
-from tuning.studies import continuation, early_stop, scheduler, trials
+from tuning.studies import continuation, jobs, scheduler, trials
 from tuning.studies.budget import TRIAL_S, StudyBudget, places
 from tuning.studies.commands import cancel_study, extend_study, pause_study, resume_study
 from tuning.studies.continuation import Ahead, continue_study
@@ -102,7 +102,7 @@ def search(monkeypatch: pytest.MonkeyPatch) -> Search:
     """Makes a study that searches with a strategy of the test's."""
 
     def make(strategy: Any, **values: Any) -> Study:
-        for room in (continuation, early_stop):
+        for room in (continuation, jobs):
             monkeypatch.setattr(room, "strategy_of", lambda _: strategy)
         study = started(
             configs=[ConfigText.of("given", b"[mysqld]\ninnodb_io_capacity=5000\n")], **values

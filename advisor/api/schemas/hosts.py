@@ -9,7 +9,7 @@ from ninja import Field, Schema
 
 from benchmarks.inventory.host import HostInventory
 from benchmarks.models import Inspection, JobState
-from tuning.hosts.jobs import waiting_text
+from tuning.hosts.commands import waiting_text
 from tuning.hosts.known import HostProblem, KnownHost
 from tuning.studies.current_jobs import HostState
 

@@ -27,7 +27,7 @@ from tuning.errors import InvalidRequest
 from tuning.requests.configs import MAX_OUTPUT_BYTES, ProfileRequest
 from tuning.requests.fields import read_request
 from tuning.server_profile.attach import Place, attach, check_host
-from tuning.server_profile.paste import script
+from tuning.server_profile.reading import script
 from tuning.studies.server_profiles import compare_stored, create_profile, keep_profile
 
 _MIN_S, _USUAL_S, _MAX_S = 5, 60, 3600

@@ -11,7 +11,7 @@ from benchmarks.models import Host, ListedPath
 from benchmarks.storage.human import human_bytes
 from benchmarks.storage.kinds import kind_words
 from tuning.actions.action import DEVICE
-from tuning.hosts.jobs import inspect_device
+from tuning.hosts.commands import inspect_device
 from tuning.requests.device import DeviceRequest
 
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from pydantic import BaseModel
 
-from tuning.export.document import ExportDocument
+from tuning.export.formats import ExportDocument
 from tuning.results.document import StudyDocument
 
 DOCUMENTS: dict[str, type[BaseModel]] = {

@@ -9,7 +9,7 @@ from benchmarks.errors import about
 from benchmarks.inventory.host import HostInventory
 from benchmarks.models import Host, ListedPath
 from benchmarks.servers.binary import ServerBinary
-from tuning.hosts.jobs import inspect_server
+from tuning.hosts.commands import inspect_server
 
 
 class Command(ListingCommand):

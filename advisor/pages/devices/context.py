@@ -18,7 +18,7 @@ from advisor.wording.history import UNITS, recent_sentence
 from benchmarks.emulation.shipped import NATIVE
 from benchmarks.models import Device
 from benchmarks.storage.identity import DeviceIdentity
-from tuning.comparison.baseline_history import BaselineHistory, Point
+from tuning.comparison.history import BaselineHistory, Point
 from tuning.hosts.devices import known_devices
 from tuning.models import Study
 from tuning.statistics.data import Metric

@@ -25,7 +25,7 @@ from advisor.pages.devices.probe import probe_view, step_words, waits_for
 from advisor.wording.words import certainty
 from benchmarks.errors import ExpectedError
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
-from tuning.comparison.baseline_history import baseline_history
+from tuning.comparison.history import baseline_history
 from tuning.creation.devices import register_device
 from tuning.hosts.devices import answers_for
 

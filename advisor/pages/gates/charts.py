@@ -8,7 +8,7 @@ from advisor.charts.figure import Figure
 from advisor.charts.over_months import DrawnPoint, months_figure
 from advisor.wording import addresses
 from advisor.wording.history import UNITS, figure_text
-from tuning.results.gate_history import GatePoint
+from tuning.comparison.history import GatePoint
 from tuning.statistics.aim import limit_scale, metric_name
 from tuning.statistics.data import Metric
 

@@ -15,7 +15,7 @@ from benchmarks.servers.binary import Flavour
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import kind_words
 from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits
-from tuning.hosts.jobs import inspect_device, inspect_server, waiting_text
+from tuning.hosts.commands import inspect_device, inspect_server, waiting_text
 from tuning.requests.device import DeviceRequest
 from tuning.requests.fields import read_request
 

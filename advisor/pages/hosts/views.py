@@ -19,7 +19,7 @@ from advisor.pages.lists import Listing
 from benchmarks.models import Host, Inspection
 from tuning.creation.hosts import host_for, hosts_named
 from tuning.errors import TuningError
-from tuning.hosts.jobs import waiting_text
+from tuning.hosts.commands import waiting_text
 from tuning.hosts.known import KnownHost, hosts, known_hosts
 from tuning.studies.datasets import noted_datasets
 from tuning.studies.waiting import mark_waiting

@@ -18,7 +18,7 @@ from tuning.models import ServerProfile, Study
 from tuning.requests.configs import MAX_OUTPUT_BYTES, ProfileRequest
 from tuning.requests.fields import read_request
 from tuning.server_profile.figures import figures_of
-from tuning.server_profile.paste import script
+from tuning.server_profile.reading import script
 from tuning.studies.server_profiles import (
     compare_stored,
     create_profile,

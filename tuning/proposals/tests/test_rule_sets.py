@@ -20,8 +20,15 @@ from tuning.configs.notes import Action
 from tuning.configs.situation import DeviceFacts, Situation
 from tuning.configs.values import same
 from tuning.proposals.draft import Draft
-from tuning.proposals.expressions import checked, evaluate
-from tuning.proposals.rules import Rule, UnknownProposal, plan_proposal, plan_proposals, rule_sets
+from tuning.proposals.rules import (
+    Rule,
+    UnknownProposal,
+    checked,
+    evaluate,
+    plan_proposal,
+    plan_proposals,
+    rule_sets,
+)
 from tuning.search_space.ranges import dimension_of
 from tuning.study_templates.loader import load_template, template_names
 

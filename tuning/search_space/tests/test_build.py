@@ -20,8 +20,7 @@ from tuning.configs.effective.expected import Expected, HostFacts
 from tuning.configs.effective.memory import memory_need
 from tuning.configs.situation import DeviceFacts, Situation
 from tuning.search_space.build import build_space
-from tuning.search_space.priority import MAX_COUNT
-from tuning.search_space.space_request import BadSpace, SpaceRequest
+from tuning.search_space.space_request import MAX_COUNT, BadSpace, SpaceRequest
 from tuning.strategy.search.grid import Grid
 from tuning.strategy.search.space import MAX_LEVELS, Space
 

@@ -6,9 +6,8 @@ import pytest
 
 from tuning.errors import InvalidRequest
 from tuning.server_profile.compare import compare
-from tuning.server_profile.paste import rows_of
 from tuning.server_profile.profile import Profile
-from tuning.server_profile.reading import read_profile
+from tuning.server_profile.reading import read_profile, rows_of
 from tuning.server_profile.tests.made_up import GROWN, output
 
 

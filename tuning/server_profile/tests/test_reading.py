@@ -9,9 +9,8 @@ import pytest
 
 from tuning.errors import InvalidRequest
 from tuning.server_profile.figures import figure, figures_of
-from tuning.server_profile.paste import rows_of, script, statements
 from tuning.server_profile.profile import Profile
-from tuning.server_profile.reading import read_profile
+from tuning.server_profile.reading import read_profile, rows_of, script, statements
 from tuning.server_profile.tests.made_up import GROWN, output
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from tuning.catalogue.loader import load_catalogue
 from tuning.export.changes import ChangeMode
 from tuning.export.lines import Line
-from tuning.server_profile.advice import proposals_for
-from tuning.server_profile.own_config import own_knobs
-from tuning.server_profile.paste import rows_of
+from tuning.server_profile.configs import own_knobs, proposals_for
 from tuning.server_profile.profile import Profile
-from tuning.server_profile.reading import read_profile
+from tuning.server_profile.reading import read_profile, rows_of
 from tuning.server_profile.steps import sql_of, steps_of, untested
 from tuning.server_profile.tests.made_up import output
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from tuning.statistics.analysis import analyse
 from tuning.statistics.compare import Contrasts
 from tuning.statistics.data import Metric, Observation
-from tuning.statistics.drift import find_drift
 from tuning.statistics.ranking import pareto_front
 from tuning.statistics.tests.helpers import BASE, bounds, cut, ok, study
-from tuning.statistics.verdict import VerdictKind, conclude, conclude_by_pairs
+from tuning.statistics.verdict import VerdictKind, conclude, conclude_by_pairs, find_drift
 
 
 def test_a_clear_gain_wins_with_an_interval_around_it() -> None:

@@ -18,10 +18,9 @@ from benchmarks.counted import counted
 from tuning.strategy.design import screening_order
 from tuning.strategy.protocol import Budget, Done, History, NewCandidate, Proposal, Strategy
 from tuning.strategy.racing import FIRST_DECISION
-from tuning.strategy.search.earlier import best_before
 from tuning.strategy.search.grid import Grid, Points
 from tuning.strategy.search.knowledge import Knowledge, Standing, learn
-from tuning.strategy.search.plan import PREFIX, EarlierConfig, SearchPlan
+from tuning.strategy.search.plan import PREFIX, EarlierConfig, SearchPlan, best_before
 from tuning.strategy.search.proposer import Pick, next_points
 
 

@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tuning.strategy.search.earlier import best_before, lies_in
 from tuning.strategy.search.grid import Grid
-from tuning.strategy.search.plan import PREFIX, EarlierConfig, SearchPlan
+from tuning.strategy.search.plan import PREFIX, EarlierConfig, SearchPlan, best_before, lies_in
 from tuning.strategy.search.search import Search
 from tuning.strategy.search.space import Rule, Space
 from tuning.strategy.search.tests.test_search import PLAN, SPACE, THEN, hill, searched, worth

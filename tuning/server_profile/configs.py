@@ -1,7 +1,7 @@
-"""Proposals for a profiled server: each with the figure that meets its condition.
+"""Configs for a profiled server: the one that it runs with, and proposals for it.
 
-Values are those of the real server. A rule without its figure proposes nothing.
-"""
+Each proposal has the figure that meets its condition. Values are those of the real server. A rule
+without its figure proposes nothing."""
 
 from __future__ import annotations
 
@@ -10,15 +10,24 @@ from dataclasses import dataclass
 
 from benchmarks.counted import percent
 from benchmarks.storage.human import human_bytes
+from tuning.catalogue.knob import Kind
+from tuning.catalogue.loader import load_catalogue
 from tuning.configs.effective.costs import free_redo_bytes
-from tuning.configs.effective.expected import GIB, MIB
+from tuning.configs.effective.expected import GIB, MIB, Expected, by_itself
 from tuning.configs.effective.variables import (
+    CAPACITY,
+    CHUNK,
+    FILES,
     FLUSH_METHOD,
     IO_CAPACITY,
     IO_CEILING,
+    MAX_CONNECTIONS,
     POOL,
+    SIZE,
+    has_capacity,
     redo_settings,
 )
+from tuning.configs.values import BadValue, normalise, same
 from tuning.scale_model.sizes import size_text
 from tuning.server_profile.figures import duration_text, figure, rate_text
 from tuning.server_profile.profile import Profile
@@ -132,3 +141,44 @@ def _direct_io(profile: Profile) -> Iterator[Proposal]:
             f"{size_text(pool)} in {size_text(memory)} of memory"
         )
         yield Proposal("profile-direct-io", {FLUSH_METHOD: "O_DIRECT"}, why)
+
+
+_NO_VALUES = frozenset({Kind.PATH, Kind.STRING, Kind.FLAG})
+
+
+def own_knobs(profile: Profile) -> dict[str, str]:
+    """Return the tuning variables that differ from what the server would have by itself."""
+    target = profile.target
+    read = {}
+    for name, knob in load_catalogue().knobs.items():
+        shown = profile.variables.get(knob.variable(target), "")
+        if knob.set_by or knob.kind in _NO_VALUES or not shown or not knob.exists_in(target):
+            continue
+        try:
+            read[name] = normalise(knob, shown, target)
+        except BadValue:
+            continue
+    read.pop(CHUNK, None)
+    if has_capacity(target):
+        read.pop(SIZE, None)
+        read.pop(FILES, None)
+        if (redo := profile.redo_bytes) is not None:
+            read[CAPACITY] = f"{redo}"
+    return {name: value for name, value in read.items() if _is_set(name, value, read, profile)}
+
+
+def as_cnf(knobs: Mapping[str, str]) -> str:
+    """Return the knobs as a my.cnf."""
+    lines = [name if not value else f"{name} = {value}" for name, value in knobs.items()]
+    return "\n".join(["[mysqld]", *lines]) + "\n"
+
+
+def _is_set(name: str, value: str, read: Mapping[str, str], profile: Profile) -> bool:
+    if name == POOL:
+        return True  # a default too is resized to the scale model
+    others = {other: text for other, text in read.items() if other != name}
+    default = by_itself(name, Expected(others, profile.target))
+    if default is None:
+        # Computed from the host: left to the server that is measured.
+        return name == MAX_CONNECTIONS
+    return not same(default, value)
