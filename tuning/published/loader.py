@@ -6,19 +6,19 @@ import csv
 from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path
-from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from benchmarks.datafiles import STRICT, Count, Frozen, Named, Some, distinct, read_data_file
-from benchmarks.errors import InvalidDataFile
 
 HERE = Path(__file__).resolve().parent
 INDEX = HERE / "tables.yaml"
 
 Value = str | int | float | None
+#: By device and number of connections.
+Figures = dict[str, dict[int, Any]]
 Text = Annotated[str, Field(min_length=1)]
 Phrase = Annotated[str, Field(min_length=3)]
 Sentence = Annotated[str, Field(min_length=10)]
@@ -46,12 +46,11 @@ class Column:
         return self.type != "text"
 
     def read(self, text: str) -> Value:
-        """The value of a cell; raises ValueError."""
+        """Return the value of a cell; None for an empty one of a number."""
         if not self.is_number:
             return text
-        if not text:
-            return None
-        return int(text) if self.type == "integer" else float(text)
+        kind = int if self.type == "integer" else float
+        return kind(text) if text else None
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -69,20 +68,19 @@ class PublishedTable:
     setup: Phrase = ""
 
     @cached_property
-    def rows(self) -> tuple[Mapping[str, Value], ...]:
-        """The rows by column, of the file of the table's name; raises InvalidDataFile."""
-        return _rows(HERE / f"{self.name}.csv", self.columns)
+    def rows(self) -> tuple[Mapping[str, Any], ...]:
+        """The rows by column, of the file of the table's name."""
+        with (HERE / f"{self.name}.csv").open(encoding="utf-8", newline="") as file:
+            lines = list(csv.DictReader(file))
+        return tuple(
+            {one.name: one.read(line[one.name]) for one in self.columns} for line in lines
+        )
 
-    def by_device(self, figure: str) -> dict[str, dict[int, float | None]]:
+    def by_device(self, figure: str) -> Figures:
         """Device -> connections -> a figure, of a table with those columns; slowest first."""
-        found: dict[str, dict[int, float | None]] = {}
+        found: Figures = {}
         for row in self.rows:
-            device, connections, value = row["device"], row["connections"], row[figure]
-            if not isinstance(device, str) or not isinstance(connections, int):
-                raise TypeError(f"{self.name} has no figures by device and connections")
-            if isinstance(value, str):
-                raise TypeError(f"{self.name}: {figure} is not a figure")
-            found.setdefault(device, {})[connections] = value
+            found.setdefault(row["device"], {})[row["connections"]] = row[figure]
         return found
 
 
@@ -96,19 +94,11 @@ class Statement:
 
 
 @dataclass(frozen=True, config=STRICT)
-class Machine:
-    """The processors of a host; the frequency in Hz."""
-
-    cpu_hz: Count
-    logical_cpus: Count
-
-
-@dataclass(frozen=True, config=STRICT)
 class Publications:
-    """Everything. `quad_socket` is the host of Tables 1 to 3."""
+    """Everything. cpu_hz: cycles per second of all CPUs of the host of Tables 1 to 3."""
 
     sources: Annotated[Frozen[str, Source], Field(min_length=1)]
-    quad_socket: Machine
+    cpu_hz: Count
     tables: Annotated[Named[str, PublishedTable], Field(min_length=1)]
     statements: Annotated[tuple[Statement, ...], distinct(by="figure")]
 
@@ -129,44 +119,20 @@ def publications() -> Publications:
     return read_data_file(INDEX, Publications)
 
 
-def path_lengths() -> dict[str, dict[int, float | None]]:
+def path_lengths() -> Figures:
     """Device -> connections -> cycles of the whole server host per New-Order.
 
     By the formula of the whitepaper's section 4.4 from its Tables 1, 2 and 10; Figures 16 and 17
     print no figures. The driver ran on another host.
     """
     found = publications()
-    hz = found.quad_socket.cpu_hz * found.quad_socket.logical_cpus
     throughput = found.tables["throughput_by_connections"].by_device("tpmP")
-    busy = found.tables["cpu_by_connections"].by_device("cpu_user_sys_pct")
-    return {
-        device: {
-            connections: _cycles(tpm, busy[device][connections], hz)
-            for connections, tpm in line.items()
-        }
-        for device, line in throughput.items()
-    }
-
-
-def _rows(path: Path, columns: tuple[Column, ...]) -> tuple[Mapping[str, Value], ...]:
-    names = [column.name for column in columns]
-    with path.open(encoding="utf-8", newline="") as file:
-        header, *lines = csv.reader(file)
-    if header != names:
-        raise InvalidDataFile(f"{path.name}: has the columns {header}, expected {names}")
-    rows = []
-    for number, line in enumerate(lines, start=2):
-        if len(line) != len(columns):
-            raise InvalidDataFile(f"{path.name}: line {number} is incomplete")
-        try:
-            values = {one.name: one.read(text) for one, text in zip(columns, line, strict=True)}
-        except ValueError as error:
-            raise InvalidDataFile(f"{path.name}: line {number}: {error}") from error
-        rows.append(MappingProxyType(values))
-    return tuple(rows)
-
-
-def _cycles(tpm: float | None, busy_pct: float | None, hz: float) -> float | None:
-    if tpm is None or busy_pct is None:
-        return None
-    return hz * busy_pct / 100 / (tpm / 60)
+    busy_pct = found.tables["cpu_by_connections"].by_device("cpu_user_sys_pct")
+    lengths: Figures = {}
+    for device, line in throughput.items():
+        for connections, tpm in line.items():
+            busy = busy_pct[device][connections]
+            is_known = tpm is not None and busy is not None
+            cycles = found.cpu_hz * busy / 100 / (tpm / 60) if is_known else None
+            lengths.setdefault(device, {})[connections] = cycles
+    return lengths

@@ -93,21 +93,6 @@ def test_every_table_names_its_sources_and_fits_its_columns() -> None:
     assert figures == set(range(11, 20)), "Figures 11 to 19 are pictures"
 
 
-def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
-    columns = loader.table("throughput_by_connections").columns
-    broken = tmp_path / "broken.csv"
-    for text in ("connections,tpmP,device\n", "connections,device,tpmP\n50,NVMe\n"):
-        broken.write_text(text)
-        with pytest.raises(InvalidDataFile, match=r"broken\.csv"):
-            loader._rows(broken, columns)
-    broken.write_text("connections,device,tpmP\n50,NVMe,fast\n")
-    with pytest.raises(InvalidDataFile, match="line 2"):
-        loader._rows(broken, columns)
-    broken.write_text("connections,device,tpmP\n50,NVMe\n")
-    with pytest.raises(InvalidDataFile, match="line 2 is incomplete"):
-        loader._rows(broken, columns)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
