@@ -28,10 +28,6 @@ class Grid:
             np.array([one.features(value) for value in levels])
             for one, levels in zip(space.dimensions, self.levels, strict=True)
         ]
-        #: (features,): the dimension that each feature belongs to.
-        self.owner = np.repeat(
-            np.arange(len(self.sizes)), [table.shape[1] for table in self._tables]
-        )
 
     def features(self, points: Points) -> Floats:
         """(count, features) of points."""
@@ -50,7 +46,8 @@ class Grid:
             ]
             for config in configs
         ]
-        return np.array(seen).reshape(len(seen), len(self.owner))
+        width = sum(table.shape[1] for table in self._tables)
+        return np.array(seen).reshape(len(seen), width)
 
     def nearest(self, config: Mapping[str, str]) -> Points:
         """(dimensions,): the point nearest to a config."""
