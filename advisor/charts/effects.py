@@ -12,9 +12,9 @@ from advisor.charts.figure import Figure, add_points, lay_out, new_figure
 from advisor.charts.style import BAND, BLUE, GREEN, GREY, PURPLE, RED, faded, plain, wrapped
 from advisor.wording.formatting import confidence_text
 from tuning.results.document import Ablation, Board, Standing, StudyDocument
+from tuning.statistics.confirmation import RemovalState
 from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
-from tuning.statistics.removal import RemovalState
 from tuning.study_templates.evaluation import FindingKind
 
 _NAMES = {

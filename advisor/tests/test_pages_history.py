@@ -71,7 +71,7 @@ def test_of_many_results_of_a_config_the_newest_are_open(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("advisor.pages.configs.detail._OPEN_RESULTS", 2)
-    monkeypatch.setattr("advisor.pages.configs.detail.MAX_STUDIES", 3)
+    monkeypatch.setattr("advisor.pages.configs.detail.MAX_STUDIES_OF_CONFIG", 3)
     studies = weekly(factories.make_device(), factories.BEGIN, [6000.0] * 3)
     config = studies[0].candidates.get().config_id
     text = flat(admin_client.get(reverse("config-detail", args=[config])))

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
-from tuning.results.stored_documents import document_of
 
 from advisor.tests.search_study import queued_slot, searching_study
 from benchmarks.models import Run, RunState
@@ -16,6 +15,7 @@ from tuning.results.boards import screened_runs
 from tuning.results.search import learn_knobs, search_of
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
+from tuning.stored_documents import document_of
 from tuning.strategy.search.importance import importance
 from tuning.strategy.search.space import Space
 

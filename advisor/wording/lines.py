@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from advisor.wording.spaces import knob_text
 from tuning.configs.notes import Action
 from tuning.results.document import Ablation, CandidateFacts, LinesEffect
-from tuning.statistics.removal import RemovalState
+from tuning.statistics.confirmation import RemovalState
 
 ANSWERS = {
     RemovalState.MATTERS: "matters",

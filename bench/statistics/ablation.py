@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bench.statistics.criteria import Table
+from tuning.statistics.confirmation import ReductionState, judge_reduction, margin_of
 from tuning.statistics.data import Metric, Observation
-from tuning.statistics.removal import ReductionState, judge_reduction, margin_of
 from tuning.strategy.ablation.ablate import Ablation
 from tuning.strategy.protocol import Budget, Done, Group, History, PlannedRun, Purpose
 from tuning.strategy.whole import Variant, Whole

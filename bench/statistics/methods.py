@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from tuning.statistics.compare import ALPHA, compare
-from tuning.statistics.critical import against_baseline
+from tuning.statistics.compare import ALPHA, against_baseline, compare
 from tuning.statistics.fit import fit
 
 Floats = NDArray[np.float64]

@@ -20,7 +20,7 @@ from tuning.export.changes import Change, change
 from tuning.export.facts import ExportFacts
 from tuning.scale_model.conversion import is_scaled, on_real_server
 from tuning.scale_model.model import ScaleModel
-from tuning.statistics.removal import RemovalState
+from tuning.statistics.confirmation import RemovalState
 
 
 @dataclass(frozen=True)

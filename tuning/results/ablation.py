@@ -14,24 +14,25 @@ from tuning.catalogue.target import traits_of
 from tuning.configs.effective.durability import durability_of
 from tuning.models import Candidate, SlotPurpose
 from tuning.results import document as doc
-from tuning.results.ablation_sentences import effect_text, shortage_text
 from tuning.results.board import Board
+from tuning.results.sentences import effect_text, shortage_text
 from tuning.results.study_rows import SlotRow, StudyRows
 from tuning.results.write_debt import debt_of_reduced
-from tuning.statistics.confirmation import confirm
-from tuning.statistics.data import Metric, Observation
-from tuning.statistics.estimate import Estimate
-from tuning.statistics.removal import (
+from tuning.statistics.confirmation import (
     ReductionState,
     RemovalState,
+    confirm,
     judge_reduction,
     loss_text,
 )
-from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS, is_left
-from tuning.strategy.ablation.part_results import (
+from tuning.statistics.data import Metric, Observation
+from tuning.statistics.estimate import Estimate
+from tuning.strategy.ablation.ablate import (
     DROPPED,
+    MAX_ABLATION_RUNS,
     MIN_BLOCKS,
     PartResults,
+    is_left,
     of_each_line,
     part_results,
 )

@@ -13,9 +13,9 @@ from benchmarks.counted import WERE, counted
 from benchmarks.models import RunState
 from tuning.errors import NothingToRecommend
 from tuning.models import Recommendation, Study
-from tuning.results.ablation_sentences import ablation_sentences
 from tuning.results.build import build
 from tuning.results.document import Board, RunFacts, StudyDocument
+from tuning.results.sentences import ablation_sentences
 from tuning.results.study_rows import StudyRows, observation_of
 from tuning.statistics.aim import Aim, limit_text, metric_name, missed_texts
 from tuning.statistics.confirmation import ConfirmationState

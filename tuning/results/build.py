@@ -22,9 +22,8 @@ from tuning.results.sentences import proportion_text
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.data import Metric
-from tuning.study_templates.claims import Claim
 from tuning.study_templates.evaluation import ClaimBoard, Finding, evaluate_all
-from tuning.study_templates.loader import StudyTemplate, load_template
+from tuning.study_templates.loader import Claim, StudyTemplate, load_template
 
 
 def build(rows: StudyRows, *, is_over: bool = False) -> doc.StudyDocument:

@@ -9,8 +9,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tuning.statistics import critical
-from tuning.statistics.compare import ALPHA, Contrasts, compare, noise_floor, same_config
+from tuning.statistics.compare import (
+    ALPHA,
+    Contrasts,
+    compare,
+    critical_value,
+    noise_floor,
+    same_config,
+)
 from tuning.statistics.data import Metric, Observation, Table, table
 from tuning.statistics.estimate import Estimate
 from tuning.statistics.fit import Fit, fit
@@ -217,7 +223,7 @@ def _bounded(name: str, data: Table, fitted: Fit, alpha: float) -> Standing:
     gap, worse = float(np.mean(gaps)), False
     if fitted.df >= 1:
         error = sqrt(1.5 * fitted.pooled / len(gaps))
-        limit = float(critical.single(alpha / max(len(data.names) - 1, 1), fitted.df))
+        limit = float(critical_value(alpha / max(len(data.names) - 1, 1), fitted.df))
         worse = gap + limit * error < 0
     return Standing(name, worse=worse, at_most=exp(gap), blocks=len(gaps))
 

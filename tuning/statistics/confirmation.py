@@ -6,21 +6,23 @@ average (winner's curse). The fresh pairs played no part in that choice: they al
 A config that is no better than the baseline is recommended in at most 2.5 % of rankings. If the
 pairs of the first config fail, those of the runner-up decide with the rest of that error: the
 first gets 2 %, the second 0.4 %, and so on, however often a study is extended (`error_of`).
-"""
+
+Fresh rounds also decide whether a config without some of its lines loses nothing measurable. A
+line is left out only if the config without it loses at most a margin: not finding a loss is no
+evidence that there is none."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import ceil, log
+from math import ceil, exp, log
 
 import numpy as np
 
 from benchmarks.counted import counted
-from tuning.statistics import critical
-from tuning.statistics.analysis import Analysis
-from tuning.statistics.compare import ALPHA
+from tuning.statistics.analysis import Analysis, Standing
+from tuning.statistics.compare import ALPHA, critical_value
 from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
 from tuning.statistics.fit import fit
@@ -154,7 +156,7 @@ def confirm(
     if run_noise is not None:
         own = (NOISE_PRIOR * log(1 + run_noise) ** 2 + df * own) / (NOISE_PRIOR + df)
         df += NOISE_PRIOR
-    half = float(critical.single(alpha, df)) * (2 * own / len(whole)) ** 0.5
+    half = float(critical_value(alpha, df)) * (2 * own / len(whole)) ** 0.5
     estimate, is_better = Estimate.of_gain(effect, half, alpha, metric), effect > half
     text = (
         f"{'Confirmed' if is_better else 'Not confirmed'}: {candidate} "
@@ -163,3 +165,99 @@ def confirm(
     )
     state = ConfirmationState.CONFIRMED if is_better else ConfirmationState.WITHDRAWN
     return Confirmation(state, len(whole), estimate, text)
+
+
+# The most that may be lost without lines that are left out, as a share of the whole's figure...
+MARGIN = 0.05
+# ... and as a share of the whole's lead over the baseline.
+MARGIN_OF_LEAD = 0.5
+
+
+class RemovalState(StrEnum):
+    """The result of the runs without some lines; lines of the first two states are left out."""
+
+    NO_EFFECT = "no_effect"  # without them at most the margin is lost
+    SAME = "same"  # the server has the same effective values without them
+    MATTERS = "matters"  # without them the config is measurably worse
+    NEEDED = "needed"  # without them it is refused, or a run failed
+    UNSETTLED = "unsettled"  # more than the margin may be lost
+    UNTESTED = "untested"  # the time did not suffice
+
+
+class ReductionState(StrEnum):
+    """The result of the fresh runs of the reduced config."""
+
+    UNFINISHED = "unfinished"
+    VERIFIED = "verified"  # better than the baseline, and loses at most the margin
+    LOSES = "loses"  # it loses more than the margin, or may
+    NOT_CONFIRMED = "not_confirmed"  # not measurably better than the baseline
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """The reduced config against the baseline and the whole; intervals of one comparison each."""
+
+    state: ReductionState
+    to_baseline: Confirmation
+    to_whole: Confirmation
+
+
+def margin_of(lead: float) -> float:
+    """Return the most that may be lost, a log; `lead`: log of the whole's confirmed ratio."""
+    return min(-log(1 - MARGIN), MARGIN_OF_LEAD * max(lead, 0.0))
+
+
+def removal_state(found: Standing, metric: Metric, margin: float) -> RemovalState | None:
+    """Return the state by a standing against the whole; None if it settles nothing."""
+    if found.estimate is None or not found.estimate.has_interval:
+        return None
+    low, high = found.estimate.gains(metric)
+    if high < 0:
+        return RemovalState.MATTERS
+    return RemovalState.NO_EFFECT if low > -margin else None
+
+
+def rounds_needed(run_noise: float | None, margin: float) -> int:
+    """Return how many fresh rounds are likely to show that a config is as good as the whole."""
+    if run_noise is None or margin <= 0:
+        return MAX_PAIRS
+    return pairs_to_show(margin, run_noise)
+
+
+def judge_reduction(
+    rounds: Sequence[tuple[float | None, float | None, float | None]],
+    names: tuple[str, str, str],
+    *,
+    margin: float,
+    run_noise: float | None = None,
+    metric: Metric = Metric.THROUGHPUT,
+) -> Reduction:
+    """Judge fresh rounds of (reduced, whole, baseline), whose names are `names`.
+
+    Call it only when all rounds are measured: their number is fixed before the first one.
+    """
+    reduced, whole, baseline = names
+    to_baseline = confirm(
+        [(one[0], one[2]) for one in rounds], reduced, baseline, run_noise=run_noise, metric=metric
+    )
+    to_whole = confirm(
+        [(one[0], one[1]) for one in rounds], reduced, whole, run_noise=run_noise, metric=metric
+    )
+    return Reduction(_state(to_baseline, to_whole, metric, margin), to_baseline, to_whole)
+
+
+def loss_text(margin: float) -> str:
+    """A margin in percent, as "5.0 %"."""
+    return f"{(1 - exp(-margin)) * 100:.1f} %"
+
+
+def _state(
+    to_baseline: Confirmation, to_whole: Confirmation, metric: Metric, margin: float
+) -> ReductionState:
+    if ConfirmationState.UNFINISHED in (to_baseline.state, to_whole.state):
+        return ReductionState.UNFINISHED
+    if to_baseline.state is not ConfirmationState.CONFIRMED:
+        return ReductionState.NOT_CONFIRMED
+    if to_whole.estimate is None or to_whole.estimate.gains(metric)[0] <= -margin:
+        return ReductionState.LOSES
+    return ReductionState.VERIFIED

@@ -12,8 +12,7 @@ from math import exp, log, sqrt
 from statistics import fmean, geometric_mean, median, variance
 from typing import Final, NamedTuple, TypeVar
 
-from tuning.statistics import critical
-from tuning.statistics.compare import ALPHA
+from tuning.statistics.compare import ALPHA, critical_value
 from tuning.statistics.estimate import Estimate
 
 Key = TypeVar("Key", bound=Hashable)
@@ -112,7 +111,7 @@ def _variance_of_mean(logs: Sequence[float]) -> float:
 
 def _reach(spread: float, df: float, alpha: float) -> float:
     # No run of ours is a millionfold of another: with one degree of freedom the reach may be.
-    return min(float(critical.single(alpha, df)) * sqrt(spread), 50.0)
+    return min(float(critical_value(alpha, df)) * sqrt(spread), 50.0)
 
 
 class ShortRun(NamedTuple):

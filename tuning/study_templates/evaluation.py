@@ -16,7 +16,7 @@ from tuning.statistics.compare import ALPHA
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.estimate import Estimate
 from tuning.statistics.verdict import percent
-from tuning.study_templates.claims import Claim, Ratio
+from tuning.study_templates.loader import Claim, Ratio
 
 
 class FindingKind(StrEnum):

@@ -1,21 +1,93 @@
-"""Study templates, as in their files."""
+"""Study templates, as in their files, with the claims of their sources.
+
+`tuning.study_templates.evaluation` decides whether a study confirms the claims."""
 
 from __future__ import annotations
 
 from functools import cache
+from math import inf
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, model_validator
+from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt, model_validator
 from pydantic.dataclasses import dataclass
 
-from benchmarks.datafiles import STRICT, Count, Frozen, Named, distinct, read_data_file
+from benchmarks.datafiles import (
+    STRICT,
+    Count,
+    Frozen,
+    Named,
+    Number,
+    Some,
+    distinct,
+    read_data_file,
+)
+from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.facts import Name
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.resources import WrittenAmount
 from tuning.errors import UnknownTemplate
-from tuning.study_templates.claims import Candidate, Claim
+from tuning.statistics.data import Metric
+
+Candidate = Annotated[str, Field(min_length=1)]
+#: A fraction of 1.
+Share = Annotated[Number, Field(gt=0, lt=1)]
+Bound = Annotated[Number, Field(gt=0)]
+
+
+def _several(written: Any) -> Any:
+    return [written] if isinstance(written, str) else written
+
+
+@dataclass(frozen=True, config=STRICT)
+class Ratio:
+    """The ratio of a metric between two configs, and its claimed range (None: no bound).
+
+    `of` is divided by each of `to`, and the claim is about every one of these ratios. With
+    `connections` it is one ratio of `of` alone: with the largest number of connections, divided by
+    that with the largest number up to this share of it.
+    """
+
+    of: Candidate
+    to: Annotated[Some[Candidate], BeforeValidator(_several), distinct()] = ()
+    connections: Share | None = None
+    above: Bound | None = None
+    below: Bound | None = None
+    metric: Metric = Metric.THROUGHPUT
+
+    def __post_init__(self) -> None:
+        if bool(self.to) == (self.connections is not None):
+            raise ValueError("must have either `to` or `connections`")
+        if self.above is None and self.below is None:
+            raise ValueError("must have `above`, `below` or both")
+        if self.above is not None and self.below is not None and self.above >= self.below:
+            raise ValueError("`above` must be less than `below`")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.of, *self.to)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.above or 0.0, self.below or inf
+
+
+@dataclass(frozen=True, config=STRICT)
+class Claim:
+    """A claim of a source: its words, their place and its figures ("": none).
+
+    `devices` are the kinds of device that it applies to; empty: all. With `needs_seeks` it is
+    about seek times, which an emulated device does not have.
+    """
+
+    says: Annotated[str, Field(min_length=10)]
+    source: Annotated[str, Field(min_length=10)]
+    ratio: Ratio
+    published: Annotated[str, Field(min_length=5)] = ""
+    devices: Annotated[Some[DeviceKind], distinct()] = ()
+    needs_seeks: StrictBool = False
+
 
 HERE = Path(__file__).resolve().parent
 #: The default template.

@@ -27,8 +27,7 @@ from tuning.results import ablation
 from tuning.results.boards import boards_of
 from tuning.results.document import Ablation, LinesEffect
 from tuning.results.study_rows import StudyRows
-from tuning.statistics.confirmation import ConfirmationState
-from tuning.statistics.removal import ReductionState, RemovalState
+from tuning.statistics.confirmation import ConfirmationState, ReductionState, RemovalState
 from tuning.statistics.tests.helpers import bounds
 from tuning.strategy.ablation.ablate import MAX_ABLATION_RUNS
 from tuning.studies import trials

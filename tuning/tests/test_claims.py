@@ -11,8 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 from tuning.statistics.analysis import analyse
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.tests.helpers import bounds
-from tuning.study_templates.claims import Claim, Ratio
 from tuning.study_templates.evaluation import ClaimBoard, Finding, FindingKind, evaluate
+from tuning.study_templates.loader import Claim, Ratio
 
 # What repeated runs of one config are multiplied by: quiet, and as a shared host has it.
 QUIET = (1.004, 0.997, 1.001, 0.998, 1.003, 0.996)

@@ -12,7 +12,7 @@ from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run
 from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
-from tuning.comparison.config_results import config_results
+from tuning.comparison.measured import config_results
 from tuning.comparison.sides import find_sides
 from tuning.models import Recommendation, SlotPurpose, Study
 from tuning.results.study_rows import StudyRows

@@ -27,12 +27,12 @@ from tuning.requests.configs import ConfigText
 from tuning.results.answer import store_recommendations
 from tuning.results.boards import boards_of
 from tuning.results.build import build
-from tuning.results.stored_documents import document_of
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import ConfirmationState, most_pairs
 from tuning.statistics.data import Metric
 from tuning.statistics.verdict import VerdictKind
+from tuning.stored_documents import document_of
 from tuning.strategy.design import screening_order
 from tuning.strategy.protocol import Done, History, NewCandidate, Proposal, StopReason
 from tuning.strategy.search.importance import Importance

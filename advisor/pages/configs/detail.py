@@ -16,8 +16,8 @@ from advisor.wording.spaces import knob_text
 from benchmarks.counted import counted
 from benchmarks.drivers.workloads import TPCC
 from benchmarks.models import Config, Device
-from tuning.comparison.config_results import MAX_STUDIES, ConfigResult, config_results
 from tuning.comparison.devices import names_on_hosts
+from tuning.comparison.measured import MAX_STUDIES_OF_CONFIG, ConfigResult, config_results
 
 # The chart is below those that are open.
 _OPEN_RESULTS = 20
@@ -32,7 +32,7 @@ def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "config": config,
         "knobs": [(name, knob_text(name, value)) for name, value in sorted(config.knobs.items())],
         "results": results,
-        "is_cut": len({one.study.pk for one in results}) == MAX_STUDIES,
+        "is_cut": len({one.study.pk for one in results}) == MAX_STUDIES_OF_CONFIG,
         "rows": _rows(results[:_OPEN_RESULTS], names),
         "older": _rows(results[_OPEN_RESULTS:], names),
         "older_count": len(results) - _OPEN_RESULTS,

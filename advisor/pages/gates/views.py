@@ -15,7 +15,9 @@ from advisor.pages.gates.charts import gate_figures, limited_metrics
 from advisor.pages.gates.forms import GateForm
 from advisor.pages.lists import Listing
 from advisor.wording.history import recent_sentence
+from benchmarks.errors import ExpectedError
 from tuning.comparison.history import gate_history, recent_candidates
+from tuning.creation.gates import create_gate
 from tuning.gate_facts import gate_facts, gates
 from tuning.statistics.aim import metric_name
 from tuning.studies.progress import study_progress

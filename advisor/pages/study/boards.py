@@ -15,7 +15,6 @@ from advisor.wording.formatting import few_names
 from advisor.wording.lines import LineRow, changed_lines, line_rows
 from benchmarks.counted import counted
 from tuning.models import DurabilityClass, SlotPurpose
-from tuning.results.ablation_sentences import ablation_sentences
 from tuning.results.document import (
     Board,
     BoardRow,
@@ -24,8 +23,9 @@ from tuning.results.document import (
     Standing,
     StudyDocument,
 )
+from tuning.results.sentences import ablation_sentences
+from tuning.statistics.confirmation import loss_text
 from tuning.statistics.data import Metric
-from tuning.statistics.removal import loss_text
 
 # In a larger group the first names are listed and the others counted.
 MAX_NAMES = 3

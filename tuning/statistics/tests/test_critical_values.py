@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy  # its `stats` are loaded where they are used: each process imports all tests
 
-from tuning.statistics.critical import against_baseline, among_all, single
+from tuning.statistics.compare import against_baseline, among_all, single
 
 
 @pytest.mark.parametrize("df", [3.0, 7.0, 55.0, 9e3])
