@@ -12,8 +12,7 @@ from tuning.configs.effective.variables import CHUNK, DIRECT_METHODS, FLUSH_METH
 from tuning.configs.notes import Action, Note
 from tuning.configs.situation import Situation
 from tuning.configs.values import BadValue, normalise
-from tuning.scale_model.conversion import in_model, is_scaled
-from tuning.scale_model.model import ScaleModel
+from tuning.scale_model.model import ScaleModel, in_model, is_scaled
 from tuning.studies.host_resources import real_host_facts
 
 

@@ -19,7 +19,7 @@ from tuning.export.changes import ChangeMode
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, losing_lines, running_values, value_text
 from tuning.results.document import Answer, ChangedLine
-from tuning.scale_model.conversion import is_scaled
+from tuning.scale_model.model import is_scaled
 from tuning.statistics.aim import FULL_NAMES
 
 

@@ -18,8 +18,7 @@ from tuning.configs.effective.variables import CAPACITY, DEDICATED, IO_CAPACITY,
 from tuning.configs.values import fixed_default, readable_value, same, usable
 from tuning.export.changes import Change, change
 from tuning.export.facts import ExportFacts
-from tuning.scale_model.conversion import is_scaled, on_real_server
-from tuning.scale_model.model import ScaleModel
+from tuning.scale_model.model import ScaleModel, is_scaled, on_real_server
 from tuning.statistics.confirmation import RemovalState
 
 

@@ -18,8 +18,7 @@ from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.export.answer import answer_of
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, losing_lines, value_text
-from tuning.scale_model.conversion import is_scaled, on_real_server
-from tuning.scale_model.model import ScaleModel
+from tuning.scale_model.model import ScaleModel, is_scaled, on_real_server
 from tuning.scale_model.sizes import size_text
 
 CNF = "#"

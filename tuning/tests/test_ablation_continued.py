@@ -21,6 +21,7 @@ from tuning.requests.search import SearchRequest
 from tuning.results.study_rows import StudyRows
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import RemovalState
+from tuning.stored_documents import document_of
 from tuning.studies import budget
 from tuning.studies.budget import StudyBudget, places
 from tuning.studies.commands import conclude_study, start_ablation

@@ -10,8 +10,7 @@ from tuning.catalogue.resources import Scales
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.expected import GIB, MIB, Expected, HostFacts
 from tuning.configs.effective.variables import CAPACITY, CHUNK, FLUSH_METHOD, POOL
-from tuning.scale_model.conversion import in_model, is_scaled, on_real_server
-from tuning.scale_model.model import ScaleModel
+from tuning.scale_model.model import ScaleModel, in_model, is_scaled, on_real_server
 from tuning.scale_model.sizes import GB, MB, read_size, size_text
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
