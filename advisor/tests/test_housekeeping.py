@@ -24,10 +24,15 @@ from advisor.upkeep.housekeeping import is_due, keep_house, rotate_logs
 from benchmarks.datasets.progress import ignore, never
 from benchmarks.datasets.shared_folders import locked, sweep_loads
 from benchmarks.errors import DatasetInUse
-from benchmarks.jobs.claimant import host_lock
-from benchmarks.models import Host, Run, Sample
+from benchmarks.models import Host, Inspection, Run, Sample
 from tuning.models import Study, StudyState
-from tuning.studies.datasets import datasets_here, delete_dataset, prune_datasets
+from tuning.studies.datasets import (
+    datasets_here,
+    deletable,
+    note_datasets,
+    prunable,
+    take_all_off,
+)
 
 pytestmark = pytest.mark.django_db
 DAY_S = 86_400
@@ -67,6 +72,12 @@ def host(home: Path) -> Host:
     return Host.objects.get(pk=device.host_id)
 
 
+def prune(host: Host, days: int) -> int:
+    found = prunable(host, days)
+    take_all_off([one for one, _ in found])
+    return len(found)
+
+
 def left(host: Host) -> list[str]:
     return [one.dataset.key for one in datasets_here(host)]
 
@@ -75,21 +86,21 @@ def test_datasets_go_by_age_and_with_their_server(host: Host) -> None:
     assert left(host) == ["gone", "new", "old"]
     # Without an inventory, or with that of an older version, nothing is known of servers.
     for host.inventory in ({}, {"servers": [{"of": "an older version"}]}):
-        found = prune_datasets(host, 90, only_say=True)
+        found = prunable(host, 90)
         assert [one.dataset.key for one, _ in found] == ["old"]
     host.inventory = factories.make_host("like it").inventory
     host.inventory["servers"][0]["digest"] = "d1"
-    said = {one.dataset.key: why for one, why in prune_datasets(host, 90, only_say=True)}
+    said = {one.dataset.key: why for one, why in prunable(host, 90)}
     assert said == {"gone": "its server is no longer on this host", "old": "not used for 91 days"}
     # A server that is being replaced may come back: what was used a moment ago stays.
     host.inventory["servers"][0]["digest"] = "d2"
-    found = prune_datasets(host, 0, only_say=True)
+    found = prunable(host, 0)
     assert [one.dataset.key for one, _ in found] == ["old"]
     host.inventory["servers"][0]["digest"] = "d1"
     assert left(host) == ["gone", "new", "old"]
-    assert len(prune_datasets(host, 0)) == 1
+    assert prune(host, 0) == 1
     assert left(host) == ["new", "old"]
-    assert len(prune_datasets(host, 90)) == 1
+    assert prune(host, 90) == 1
     assert left(host) == ["new"]
     shelf = datasets_here(host)[0].dataset.path.parent
     # Neither what is being loaded nor a link is anybody's to prune.
@@ -102,7 +113,7 @@ def test_nothing_is_tidied_where_others_could_plant_links(host: Host, home: Path
         (shelf / lock).unlink(missing_ok=True)
         (shelf / lock).symlink_to(home / "planted")
     shelf.chmod(0o777)
-    assert prune_datasets(host, 1) == []
+    assert prunable(host, 1) == []
     assert sweep_loads(shelf) == []
     assert (shelf / "old").exists()
     assert not (home / "planted").exists()
@@ -115,32 +126,27 @@ def test_a_dataset_that_is_asked_for_is_young_again(host: Host) -> None:
     shelf = datasets_here(host)[0].dataset.path.parent
     with locked(shelf, "old", ignore, never):
         pass
-    assert prune_datasets(host, 90, only_say=True) == []
+    assert prunable(host, 90) == []
 
 
-def test_none_is_deleted_that_is_in_use(host: Host, settings: Settings) -> None:
+def test_none_is_deleted_that_is_in_use(host: Host) -> None:
     study = factories.make_study(
         state=StudyState.RUNNING, device=host.devices.get(), names=["server-default", "one"]
     )
     type(study.server).objects.update(digest="d1")
     with pytest.raises(DatasetInUse, match=f"study {study.pk} needs it"):
-        delete_dataset(host, "old")
-    assert [one.dataset.key for one, _ in prune_datasets(host, 1, only_say=True)] == ["gone"]
+        take_all_off(deletable(datasets_here(host), "old"))
+    assert [one.dataset.key for one, _ in prunable(host, 1)] == ["gone"]
     # The candidate of a gate may have a server of its own.
     theirs = factories.make_server(host=host, digest="d2", path="/opt/other/mysqld")
     study.candidates.filter(is_baseline=False).update(server=theirs)
-    assert prune_datasets(host, 1, only_say=True) == []
+    assert prunable(host, 1) == []
     Study.objects.update(state=StudyState.FINISHED)
-    with (
-        host_lock(settings.MEASURING_LOCK),
-        pytest.raises(DatasetInUse, match="a job is running on this machine"),
-    ):
-        delete_dataset(host, "old")
     shelf = datasets_here(host)[0].dataset.path.parent
     with locked(shelf, "old", ignore, never), pytest.raises(DatasetInUse, match="being loaded"):
-        delete_dataset(host, "old")
+        take_all_off(deletable(datasets_here(host), "old"))
     assert left(host) == ["gone", "new", "old"]
-    delete_dataset(host, "old")
+    take_all_off(deletable(datasets_here(host), "old"))
     assert left(host) == ["gone", "new"]
 
 
@@ -153,13 +159,16 @@ def test_the_command_lists_deletes_and_prunes(
     assert "old  5.0 kB, last used " in said
     assert "server 9.7.4, on " in said
     assert said.endswith("3 datasets, 15.0 kB\n")
-    call_command("dataset", "prune", "--days", "90", "--dry-run")
-    assert "old would be deleted: not used for 91 days" in capsys.readouterr().out
-    call_command("dataset", "delete", "old")
-    assert "datasets/old was deleted" in capsys.readouterr().out
+    assert "; prune deletes it: not used for 91 days" in said.partition("old  ")[2]
+    note_datasets(host)
+    call_command("dataset", "delete", host.name, "--name", "old")
+    assert "was asked to delete old" in capsys.readouterr().out
+    call_command("dataset", "prune", host.name)
+    asked = Inspection.objects.order_by("pk").values_list("subject", "path")
+    assert list(asked) == [("datasets", "old"), ("datasets", "")]
     with pytest.raises(SystemExit):
-        call_command("dataset", "delete", "old")
-    assert "not_found: there is no dataset 'old'" in capsys.readouterr().err
+        call_command("dataset", "delete", host.name, "--name", "lost")
+    assert "not_found: there is no dataset 'lost'" in capsys.readouterr().err
 
 
 def test_old_series_and_sessions_go_and_figures_stay(
@@ -219,7 +228,7 @@ def test_a_full_disk_loses_no_log_and_stops_nothing_else(
     before = {path.name: path.read_text() for path in logs.iterdir()}
     done = list(keep_house(host))
     assert {path.name: path.read_text() for path in logs.iterdir()} == before
-    assert any("old was deleted" in line for line in done)
+    assert any("old is to be deleted" in line for line in done)
     assert not is_due(idle=True)
 
 

@@ -18,9 +18,10 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.models.functions import Now
 
-from benchmarks.errors import DatasetInUse
 from benchmarks.models import ACTIVE_RUN_STATES, Host, Run, Sample
-from tuning.studies.datasets import prune_datasets
+from tuning.errors import TuningError
+from tuning.hosts.commands import ask_to_prune
+from tuning.studies.datasets import prunable
 
 logger = logging.getLogger(__name__)
 
@@ -46,10 +47,10 @@ def keep_house(host: Host | None) -> Iterator[str]:
         call_command("clearsessions")
     for log in rotate_logs(settings.LOG_DIR):
         yield f"{log} begins anew"
-    if host is not None:
-        with suppress(DatasetInUse):  # the next time
-            for one, why in prune_datasets(host, settings.DATASET_DAYS):
-                yield f"{one.dataset.path} was deleted: {why}"
+    if host is not None and (found := prunable(host, settings.DATASET_DAYS)):
+        with suppress(TuningError):  # the next time
+            ask_to_prune(host)
+            yield from (f"{one.dataset.path} is to be deleted: {why}" for one, why in found)
     _stamp().touch()
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,15 +13,12 @@ from django.conf import settings
 from benchmarks.datasets.shelf import Shelved, shelved, take_off
 from benchmarks.errors import DatasetInUse, NoDataset, NotInspected
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.jobs.claimant import measuring_alone
 from benchmarks.models import Host
 from benchmarks.storage.layout import DeviceLayout
-from tuning.errors import BadRequest
 from tuning.models import ACTIVE_STUDY_STATES, Study
 
 # One whose server is gone stays this long: a server that is being replaced may come back.
 _GONE_FOR = timedelta(days=1)
-MAX_DAYS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -78,17 +75,6 @@ def noted_datasets(host: Host) -> list[Kept]:
     return _kept(host, found)
 
 
-def delete_dataset(host: Host, key: str) -> list[Kept]:
-    """Delete the datasets of that name from all devices; what is gone.
-
-    Raises NoDataset; DatasetInUse for one that a study needs or while a job runs.
-    """
-    found = deletable(datasets_here(host), key)
-    with _no_job_running():
-        take_all_off(found)
-    return found
-
-
 def deletable(known: list[Kept], key: str) -> list[Kept]:
     """Return the datasets of that name. Raises NoDataset; DatasetInUse if a study needs one."""
     found = [one for one in known if one.dataset.key == key]
@@ -97,20 +83,6 @@ def deletable(known: list[Kept], key: str) -> list[Kept]:
     for one in found:
         if one.needed_by is not None:
             raise DatasetInUse(f"{one.dataset.path}: study {one.needed_by} needs it")
-    return found
-
-
-def prune_datasets(host: Host, days: int, *, only_say: bool = False) -> list[tuple[Kept, str]]:
-    """Delete what the policy lets go; each with the reason.
-
-    Raises BadRequest for a number of days that is none, DatasetInUse while a job runs.
-    """
-    if not 0 <= days <= MAX_DAYS:
-        raise BadRequest(f"{days} days: expected 0 to {MAX_DAYS:,}", field="days")
-    found = prunable(host, days)
-    if found and not only_say:
-        with _no_job_running():
-            take_all_off([one for one, _ in found])
     return found
 
 
@@ -148,12 +120,3 @@ def _kept(host: Host, found: list[tuple[Path, Shelved]]) -> list[Kept]:
         Kept(one, directory, needed.get((one.server_digest, str(directory))))
         for directory, one in found
     ]
-
-
-@contextmanager
-def _no_job_running() -> Iterator[None]:
-    # A job may be copying it, of another home on this machine as well.
-    with measuring_alone(patience_s=0) as alone:
-        if not alone:
-            raise DatasetInUse("a job is running on this machine: try again between two runs")
-        yield
