@@ -15,6 +15,7 @@ from tuning.configs.knobs import cnf_line, cnf_value
 from tuning.configs.values import fixed_default, readable_value
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, default_of
+from tuning.export.patch import render_patched
 from tuning.export.texts import about, comment, head, not_in_the_file
 from tuning.export.user_file import UserFile
 
@@ -31,12 +32,16 @@ _RDS_FAMILIES = ("mysql5.7", "mysql8.0", "mysql8.4")
 _RDS_DEDICATED = (8, 4)
 
 
-def render_my_cnf(facts: ExportFacts, lines: Sequence[Line]) -> str:
-    """Return a my.cnf of its own, which the server accepts unchanged.
+def render_my_cnf(
+    facts: ExportFacts, lines: Sequence[Line], current: UserFile | None
+) -> str | bytes:
+    """Return the user's own file with the changes, else one that the server accepts unchanged.
 
     If the server changed a requested value, the line has the value that was measured; the server's
     defaults are left out.
     """
+    if current is not None:
+        return render_patched(facts, lines, current)
     text = [*head(facts, lines, "my.cnf recommended"), "", "[mysqld]"]
     for line in lines:
         if line.written:
@@ -91,7 +96,7 @@ def render_rollback_cnf(
     return "\n".join(text) + "\n"
 
 
-def render_ansible(facts: ExportFacts, lines: Sequence[Line]) -> str:
+def render_ansible(facts: ExportFacts, lines: Sequence[Line], _: UserFile | None) -> str:
     """Return YAML with the settings of [mysqld] as one variable, for a role's template."""
     text = [*head(facts, lines, "Ansible variables recommended"), "mysqld_settings:"]
     for line in lines:
@@ -103,7 +108,7 @@ def render_ansible(facts: ExportFacts, lines: Sequence[Line]) -> str:
     return "\n".join(text) + "\n"
 
 
-def render_rds(facts: ExportFacts, lines: Sequence[Line]) -> str:
+def render_rds(facts: ExportFacts, lines: Sequence[Line], _: UserFile | None) -> str:
     """Return YAML for `aws rds modify-db-parameter-group --cli-input-yaml`.
 
     The head names what RDS does not let its users set. Bytes have no unit there. A share of

@@ -14,7 +14,7 @@ from tuning.errors import TuningError
 from tuning.export.facts import Effect, ExportFacts
 from tuning.export.files import render_ansible, render_my_cnf, render_rds, render_rollback_cnf
 from tuning.export.lines import Line, lines_of, losing_lines
-from tuning.export.patch import render_diff, render_patched
+from tuning.export.patch import render_diff
 from tuning.export.sql import render_rollback_sql, render_sql
 from tuning.export.texts import durability_of_export, require_acknowledged
 from tuning.export.user_file import UserFile, read_user_file
@@ -74,7 +74,7 @@ class ExportDocument(_Part):
     notes: list[Note]
 
 
-def render_document(facts: ExportFacts, lines: Sequence[Line]) -> str:
+def render_document(facts: ExportFacts, lines: Sequence[Line], _: UserFile | None) -> str:
     """Return the document as JSON text in ASCII."""
     made = {
         "server": str(facts.server),
@@ -138,36 +138,18 @@ class Exported:
         return self.data.decode("utf-8", "replace")
 
 
-def _my_cnf(facts: ExportFacts, lines: Sequence[Line], current: UserFile | None) -> str | bytes:
-    """The user's own file with the changes, where there is one."""
-    if current is None:
-        return render_my_cnf(facts, lines)
-    return render_patched(facts, lines, current)
-
-
-def _diff(facts: ExportFacts, lines: Sequence[Line], current: UserFile | None) -> bytes:
-    if current is None:
-        raise ValueError("a diff of no file")
-    return render_diff(facts, lines, current)
-
-
-def _fresh(render: Callable[[ExportFacts, Sequence[Line]], str]) -> Renderer:
-    """A format that does not depend on the user's own my.cnf."""
-    return lambda facts, lines, _: render(facts, lines)
-
-
 _CNF = "text/plain; charset=utf-8"
 _SQL = "application/sql; charset=utf-8"
 _YAML = "application/yaml; charset=utf-8"
 FORMATS: dict[str, Format] = {
-    "cnf": Format("my.cnf", _CNF, "my.cnf", _my_cnf),
-    "diff": Format("my.cnf.diff", "text/x-diff", "Diff against your my.cnf", _diff),
-    "sql": Format("set-persist.sql", _SQL, "SQL for the running server", _fresh(render_sql)),
+    "cnf": Format("my.cnf", _CNF, "my.cnf", render_my_cnf),
+    "diff": Format("my.cnf.diff", "text/x-diff", "Diff against your my.cnf", render_diff),
+    "sql": Format("set-persist.sql", _SQL, "SQL for the running server", render_sql),
     "rollback-cnf": Format("rollback.cnf", _CNF, "Rollback: my.cnf", render_rollback_cnf),
     "rollback-sql": Format("rollback.sql", _SQL, "Rollback: SQL", render_rollback_sql),
-    "ansible": Format("mysqld.yml", _YAML, "Ansible variables", _fresh(render_ansible)),
-    "rds": Format("rds-parameters.yml", _YAML, "RDS parameter group", _fresh(render_rds)),
-    "json": Format("recommendation.json", "application/json", "JSON", _fresh(render_document)),
+    "ansible": Format("mysqld.yml", _YAML, "Ansible variables", render_ansible),
+    "rds": Format("rds-parameters.yml", _YAML, "RDS parameter group", render_rds),
+    "json": Format("recommendation.json", "application/json", "JSON", render_document),
 }
 
 
@@ -186,10 +168,6 @@ def export(facts: ExportFacts, request: ExportRequest) -> Exported:
             field="format",
         )
     own = request.current if request.current is not None else facts.file
-    if request.format == "diff" and own is None:
-        raise TuningError(
-            "current_config_needed", "a diff needs your current my.cnf", field="current"
-        )
     lines = lines_of(facts)
     require_acknowledged(facts, lines, request.acknowledged)
     current = None if own is None else read_user_file(own, facts.server)

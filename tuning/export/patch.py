@@ -38,12 +38,15 @@ class _Conflicts:
     refused: list[str] = field(default_factory=list)
 
 
-def render_diff(facts: ExportFacts, lines: Sequence[Line], current: UserFile) -> bytes:
+def render_diff(facts: ExportFacts, lines: Sequence[Line], current: UserFile | None) -> bytes:
     """Return a unified diff to the patched file, after comments that `patch` skips.
 
     Without a hunk there is nothing to change.
-    Raises TuningError, no_diff, for a file in UTF-16.
+    Raises TuningError: current_config_needed without a file, no_diff for a file in UTF-16.
     """
+    if current is None:
+        reason = "a diff needs your current my.cnf"
+        raise TuningError("current_config_needed", reason, field="current")
     if current.was_utf_16:
         reason = (
             "your file is in UTF-16, which neither patch nor the server can read: take the whole "

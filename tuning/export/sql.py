@@ -33,7 +33,7 @@ def planned_changes(facts: ExportFacts, lines: Sequence[Line]) -> list[Change]:
     return [*found, ceiling] if ceiling is not None else found
 
 
-def render_sql(facts: ExportFacts, lines: Sequence[Line]) -> str:
+def render_sql(facts: ExportFacts, lines: Sequence[Line], _: UserFile | None) -> str:
     """Return a script for any client: one statement per line, the rest comments.
 
     MySQL and Percona Server from 8.0 on keep the values (SET PERSIST), the others lose them at the
