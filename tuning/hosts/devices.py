@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
 from tuning.models import DurabilityClass, Recommendation, StudyState
@@ -21,11 +21,6 @@ _SAID = (
     *("workload__name", "workload__warehouses", "workload__tables", "workload__table_size"),
     "workload__connections",
 )
-
-# The states of a probe with a result, on its way, and without a result.
-_GOOD = (JobState.OK,)
-_ACTIVE = ACTIVE_JOB_STATES
-_ENDED = (JobState.FAILED, JobState.CANCELLED, JobState.LOST)
 
 
 @dataclass(frozen=True)
@@ -58,8 +53,7 @@ def known_devices(devices: Iterable[Device]) -> list[KnownDevice]:
     answers = newest_answers(dict(there.values_list("device").annotate(Max("study_id"))))
     known = []
     for device in devices:
-        newest = probes[device.pk]
-        probe, active, ended = (_last(newest, states) for states in (_GOOD, _ACTIVE, _ENDED))
+        probe, active, ended = probes.get(device.pk, (None, None, None))
         if probe and ended and ended.pk < probe.pk:
             ended = None
         found = answers.get(device.pk, [])
@@ -91,21 +85,23 @@ def answers_for(device: Device) -> list[Recommendation]:
     )
 
 
-def _newest_probes(devices: list[Device]) -> Mapping[int, list[Probe]]:
-    """Return by device its newest probe in each state, oldest first, without the long result."""
-    states = Probe.objects.filter(device__in=devices).order_by().values("device", "state")
-    newest = states.annotate(newest=Max("pk")).values("newest")
+def _newest_probes(devices: list[Device]) -> dict[int, tuple[Probe | None, ...]]:
+    """Return by device its newest probe with a result, on its way, and without a result."""
+    active = Q(state__in=ACTIVE_JOB_STATES)
+    good = Q(state=JobState.OK)
+    of_device = Probe.objects.filter(device__in=devices).order_by().values_list("device")
+    rows = of_device.annotate(
+        good=Max("pk", filter=good),
+        active=Max("pk", filter=active),
+        ended=Max("pk", filter=~good & ~active),
+    )
+    newest = {device: keys for device, *keys in rows}
+    keys = {key for there in newest.values() for key in there if key}
+    probes = Probe.objects.defer("result").in_bulk(keys)
     by_id = {device.pk: device for device in devices}
-    found: dict[int, list[Probe]] = defaultdict(list)
-    for probe in Probe.objects.filter(pk__in=newest).defer("result").order_by("pk"):
+    for probe in probes.values():
         probe.device = by_id[probe.device_id]
-        found[probe.device_id].append(probe)
-    return found
-
-
-def _last(probes: Iterable[Probe], states: Collection[str]) -> Probe | None:
-    """Return the last of the probes in one of these states."""
-    return next((one for one in reversed(list(probes)) if one.state in states), None)
+    return {device: tuple(map(probes.get, there)) for device, there in newest.items()}
 
 
 def answers_at_d0() -> QuerySet[Recommendation]:
