@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
-from math import inf
 
 from django.forms import BoundField
 from django.template import Library
@@ -145,7 +144,7 @@ def interval_change(found: Estimate | None) -> str:
     """The bounds of a ratio as signed changes."""
     if found is None or found.low is None:
         return formatting.ABSENT
-    return formatting.change_range(found.low, inf if found.high is None else found.high)
+    return formatting.change_range(*found.bounds)
 
 
 @register.filter

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf
 
 from rich import box
 from rich.table import Table
@@ -113,7 +112,7 @@ def _interval(line: Standing) -> str:
     found = line.estimate
     if found is None or found.low is None or line.at_most is not None:
         return ""
-    return change_range(found.low, inf if found.high is None else found.high)
+    return change_range(*found.bounds)
 
 
 def _runs(row: BoardRow) -> str:

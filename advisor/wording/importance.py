@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 
 from advisor.wording.formatting import change_range, confidence_text, percent_change
 from advisor.wording.spaces import knob_text
@@ -53,7 +52,7 @@ def _line(one: KnobEffect, of: int) -> KnobLine:
     share = f"{one.share * 100:.0f} %" if one.share >= 0.005 else "under 1 %"
     best, worst = knob_text(one.name, one.best), knob_text(one.name, one.worst)
     found = one.estimate
-    bounds = change_range(found.low or 0.0, inf if found.high is None else found.high)
+    bounds = change_range(*found.bounds)
     spread = f"{confidence_text(found.confidence)}: {bounds}"
     change = f"{percent_change(found.ratio)} from {worst} to {best} ({spread})"
     if not one.is_known:

@@ -187,7 +187,6 @@ def _names(runs: Iterable[RankedRun]) -> dict[ConfigKey, str]:
 
 
 def _choices(runs: Iterable[RankedRun], names: Mapping[ConfigKey, str]) -> list[ConfigChoice]:
-    """Return the measured configs, those on the most devices first."""
     of_config: dict[ConfigKey, list[RankedRun]] = defaultdict(list)
     for run in runs:
         of_config[_key(run)].append(run)

@@ -163,7 +163,6 @@ def _figure(
 
 
 def _values(side: Side, name: str) -> dict[int, float]:
-    """Return the figures by id of the run."""
     pairs = ((run.pk, getattr(run, name)) for run in side.runs)
     return {pk: float(value) for pk, value in pairs if value is not None}
 

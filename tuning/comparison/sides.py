@@ -140,7 +140,6 @@ def _slots(kind: str, pk: int) -> QuerySet[Slot]:
 
 
 def _side(kind: str, pk: int, slots: Sequence[Slot]) -> Side:
-    """Make a side of slots of one place, newest first."""
     keys = [slot.run.comparability_key for slot in slots]
     count = Counter(keys)
     key = max(count, key=lambda one: (count[one], -keys.index(one)))

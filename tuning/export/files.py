@@ -141,7 +141,6 @@ def render_rds(facts: ExportFacts, lines: Sequence[Line], _: UserFile | None) ->
 
 
 def _why_not_on_rds(line: Line, server: ServerTraits) -> str:
-    """Why users of RDS cannot set the line; "" if they can."""
     if line.name == DEDICATED and server.series < _RDS_DEDICATED:
         return "RDS has it from MySQL 8.4 on"
     return NOT_ON_RDS.get(line.name, "")

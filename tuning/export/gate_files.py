@@ -80,7 +80,8 @@ def junit_xml(facts: GateFacts) -> str:
     cases.append(("runs are measured", measured, facts.reason if measured else ""))
     for one in found.limits:
         kind = {"pass": "", "fail": "failure"}.get(one.verdict, "error")
-        cases.append((one.limit, kind, _limit_text(one) if kind else ""))
+        text = f"{one.limit}: {percent_text(one.change_percent)} ({_interval(one)})"
+        cases.append((one.limit, kind, text if kind else ""))
     for name, kind, text in cases:
         time = f"{found.seconds / len(cases):.1f}"
         case = ET.SubElement(
@@ -157,10 +158,6 @@ def difference_remark(one: SettingDifference) -> str:
     """Whether it is about durability, and who chose it."""
     whose = "by default" if one.is_default else "by a config"
     return f"durability, {whose}" if one.is_durability else whose
-
-
-def _limit_text(one: GateLimit) -> str:
-    return f"{one.limit}: {percent_text(one.change_percent)} ({_interval(one)})"
 
 
 def _difference_text(one: SettingDifference) -> str:

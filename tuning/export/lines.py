@@ -235,7 +235,6 @@ def _safeguards(facts: ExportFacts, values: Mapping[str, str]) -> dict[str, str]
 
 
 def _writable(name: str, effective: str | None, server: ServerTraits) -> str | None:
-    """The effective value, if it can be written in an option file."""
     knob = load_catalogue().get(name)
     return usable(knob, effective, server) if knob and effective else None
 

@@ -109,7 +109,6 @@ def host_problems(most: int) -> tuple[list[tuple[Host, HostProblem]], int]:
 
 
 def _troubled() -> QuerySet[Host, int]:
-    """Ids of hosts in use with problems, by name."""
     fine = Host.objects.filter(
         seen(),
         idle_reason="",
@@ -189,7 +188,6 @@ def known_hosts(rows: Iterable[Host]) -> list[KnownHost]:
 
 
 def _by_host(rows: Iterable[Any], host: str) -> Mapping[int, list[Any]]:
-    """Group rows by the attribute that is the key of their host."""
     found: dict[int, list[Any]] = defaultdict(list)
     for row in rows:
         found[attrgetter(host)(row)].append(row)
@@ -202,7 +200,6 @@ def _silent(rows: list[Host]) -> set[int]:
 
 
 def _briefly(hosts: list[int]) -> QuerySet[Study]:
-    """Return the hosts' studies without their long columns."""
     return Study.objects.filter(host__in=hosts).only(
         *("host", "name", "state", "created_at", "started_at", "resumed_at", "paused_at"),
         *("stop_request", "finished_at", "concluded_at", "extended_by", "reason", "reason_code"),

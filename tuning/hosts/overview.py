@@ -198,7 +198,6 @@ def _answers() -> tuple[list[Answer], int]:
 
 
 def _ended() -> tuple[list[Study], list[Study]]:
-    """The studies that ended last, with their answers, and those that failed lately."""
     since = timezone.now() - _FAILED_WITHIN
     rows = Study.objects.filter(finished_at__isnull=False).exclude(state__in=ACTIVE_STUDY_STATES)
     shown = rows.select_related("host", "gate_verdict").only(*_SHOWN)

@@ -217,7 +217,6 @@ def _no_use(whole: Whole, parts: PartResults, baseline: str) -> str:
 
 
 def _slots_of(board: Board) -> list[SlotRow]:
-    """Return the slots of the ablation of the confirmed winner."""
     winner = board.confirmed
     blocks = {slot.block for slot in board.ablation_slots if slot.name == winner}
     return [slot for slot in board.ablation_slots if slot.block in blocks]
@@ -307,6 +306,5 @@ _ORDER = (
 
 
 def _order(effect: doc.LinesEffect) -> tuple[int, float, tuple[str, ...]]:
-    """Sort what matters first, the largest effect first."""
     size = abs(log(effect.estimate.ratio)) if effect.estimate else 0.0
     return _ORDER.index(RemovalState(effect.state)), -size, effect.names

@@ -197,7 +197,6 @@ class Board:
     def _judged_by(
         self, metrics: Sequence[Metric], without: Iterable[str] = ()
     ) -> dict[Metric, Judgement]:
-        """The rankings by some metrics, optionally without some candidates."""
         names = [name for name in self.candidates if name not in without]
         seen = [run for run in self.observations if run.candidate in names]
         return {

@@ -40,11 +40,6 @@ def boards_of(rows: StudyRows) -> list[Board]:
     ]
 
 
-def _is_given(candidate: Candidate) -> bool:
-    """Return whether the candidate was in the study from its start."""
-    return not candidate.found_by_search and candidate.taken_from_id is None
-
-
 def _for_boards(slots: Sequence[SlotRow]) -> list[SlotRow]:
     """The slots that make boards.
 
@@ -63,15 +58,6 @@ def _classes(slots: Iterable[SlotRow]) -> list[DurabilityClass]:
     return [DurabilityClass(durability) for durability in sorted(found)]
 
 
-def _belongs(candidate: Candidate, durability: DurabilityClass) -> bool:
-    return candidate.is_baseline or candidate.durability == durability
-
-
-def _owner(slot: SlotRow) -> Candidate:
-    """The winner that a variant was made from, else the candidate itself."""
-    return slot.candidate.taken_from or slot.candidate
-
-
 def _board(
     rows: StudyRows,
     there: Sequence[SlotRow],
@@ -79,12 +65,17 @@ def _board(
     durability: DurabilityClass,
 ) -> Board:
     """Make the board of a class: of its slots `there` only the `ranked` make boards."""
-    slots = [slot for slot in ranked if _belongs(slot.candidate, durability)]
+
+    def belongs(one: Candidate) -> bool:
+        return one.is_baseline or one.durability == durability
+
+    slots = [slot for slot in ranked if belongs(slot.candidate)]
     first = slots[0]
     refused = [
         one
         for one in rows.candidates.values()
-        if one.refusal and one.durability == durability and _is_given(one)
+        if one.refusal and one.durability == durability
+        if not one.found_by_search and one.taken_from_id is None
     ]
     in_order = sorted((*(slot.candidate for slot in slots), *refused), key=lambda c: c.position)
     candidates = {candidate.name: candidate for candidate in in_order}
@@ -110,7 +101,7 @@ def _board(
         excluded=[slot.run.id for slot in ended if _is_excluded(slot.run, key)],
         alpha=conclusion_alpha(rows.study.conclusions),
         screening=[slot for slot in slots if slot.purpose == SlotPurpose.SEARCH],
-        ablation_slots=[slot for slot in variants if _belongs(_owner(slot), durability)],
+        ablation_slots=[s for s in variants if belongs(s.candidate.taken_from or s.candidate)],
         aim=rows.aim,
         crash_tests={
             one.candidate.name: one.test

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.emulation.shipped import NATIVE
-from benchmarks.models import Device, Workload
+from benchmarks.models import Device
 from tuning.errors import UnknownTemplate
 from tuning.models import Candidate, Study, StudyState
 from tuning.results import document as doc
@@ -39,7 +39,10 @@ def build(rows: StudyRows, *, is_over: bool = False) -> doc.StudyDocument:
         revision=study.revision,
         study=_study(rows),
         devices=tuple(map(_device, rows.devices.values())),
-        workloads=tuple(map(_workload, rows.workloads.values())),
+        workloads=tuple(
+            doc.WorkloadFacts.copied_from(one, name=str(one), kind=one.name)
+            for one in rows.workloads.values()
+        ),
         candidates=_candidates(rows),
         runs=rows.runs,
         boards=tuple(
@@ -57,7 +60,6 @@ def build(rows: StudyRows, *, is_over: bool = False) -> doc.StudyDocument:
 
 
 def _can_be_ablated(rows: StudyRows, ablations: Iterable[doc.Ablation | None]) -> bool:
-    """Return whether an ablation of a confirmed winner would measure anything."""
     study = rows.study
     states = {one.confirmation for one in rows.recommendations}
     return (
@@ -95,10 +97,6 @@ def _device(device: Device) -> doc.DeviceFacts:
         emulation_text=profile.text() if profile else "",
         emulation_limits=profile.limits if profile else "",
     )
-
-
-def _workload(workload: Workload) -> doc.WorkloadFacts:
-    return doc.WorkloadFacts.copied_from(workload, name=str(workload), kind=workload.name)
 
 
 def _candidates(rows: StudyRows) -> tuple[doc.CandidateFacts, ...]:

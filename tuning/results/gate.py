@@ -214,7 +214,6 @@ class GateOutcome:
         )
 
     def _level(self, side: str, metric: Metric) -> float | None:
-        """The geometric mean of one side's figures; None without any."""
         figures = [getattr(pair, side).figures.of(metric) for pair in self.compared]
         known = [figure for figure in figures if figure]
         return round(geometric_mean(known), 4) if known else None
@@ -262,7 +261,6 @@ def _how(run: doc.RunFacts) -> str:
 
 
 def _changed_during(pair: GatePair) -> bool:
-    """Return whether the host changed between the two runs of a pair."""
     facts = _facts(list(pair.runs))
     return facts[pair.candidate.id] != facts[pair.baseline.id]
 

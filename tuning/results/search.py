@@ -69,7 +69,6 @@ def _missed_by_the_baseline(rows: StudyRows) -> tuple[str, ...]:
 
 
 def _short_runs(slots: Sequence[SlotRow], metric: Metric) -> list[doc.ShortRun]:
-    """Return the screening runs of configs that have ended and are not void."""
     rounds = {block: number for number, block in enumerate(sorted({s.block for s in slots}), 1)}
     ratios = {
         one: round_ratios([ShortRun(s.block, s.is_baseline, s.figure(one)) for s in slots])

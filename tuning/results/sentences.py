@@ -113,6 +113,10 @@ def proportion_text(study: Study, device: Device, workload: Workload) -> str:
     data = workload.data_bytes
     share = memory / data
     times = percent(share) if share < 2 else f"{share:,.0f} times the data"
+    said = f"{size_text(memory)} of memory for {size_text(data)} of data ({times})."
+    if workload.name != TPCC:  # no scale model is made of it
+        return said
+    return f"{said} Is the proportion of your server different? Enter your sizes and run again."
 
 
 _OF = {

@@ -100,7 +100,6 @@ def untested(profile: Profile) -> list[str]:
 
 
 def _wanted(profile: Profile, lines: Sequence[Line]) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield each variable with its value and the basis of that value."""
     target = profile.target
     named = {line.name: line for line in lines if line.knob and line.knob.exists_in(target)}
     for name, line in named.items():
@@ -158,7 +157,6 @@ def _back(one: Change, before: str | None, profile: Profile) -> Iterator[str]:
 
 
 def _read(profile: Profile, name: str) -> str | None:
-    """Return the normalised value that the profile read."""
     if name == CAPACITY and profile.redo_bytes is not None:
         return f"{profile.redo_bytes}"  # the variable may be unused
     knob: Knob = load_catalogue().knobs[name]

@@ -42,13 +42,9 @@ class Aim(Document):
         for metric, bound in self.keep.items() if seen else ():
             figures = [value for run in seen if (value := run.figure(metric)) is not None]
             middle = median(figures) if figures else None
-            if middle is None or not _keeps(metric, middle, bound):
+            if middle is None or metric.is_better(bound, middle):
                 found[metric] = middle
         return found
-
-
-def _keeps(metric: Metric, value: float, bound: float) -> bool:
-    return value >= bound if metric.more_is_better else value <= bound
 
 
 def missed_texts(aim: Aim, runs: Sequence[Observation]) -> tuple[str, ...]:

@@ -174,7 +174,6 @@ def _simplest_first(
 
 
 def _standings(data: Table, found: Contrasts, metric: Metric, alpha: float) -> list[Standing]:
-    """The candidates with an effect, best first, ranked in groups."""
     effects = found.effects
     met = np.isfinite(data.y[:2]).any(axis=0)
     ranked: list[Standing] = []
@@ -200,7 +199,6 @@ def _standings(data: Table, found: Contrasts, metric: Metric, alpha: float) -> l
 
 
 def _unranked(data: Table, fitted: Fit, ranked: list[Standing], alpha: float) -> list[Standing]:
-    """The candidates that were cut short, then those without figures."""
     known = {line.name for line in ranked}
     rest = [_bounded(name, data, fitted, alpha) for name in data.names if name not in known]
     rest.sort(key=lambda line: -(line.at_most or 0.0))
@@ -229,7 +227,6 @@ def _bounded(name: str, data: Table, fitted: Fit, alpha: float) -> Standing:
 
 
 def _tied(standings: list[Standing]) -> list[Standing]:
-    """Add to each standing the names of the others of the same rank."""
     return [
         replace(
             line,

@@ -58,14 +58,20 @@ class Estimate(BaseModel):
             return False
         return self.low > 1 or (self.high is not None and self.high < 1)
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The ends of the interval; an end that is unknown is 0 or infinite."""
+        return self.low or 0.0, inf if self.high is None else self.high
+
     def gain(self, metric: Metric) -> float:
         """Return the log of the ratio, positive where better."""
         return log(self.ratio) if metric.more_is_better else -log(self.ratio)
 
     def gains(self, metric: Metric) -> tuple[float, float]:
         """Return the least and the largest gain, logs that are positive where better."""
-        low = log(self.low) if self.low else -inf
-        high = inf if self.high is None else log(self.high) if self.high else -inf
+        low, high = (
+            log(end) if 0 < end < inf else -inf if not end else inf for end in self.bounds
+        )
         return (low, high) if metric.more_is_better else (-high, -low)
 
     def inverse(self) -> Estimate:

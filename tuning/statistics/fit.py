@@ -209,7 +209,6 @@ class _Design:
 
 
 def _median(values: Floats) -> float:
-    """Median of the values; 0 if there are none."""
     return float(median(values.tolist())) if values.size else 0.0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from math import erfc, expm1, inf, log, sqrt
+from math import erfc, expm1, log, sqrt
 from statistics import median
 
 import numpy as np
@@ -110,7 +110,7 @@ def _by_blocks(analysis: Analysis) -> tuple[VerdictKind, str]:
         text = f"{baseline} is measurably better than every other candidate: keep it"
         return VerdictKind.BASELINE_BEST, f"{text} ({blocks}, {floor})."
     reach = [
-        max((inf if e.high is None else e.high) / e.ratio, e.ratio / e.low) - 1
+        max(e.bounds[1] / e.ratio, e.ratio / e.low) - 1
         for e in (standing.estimate for standing in others)
         if e is not None and e.low
     ]

@@ -59,7 +59,6 @@ class Confirmation:
 
 
 def _pairs(history: History, group: Group, metric: Metric) -> tuple[PlannedRun, ...]:
-    """The next pairs of the group; empty if one is confirmed or nobody is left to try."""
     names = [name for name in group.candidates if name not in group.failed]
     seen = [run for run in group.observations if run.candidate not in group.failed]
     analysis = analyse(seen, history.baseline, names, metric, history.alpha, history.changes)
@@ -103,7 +102,6 @@ def _planned(history: History, name: str, count: int) -> tuple[PlannedRun, ...]:
 
 
 def _missing(pairs: Sequence[FreshPair]) -> int:
-    """How many an extension adds where too many were void to say anything."""
     whole = sum(pair.is_whole for pair in pairs)
     return MIN_PAIRS - whole if all(pair.is_earlier for pair in pairs) else 0
 

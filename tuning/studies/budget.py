@@ -359,7 +359,6 @@ class PlaceBudget:
 
     @property
     def _left_for_blocks_s(self) -> float:
-        """Seconds left for blocks until the end, without the time of the pairs."""
         end_s = self._share_s(self.study.minutes or 0)
         return end_s - self._pairs_s(end_s) - self._spent_s(self._in_blocks)
 
@@ -375,7 +374,6 @@ class PlaceBudget:
         return max(kept_s, PAIRS_SHARE * share_s) if owes else kept_s
 
     def _ablation_s(self, share_s: float) -> float:
-        """Seconds of a budget kept for an ablation."""
         if not self.study.ablates or self.study.concluded_at is not None:
             return 0.0
         return ABLATION_SHARE * share_s
@@ -393,12 +391,10 @@ class PlaceBudget:
         return spent_s
 
     def _longer_s(self, slot: SlotRow) -> float:
-        """Seconds that a run measures longer than the others of its place."""
         return float(slot.run.measure_s - self.place.workload.measure_s)
 
 
 def _blocks(slots: Sequence[SlotRow], purpose: SlotPurpose = SlotPurpose.BLOCK) -> set[int]:
-    """Return the numbers of the blocks, or pairs, that have begun."""
     return {slot.block for slot in slots if slot.purpose == purpose}
 
 

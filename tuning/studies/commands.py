@@ -219,7 +219,6 @@ def start_ablation(study: Study, *, by: str = "") -> None:
 
 
 def _reopen(study: Study, **columns: Any) -> None:
-    """Let a finished study run again with these columns."""
     _set(
         study,
         state=StudyState.RUNNING,

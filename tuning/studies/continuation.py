@@ -208,7 +208,6 @@ def _queue(study: Study, place: Place, runs: Sequence[PlannedRun]) -> bool:
 
 
 def _write_new(study: Study, place: Place, new: NewCandidate) -> Candidate:
-    """The row of a new candidate, with what values and rules say of it."""
     device = place.device
     target = traits_of(study.server)
     facts = facts_of_host(

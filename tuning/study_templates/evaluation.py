@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import inf
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -198,10 +197,10 @@ def _judged(claim: Claim, found: Estimate, said: str) -> Finding:
     kind = FindingKind.NOT_DECIDED
     low, high = claim.ratio.bounds
     if found.low is not None:
-        most = inf if found.high is None else found.high
-        if low < found.low and most < high:
+        least, most = found.bounds
+        if low < least and most < high:
             kind = FindingKind.CONFIRMED
-        elif most < low or found.low > high:
+        elif most < low or least > high:
             kind = FindingKind.CONTRADICTED
     return Finding(kind=kind, said=f"{said}; {_claimed(claim.ratio)}", estimate=found)
 

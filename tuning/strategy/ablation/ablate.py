@@ -73,7 +73,6 @@ class Ablation:
 
 
 def _budget_of(history: History, whole: Whole) -> Budget:
-    """Return the budget of all winners, as far as this one may spend it."""
     budget = history.ablation_budget
     limits = [runs for runs in (budget.runs_left, whole.runs_left) if runs is not None]
     return replace(budget, runs_left=min(limits, default=None))
@@ -148,7 +147,6 @@ def _rounds_left(whole: Whole, results: PartResults, budget: Budget, baseline: s
 def _rounds(
     history: History, whole: Whole, results: PartResults, budget: Budget
 ) -> Proposal | None:
-    """Propose the fresh rounds of the reduced config; None if it gets none."""
     count = _rounds_left(whole, results, budget, history.baseline)
     if not count:
         return None
@@ -264,7 +262,6 @@ def part_results(whole: Whole, metric: Metric) -> PartResults:
 def _result(
     part: Part, whole: Whole, seen: Sequence[Observation], analysis: Analysis | None, margin: float
 ) -> PartResult:
-    """Return the result of a part by the runs `seen`, which `analysis` judges."""
     name = whole.variant(frozenset(part.lines))
     if not name:
         return PartResult(part, None)
@@ -295,14 +292,7 @@ def of_each_line(found: PartResults) -> list[PartResult]:
 
     Open parts have not been measured often enough to decide anything.
     """
-    split = [one.part for one in found.results]
+    split = [set(one.part.lines) for one in found.results]
     return [
-        one
-        for one in found.results
-        if not any(part is not one.part and _contains(one.part, part) for part in split)
+        one for one in found.results if not any(lines < set(one.part.lines) for lines in split)
     ]
-
-
-def _contains(part: Part, other: Part) -> bool:
-    """Whether the other part came out of this one."""
-    return set(other.lines) < set(part.lines)

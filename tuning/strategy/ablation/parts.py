@@ -47,13 +47,6 @@ class Part:
     def is_single(self) -> bool:
         return len(self.units) == 1
 
-    @property
-    def label(self) -> str:
-        """As `innodb_io_capacity, innodb_io_capacity_max` or `Redo log (4 lines)`."""
-        if self.is_single or not self.area:
-            return ", ".join(self.lines)
-        return f"{self.area} ({len(self.lines)} lines)"
-
     def split(self) -> list[Part]:
         """Return its single units, or its halves above `MAX_SINGLE`."""
         if len(self.units) <= MAX_SINGLE:

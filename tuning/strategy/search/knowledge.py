@@ -123,14 +123,18 @@ def learn(plan: SearchPlan, history: History) -> Knowledge | None:
         model = fit_rows(objective, x)
     failed = _failed(history)
     worked = [name for name in names if name in figured and name not in failed]
-    newest = _newest(history, failed)
+    newest = sorted([name for name in history.knobs if name in failed][-_MAX_FAILED:])
     beliefs = Beliefs(
         objective=model,
         runs=_running(_features(grid, history, [*worked, *newest], apart), len(newest)),
         limits=tuple(
             Limit(fit_rows(rows, x), log_value(metric, bound))
             for metric, bound in plan.aim.keep.items()
-            if (rows := _of(figure_rows(history.screened, metric), x))
+            if (
+                rows := [
+                    row for row in figure_rows(history.screened, metric) if row[0].candidate in x
+                ]
+            )
         ),
     )
     shown = [history.baseline, *(name for name in worked if name != history.baseline)]
@@ -188,10 +192,6 @@ def figure_rows(screened: Iterable[Observation], metric: Metric) -> list[Row]:
     return found
 
 
-def _of(rows: Iterable[Row], configs: Container[str]) -> list[Row]:
-    return [row for row in rows if row[0].candidate in configs]
-
-
 def fit_rows(rows: Sequence[Row], x: Mapping[str, Floats]) -> Surrogate:
     """The model of a figure; `x` are the features of each config of the rows."""
     return fit_robust(
@@ -219,10 +219,6 @@ def _features(
         return inside
     own = np.array([apart.get(name, 0) for name in names])
     return np.hstack([inside, own[:, None] == np.arange(1, max(apart.values()) + 1)])
-
-
-def _newest(history: History, failed: set[str]) -> list[str]:
-    return sorted([name for name in history.knobs if name in failed][-_MAX_FAILED:])
 
 
 def _failed(history: History) -> set[str]:

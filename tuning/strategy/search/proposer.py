@@ -68,7 +68,6 @@ def next_points(
 
 
 def _moved(grid: Grid, centres: Points, count: int, random: np.random.Generator) -> Points:
-    """Points that differ from one of the centres in a few dimensions."""
     points = centres[random.integers(len(centres), size=count)].copy()
     size = points.shape[1]
     moved = np.minimum(random.choice(_MOVED, size=count), size)

@@ -18,7 +18,7 @@ from benchmarks.counted import counted
 from tuning.strategy.design import screening_order
 from tuning.strategy.protocol import Budget, Done, History, NewCandidate, Proposal, Strategy
 from tuning.strategy.racing import FIRST_DECISION
-from tuning.strategy.search.grid import Grid, Points
+from tuning.strategy.search.grid import Grid
 from tuning.strategy.search.knowledge import Knowledge, Standing, learn
 from tuning.strategy.search.plan import PREFIX, EarlierConfig, SearchPlan, best_before
 from tuning.strategy.search.proposer import Pick, next_points
@@ -134,7 +134,6 @@ class Search:
         return _batch(history, [one.name for one in new], new) if new else None
 
     def _begun(self, grid: Grid, known: set[tuple[int, ...]], count: int) -> list[Sourced]:
-        """The best of earlier studies, to be measured here."""
         best = best_before(self.plan, grid, self.effort.earlier)
         there = [(point, one) for point, one in best if tuple(point.tolist()) not in known]
         return [(grid.knobs(point), _where_from(one)) for point, one in there[:count]]
@@ -176,7 +175,6 @@ def _concluding(history: History, names: tuple[str, ...]) -> History:
 def _promising(
     found: Knowledge, known: set[tuple[int, ...]], count: int, random: np.random.Generator
 ) -> list[Sourced]:
-    """Return the configs from which the model expects most."""
     ranked = [one for one in found.ranked(0.0) if one.chance >= 0.5] or [found.baseline]
     # Values of the space alone need not beat what other lines contribute.
     inside = [one for one in ranked if one.name not in found.apart]
@@ -187,8 +185,8 @@ def _promising(
 
 
 def _why(found: Knowledge, pick: Pick, ranked: list[Standing]) -> str:
-    """One sentence for the user: where it comes from and what is expected of it."""
-    gaps = {one.name: _apart(found.points[one.name], pick.point) for one in ranked}
+    point = np.array(pick.point)
+    gaps = {one.name: int((found.points[one.name] != point).sum()) for one in ranked}
     nearest = min(gaps, key=lambda name: (gaps[name], name))
     low, high = (
         100 * math.expm1(pick.mean + way * 2 * pick.sd - found.baseline.mean) for way in (-1, 1)
@@ -202,10 +200,6 @@ def _why(found: Knowledge, pick: Pick, ranked: list[Standing]) -> str:
 def _where_from(one: EarlierConfig) -> str:
     gain = f"{100 * math.expm1(one.gain):+.0f} %"
     return f"among the best of study {one.study}: {gain} there ({counted(one.runs, 'run')})"
-
-
-def _apart(point: Points, other: tuple[int, ...]) -> int:
-    return int((point != np.array(other)).sum())
 
 
 def _is_ours(name: str) -> bool:
