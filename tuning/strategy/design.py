@@ -21,8 +21,6 @@ def block_order(
     blocks: a study that races or is extended orders its next block once it is known which
     candidates remain.
     """
-    if baseline not in candidates or len(candidates) < 2 or len(set(candidates)) < len(candidates):
-        raise ValueError("a block needs the baseline and another candidate, each named once")
     runs = [PlannedRun(name, block) for name in candidates]
     runs.append(PlannedRun(baseline, block, replicate=1))
     return tuple(random.Random(f"{seed}/{block}").sample(runs, len(runs)))
@@ -35,8 +33,6 @@ def screening_order(
 
     The baseline runs once: in every few runs it shows how the host drifts.
     """
-    if baseline in candidates or not candidates or len(set(candidates)) < len(candidates):
-        raise ValueError("screening needs candidates beside the baseline, each named once")
     names = [baseline, *candidates]
     order = random.Random(f"{seed}/{block}").sample(names, len(names))
     return tuple(PlannedRun(name, block, purpose=Purpose.SEARCH) for name in order)
@@ -50,8 +46,6 @@ def confirmation_pairs(
     Every pair is a block of its own; the first one has the number `first_block`. `measure_s` as in
     PlannedRun.
     """
-    if pairs < 1 or candidate == baseline:
-        raise ValueError("a confirmation needs a pair of two candidates")
     names = (candidate, baseline)
     first = random.Random(f"{seed}/confirmation").randrange(2)
     return tuple(
@@ -76,8 +70,6 @@ def reduced_rounds(
 
     `measure_s` as in PlannedRun.
     """
-    if len(set(names)) != 3 or rounds < 1:
-        raise ValueError("a round needs the reduced config, the winner and the baseline")
     return tuple(
         PlannedRun(name, block, purpose=Purpose.REDUCED, measure_s=measure_s)
         for block in range(first_block, first_block + rounds)

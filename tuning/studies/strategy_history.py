@@ -12,7 +12,7 @@ from tuning.results.boards import boards_of, screened_runs
 from tuning.results.gate import gate_seen
 from tuning.results.study_rows import SlotRow, StudyRows
 from tuning.results.write_debt import debtors_of
-from tuning.strategy.protocol import FreshPair, Group, History
+from tuning.strategy.protocol import FreshPair, GateSeen, Group, History
 from tuning.strategy.racing import conclusion_alpha
 from tuning.strategy.whole import Whole
 from tuning.studies.budget import Place, StudyBudget, measurable
@@ -21,8 +21,6 @@ from tuning.studies.budget import Place, StudyBudget, measurable
 def history_of(study: Study, place: Place) -> History:
     """Return all that was measured at a place, and what may still be measured."""
     result = StudyRows(study)
-    if study.gate is not None:
-        return _of_gate(study, place, result)
     all_there = result.candidates
     candidates = [one for one in measurable(all_there.values()) if one.taken_from_id is None]
     there = [one for one in boards_of(result) if (one.device.pk, one.workload.pk) == place.key]
@@ -73,22 +71,7 @@ def history_of(study: Study, place: Place) -> History:
         pair_time=budget.pair_time,
         ablation_budget=budget.ablation,
         finalists=tuple(one.name for one in candidates[1:] if one.name in raced),
-    )
-
-
-def _of_gate(study: Study, place: Place, result: StudyRows) -> History:
-    candidates = measurable(result.candidates.values())
-    budget = StudyBudget(result).at(place)
-    return History(
-        seed=study.seed + place.number,
-        baseline=candidates[0].name,
-        candidates=tuple(candidate.name for candidate in candidates),
-        groups=(),
-        planned_blocks=study.blocks,
-        budget=budget.blocks,
-        last_block=max((slot.block for slot in budget.slots), default=0),
-        concludes=study.concluded_at is not None,
-        gate=gate_seen(result),
+        gate=GateSeen() if study.gate is None else gate_seen(result),
     )
 
 
