@@ -63,13 +63,6 @@ class InvalidRequest(BadRequest):
         self.code = "invalid_request"
 
 
-class UnknownPreset(TuningError):
-    """There is no preset of that name."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("unknown_preset", message)
-
-
 class UnknownTemplate(TuningError):
     """There is no study template of that name."""
 

@@ -112,7 +112,7 @@ def plan_preset(name: str, situation: Situation) -> PlannedCandidate:
     """Plan a preset, translated for the server and sized for the resources of the situation.
 
     Values that do not fit the host or the workload are left at the default or raised, with a note.
-    Raises UnknownPreset, and InvalidConfig if it cannot run here at all.
+    Raises TuningError for an unknown preset, and InvalidConfig if it cannot run here at all.
     """
     return _fitted(load_preset(name), situation)
 

@@ -180,13 +180,6 @@ class _Advice:
     sets: Annotated[Named[str, RuleSet], Field(min_length=1)]
 
 
-class UnknownProposal(TuningError):
-    """There is no proposal of that name."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("unknown_proposal", message)
-
-
 @cache
 def rule_sets() -> Mapping[str, RuleSet]:
     """Return all sets of rules by name."""
@@ -194,17 +187,18 @@ def rule_sets() -> Mapping[str, RuleSet]:
 
 
 def rule_set(name: str) -> RuleSet:
-    """Return the set of that name. Raises UnknownProposal, which lists the known ones."""
+    """Return the set of that name. Raises TuningError, unknown_proposal, with the known ones."""
     if name not in rule_sets():
         known = ", ".join(rule_sets())
-        raise UnknownProposal(f"there is no proposal {name!r}; there are: {known}")
+        raise TuningError("unknown_proposal", f"there is no proposal {name!r}; there are: {known}")
     return rule_sets()[name]
 
 
 def plan_proposal(name: str, situation: Situation) -> PlannedCandidate:
     """Plan the config that a set of rules advises there, with a reason as a note on each line.
 
-    Raises UnknownProposal. What the gate does not let through is a candidate with `left_out`.
+    Raises TuningError, unknown_proposal. What the gate does not let through is a candidate with
+    `left_out`.
     """
     found = rule_set(name)
     draft = Draft(situation)

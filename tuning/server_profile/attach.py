@@ -23,13 +23,6 @@ _ANSWER_S = 60
 _NOT_ALLOWED = {1142, 1143, 1227}
 
 
-class CannotAttach(TuningError):
-    """The server cannot be reached, refuses the account, or offers no TLS."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("cannot_attach", message)
-
-
 @dataclass(frozen=True)
 class Place:
     """Where a server listens and who asks: by a socket, or by a host and its port.
@@ -89,7 +82,8 @@ def attach(
 ) -> Profile:
     """Read the server twice, `seconds` apart, and return its profile.
 
-    Raises CannotAttach, and InvalidRequest for an answer that is no profile.
+    Raises TuningError, cannot_attach, if the server cannot be reached, refuses the account or
+    offers no TLS, and InvalidRequest for an answer that is no profile.
     """
     rows: list[Row] = []
     try:
@@ -103,12 +97,12 @@ def attach(
                     raise
                 rows += (tuple(map(_text, row)) for row in cursor.fetchall())
     except (pymysql.err.MySQLError, OSError) as error:
-        raise CannotAttach(f"{_where(place)}: {_reason(error)}") from None
+        raise TuningError("cannot_attach", f"{_where(place)}: {_reason(error)}") from None
     return read_profile(rows, read_by="attach", memory_bytes=memory_bytes, hides_names=hides_names)
 
 
 def connect(place: Place, seconds: int) -> Connection[Any]:
-    """Return a connection, with TLS unless no network lies between. Raises CannotAttach."""
+    """Return a connection, with TLS unless no network lies between. Raises MySQLError."""
     where: dict[str, Any] = {"host": place.host, "port": place.port}
     if place.socket is not None:
         where = {"unix_socket": str(place.socket)}

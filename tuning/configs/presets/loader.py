@@ -18,7 +18,7 @@ from benchmarks.datafiles import STRICT, Frozen, read_data_file
 from tuning.catalogue.facts import Name
 from tuning.catalogue.resources import HostResources, WrittenAmount
 from tuning.catalogue.target import ServerTraits, parse_traits
-from tuning.errors import UnknownPreset
+from tuning.errors import TuningError
 from tuning.study_templates.loader import TemplateVariant
 
 FOLDER = Path(__file__).resolve().parent / "preset_files"
@@ -62,16 +62,16 @@ def preset_names() -> list[str]:
 
 @cache
 def load_preset(name: str) -> Preset:
-    """Return the preset of that name; raises UnknownPreset naming the known ones."""
+    """Return the preset of that name; raises TuningError, unknown_preset, naming the known ones."""
     # Looked up in the list, so that a name from the API never becomes a path.
     if name not in preset_names():
         known = ", ".join(preset_names())
-        raise UnknownPreset(f"unknown preset {name!r}; known are: {known}")
+        raise TuningError("unknown_preset", f"unknown preset {name!r}; known are: {known}")
     return read_data_file(FOLDER / f"{name}.yaml", Preset, is_named=True)
 
 
 def variant_preset(variant: TemplateVariant, resources: HostResources) -> Preset:
-    """Return the base preset with the variant's values; raises UnknownPreset."""
+    """Return the base preset with the variant's values; raises TuningError."""
     base = load_preset(variant.base)
     texts = {name: amount.figure(resources) for name, amount in variant.knobs.items()}
     kept = {name: amount for name, amount in base.sized.items() if name not in texts}

@@ -19,10 +19,10 @@ from tuning.configs.effective.expected import Expected, HostFacts, by_itself
 from tuning.configs.notes import Action
 from tuning.configs.situation import DeviceFacts, Situation
 from tuning.configs.values import same
+from tuning.errors import TuningError
 from tuning.proposals.draft import Draft
 from tuning.proposals.rules import (
     Rule,
-    UnknownProposal,
     checked,
     evaluate,
     plan_proposal,
@@ -316,7 +316,7 @@ def test_every_template_names_proposals_that_there_are() -> None:
 
 
 def test_an_unknown_name_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UnknownProposal, match="there are: advisor, manual") as refused:
+    with pytest.raises(TuningError, match="there are: advisor, manual") as refused:
         plan_proposal("oracle", A)
     assert refused.value.code == "unknown_proposal"
 
