@@ -1,7 +1,8 @@
 """Over months: the baseline on one device, and the gates of one name.
 
 A baseline is the same config in study after study. What changes in its figures is the host's, as
-long as all else is the same: only runs of one comparability key are compared."""
+long as all else is the same: only runs of one comparability key are compared.
+"""
 
 from __future__ import annotations
 

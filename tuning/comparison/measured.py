@@ -1,7 +1,8 @@
 """Which runs of years of studies count when devices, configs and baselines are compared.
 
 Every comparison of runs of several studies begins with one of these queries, so that a run
-counts everywhere or nowhere. What a study itself says of a config is taken from its document."""
+counts everywhere or nowhere. What a study itself says of a config is taken from its document.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Makes the result document of a study from its rows.
 
 Each figure that is shown is computed here, or in the modules of this package that only this one
-calls, and nowhere else."""
+calls, and nowhere else.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The proportions of a scale model, and what of it does not shrink.
 
-Values between a scale model and the real server, knob by knob as the catalogue says."""
+Values between a scale model and the real server, knob by knob as the catalogue says.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Configs for a profiled server: the one that it runs with, and proposals for it.
 
 Each proposal has the figure that meets its condition. Values are those of the real server. A rule
-without its figure proposes nothing."""
+without its figure proposes nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The profile of a real server, as it is stored, and what is kept of a server's output for it.
 
 Everything that is not on the lists below is dropped: so secrets are held back that nobody thought
-of. Host names and addresses are never kept."""
+of. Host names and addresses are never kept.
+"""
 
 from __future__ import annotations
 

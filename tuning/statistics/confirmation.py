@@ -9,7 +9,8 @@ first gets 2 %, the second 0.4 %, and so on, however often a study is extended (
 
 Fresh rounds also decide whether a config without some of its lines loses nothing measurable. A
 line is left out only if the config without it loses at most a margin: not finding a loss is no
-evidence that there is none."""
+evidence that there is none.
+"""
 
 from __future__ import annotations
 

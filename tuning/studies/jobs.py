@@ -1,6 +1,7 @@
 """All kinds of jobs of a host, what a study adds to them, and the sweep that looks after them.
 
-A new kind is a module of its own and a line in KINDS."""
+A new kind is a module of its own and a line in KINDS.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The jobs that a host may do next, and the runs that are measured again.
 
-A run that ended because of the worker or the host, not because of the config, is queued again."""
+A run that ended because of the worker or the host, not because of the config, is queued again.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Study templates, as in their files, with the claims of their sources.
 
-`tuning.study_templates.evaluation` decides whether a study confirms the claims."""
+`tuning.study_templates.evaluation` decides whether a study confirms the claims.
+"""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def preset_names() -> list[str]:
 
 @cache
 def load_preset(name: str) -> Preset:
-    """Return the preset of that name; raises TuningError, unknown_preset, naming the known ones."""
+    """Return the preset of that name; raises TuningError with the known ones."""
     # Looked up in the list, so that a name from the API never becomes a path.
     if name not in preset_names():
         known = ", ".join(preset_names())

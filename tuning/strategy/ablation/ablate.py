@@ -6,7 +6,8 @@
 
 The results of the parts replay the looks after every block, because a part that was decided is not
 measured any more: its verdict and its figures stay those of that look. A part may be decided too
-early by that; what is recommended without its lines is therefore measured afresh."""
+early by that; what is recommended without its lines is therefore measured afresh.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The objective, the space and the earlier configs of a search, which it measures first.
 
-The earlier configs are used for nothing else: the model of a search learns from its own runs."""
+The earlier configs are used for nothing else: the model of a search learns from its own runs.
+"""
 
 from __future__ import annotations
 
