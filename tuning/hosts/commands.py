@@ -1,4 +1,4 @@
-"""What a user asks of a host: inspections, probes, deleted datasets, maintenance, retirement."""
+"""A user's requests to a host: inspections, probes, deleted datasets, maintenance, retirement."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import ROUND_HALF_UP, Context, Decimal
 from math import ceil, isfinite
 
 from benchmarks.counted import counted
@@ -14,15 +13,10 @@ from tuning.configs.effective.readback import effective_values
 from tuning.statistics.aim import metric_name
 from tuning.statistics.gate import MAX_FORESEEN, GateResult, LimitResult, Verdict
 
-# The end of an interval may be any float.
-_ROUNDED = Context(prec=400, rounding=ROUND_HALF_UP)
-
 
 def percent_text(value: float | None) -> str:
-    """Return a change with one decimal, halves away from zero, as `floatformat` rounds."""
-    if value is None:
-        return "unknown"
-    return f"{Decimal(str(value)).quantize(Decimal('0.1'), context=_ROUNDED):+} %"
+    """Return a change with one decimal."""
+    return "unknown" if value is None else f"{value:+.1f} %"
 
 
 def verdict_sentences(judged: GateResult, pair_s: float) -> str:
