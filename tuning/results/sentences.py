@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
 
 from benchmarks.counted import counted, percent
+from benchmarks.drivers.workloads import TPCC
 from benchmarks.models import CrashTest, Device, JobState, RunState, Workload
 from benchmarks.outcomes import Outcome
 from tuning.models import Candidate, Study
 from tuning.results.document import Ablation, CandidateFacts, Reduced, StudyDocument
 from tuning.scale_model.model import ScaleModel
+from tuning.scale_model.sizes import size_text
 from tuning.statistics.aim import recovery_limit_text
 from tuning.statistics.confirmation import ReductionState, RemovalState, loss_text
 from tuning.statistics.data import Metric
