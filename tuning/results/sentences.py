@@ -13,7 +13,7 @@ from tuning.models import Candidate, Study
 from tuning.results.document import Ablation, CandidateFacts, Reduced, StudyDocument
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
-from tuning.statistics.aim import recovery_limit_text
+from tuning.statistics.aim import FULL_NAMES, recovery_limit_text
 from tuning.statistics.confirmation import ReductionState, RemovalState, loss_text
 from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
@@ -121,13 +121,6 @@ def proportion_text(study: Study, device: Device, workload: Workload) -> str:
     return f"{said} Is the proportion of your server different? Enter your sizes and run again."
 
 
-_OF = {
-    Metric.THROUGHPUT: "throughput",
-    Metric.P95: "p95 response time",
-    Metric.SERVER_PATH_LENGTH: "CPU cycles per transaction",
-}
-
-
 def ablation_sentences(document: StudyDocument, found: Ablation) -> Iterator[str]:
     """Yield for the verdict which lines were left out and why, and which were not tested."""
     whole = document.candidate[found.whole_id]
@@ -162,7 +155,7 @@ def effect_text(estimate: Estimate | None, metric: Metric) -> str:
     """Return the change as "+12.3 % throughput (95 % interval +8.0 to +16.9 %)"."""
     if estimate is None:
         return "no figure"
-    return estimate.change(_OF[metric])
+    return estimate.change(FULL_NAMES[metric])
 
 
 def shortage_text(*, is_concluded: bool, is_left: bool) -> str:

@@ -22,6 +22,7 @@ from math import ceil, exp, log
 import numpy as np
 
 from benchmarks.counted import counted
+from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.analysis import Analysis, Standing
 from tuning.statistics.compare import ALPHA, critical_value
 from tuning.statistics.data import Metric
@@ -41,13 +42,6 @@ FIRST_SHARE = 0.8
 NOISE_PRIOR = 4.0
 # Standard errors for 95 % confidence with few pairs, plus those for a power of 90 %.
 _REACH = 2.3 + 1.28
-
-# The metric after a change, where it is not throughput.
-_OF = {
-    Metric.THROUGHPUT: "",
-    Metric.P95: " in 95th-percentile response time",
-    Metric.SERVER_PATH_LENGTH: " in CPU cycles per transaction",
-}
 
 # Figures of the config and of the baseline; None is a run without a figure.
 Pairs = Sequence[tuple[float | None, float | None]]
@@ -159,9 +153,10 @@ def confirm(
         df += NOISE_PRIOR
     half = float(critical_value(alpha, df)) * (2 * own / len(whole)) ** 0.5
     estimate, is_better = Estimate.of_gain(effect, half, alpha, metric), effect > half
+    of = "" if metric is Metric.THROUGHPUT else f" {FULL_NAMES[metric]}"
     text = (
         f"{'Confirmed' if is_better else 'Not confirmed'}: {candidate} "
-        f"{(estimate.ratio - 1) * 100:+.1f} %{_OF[metric]} against {baseline} in "
+        f"{(estimate.ratio - 1) * 100:+.1f} %{of} against {baseline} in "
         f"{counted(len(whole), 'fresh pair')} ({estimate.text()})."
     )
     state = ConfirmationState.CONFIRMED if is_better else ConfirmationState.WITHDRAWN

@@ -33,11 +33,7 @@ MAX_LOSS = 0.9
 MAX_FORESEEN = 1000
 
 #: How a metric is called where a limit is typed.
-LIMIT_NAMES = {
-    Metric.THROUGHPUT: "throughput",
-    Metric.P95: "p95",
-    Metric.SERVER_PATH_LENGTH: "path-length",
-}
+LIMIT_NAMES = {metric: metric_name(metric).replace(" ", "-") for metric in Metric}
 _LIMIT = re.compile(r"\s*([A-Za-z0-9_-]+)\s*[:=]?\s*([+-])\s*([0-9]+(?:\.[0-9]+)?)\s*%?\s*")
 
 

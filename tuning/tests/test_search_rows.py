@@ -691,7 +691,7 @@ def test_a_search_for_response_times_races_and_is_confirmed_by_them(search: Sear
     assert best.ratio == pytest.approx(40 / 60, rel=0.1)
     answer = study.recommendations.get()
     assert answer.candidate.name == "given"
-    assert "% in 95th-percentile response time against server-default" in answer.verdict
+    assert "% p95 response time against server-default" in answer.verdict
     assert "Its throughput changed by -" in answer.verdict
     assert answer.ratio_to_baseline < 1
     assert answer.objective == "p95_ms"
