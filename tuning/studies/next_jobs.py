@@ -32,13 +32,16 @@ _OF_A_TURN = (
 )
 
 
-def measures_undisturbed(host_id: int) -> bool:
-    """Return whether a study's run is measured there and no user cancelled a study meanwhile."""
+def measures_a_study(host_id: int) -> bool:
+    """Return whether a run of a study is measured on the host now."""
+    runs = Run.objects.filter(host=host_id, state=RunState.RUNNING)
+    return runs.filter(slot__study__state=StudyState.RUNNING).exists()
+
+
+def has_cancelled(host_id: int) -> bool:
+    """Return whether a user cancelled a study of the host that has not ended."""
     active = Study.objects.filter(host=host_id, state__in=ACTIVE_STUDY_STATES)
-    measured = Run.objects.filter(host=host_id, state=RunState.RUNNING)
-    if not measured.filter(slot__study__state=StudyState.RUNNING).exists():
-        return False
-    return not active.filter(stop_request=CANCELLED).exists()
+    return active.filter(stop_request=CANCELLED).exists()
 
 
 def waiting_studies(host_id: int) -> list[tuple[Study, bool]]:

@@ -47,7 +47,8 @@ from tuning.studies.crash_tests import (
 )
 from tuning.studies.events import note_end
 from tuning.studies.next_jobs import (
-    measures_undisturbed,
+    has_cancelled,
+    measures_a_study,
     next_job,
     next_run,
     open_runs,
@@ -92,10 +93,15 @@ def advance_host(host_id: int) -> None:
     before its own work. An inspection waits for the current job only: the next run clones
     gigabytes before it measures, and what an inspection reads does not show beside that.
     """
-    if measures_undisturbed(host_id):
+    # While a run is measured, everything waits except studies that a user cancelled.
+    cancelled = has_cancelled(host_id)
+    if measures_a_study(host_id) and not cancelled:
         return
     host = Host.objects.only("name").get(pk=host_id)
-    is_busy = _send_first(InspectionKind(), host) or _send_first(LoadKind(), host)
+    inspects = _send_first(InspectionKind(), host)
+    if inspects and not cancelled:
+        return
+    is_busy = inspects or _send_first(LoadKind(), host)
     probe = None if is_busy else next_job(ProbeKind(), host_id)
     for study, load_host_away in waiting_studies(host_id):
         if probe is not None and study.state == StudyState.QUEUED:
