@@ -76,7 +76,8 @@ class Surrogate:
     @property
     def theta(self) -> Floats:
         """The logs of what was fitted, in the order in which `fit` looks for them."""
-        return np.log([self.alone, self.length, self.signal, self.noise, self.shift])
+        fitted = [self.alone, self.length, self.signal, self.noise, self.shift]
+        return np.asarray(np.log(fitted))
 
     def _kernel(self, one: Floats, other: Floats) -> Floats:
         alike, far = _alike_and_far(one, other)
@@ -179,4 +180,5 @@ def fit(
     )
     _, lower = factor(found.x)
     weights = scipy.linalg.cho_solve((lower, True), target)
-    return Surrogate(x, *map(float, np.exp(found.x)), center, lower, weights)
+    alone, length, signal, noise, shift = map(float, np.exp(found.x))
+    return Surrogate(x, alone, length, signal, noise, shift, center, lower, weights)
