@@ -122,7 +122,7 @@ def findings_figure(document: StudyDocument) -> Figure | None:
         _row(
             at,
             estimate,
-            colours.get(FindingKind(one.kind), BLUE),
+            colours.get(one.kind, BLUE),
             "circle",
             wrapped(one.sentence, _HOVER_WIDTH),
         )

@@ -34,7 +34,7 @@ from tuning.hosts.commands import (
 from tuning.models import Study, StudyState
 from tuning.requests.device import DeviceRequest
 from tuning.studies.commands import cancel_study
-from tuning.studies.scheduler import EXECUTE, INSPECT, advance_host
+from tuning.studies.scheduler import EXECUTE, advance_host
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -76,7 +76,7 @@ def test_a_server_that_an_administrator_types_in_is_inspected_and_listed(
     host: Host, sent: Sent, mariadb_binary: ServerBinary
 ) -> None:
     row = inspect_server(host, str(mariadb_binary.path), lists=True)
-    assert sent == [(INSPECT, row.pk)]
+    assert sent == [(InspectionKind.task, row.pk)]
     assert waiting_text(row) == f"host {host} is looking"
     Inspection.objects.update(queued_at=Now() - timedelta(seconds=20))
     assert "something else is measured on the machine" in waiting_text(row)
@@ -175,7 +175,7 @@ def test_an_inspection_waits_for_the_run_and_the_next_run_for_it(
         assert not execute(InspectionKind(), row.pk)  # a message that came too early
     Run.objects.filter(pk=run.pk).update(state=RunState.LOST, claimed_by="")
     advance_host(host.pk)
-    assert sent == [(INSPECT, row.pk)]
+    assert sent == [(InspectionKind.task, row.pk)]
     sent.clear()
     done(row)
     advance_host(host.pk)
@@ -213,7 +213,7 @@ def test_a_worker_that_starts_beside_a_measurement_looks_later(
     with measuring_alone() as held:
         assert held
         worker.inspect()
-        assert (looked, [task for task, _ in sent]) == ([], [INSPECT])
+        assert (looked, [task for task, _ in sent]) == ([], [InspectionKind.task])
         Host.objects.update(inventory={})
         worker.inspect()
     assert looked == [host]

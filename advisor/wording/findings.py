@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from benchmarks.counted import counted
 from benchmarks.storage.kinds import DeviceKind
-from tuning.results.document import Claim, DeviceFacts, Finding, StudyDocument
-from tuning.study_templates.evaluation import FindingKind
+from tuning.results.document import Claim, DeviceFacts, StudyDocument
+from tuning.study_templates.evaluation import Finding, FindingKind
 
 TONES = {FindingKind.CONFIRMED: "ok", FindingKind.CONTRADICTED: "bad"}
 
@@ -24,14 +24,14 @@ class PlacedFinding:
     @property
     def label(self) -> str:
         """The current result."""
-        kind = FindingKind(self.finding.kind)
+        kind = self.finding.kind
         so_far = " so far" if kind.is_decided and not self.is_final else ""
         return f"{kind.label.lower()}{so_far}"
 
     @property
     def tone(self) -> str:
         """The class of its badge."""
-        return TONES.get(FindingKind(self.finding.kind), "")
+        return TONES.get(self.finding.kind, "")
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,7 @@ class SourceFindings:
     @property
     def summary(self) -> str:
         """As `3 confirmed, 1 contradicted, 2 not decided`."""
-        kinds = Counter(
-            FindingKind(view.finding.kind) for claim in self.claims for view in claim.findings
-        )
+        kinds = Counter(view.finding.kind for claim in self.claims for view in claim.findings)
         return ", ".join(f"{kinds[one]} {one.label.lower()}" for one in FindingKind if kinds[one])
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import scipy  # its `stats` are loaded where they are used: each process imports all tests
 
-from tuning.statistics.compare import against_baseline, among_all, single
+from tuning.statistics.compare import against_baseline, among_all, critical_value
 
 
 @pytest.mark.parametrize("df", [3.0, 7.0, 55.0, 9e3])
 def test_one_difference_is_students_t(df: float) -> None:
     expected = scipy.stats.t.ppf(0.975, df)
-    assert single(0.05, np.array(df)) == pytest.approx(expected)
+    assert critical_value(0.05, np.array(df)) == pytest.approx(expected)
     for correlation in (0.0, 0.4, 0.8):
         found = against_baseline(1, 0.05, np.array(df), correlation)
         assert found == pytest.approx(expected, rel=2e-3)
@@ -49,5 +49,5 @@ def test_stricter_and_more_means_larger() -> None:
 def test_an_error_rate_below_what_can_be_computed_has_a_value(alpha: float) -> None:
     df = np.array([7.0, 1e4])
     for found in (against_baseline(3, alpha, df, 1 / 3), among_all(3, alpha, df)):
-        assert (found >= single(alpha, df)).all()
-        assert (found <= 1.01 * single(alpha / 3, df)).all()
+        assert (found >= critical_value(alpha, df)).all()
+        assert (found <= 1.01 * critical_value(alpha / 3, df)).all()
