@@ -34,9 +34,8 @@ from tuning.requests.device import DeviceRequest
 from tuning.requests.search import SearchRequest
 from tuning.requests.study import StudyRequest
 from tuning.results import search as search_results
-from tuning.results.boards import boards_of
+from tuning.results.boards import boards_of, screened_runs
 from tuning.results.document import EarlierStudies
-from tuning.results.search import learn_knobs
 from tuning.results.study_rows import StudyRows
 from tuning.strategy.protocol import Proposal
 from tuning.strategy.search.search import Search
@@ -221,10 +220,7 @@ def test_their_figures_are_in_no_ranking_and_in_no_importance() -> None:
     study = begun()
     result = StudyRows(study)
     assert not boards_of(result)
-    learn_knobs(result)
-    learned = Study.objects.get(pk=study.pk).learned
-    assert learned is not None
-    assert learned["runs"] == 0
+    assert not screened_runs(result.slots)
     assert not history_of(study, places(study)[0]).screened
 
 
