@@ -22,7 +22,7 @@ from benchmarks.datasets.pristine import ensure_pristine
 from benchmarks.datasets.shared_folders import make_folders
 from benchmarks.servers.binary import ServerBinary, identify
 
-pytest_plugins = ["tuning.tests.fakes"]
+pytest_plugins = ["tuning.tests.fakes", "advisor.tests.browsing"]
 
 _INSTALLED = Path(__file__).resolve().parent / "var" / "servers"
 _MORE = [path for path in os.environ.get("ADVISOR_TEST_SERVERS", "").split(os.pathsep) if path]

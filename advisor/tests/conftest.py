@@ -42,6 +42,12 @@ def nothing_kept(quick_requests: None) -> None:
 
 
 @pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever Redis this machine runs hears nothing of a test's study."""
+    monkeypatch.setattr("celery.Celery.send_task", lambda *_, **__: None)
+
+
+@pytest.fixture(autouse=True)
 def documents_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests write rows without raising the revision, so that no stored document may be used."""
     monkeypatch.setattr(stored_documents, "_stored", lambda _: {})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -58,6 +58,7 @@ from tuning.studies.continuation import continue_study
 from tuning.studies.events import note_run
 from tuning.studies.revision import bump
 
+T = TypeVar("T")
 BEGIN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 LOG_TAIL = """\
 2026-11-21T09:41:02.117812Z 0 [System] [MY-010116] [Server] mysqld starting as process 4711
@@ -118,6 +119,12 @@ FINGERPRINT = {
 }
 
 PAPER = "Accelerating OLTP on NVMe (2016), table 6"
+
+
+def sure(value: T | None) -> T:
+    """Return the value, which has to be there."""
+    assert value is not None
+    return value
 
 
 def make_host(name: str = "db-host-1") -> Host:

@@ -1,4 +1,4 @@
-"""Writes docs/reference/numbers.md: .venv/bin/python -m advisor.tests.numbers_page"""
+"""Write docs/reference/numbers.md (.venv/bin/python -m advisor.tests.numbers_page)."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from django.test import Client
 from rich.console import Console
 
 from advisor.terminal.report import print_study
+from advisor.tests.drawn import study_charts, study_page
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.stored_documents import document_of
 from tuning.tests.test_ablation import before, ended
@@ -22,10 +23,6 @@ pytestmark = [
 
 
 LINES_CHART = "What each line of the winner contributes"
-
-
-def page(client: Client, study: Study) -> str:
-    return " ".join(client.get(f"/studies/{study.pk}/").content.decode().split())
 
 
 @pytest.fixture
@@ -44,10 +41,10 @@ def test_a_study_that_ended_before_its_winner_was_ablated_has_no_chart_of_lines(
     whole: Study, admin_client: Client
 ) -> None:
     study = whole
-    assert LINES_CHART in page(admin_client, study)
+    assert LINES_CHART in study_page(admin_client, study)
     study.slots.filter(purpose=SlotPurpose.ABLATION).delete()
     Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED, finished_at=Now())
-    shown = page(admin_client, study)
+    shown = study_page(admin_client, study)
     assert LINES_CHART not in shown
     assert "Every run" in shown
 
@@ -56,14 +53,14 @@ def test_every_way_to_show_a_study_says_which_lines_matter(
     study: Study, admin_client: Client
 ) -> None:
     client = admin_client
-    shown = page(client, study)
+    shown = study_page(client, study)
     assert "Which lines of fast matter" in shown
     assert "no measurable effect" in shown
     assert "Files for" in shown
     assert LINES_CHART in shown
     assert "all lines of fast" in shown
     assert "4 configs made to test lines of a winner" in shown
-    charts = client.get(f"/studies/{study.pk}/charts.json").json()["charts"]
+    charts = study_charts(client, study)
     (lines,) = (chart for key, chart in charts.items() if key.endswith("-lines"))
     (points,) = lines["data"]
     assert len(points["x"]) == 3

@@ -40,12 +40,6 @@ from tuning.studies.server_profiles import create_profile
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Whatever Redis this machine runs hears nothing of a test's study.
-    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
-
-
 @dataclass(frozen=True)
 class Case:
     """A row for which the action is possible, what changes then, and a row with the refusal."""
@@ -242,8 +236,7 @@ def test_every_action_has_a_case_and_a_rule() -> None:
     names = [action.url_name for action in table.ACTIONS]
     assert sorted(names) == sorted(CASES)
     for action in table.ACTIONS:
-        rule = rules.rule_for(action.url_name, "POST")
-        assert rule is not None
+        rule = factories.sure(rules.rule_for(action.url_name, "POST"))
         assert rule.needs == Role(action.role)
         assert (rule.own is not None) == action.is_own
 

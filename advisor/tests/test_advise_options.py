@@ -44,31 +44,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[StudyRequest]:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("options", "races", "confirms", "minutes", "apart"),
-    [
-        ([], None, None, None, False),
-        (["--no-race", "--no-confirm"], False, False, None, False),
-        (["--budget", "90", "--keep-duplicates"], None, None, 90, True),
-    ],
-)
-def test_design_options_reach_the_request(
-    asked: list[StudyRequest],
-    options: list[str],
-    races: bool | None,
-    confirms: bool | None,
-    minutes: int | None,
-    apart: bool,
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        call_command("advise", *options)
-    assert ended.value.code == 2
-    [request] = asked
-    assert (request.races, request.confirms) == (races, confirms)
-    assert (request.budget_minutes, request.keeps_duplicates) == (minutes, apart)
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(
     ("options", "devices"),
     [
         ([], []),
@@ -105,12 +80,8 @@ def test_devices_reach_the_request(
     ("field", "option"),
     [
         ("devices[1].log_dir", " (--log-dir)"),
-        ("devices[0].path", " (--device)"),
         ("devices", " (--device)"),
-        ("devices[0].memory_mb", " (--memory-limit)"),
         ("budget_minutes", " (--budget)"),
-        ("warmup_s", " (--warmup)"),
-        ("translate_from", " (--translate-from)"),
         ("", ""),
     ],
 )
@@ -128,7 +99,7 @@ def test_a_refusal_names_the_option_it_is_about(
 
 
 @pytest.fixture
-def two_hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Study]:
+def two_hosts(monkeypatch: pytest.MonkeyPatch) -> list[Study]:
     """`advise` finds a measured study of "db1" and one of "db2", which failed, at their end."""
     studies = [
         factories.measured_study(

@@ -41,7 +41,6 @@ MAY_REFUSE = ["405", "406", "415"]
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     """One row of each kind, mostly with the id 1, and nobody who would measure anything."""
-    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
     monkeypatch.setattr("ninja.throttling.UserRateThrottle.allow_request", lambda *_: True)
     settings.ALLOWED_HOSTS = ["*"]
     study = factories.measured_study(blocks=1)

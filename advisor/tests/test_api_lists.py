@@ -19,12 +19,8 @@ from advisor.access.tokens import create_token
 from advisor.tests import factories
 from advisor.tests.search_study import searching_study
 from advisor.tests.test_api import error
-from advisor.tests.test_api_contract import COMMITTED, check, document
 from benchmarks.models import Run, RunState, Sample
 from tuning.models import GateVerdict, Recommendation, Slot, Study, StudyState
-
-__all__ = ["COMMITTED", "document"]
-
 
 pytestmark = pytest.mark.django_db
 V1 = "/api/v1/"
@@ -87,25 +83,16 @@ def test_studies_are_found_by_what_they_are(api: Client) -> None:
         "ordering=-name": [other, last, first],
     }.items():
         assert ids(api, f"studies/?{query}") == found, query
-    for query, field in {
-        "state=gone": "state",
-        "device=x": "device",
-        "ordering=seed": "ordering",
-        "name=%00": "NUL",
-    }.items():
-        refused = error(api.get(f"{V1}studies/?{query}"), 400)
-        assert field in refused["message"] + refused.get("field", ""), query
+    assert "NUL" in error(api.get(f"{V1}studies/?name=%00"), 400)["message"]
 
 
 def test_runs_are_listed_and_shown_one_by_one(
-    api: Client, document: dict[str, Any], django_assert_max_num_queries: DjangoAssertNumQueries
+    api: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     study = factories.measured_study(blocks=1, fails=["whitepaper-1"])
     other = factories.make_study(blocks=1, state=StudyState.RUNNING)
-    current = factories.begin(other)
-    assert current is not None
+    factories.begin(other)
     page = api.get(f"{V1}runs/?study={study.pk}").json()
-    check(document, "Page_RunSummary_", page)
     slots = list(Slot.objects.filter(study=study).order_by("-run_id"))
     assert [one["id"] for one in page["results"]] == [slot.run_id for slot in slots]
     assert page["results"][0]["candidate"] == slots[0].candidate.name
@@ -132,14 +119,12 @@ def test_runs_are_listed_and_shown_one_by_one(
         api.get(f"{V1}runs/")
     good = Run.objects.filter(slot__study=study, state=RunState.OK)[0]
     Sample.objects.bulk_create(factories.make_samples(good))
-    for run in (good, current, Run.objects.get(state=RunState.NO_START)):
-        check(document, "RunDetail", api.get(f"{V1}runs/{run.pk}/").json())
     one = api.get(f"{V1}runs/{good.pk}/")
     assert one.json()["samples"] == good.samples.count() > 0
 
 
 def test_a_series_is_json_or_csv_and_a_log_has_no_password(
-    api: Client, document: dict[str, Any]
+    api: Client,
 ) -> None:
     run = Run.objects.filter(slot__study=factories.measured_study(blocks=1))[0]
     Sample.objects.bulk_create(factories.make_samples(run))
@@ -164,12 +149,9 @@ def test_a_series_is_json_or_csv_and_a_log_has_no_password(
     assert b"started" in log.content
 
 
-def test_recommendations_of_all_studies_stand_in_one_list(
-    api: Client, document: dict[str, Any]
-) -> None:
+def test_recommendations_of_all_studies_stand_in_one_list(api: Client) -> None:
     studies = [factories.measured_study(blocks=1) for _ in range(2)]
     page = api.get(f"{V1}recommendations/").json()
-    check(document, "Page_RecommendationRow_", page)
     assert [one["study_id"] for one in page["results"]] == [one.pk for one in studies[::-1]]
     first = Recommendation.objects.get(study=studies[0])
     for query, found in {
@@ -187,7 +169,7 @@ def test_recommendations_of_all_studies_stand_in_one_list(
 
 
 def test_sides_are_compared_as_on_the_page(
-    api: Client, document: dict[str, Any], django_assert_max_num_queries: DjangoAssertNumQueries
+    api: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     study = factories.measured_study(blocks=2)
     names = ("server-default", "whitepaper-2", "whitepaper-3")
@@ -196,7 +178,6 @@ def test_sides_are_compared_as_on_the_page(
     address = f"{V1}comparison/"
     with django_assert_max_num_queries(20):
         found = api.get(f"{address}?{query}&side=run-99").json()
-    check(document, "Comparison", found)
     assert [one["config"] for one in found["sides"]] == [one.config.hash for one in wanted]
     assert [one["runs"] for one in found["sides"]] == [4, 2, 2]
     assert (found["differs"], found["missing"]) == ({}, {"run-99": "has no successful run"})

@@ -17,6 +17,7 @@ from psycopg.conninfo import make_conninfo
 from pytest_django import Settings
 
 from advisor.tests import factories, harness
+from advisor.tests.bad_input.on_postgresql import refuse_all
 from advisor.upkeep import backup
 from advisor.upkeep.backup import BackupFailed, back_up
 from benchmarks.errors import DeviceUnusable
@@ -127,3 +128,11 @@ def test_what_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         back_up(tmp_path / "backup")
     assert refused.value.code == "no_pg_dump"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_on_postgresql_all_comes_back_and_what_is_bad_is_refused(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    """All in one process, because its start takes seconds."""
+    functions = (back_up_and_restore_postgresql, refuse_all)
+    harness.in_a_home(tmp_path, *functions, DATABASE_URL=postgres_url)

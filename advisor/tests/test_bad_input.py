@@ -49,7 +49,6 @@ def place(tmp_path: Path) -> Path:
 @pytest.fixture
 def study(monkeypatch: pytest.MonkeyPatch, settings: Settings, place: Path) -> Study:
     """A study that is over, on a host of which the directory is known; nobody measures."""
-    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
     monkeypatch.setattr("ninja.throttling.UserRateThrottle.allow_request", lambda *_: True)
     made = factories.measured_study(blocks=1)
     settings.HOST_NAME = made.host.name
@@ -78,7 +77,6 @@ def web(client: Client, admin_user: User) -> Client:
 def hold(cases: Iterable[Case], at_least: int) -> None:
     """All of them are refused as they should be."""
     tally, faults = judge_all(cases)
-    print(tally)
     assert not faults, f"{len(faults)} of {tally.number}:\n" + "\n".join(faults)
     assert tally.number >= at_least
 

@@ -7,22 +7,13 @@ from django.urls import reverse
 from playwright.sync_api import Dialog, expect
 
 from advisor.tests import factories
+from advisor.tests.browsing import ANSWERING, Visitor, in_browser, unfold
 from advisor.tests.search_study import queued_slot, searching_study
-from advisor.tests.test_browser import (
-    ANSWERING,
-    Visitor,
-    browser,
-    context,
-    in_browser,
-    unfold,
-    visitor,
-    wait_until_unasked,
-)
 from advisor.tests.test_search_asked import host
 from benchmarks.models import Run, RunState
 from tuning.models import Study
 
-__all__ = ["browser", "context", "host", "visitor", "wait_until_unasked"]
+__all__ = ["host"]
 
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -73,10 +64,7 @@ def test_a_search_is_asked_for_with_its_space_shown_and_a_bad_bound_beside_its_f
     in_browser(ask)
 
 
-def test_a_running_search_is_followed_and_concluded(
-    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+def test_a_running_search_is_followed_and_concluded(visitor: Visitor) -> None:
     study = searching_study()
 
     def begin() -> None:

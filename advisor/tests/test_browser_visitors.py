@@ -16,27 +16,20 @@ from playwright.sync_api import Browser, Page, expect
 
 from advisor.pages.new_study import answer
 from advisor.tests import factories
-from advisor.tests.test_browser import (
+from advisor.tests.browsing import (
     Visitor,
-    begin_to_measure,
-    browser,
-    context,
     enter,
     in_browser,
     log_in,
     make_administrator,
     show,
     unfold,
-    visitor,
-    wait_until_unasked,
 )
+from advisor.tests.test_browser import begin_to_measure
 from benchmarks.models import Run, RunState
 from benchmarks.tests.made_up_host import this_host
 from tuning.models import Study, StudyState
 from tuning.studies.scheduler import advance_host
-
-__all__ = ["browser", "context", "visitor", "wait_until_unasked"]
-
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -109,10 +102,8 @@ def test_fields_are_checked_while_they_are_typed_and_outlive_the_session(
 def test_from_the_guided_start_to_an_answer_and_on(
     visitor: Visitor,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     wait_until_unasked: Callable[[], None],
 ) -> None:
-    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
     this_host(driver="sysbench", directories=[tmp_path])
     page = visitor.page
 
@@ -200,10 +191,7 @@ def test_without_javascript_nothing_typed_is_lost_and_the_ranking_is_shown(
     assert Study.objects.get() == study
 
 
-def test_two_users_at_once_see_what_the_other_did(
-    browser: Browser, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+def test_two_users_at_once_see_what_the_other_did(browser: Browser, visitor: Visitor) -> None:
     study = begin_to_measure()
     make_administrator("eva")
 

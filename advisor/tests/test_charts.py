@@ -10,16 +10,20 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from advisor.charts.board import every_run_figure
+from advisor.charts.board import board_figures, every_run_figure
+from advisor.charts.by_setting import BySetting, DeviceLine, by_setting_figure
 from advisor.charts.figure import Figure, charts_json, new_figure
 from advisor.charts.over_months import DrawnPoint, months_figure
 from advisor.charts.seconds import Line, seconds_figure
+from advisor.charts.style import SERIES, plain, series_style, wrapped
 from advisor.charts.telemetry import sampled_figures
 from advisor.tests import factories
 from benchmarks.models import Sample
 from tuning.models import Study
 from tuning.results.build import build
 from tuning.results.study_rows import StudyRows
+from tuning.statistics.data import Metric
+from tuning.statistics.ratios import Spread
 
 
 def every_run(study: Study) -> Figure | None:
@@ -30,8 +34,7 @@ def every_run(study: Study) -> Figure | None:
 @pytest.mark.django_db
 def test_every_run_that_ended_well_is_a_dot_and_the_medians_are_bars() -> None:
     study = factories.measured_study(fails=["whitepaper-1"])
-    made = every_run(study)
-    assert made is not None
+    made = factories.sure(every_run(study))
     bars, dots, p95_bars, p95_dots = made.data
     names = list(made.layout.xaxis.ticktext)
     failed = names.index("whitepaper-1")
@@ -47,8 +50,7 @@ def test_every_run_that_ended_well_is_a_dot_and_the_medians_are_bars() -> None:
 
 @pytest.mark.django_db
 def test_dots_of_one_candidate_stand_beside_each_other_in_the_order_of_blocks() -> None:
-    made = every_run(factories.measured_study())
-    assert made is not None
+    made = factories.sure(every_run(factories.measured_study()))
     dots = made.data[1]
     of_one = sorted(
         (block, x)
@@ -91,8 +93,7 @@ def test_memory_is_drawn_in_megabytes() -> None:
 def test_one_study_is_no_history() -> None:
     points = [DrawnPoint(datetime(2026, 11, day, tzinfo=UTC), 1.0, ["a"], "/") for day in (1, 2)]
     assert months_figure([("a", points[:1]), ("b", points[1:])], "throughput", "day") is None
-    figure = months_figure([("a", points), ("b", points[1:])], "throughput", "day")
-    assert figure is not None
+    figure = factories.sure(months_figure([("a", points), ("b", points[1:])], "throughput", "day"))
     assert [len(line.x) for line in figure.data] == [2, 1]
 
 
@@ -125,8 +126,7 @@ def test_the_study_answers_one_figure_per_board(admin_client: Client) -> None:
     study = factories.make_study(workloads=workloads, blocks=1)
     address = reverse("study-charts", args=[study.pk])
     assert admin_client.get(address).json() == {"charts": {}}
-    run = factories.begin(study)
-    assert run is not None
+    run = factories.sure(factories.begin(study))
     factories.finish(run)
     keys = list(admin_client.get(address).json()["charts"])
     page = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
@@ -139,3 +139,59 @@ def test_an_upright_title_keeps_its_distance_from_the_labels_of_its_axis() -> No
     layout = json.loads(charts_json({"one": a_figure()}))["charts"]["one"]["layout"]
     assert layout["yaxis"]["title"]["standoff"] > 0
     assert "standoff" not in layout["xaxis"]["title"]
+
+
+# --- names are anybody's text --------------------------------------------------------------------
+
+
+NAME = "<a href='x'>R&D %{y}</a>"
+
+
+def test_text_is_escaped_in_every_line() -> None:
+    assert plain(NAME) == "&lt;a href='x'&gt;R&amp;D %&#123;y}&lt;/a&gt;"
+    assert wrapped("one <two> three", 10) == "one &lt;two&gt;<br>three"
+
+
+def test_series_are_told_apart_without_their_colours() -> None:
+    assert len({(one.dash, one.symbol) for one in SERIES}) == len(SERIES)
+    assert len({series_style(index) for index in range(48)}) == 48
+
+
+def test_devices_in_the_charts_of_the_comparison() -> None:
+    points = {8: Spread(100.0, 90.0, 110.0, 3), 16: Spread(200.0, 200.0, 200.0, 1)}
+    device = DeviceLine(NAME, series_style(0), True, points)
+    by_setting = by_setting_figure(BySetting("throughput", "throughput", [device], {}))
+    over_seconds = seconds_figure([Line(NAME, "#112233", "dot", [0, 1], [1.0, 2.0])], "ms", "p95")
+    assert by_setting is not None
+    for figure in (by_setting, over_seconds):
+        [line] = figure.data
+        assert line.name == plain(NAME)
+        assert plain(NAME) in line.hovertemplate
+        assert NAME not in line.hovertemplate
+    [line] = by_setting.data
+    assert (line.error_y.array, line.error_y.arrayminus) == ((10.0, 0.0), (10.0, 0.0))
+    assert line.marker.symbol == "circle-open", "emulated"
+
+
+def test_a_device_with_one_setting_is_no_line_unless_published_figures_stand_beside_it() -> None:
+    device = DeviceLine("a", series_style(0), False, {8: Spread(100.0, 90.0, 110.0, 3)})
+    assert by_setting_figure(BySetting("throughput", "throughput", [device], {})) is None
+    published = {": disk": {8: 50.0, 16: 60.0}}
+    figure = factories.sure(
+        by_setting_figure(BySetting("throughput", "throughput", [device], published))
+    )
+    assert [line.name for line in figure.data] == ["published, whitepaper 2016: disk", "a"]
+
+
+@pytest.mark.django_db
+def test_candidates_in_the_charts_of_a_board() -> None:
+    study = factories.measured_study(blocks=3)
+    study.candidates.filter(name="whitepaper-a").update(name=NAME)
+    factories.disturb(study.slots.filter(candidate__name=NAME)[0])
+    document = build(StudyRows(study))
+    figures = board_figures(document, document.boards[0], Metric.THROUGHPUT)
+    assert set(figures) == {"", "intervals", "pareto", "drift"}
+    for key, figure in figures.items():
+        text = figure.to_json()
+        assert "&#123;y}" in text, key
+        assert "<a href" not in text, key

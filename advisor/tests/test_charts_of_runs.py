@@ -142,8 +142,7 @@ def test_of_a_study_in_which_no_run_succeeded_there_are_no_such_charts(
     admin_client: Client,
 ) -> None:
     study = factories.make_study(blocks=1)
-    slot = study.slots.first()
-    assert slot is not None
+    slot = factories.sure(study.slots.first())
     board = f"board-{slot.run.device_id}-{slot.run.workload_id}-D0"
     url = reverse("board-charts", args=[study.pk])
     assert admin_client.get(url, {"board": board}).json()["charts"] == {}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 
-from advisor.charts.figure import charts_json
 from advisor.charts.probe import probe_figures
 from advisor.tests.probes import probe_result
 from benchmarks.probe.jobs import Pattern, Purpose
@@ -103,10 +101,3 @@ def test_what_was_not_measured_has_no_chart() -> None:
     found = without(probe_result(), Purpose.COMMIT, Purpose.LOW_LOAD)
     assert set(probe_figures(found)) == {"iops", "read-latency", "write-latency", "split"}
     assert probe_figures(without(probe_result(), *Purpose)) == {}
-
-
-def test_the_charts_are_plain_json() -> None:
-    figures = probe_figures(probe_result(tracing_missing=""))
-    charts = json.loads(charts_json(figures))["charts"]
-    assert set(charts) == {"iops", "read-latency", "write-latency", "split", "commit"}
-    assert "bdata" not in json.dumps(charts)

@@ -6,10 +6,9 @@ import re
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 
 from advisor.tests import factories
-from advisor.tests.drawn import flat
+from advisor.tests.drawn import study_page
 from benchmarks.models import Run, RunState
 from tuning.models import Study
 
@@ -31,7 +30,7 @@ def study() -> Study:
 def test_the_page_of_the_study_shows_the_bound_and_no_failure(
     admin_client: Client, study: Study
 ) -> None:
-    page = flat(admin_client.get(reverse("study-detail", args=[study.pk])))
+    page = study_page(admin_client, study)
     assert re.search(r"at most \S\d\d", page)
     assert "Cut short" in page
     assert "Runs without a result" not in page

@@ -11,14 +11,13 @@ from django.test import Client
 from django.urls import reverse
 
 from advisor.tests.test_housekeeping import home, host, left
-from advisor.tests.test_pages_hosts import quiet_broker
 from benchmarks.jobs.engine import execute
 from benchmarks.models import Host, Inspection
 from benchmarks.tests.made_up_host import MYSQL, made_up_host, with_inventory
 from tuning.studies.datasets import note_datasets
 from tuning.studies.jobs import HostInspectionKind
 
-__all__ = ["home", "host", "quiet_broker"]
+__all__ = ["home", "host"]
 
 
 pytestmark = pytest.mark.django_db

@@ -36,8 +36,7 @@ def runs_of(device: Device, **values: Any) -> Any:
 
 
 def cell(comparison: DeviceComparison, device: Device, connections: int = 8) -> Any:
-    found = comparison.cell(device, connections)
-    assert found is not None
+    found = factories.sure(comparison.cell(device, connections))
     return found
 
 
@@ -282,8 +281,7 @@ def test_devices_of_several_hosts_stand_side_by_side_with_their_hosts() -> None:
     there.update(fingerprint=larger, comparability_key="d4" * 32)
     names = [text.partition(":")[0] for text in labels(run_sets()).values()]
     assert names == ["db-host-2", "db-host-1 and db-host-2", "db-host-1"]
-    both = chosen_run_set(run_sets(), "", {sata.host_id, other.pk})
-    assert both is not None
+    both = factories.sure(chosen_run_set(run_sets(), "", {sata.host_id, other.pk}))
     assert len(both.runs) == Run.objects.count()
     assert both.differing == {
         "cpu_governor": {"db-host-1": "unknown", "db-host-2": "powersave"},
@@ -371,8 +369,7 @@ def test_a_sweep_of_io_capacity_holds_everything_else_equal() -> None:
     nvme = measured_on(NVME, names=names[:3], connections=[8])
     alone = measured_on(HDD, names=names[:2])
     comparison = the_comparison()
-    sweep = io_capacity_sweep(comparison, 8)
-    assert sweep is not None
+    sweep = factories.sure(io_capacity_sweep(comparison, 8))
     assert sweep.connections == 8
     assert {device: list(line) for device, line in sweep.throughput.items()} == {
         sata.pk: [1000, 2000, 3000],
@@ -380,14 +377,12 @@ def test_a_sweep_of_io_capacity_holds_everything_else_equal() -> None:
     }
     assert alone.pk not in sweep.throughput, "one value is no sweep"
     assert sweep.throughput[sata.pk][3000].runs == 2
-    other = io_capacity_sweep(comparison, 7)
-    assert other is not None
+    other = factories.sure(io_capacity_sweep(comparison, 7))
     assert other.connections == 8, "where most was measured"
     config = Candidate.objects.filter(name="whitepaper-2").latest("pk").config
     config.knobs = config.knobs | {"innodb_flush_method": "fsync"}
     config.save()
-    sweep = io_capacity_sweep(the_comparison(), 16)
-    assert sweep is not None
+    sweep = factories.sure(io_capacity_sweep(the_comparison(), 16))
     assert list(sweep.throughput[sata.pk]) == [1000, 3000]
     assert nvme.pk not in sweep.throughput
 
@@ -401,8 +396,7 @@ def test_a_sweep_of_io_capacity_is_of_the_devices_that_are_compared() -> None:
             run.save()
         if device == sata:
             assert the_comparison().devices == [nvme], "each of its configs has failed"
-            sweep = io_capacity_sweep(the_comparison(), 8)
-            assert sweep is not None
+            sweep = factories.sure(io_capacity_sweep(the_comparison(), 8))
             assert set(sweep.throughput) == {nvme.pk}
     assert io_capacity_sweep(the_comparison(), 8) is None
 

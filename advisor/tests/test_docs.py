@@ -7,10 +7,12 @@ import shlex
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from django.conf import settings
 from django.core.management import get_commands, load_command_class
+from django.test import Client
 
 from advisor import environment
 from bench.pictures.scenes import NAMES, WIDTH
@@ -95,11 +97,14 @@ def links() -> list[tuple[str, str]]:
     found = []
     for path in DOCUMENTS:
         text = re.sub(r"```.*?```", "", path.read_text(), flags=re.S)
-        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
-            if "://" not in target:
-                found.append((path.relative_to(ROOT).as_posix(), target))
-        for target in re.findall(r"`((?:advisor|tuning|benchmarks|scripts|docs)/[\w./-]*)`", text):
-            found.append((path.relative_to(ROOT).as_posix(), f"/{target}"))
+        targets = [
+            target
+            for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
+            if "://" not in target
+        ]
+        code = re.findall(r"`((?:advisor|tuning|benchmarks|scripts|docs)/[\w./-]*)`", text)
+        targets += [f"/{target}" for target in code]
+        found += [(path.relative_to(ROOT).as_posix(), target) for target in targets]
     return sorted(set(found))
 
 
@@ -134,3 +139,46 @@ def test_the_pictures_of_the_documents_are_those_that_are_made_and_small() -> No
         width, _ = struct.unpack(">II", data[16:24])
         assert (data[:8], width) == (b"\x89PNG\r\n\x1a\n", WIDTH), path.name
         assert len(data) <= 150_000, path.name
+
+
+# --- as the app shows them under Help ------------------------------------------------------------
+
+
+SHOWN = sorted(
+    path.relative_to(settings.BASE_DIR).as_posix()
+    for path in (settings.BASE_DIR / "docs").rglob("*.md")
+)
+
+
+@pytest.mark.django_db
+def test_every_link_of_every_document_leads_somewhere(admin_client: Client) -> None:
+    broken, looked_at = [], set()
+    for name in SHOWN:
+        page = admin_client.get(f"/help/{name}").content.decode()
+        body = page[page.index('<article class="document">') : page.index("</article>")]
+        for target in re.findall(r'(?:href|src)="([^"#:]+)(?:#[^"]*)?"', body):
+            address = urljoin(f"/help/{name}", target)
+            if address not in looked_at and admin_client.get(address).status_code != 200:
+                broken.append(f"{name}: {target}")
+            looked_at.add(address)
+    assert broken == []
+    assert len(looked_at) > len(SHOWN)
+
+
+@pytest.mark.django_db
+def test_headings_are_targets_and_comments_are_not_shown(admin_client: Client) -> None:
+    page = admin_client.get("/help/docs/reference/settings.md").content.decode()
+    assert '<h2 id="behind-a-proxy">' in page
+    assert "settings: begin" not in page
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("manage.py", "docs/../advisor/settings.py", "var/private/first-password", "docs"),
+        *("x.md", "docs/%00.md", f"docs/{'long' * 99}.md"),
+    ],
+)
+def test_nothing_but_documents_is_shown(admin_client: Client, path: str) -> None:
+    assert admin_client.get(f"/help/{path}").status_code == 404

@@ -16,7 +16,7 @@ from advisor.charts.effects import findings_figure
 from advisor.charts.style import GREEN, RED
 from advisor.terminal.report import print_study
 from advisor.tests import claimed
-from advisor.tests.drawn import flat
+from advisor.tests.drawn import study_page, words
 from benchmarks.storage.kinds import kind_words
 from tuning.models import Study
 from tuning.results.build import build
@@ -38,20 +38,16 @@ def browser(admin_client: Client) -> Client:
     return admin_client
 
 
-def page_of(browser: Client, study: Study) -> str:
-    return flat(browser.get(f"/studies/{study.pk}/"))
-
-
 def claims_in(html: str) -> list[str]:
     """The text of each claim in the list, blanks squeezed."""
     found = re.search(r'<ol class="claims">(.*?)</ol>', html, re.DOTALL)
     assert found, "no list of claims"
     items = re.split(r"<li>\s*<p class=\"says\">", found[1])[1:]
-    return [" ".join(re.sub(r"<[^>]+>", " ", item).split()) for item in items]
+    return [words(item) for item in items]
 
 
 def test_each_claim_stands_with_its_source_and_what_was_found(browser: Client) -> None:
-    html = page_of(browser, claimed.claimed_study(NVME))
+    html = study_page(browser, claimed.claimed_study(NVME))
     assert TITLE in html
     assert "3 confirmed, 3 not decided." in html
     first, second, *_ = claims_in(html)
@@ -63,7 +59,7 @@ def test_each_claim_stands_with_its_source_and_what_was_found(browser: Client) -
 
 
 def test_each_device_has_its_own_answer(browser: Client) -> None:
-    html = page_of(browser, claimed.claimed_study(THREE))
+    html = study_page(browser, claimed.claimed_study(THREE))
     _, sata, disk, larger_pool, *_ = claims_in(html)
     assert "SATA SSD at /srv/sata-ssd contradicted whitepaper-1 completes 3" in sata
     assert "HDD at /srv/hdd confirmed whitepaper-1 completes 5" in disk
@@ -73,7 +69,7 @@ def test_each_device_has_its_own_answer(browser: Client) -> None:
 
 def test_while_the_study_runs_it_says_so_far(browser: Client) -> None:
     study = claimed.claimed_study(NVME, done=17)
-    html = page_of(browser, study)
+    html = study_page(browser, study)
     assert "So far:" in html
     assert "confirmed so far whitepaper-2 completes" in claims_in(html)[0]
     answer = browser.get(f"/studies/{study.pk}/live/", {"seen": "other"}).content.decode()
@@ -86,7 +82,7 @@ def test_while_the_study_runs_it_says_so_far(browser: Client) -> None:
 
 def test_the_chart_comes_with_the_first_figures(browser: Client) -> None:
     study = claimed.claimed_study(NVME, done=0)
-    [address] = re.findall(r'hx-get="([^"]+)"', page_of(browser, study))
+    [address] = re.findall(r'hx-get="([^"]+)"', study_page(browser, study))
     claimed.finish_all(study, claimed.AS_PUBLISHED)
     answer = browser.get(unescape(address)).content.decode()
     assert '<div id="findings-chart" hx-swap-oob="true">' in answer

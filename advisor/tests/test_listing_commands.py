@@ -25,7 +25,6 @@ def host(settings: Any, server_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> No
     settings.INSTALLED_SERVERS_DIR = server_tmp
     monkeypatch.setattr("benchmarks.inventory.inspection._SERVER_FOLDERS", ())
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    monkeypatch.setattr("celery.Celery.send_task", lambda *_, **__: None)
 
 
 @pytest.fixture

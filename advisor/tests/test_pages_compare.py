@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from advisor.tests import factories
-from advisor.tests.drawn import flat
+from advisor.tests.drawn import flat, words
 from advisor.wording.definitions import DEFINITIONS, markdown
 from advisor.wording.formatting import percent_change
 from benchmarks.models import Run
@@ -26,10 +25,6 @@ from tuning.results.study_rows import StudyRows
 from tuning.statistics.data import Metric
 
 pytestmark = pytest.mark.django_db
-
-
-def words(markup: str) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
 
 
 def shown(client: Client, *sides: str) -> str:
@@ -47,24 +42,16 @@ def test_candidates_of_a_study_are_compared_within_their_blocks(admin_client: Cl
     baseline, slow, *_, best = candidates(study)
     laid = lay_side_by_side(find_sides([baseline, slow, best]).sides)
     assert laid.is_comparable
-    first, worse, better = laid.figures["throughput"]
-    assert first is not None
+    first, worse, better = map(factories.sure, laid.figures["throughput"])
     assert first.change is None
     assert (first.runs, first.better) == (6, None), "the baseline runs twice in each block"
-    assert better is not None
-    assert better.change is not None
-    assert better.change.ratio == pytest.approx(8510 / 6120, rel=0.05)
+    assert factories.sure(better.change).ratio == pytest.approx(8510 / 6120, rel=0.05)
     assert better.better is True
     # What is compared with another candidate is worked out afresh, within their blocks.
     _, afresh = lay_side_by_side(find_sides([slow, best]).sides).figures["throughput"]
-    assert afresh is not None
-    assert afresh.change is not None
-    assert afresh.change.low is not None
-    assert afresh.change.low > 1
-    assert worse is not None
+    assert factories.sure(factories.sure(factories.sure(afresh).change).low) > 1
     assert worse.better is not True
-    p95 = laid.figures["p95_ms"][2]
-    assert p95 is not None
+    p95 = factories.sure(laid.figures["p95_ms"][2])
     assert p95.better is True, "less is better"
     knobs = {knob.name: knob for knob in laid.knobs}
     assert knobs["innodb_io_capacity"].values == [None, "1000", "4000"]
@@ -97,11 +84,10 @@ def test_changes_from_a_studys_baseline_are_those_of_its_page(admin_client: Clie
     for column, metric in (("throughput", Metric.THROUGHPUT), ("p95_ms", Metric.P95)):
         _, *others = laid.figures[column]
         for pk, figure in zip(names[1:], others, strict=True):
-            row, standing = board.row(pk), board.rankings[metric].standing(pk)
-            assert figure is not None
-            assert row is not None
-            assert standing is not None
-            assert (figure.change, figure.median) == (standing.estimate, row.figures.of(metric))
+            row = factories.sure(board.row(pk))
+            standing = factories.sure(board.rankings[metric].standing(pk))
+            expected = (standing.estimate, row.figures.of(metric))
+            assert (factories.sure(figure).change, factories.sure(figure).median) == expected
     page = admin_client.get(
         reverse("config-detail", args=[study.candidates.latest("position").config_id])
     )
@@ -168,9 +154,7 @@ def test_more_runs_take_no_more_queries(admin_client: Client) -> None:
             (reverse("compare"), {"side": sides}),
             (reverse("config-detail", args=[study.candidates.latest("pk").config_id]), {}),
         ):
-            with CaptureQueriesContext(
-                connection,
-            ) as seen:
+            with CaptureQueriesContext(connection) as seen:
                 assert admin_client.get(address, query).status_code == 200
             counts.append(len(seen))
     assert counts[:2] == counts[2:]
@@ -217,8 +201,7 @@ def test_fewer_bytes_are_not_called_better_where_writes_were_postponed() -> None
 
     def better() -> bool | None:
         laid = lay_side_by_side(find_sides([slow, best]).sides)
-        figure = laid.figures["bytes_written_per_transaction"][1]
-        assert figure is not None
+        figure = factories.sure(laid.figures["bytes_written_per_transaction"][1])
         return figure.better
 
     assert better() is True

@@ -14,6 +14,7 @@ from django.urls import reverse
 from advisor.pages.compare.device_charts import CHARTS
 from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
+from advisor.tests.drawn import words
 from benchmarks.models import Run
 from tuning.comparison.run_sets import run_sets
 from tuning.models import Study, StudyGroup
@@ -34,10 +35,6 @@ def figures(client: Client, query: str = "") -> dict[str, Any]:
     answer = client.get(f"{reverse('device-comparison-charts')}{query}")
     found: dict[str, Any] = answer.json()["charts"]
     return found
-
-
-def plain(html: str) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
 
 
 NAMES = ("server-default", "whitepaper-1", "whitepaper-a")
@@ -75,34 +72,30 @@ def test_tables_have_devices_ratios_and_the_page_of_a_run(
     admin_client: Client, three: None
 ) -> None:
     html = page(admin_client)
-    text = plain(html)
+    text = words(html)
     for pair in ("emulated HDD → SATA SSD", "SATA SSD → NVMe", "emulated HDD → NVMe"):
         assert pair in text
     assert text.count("42.86") == 3, "the factor of the rows, with 4, 8 and 16 connections"
     assert f"emulated {LIMITS}" in text
     assert LABEL not in text
-    assert "best config so far" in text
-    assert "Runs of the newest 300 studies count." in text
     runs = Run.objects.filter(device__kind="nvme", slot__candidate__name="whitepaper-a")
     addresses = {reverse("run-detail", args=[run.pk]) for run in runs}
     assert len(addresses & set(re.findall(r'href="([^"]+)"', html))) == 3
-    assert "published, whitepaper" not in text
-    assert "2016 whitepaper" in text, "but it can be switched on"
 
 
 def test_every_figure_of_the_paper_is_there(
     admin_client: Client, three_with_seconds: None
 ) -> None:
     html = page(admin_client)
-    numbers = {number for words in CHARTS for number in words.figures}
+    numbers = {number for chart in CHARTS for number in chart.figures}
     assert numbers == set(range(10, 20))
     found = figures(admin_client)
-    assert set(found) == {words.key for words in CHARTS}
-    for words in CHARTS:
-        assert f'data-chart="{words.key}"' in html
-        drawn = found[words.key]
+    assert set(found) == {chart.key for chart in CHARTS}
+    for chart in CHARTS:
+        assert f'data-chart="{chart.key}"' in html
+        drawn = found[chart.key]
         assert [line["name"] for line in drawn["data"]] == ["emulated HDD", "SATA SSD", "NVMe"]
-        assert words.unit.split("/")[0].split()[0] in drawn["layout"]["yaxis"]["title"]["text"]
+        assert chart.unit.split("/")[0].split()[0] in drawn["layout"]["yaxis"]["title"]["text"]
 
 
 @pytest.mark.long
@@ -144,22 +137,20 @@ def test_another_run_set_is_chosen_by_its_key(admin_client: Client, three: None)
     workload = factories.make_workload(connections=8, measure_s=600)
     factories.measured_study(device=device, workloads=[workload], blocks=1)
     usual = page(admin_client)
-    assert "12 s measured, on" in plain(usual), "it has something to compare"
+    assert "12 s measured, on" in words(usual), "it has something to compare"
     newest = run_sets()[0].key
     assert f'value="{newest}"' in usual
-    text = plain(page(admin_client, f"?run_set={newest}"))
+    text = words(page(admin_client, f"?run_set={newest}"))
     assert "600 s measured, on" in text
-    assert "Only one device was measured under these conditions." in text
     assert "manage.py advise --template connections" in text
-    assert "one run" in text
 
 
 @pytest.mark.long
 def test_charts_over_time_are_of_the_number_of_connections_that_is_chosen(
     admin_client: Client, three_with_seconds: None
 ) -> None:
-    assert "Transactions over time, 8 connections" in plain(page(admin_client))
-    assert "Transactions over time, 16 connections" in plain(page(admin_client, "?connections=16"))
+    assert "Transactions over time, 8 connections" in words(page(admin_client))
+    assert "Transactions over time, 16 connections" in words(page(admin_client, "?connections=16"))
     eight, sixteen = (figures(admin_client, f"?connections={n}")["new-orders"] for n in (8, 16))
     assert eight != sixteen
     assert len(eight["data"][0]["y"]) == 12, "the measured seconds, without the warm-up"
@@ -190,13 +181,12 @@ def test_devices_of_several_hosts_are_compared_from_the_page_of_their_study(
     link = f"{reverse('device-comparison')}?group={group.pk}"
     assert link in admin_client.get(reverse("group-detail", args=[group.pk])).content.decode()
     assert reverse("device-comparison") in admin_client.get(reverse("host-list")).content.decode()
-    text = plain(page(admin_client, f"?group={group.pk}"))
+    text = words(page(admin_client, f"?group={group.pk}"))
     assert "on hosts db-host-1 and db-host-2." in text
     assert "db-host-2: HDD → db-host-1: NVMe" in text
-    assert "that of whole machines" in text
     assert "db-host-1 db-host-2 memory 25.2 GB 68.7 GB" in text
     measured_on(HDD, host=factories.make_host("db-host-3"), study={"group": group})
-    assert ", on 3 hosts." in plain(page(admin_client, f"?group={group.pk}"))
+    assert ", on 3 hosts." in words(page(admin_client, f"?group={group.pk}"))
     one = next(one for one in run_sets() if len(one.hosts) == 1)
-    assert "on hosts" not in plain(page(admin_client, f"?group={group.pk}&run_set={one.key}"))
+    assert "on hosts" not in words(page(admin_client, f"?group={group.pk}&run_set={one.key}"))
     assert page(admin_client, "?group=999")

@@ -13,7 +13,7 @@ from django.urls import reverse
 from advisor.pages.study.device_matrix import device_matrices
 from advisor.tests import factories
 from advisor.tests.claimed import AS_PUBLISHED, ON_A_HARD_DISK, claimed_study
-from advisor.tests.drawn import flat
+from advisor.tests.drawn import flat, words
 from benchmarks.models import Run, RunState
 from tuning.models import Study
 from tuning.results.answer import store_recommendations
@@ -34,7 +34,7 @@ def page(client: Client, user: User, study: Study) -> str:
     text = flat(client.get(reverse("study-detail", args=[study.pk])))
     found = re.search(r'<div id="study-devices">(.*?)</div>\s*<div id=', text, re.S)
     assert found is not None
-    return " ".join(re.sub(r"<[^>]+>", " ", found.group(1)).split())
+    return words(found.group(1))
 
 
 def test_each_device_has_its_config_slowest_first(client: Client, admin_user: User) -> None:

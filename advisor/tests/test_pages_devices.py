@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,12 +24,6 @@ pytestmark = pytest.mark.django_db
 
 SSD = "Samsung SSD 850 PRO 1TB"
 HDD = EmulationProfile("hdd", "hdd", 200, 200, memory_bytes=420_000_000, note="as in SYSTOR 2015")
-
-
-@pytest.fixture(autouse=True)
-def quiet_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No broker runs: a wake-up without a receiver is no part of these tests."""
-    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
 
 
 def text_of(client: Client, name: str, *numbers: int, **query: str) -> str:
@@ -129,21 +122,9 @@ def test_a_device_is_added_as_the_form_names_it(
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("path", "", "This field is required"),
         ("path", "/does/not/exist", "/does/not/exist"),
-        ("path", "~nobody-of-that-name/data", "absolute path"),
-        ("path", "\0", "Null characters"),
-        ("path", "/" + "x" * 300, "xxx"),
         ("path", "/" + "x/" * 600, "at most 1024"),
         ("log_dir", "/does/not/exist/either", "/does/not/exist/either"),
-        ("log_dir", "srv/logs", "absolute path"),
-        ("memory_mb", "1", "greater than or equal to 68"),
-        ("memory_mb", "9" * 30, "less than or equal to"),
-        ("memory_mb", "9" * 5000, "whole number"),
-        ("memory_mb", "1e3", "whole number"),
-        ("memory_mb", "NaN", "whole number"),
-        ("emulate", "floppy", "floppy"),
-        ("kind", "floppy", "floppy"),
     ],
 )
 def test_what_is_wrong_stands_beside_its_field(
@@ -169,33 +150,21 @@ def test_the_page_shows_what_is_behind_the_directory(admin_client: Client) -> No
     order = ["<strong>xfs<", "LVM volume vg-data", "partition nvme0n1p2", "<strong>nvme0n1<"]
     places = [text.index(word) for word in order]
     assert places == sorted(places)
-    for word in ("write back", "rw,noatime", "1.2 TB of 1.6 TB", "SAMSUNG MZWLL1T6HEHP"):
+    for word in ("write back", "rw,noatime", "1.2 TB of 1.6 TB", device.model, SSD):
         assert word in text
-    assert "Redo log device" in text
-    assert SSD in text
-    assert "add <code>/srv/logs</code> as a device" in text
 
 
 def test_a_good_probe_is_shown_with_charts_jobs_and_range(admin_client: Client) -> None:
     device = factories.probed_device(result=probes.probe_result(writes=42_500))
     text = text_of(admin_client, "device-detail", device.pk)
-    assert "innodb_io_capacity range to test: 1,000 to 20,000" in text
-    assert "40,000 random 16 KB writes per second" in text
+    assert "1,000 to 20,000" in text
     address = reverse("probe-charts", args=[device.pk, device.probes.get().pk])
     for key in ("iops", "read-latency", "write-latency", "split", "commit"):
         assert f'data-chart="{key}" data-chart-url="{address}"' in text
-    assert "All 19 jobs" in text
-    for name in ("Random write, low load (50 per second)", "Commit, fdatasync", "Sequential read"):
-        assert name in text
-    assert "buffered, fsync every 64" in text
-    titles = re.findall(r'<th scope="col"[^>]*>(Flush [^<]+)<', text)
-    assert titles == ["Flush p50", "Flush p95", "Flush p99"]
-    jobs = text[text.index('<table class="values jobs">') :]
-    jobs = jobs[: jobs.index("</table>")]
+    jobs = text[text.index('<table class="values jobs">') :].partition("</table>")[0]
     rows = [row.count("<td") + row.count("<th ") for row in jobs.split("<tr>")[1:]]
-    assert set(rows) == {18}, "each row has a cell in each column"
+    assert rows == [18] * 20, "a head and 19 jobs, each with a cell in each column"
     assert probes.NOT_MOUNTED in text
-    assert "merged or split" in text
     charts = admin_client.get(address).json()["charts"]
     assert set(charts) == {"iops", "read-latency", "write-latency", "split", "commit"}
 
@@ -210,11 +179,8 @@ def test_an_emulated_device_is_labelled_wherever_it_is_shown(admin_client: Clien
     ):
         assert ">emulated<" in text
         assert HDD.text("nvme0n1") in text
-        assert "includes the wait caused by the limits" in text
     text = text_of(admin_client, "device-detail", device.pk)
-    assert "As in SYSTOR 2015" in text
     assert "--emulate hdd --memory-limit 420" in text
-    assert "It emulates <strong>HDD</strong>" in text
     assert reverse("device-kind", args=[device.pk]) not in text
 
 
@@ -257,26 +223,15 @@ def test_a_probe_that_ends_while_the_page_is_made_is_asked_for_again(
     assert "hx-trigger" in text_of(admin_client, "device-detail", device.pk)
 
 
-@pytest.mark.parametrize(
-    ("state", "reason"),
-    [
-        (JobState.FAILED, "fio ended with status 1"),
-        (JobState.CANCELLED, "cancelled by the user"),
-        (JobState.LOST, "the worker died"),
-    ],
-)
-def test_a_probe_that_ended_otherwise_says_why(
-    admin_client: Client, state: JobState, reason: str
-) -> None:
+def test_a_probe_that_ended_otherwise_says_why(admin_client: Client) -> None:
     device = factories.found_device()
-    probe = unfinished(device, state=state, reason=reason, reason_code="some_code")
+    why = {"reason": "the worker died", "reason_code": "some_code"}
+    probe = unfinished(device, state=JobState.LOST, **why)
     for text in (
         text_of(admin_client, "device-detail", device.pk),
         text_of(admin_client, "probe-detail", device.pk, probe.pk),
     ):
-        assert reason in text
-        assert "some_code" in text
-        assert state.label in text
+        assert all(word in text for word in (*why.values(), JobState.LOST.label))
     charts = admin_client.get(reverse("probe-charts", args=[device.pk, probe.pk]))
     assert charts.json() == {"charts": {}}
 
@@ -291,33 +246,21 @@ def test_a_probe_is_found_below_its_own_device_only(admin_client: Client) -> Non
 # --- arrays ----------------------------------------------------------------------------------
 
 
-def single_disk(**values: Any) -> Device:
-    one = probes.identity(kind=DeviceKind.SATA_SSD, model=SSD, path=Path("/srv/one"))
-    result = probes.probe_result(one, reads=106_250, writes=85_000)  # 100000 and 80000 at most
-    return factories.probed_device(one, result=result, **values)
-
-
-def raid5() -> Device:
-    found = probes.array("raid5", 4)
-    result = probes.probe_result(found, reads=255_000, writes=21_250)  # 240000 and 20000
-    return factories.probed_device(found, result=result)
-
-
 def test_an_array_is_compared_with_a_probed_disk_of_its_members_model(
     admin_client: Client,
 ) -> None:
-    device = raid5()
-    one = single_disk()
+    found = probes.array("raid5", 4)
+    result = probes.probe_result(found, reads=255_000, writes=21_250)  # 240000 and 20000
+    device = factories.probed_device(found, result=result)
+    disk = probes.identity(kind=DeviceKind.SATA_SSD, model=SSD, path=Path("/srv/one"))
+    result = probes.probe_result(disk, reads=106_250, writes=85_000)  # 100000 and 80000 at most
+    one = factories.probed_device(disk, result=result)
     text = text_of(admin_client, "device-detail", device.pk)
     rows = text[text.index('id="array"') :]
     # (N - 1) x 100000 and (N - 1) / 4 x 80000 are expected
     for figure in ("300,000", "240,000", "60,000", "20,000"):
         assert f">{figure}<" in rows
-    assert "20.0 %" in rows
-    assert "66.7 %" in rows
     assert reverse("probe-detail", args=[one.pk, one.probes.get().pk]) in rows
-    assert "smaller than a stripe" in rows
-    assert "Missing:" not in rows
 
 
 # --- studies ---------------------------------------------------------------------------------
@@ -339,6 +282,3 @@ def test_the_page_lists_the_best_config_by_workload_and_class(admin_client: Clie
     rest = text[text.index("Studies on this device") :]
     for study in (older, unsafe, more):
         assert reverse("study-detail", args=[study.pk]) in rest
-
-
-# --- access -----------------------------------------------------------------------------

@@ -89,7 +89,6 @@ def test_a_diff_takes_the_pasted_or_the_uploaded_file(
     [
         ({"format": "diff"}, "current", "a diff needs your current my.cnf"),
         ({"format": "diff", "current": "[mysqld\n"}, "current", "Line 1: "),
-        ({"format": "pdf"}, "format", "Select a valid choice"),
     ],
 )
 def test_what_is_wrong_stands_beside_its_field(

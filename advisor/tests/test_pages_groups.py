@@ -14,12 +14,9 @@ from django.urls import reverse
 
 from advisor.tests import factories
 from advisor.tests.drawn import flat
-from advisor.tests.test_pages_hosts import a_host, measuring, quiet_broker, text_of
+from advisor.tests.test_pages_hosts import a_host, measuring, text_of
 from benchmarks.models import Run, RunState
 from tuning.models import Study, StudyGroup
-
-__all__ = ["quiet_broker"]
-
 
 pytestmark = pytest.mark.django_db
 

@@ -22,16 +22,14 @@ JANUARY = datetime(2026, 1, 6, 3, 0, tzinfo=UTC)
 
 
 def history_of(device: Device) -> BaselineHistory:
-    found = baseline_history(device)
-    assert found is not None
+    found = factories.sure(baseline_history(device))
     return found
 
 
 def test_a_host_that_became_slower_is_drawn_and_told(admin_client: Client) -> None:
     device = factories.make_device()
     studies = weekly(device, JANUARY, slower(16, by=0.12, after=11))
-    recent = history_of(device).recent
-    assert recent is not None
+    recent = factories.sure(history_of(device).recent)
     assert recent.ratio == pytest.approx(0.88, rel=0.01)
     assert (recent.before, recent.is_outside) == (11, True)
     page = flat(admin_client.get(reverse("device-detail", args=[device.pk])))

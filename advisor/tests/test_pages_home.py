@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from datetime import timedelta
 from typing import Any
@@ -14,7 +13,7 @@ from django.utils import timezone
 
 from advisor.access.roles import Role
 from advisor.tests import factories
-from advisor.tests.drawn import flat
+from advisor.tests.drawn import flat, words
 from benchmarks.models import Host, Run, RunState
 from tuning.hosts import overview
 from tuning.hosts.devices import known_devices
@@ -29,8 +28,7 @@ def text_of(client: Client, address: str) -> str:
     """The words of the page, without its markup."""
     answer = client.get(address)
     assert answer.status_code == 200
-    words = html.unescape(re.sub(r"<[^>]*>", " ", answer.content.decode()))
-    return re.sub(r" (?=[,:.;])", "", " ".join(words.split()))
+    return re.sub(r" (?=[,:.;])", "", words(answer.content.decode()))
 
 
 def heard(host: Host, **values: Any) -> None:
@@ -41,12 +39,9 @@ def test_without_a_study_three_steps_say_what_to_do_first(
     admin_client: Client, client: Client
 ) -> None:
     text = text_of(admin_client, HOME)
-    assert "Three steps" in text
     assert "make run" in text
-    assert "manage.py advise" in text
     assert "Start the first study" in text
     assert "Last studies" not in text
-    assert "Nothing is being measured" not in text
     host = factories.make_host()
     heard(host, inventory={})
     assert "not ready db-host-1: its worker has not said what it has" in text_of(
@@ -93,8 +88,7 @@ def test_it_says_what_runs_and_asks_again_only_for_that(admin_client: Client) ->
     study = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
     for _ in range(4):
         factories.finish(factories.begin(study) or pytest.fail("no run"))
-    run = factories.begin(study, step="warming up")
-    assert run is not None
+    run = factories.sure(factories.begin(study, step="warming up"))
     name = Candidate.objects.get(slots__run=run).name
     heard(study.host)
     text = text_of(admin_client, HOME)

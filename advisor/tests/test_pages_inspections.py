@@ -13,15 +13,12 @@ from django.utils import timezone
 
 from advisor.access.roles import Role
 from advisor.tests import factories
-from advisor.tests.test_pages_hosts import a_host, quiet_broker, text_of
+from advisor.tests.test_pages_hosts import a_host, text_of
 from advisor.tests.test_pages_new_study import BLANK
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.inspections import InspectionKind
 from benchmarks.models import Host, Inspection
 from tuning.models import Study
-
-__all__ = ["quiet_broker"]
-
 
 pytestmark = pytest.mark.django_db
 

@@ -76,29 +76,11 @@ def test_a_run_that_is_not_over_polls_and_a_finished_one_does_not(
     admin_client: Client, run: Run
 ) -> None:
     study = factories.make_study(blocks=1, state=StudyState.RUNNING)
-    current = factories.begin(study, step="warming up")
-    assert current is not None
+    current = factories.sure(factories.begin(study, step="warming up"))
     text = page(admin_client, current)
     assert 'hx-trigger="every 2s, refresh"' in text
     assert "warming up" in text
     assert "hx-trigger" not in page(admin_client, run)
-
-
-@pytest.mark.django_db
-def test_a_lost_run_and_its_retry_point_at_each_other(admin_client: Client) -> None:
-    study = factories.make_study(blocks=1)
-    lost = factories.fail(study.slots.all()[0].run, RunState.LOST)
-    retry = Run.objects.create(
-        host=lost.host,
-        device=lost.device,
-        server=lost.server,
-        workload=lost.workload,
-        config=lost.config,
-        seed=lost.seed,
-        retry_of=lost,
-    )
-    assert reverse("run-detail", args=[retry.pk]) in page(admin_client, lost)
-    assert reverse("run-detail", args=[lost.pk]) in page(admin_client, retry)
 
 
 def test_figures_that_were_not_measured_have_no_line() -> None:

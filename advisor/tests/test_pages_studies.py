@@ -14,16 +14,12 @@ from pytest_django import DjangoAssertNumQueries
 
 from advisor.pages.study.live import study_to_show
 from advisor.tests import factories
-from advisor.tests.drawn import flat
+from advisor.tests.drawn import flat, study_page, words
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Study, StudyState
 from tuning.studies.revision import bump, progress_mark
 
 pytestmark = pytest.mark.django_db
-
-
-def page(client: Client, study: Study) -> str:
-    return flat(client.get(reverse("study-detail", args=[study.pk])))
 
 
 def unescaped(text: str) -> str:
@@ -38,9 +34,7 @@ def running_study() -> Study:
         started_at=timezone.now() - timedelta(minutes=2),
     )
     for _ in range(3):
-        run = factories.begin(study)
-        assert run is not None
-        factories.finish(run)
+        factories.finish(factories.sure(factories.begin(study)))
     factories.begin(study, step="warming up")
     return study
 
@@ -66,7 +60,7 @@ def test_a_study_that_waits_says_what_comes_and_shows_nothing_empty(
 ) -> None:
     study = factories.make_study(blocks=1)
     first = study.slots.get(order=1).candidate.name
-    text = page(admin_client, study)
+    text = study_page(admin_client, study)
     assert (
         "<p>The host loads the dataset and tries each config on the server; then "
         f"the first run measures {first}, for 12\xa0s after 5\xa0s of warm-up. {THERE_WHEN}</p>"
@@ -74,22 +68,21 @@ def test_a_study_that_waits_says_what_comes_and_shows_nothing_empty(
     for part in (*EMPTY_PARTS, "Answer so far", "could be compared"):
         assert part not in text, part
     # Slots may be made when the host has begun.
-    without = page(admin_client, factories.make_study(blocks=0))
+    without = study_page(admin_client, factories.make_study(blocks=0))
     assert "then the first run measures the first config. The first figures" in without
     Study.objects.filter(pk=study.pk).update(state=StudyState.RUNNING, paused_at=timezone.now())
     waits = "<p>Nothing is measured until the study is resumed. After that, the first run measures"
-    assert f"{waits} {first}, for 12" in page(admin_client, study)
+    assert f"{waits} {first}, for 12" in study_page(admin_client, study)
     factories.begin(study)
-    assert f"<p>The first run measures {first}, for 12" in page(admin_client, study)
+    assert f"<p>The first run measures {first}, for 12" in study_page(admin_client, study)
 
 
 def test_the_first_run_brings_ranking_filter_and_charts_to_an_open_page(
     admin_client: Client,
 ) -> None:
     study = factories.make_study(state=StudyState.RUNNING, blocks=1)
-    run = factories.begin(study)
-    assert run is not None
-    [address] = re.findall(r'hx-get="([^"]+)"', page(admin_client, study))
+    run = factories.sure(factories.begin(study))
+    [address] = re.findall(r'hx-get="([^"]+)"', study_page(admin_client, study))
     unchanged = flat(admin_client.get(html.unescape(address)))
     assert "study-rankings" not in unchanged
     factories.finish(run)
@@ -109,9 +102,7 @@ def test_the_first_run_brings_ranking_filter_and_charts_to_an_open_page(
     assert "First figures" not in text
     assert THERE_WHEN not in text
     [after] = re.findall(r'hx-get="([^"]+)"', text)
-    second = factories.begin(study)
-    assert second is not None
-    factories.finish(second)
+    factories.finish(factories.sure(factories.begin(study)))
     text = flat(admin_client.get(html.unescape(after)))
     assert "study-rankings" not in text, "charts that are drawn would be drawn again"
     assert 'id="board-' in text
@@ -120,7 +111,7 @@ def test_the_first_run_brings_ranking_filter_and_charts_to_an_open_page(
 def test_a_finished_study_shows_ranking_recommendation_and_file(admin_client: Client) -> None:
     study = factories.measured_study()
     found = study.recommendations.get()
-    text = page(admin_client, study)
+    text = study_page(admin_client, study)
     assert "Finished" in text
     assert found.verdict.split(" (")[0] in unescaped(text)
     assert reverse("study-my-cnf", args=[study.pk, found.pk]) in text
@@ -134,7 +125,7 @@ def test_a_finished_study_shows_ranking_recommendation_and_file(admin_client: Cl
 
 def test_failed_runs_show_outcome_reason_and_log(admin_client: Client) -> None:
     study = factories.measured_study(fails=["whitepaper-1"])
-    text = page(admin_client, study)
+    text = study_page(admin_client, study)
     assert "Runs without a result" in text
     wrong = text[text.index("Runs without a result") :]
     assert wrong.count("the server exited with status 1 before it answered") == 3
@@ -146,7 +137,7 @@ def test_names_and_logs_are_text_never_markup(admin_client: Client) -> None:
     there = Candidate.objects.filter(study=study, name="whitepaper-1")
     there.update(name="<b>bold</b>", source="<i>a file")
     Run.objects.filter(slot__candidate__name="<b>bold</b>").update(log_tail="</pre><img src=x>")
-    text = page(admin_client, study)
+    text = study_page(admin_client, study)
     assert "&lt;i&gt;a file" in text
     assert "&lt;img src=x" in text
     for markup in ("<script>alert", "<b>bold", "<img src=x", "<i>a file"):
@@ -167,7 +158,7 @@ def stamp(text: str) -> str:
 
 def test_the_live_part_names_candidate_block_step_and_time_left(admin_client: Client) -> None:
     study = running_study()
-    text = page(admin_client, study)
+    text = study_page(admin_client, study)
     current = study.slots.get(run__state=RunState.RUNNING)
     assert f"Candidate <strong>{current.candidate.name}</strong>" in text
     assert f"Block {current.block} of 3" in text
@@ -179,7 +170,7 @@ def test_the_live_part_names_candidate_block_step_and_time_left(admin_client: Cl
 
 def test_a_poll_without_news_brings_the_progress_only(admin_client: Client) -> None:
     study = running_study()
-    text, changed = live(admin_client, study, stamp(page(admin_client, study)))
+    text, changed = live(admin_client, study, stamp(study_page(admin_client, study)))
     assert not changed
     assert 'id="study-live"' in text
     assert re.findall(r'id="([\w-]+)"[^>]*hx-swap-oob', text) == ["study-events"]
@@ -187,7 +178,7 @@ def test_a_poll_without_news_brings_the_progress_only(admin_client: Client) -> N
 
 def test_a_poll_after_a_run_has_ended_brings_the_results_along(admin_client: Client) -> None:
     study = running_study()
-    before = stamp(page(admin_client, study))
+    before = stamp(study_page(admin_client, study))
     factories.finish(study.slots.get(run__state=RunState.RUNNING).run)
     bump([study.pk])
     text, changed = live(admin_client, study, before)
@@ -203,7 +194,7 @@ def test_a_run_that_ends_during_a_poll_is_among_its_results(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = running_study()
-    before = stamp(page(admin_client, study))
+    before = stamp(study_page(admin_client, study))
     run = study.slots.get(run__state=RunState.RUNNING).run
     row = f'href="{reverse("run-detail", args=[run.pk])}">Run {run.pk}</a></td>'
 
@@ -221,7 +212,7 @@ def test_a_run_that_ends_during_a_poll_is_among_its_results(
 
 def test_the_last_poll_stops_the_polling(admin_client: Client) -> None:
     study = running_study()
-    before = stamp(page(admin_client, study))
+    before = stamp(study_page(admin_client, study))
     Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED, finished_at=timezone.now())
     bump([study.pk])
     text, changed = live(admin_client, study, before)
@@ -239,16 +230,12 @@ def block(text: str, part: str) -> str:
     return tail.partition('<details class="candidate"')[0]
 
 
-def words(markup: str) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
-
-
 def test_a_candidate_shows_the_four_stages_and_what_the_server_made_of_it(
     admin_client: Client,
 ) -> None:
     study = factories.gate(factories.make_study())
     candidate = study.candidates.get(name="whitepaper-1")
-    shown = words(block(page(admin_client, study), f"candidate-{candidate.pk}"))
+    shown = words(block(study_page(admin_client, study), f"candidate-{candidate.pk}"))
     assert "Values passed Rules passed Server check passed 3.4 s" in shown
     assert "Read-back 2 changed" in shown
     assert "innodb_page_cleaners 8 4 innodb_io_capacity_max 25000 not reported" in shown
@@ -260,10 +247,8 @@ def test_a_refused_candidate_is_said_once_with_its_log_not_as_failed_runs(
     admin_client: Client,
 ) -> None:
     study = factories.gate(factories.make_study(state=StudyState.RUNNING))
-    run = factories.begin(study)
-    assert run is not None
-    factories.finish(run)
-    text = page(admin_client, study)
+    factories.finish(factories.sure(factories.begin(study)))
+    text = study_page(admin_client, study)
     refused = study.candidates.exclude(refusal="").get()
     assert "Refused by the server, so not measured" in text
     assert "Runs without a result" not in text
@@ -281,17 +266,15 @@ def test_a_duplicate_is_shown_below_the_one_that_was_measured_for_both(
     admin_client: Client,
 ) -> None:
     study = factories.gate(factories.make_study(state=StudyState.RUNNING))
-    run = factories.begin(study)
-    assert run is not None
-    factories.finish(run)
-    text = page(admin_client, study)
+    factories.finish(factories.sure(factories.begin(study)))
+    text = study_page(admin_client, study)
     assert "Same effective values as whitepaper-1, so measured once" in text
     board = text[text.index("board-") : text.index('id="tab-charts"')]
     assert board.index(">whitepaper-1</a>") < board.index(">whitepaper-3</a>")
 
 
 def test_each_class_has_a_board_that_says_what_it_may_cost(admin_client: Client) -> None:
-    text = page(admin_client, factories.unsafe_study(blocks=1))
+    text = study_page(admin_client, factories.unsafe_study(blocks=1))
     assert " lines (whitepaper-3) at durability D1</p>" in text
     boards = text.partition('id="tab-charts"')[0].split('<details class="card board-fold')[1:]
     heads = [one.partition("<summary>")[0] for one in boards]
@@ -335,7 +318,7 @@ def test_seconds_of_the_current_run_come_alone_while_nothing_else_changes(
     assert "p95 over the last minute, now 12.5 ms" in text
     assert "estimated" not in text
     # The page has the same without JavaScript.
-    assert "about 5,910 tpmP at the moment" in page(admin_client, study)
+    assert "about 5,910 tpmP at the moment" in study_page(admin_client, study)
     assert '<strong class="nowrap">5,910 tpmP</strong>' in flat(admin_client.get("/"))
 
     Run.objects.filter(pk=run.pk).update(live=[[-2, None, None, 10.0], [-1, 90.0, None, 11.0]])

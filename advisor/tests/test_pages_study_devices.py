@@ -12,14 +12,13 @@ from django.test import Client
 from django.urls import reverse
 
 from advisor.tests import factories
-from advisor.tests.test_pages_new_study import BLANK, beside
+from advisor.tests.drawn import words
+from advisor.tests.test_pages_new_study import BLANK, Service, beside
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.models import Device, Host
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import add_directories, change_host
-from tuning.models import Study
 from tuning.requests.device import DeviceRequest
-from tuning.requests.study import StudyRequest
 
 pytestmark = pytest.mark.django_db
 
@@ -30,25 +29,8 @@ NEW = "/studies/new/"
 
 
 @pytest.fixture(autouse=True)
-def here(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+def here(settings: Any) -> None:
     settings.HOST_NAME = factories.make_host().name
-
-
-class Service:
-    """Stands in for create_study: keeps the request, stores a study or refuses."""
-
-    def __init__(self) -> None:
-        self.request: StudyRequest | None = None
-        self.refusal: Exception | None = None
-
-    def __call__(self, request: StudyRequest, user: Any, also: Any = lambda _: None) -> Study:
-        self.request = request
-        if self.refusal:
-            raise self.refusal
-        study = factories.make_study(blocks=1, created_by=user)
-        also(study)
-        return study
 
 
 @pytest.fixture
@@ -89,10 +71,9 @@ def choices(text: str) -> dict[str, str]:
     """By id the words of each device that can be ticked; those ticked end with "(ticked)"."""
     found = {}
     part = text[text.index("<legend>2. On which device") : text.index("Another directory")]
-    for tag, words in re.findall(r'(<input type="checkbox"[^>]*>)(.*?)</label>', part, re.S):
+    for tag, label in re.findall(r'(<input type="checkbox"[^>]*>)(.*?)</label>', part, re.S):
         [value] = re.findall(r'value="(\d+)"', tag)
-        plain = " ".join(re.sub(r"<[^>]+>", " ", words).split())
-        found[value] = plain + (" (ticked)" if " checked" in tag else "")
+        found[value] = words(label) + (" (ticked)" if " checked" in tag else "")
     return found
 
 
@@ -183,15 +164,9 @@ def test_limits_apply_to_every_device_that_has_none(
 @pytest.mark.parametrize(
     ("field", "value", "error"),
     [
-        ("path", "x" * 1025, "not an absolute path"),
         ("path", "~nobody-here/x", "an absolute path"),
-        ("path", "/\0", "Null characters"),
         ("log_dir", "srv/x", "an absolute path"),
-        ("kind", "floppy", "Select a valid choice"),
-        ("memory_mb", "67", "greater than or equal to 68"),
-        ("memory_mb", "9" * 30, "less than or equal to"),
         ("memory_mb", "9" * 5000, "whole number"),
-        ("memory_mb", "much", "whole number"),
     ],
 )
 def test_a_bad_value_is_said_beside_its_field_unfolded(

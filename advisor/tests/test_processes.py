@@ -96,8 +96,7 @@ def test_a_worker_that_was_killed_is_tidied_up_after_when_its_last_process_is_go
     device = factories.make_device(
         host=factories.make_host(settings.HOST_NAME), data_dir=str(place)
     )
-    run = factories.begin(factories.make_study(blocks=1, device=device))
-    assert run is not None
+    run = factories.sure(factories.begin(factories.make_study(blocks=1, device=device)))
     folder = device.layout.run_dir(f"run-{run.pk}")
     folder.mkdir(parents=True)
     worker = Child("worker", ["true"])

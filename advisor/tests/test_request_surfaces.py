@@ -69,7 +69,14 @@ def test_api_form_and_command_store_the_same_request(
         "warehouses": 3,
         "warmup_s": 1,
         "budget_minutes": 90,
-        "search": {"knobs": 6, "keep": {"p95": 50}, "pinned": {"innodb_io_capacity": "900"}},
+        "search": {
+            "knobs": 6,
+            "keep": {"p95": 50},
+            "pinned": {"innodb_io_capacity": "900"},
+            "bounds": {"innodb_buffer_pool_size": ["1G", "2G"]},
+            "free": ["table_open_cache"],
+            "objective": "p95",
+        },
     }
     sent_body = admin_client.post("/api/v1/studies/", json.dumps(body), "application/json")
     assert sent_body.status_code == 201, sent_body.content
@@ -80,12 +87,15 @@ def test_api_form_and_command_store_the_same_request(
         **{"warmup_s": "1", "budget_minutes": "90", "driver": "auto"},
         **{"search_knobs": "6", "search_keep": "p95<=50", "search_warm_start": "on"},
         "search_pinned": "innodb_io_capacity=900",
+        "search_bounds": "innodb_buffer_pool_size=1G..2G",
+        **{"search_free": "table_open_cache", "search_objective": "p95"},
     }
     answer = admin_client.post("/studies/new/", by_form)
     assert answer.status_code == 302, answer.content
     options = ["--search", "--knobs", "6", "--keep", "p95<=50", "--pin", "innodb_io_capacity=900"]
     options += ["--config", str(file), "--durability", "D1", "--allow", "observability"]
-    options += ["--warehouses", "3", "--warmup", "1", "--budget", "90"]
+    options += ["--warehouses", "3", "--warmup", "1", "--budget", "90", "--objective", "p95"]
+    options += ["--bound", "innodb_buffer_pool_size=1G..2G", "--free", "table-open-cache"]
     with pytest.raises(SystemExit):
         call_command("advise", *options)
     stored = [study.request for study in Study.objects.order_by("pk")]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from django.test import Client
 from django.utils import timezone
 
+from advisor.tests.drawn import study_charts, study_page
 from advisor.tests.search_study import queued_slot, searching_study
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study
@@ -22,18 +21,9 @@ from tuning.strategy.search.space import Space
 pytestmark = pytest.mark.django_db
 
 
-def page(client: Client, study: Study) -> str:
-    return " ".join(client.get(f"/studies/{study.pk}/").content.decode().split())
-
-
-def charts(client: Client, study: Study) -> dict[str, Any]:
-    found: dict[str, Any] = client.get(f"/studies/{study.pk}/charts.json").json()["charts"]
-    return found
-
-
 @pytest.mark.long
 def test_the_page_says_which_knobs_matter_and_how_sure_that_is(admin_client: Client) -> None:
-    html = page(admin_client, searching_study())
+    html = study_page(admin_client, searching_study())
     table = html.partition('id="search-importance"')[2].partition("</table>")[0]
     rows = table.partition("<tbody>")[2].split("<tr>")[1:]
     assert "innodb_buffer_pool_size" in rows[0]
@@ -47,7 +37,7 @@ def test_the_page_says_which_knobs_matter_and_how_sure_that_is(admin_client: Cli
 @pytest.mark.long
 def test_the_table_has_every_metric_and_marks_the_front(admin_client: Client) -> None:
     study = searching_study()
-    html = page(admin_client, study)
+    html = study_page(admin_client, study)
     table = html.partition('id="search-tried"')[2].partition("</table>")[0]
     assert '<th scope="col" class="num">p95</th>' in table
     assert '<span class="tag">front</span>' in table
@@ -80,7 +70,7 @@ def test_what_the_baseline_beats_is_on_no_front() -> None:
 
 @pytest.mark.long
 def test_all_configs_are_lines_from_their_settings_to_their_result(admin_client: Client) -> None:
-    chart = charts(admin_client, searching_study())["search-parallel"]
+    chart = study_charts(admin_client, searching_study())["search-parallel"]
     axis = chart["layout"]["xaxis"]
     assert axis["ticktext"][0] == "innodb_buffer_<br>pool_size"
     assert axis["ticktext"][-1] == "throughput,<br>change, %"
@@ -101,7 +91,7 @@ def test_all_configs_are_lines_from_their_settings_to_their_result(admin_client:
 @pytest.mark.long
 def test_throughput_is_shown_against_response_time_and_against_cpu(admin_client: Client) -> None:
     study = searching_study()
-    chart = charts(admin_client, study)["search-front"]
+    chart = study_charts(admin_client, study)["search-front"]
     assert [trace["name"] for trace in chart["data"]] == [
         "Pareto front",
         "one config",
@@ -118,7 +108,7 @@ def test_throughput_is_shown_against_response_time_and_against_cpu(admin_client:
     # What is shown is made again when runs have ended since.
     runs = Run.objects.filter(slot__study=study)
     runs.update(server_path_length=None, finished_at=timezone.now())
-    chart = charts(admin_client, study)["search-front"]
+    chart = study_charts(admin_client, study)["search-front"]
     assert len(chart["data"]) == 3
     assert "updatemenus" not in chart["layout"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.test import Client
 from rich.console import Console
 
 from advisor.terminal.report import print_study
+from advisor.tests.drawn import study_charts, study_page
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.build import build
@@ -59,24 +59,15 @@ def over(begun: Study) -> Study:
     return kept("search, shown", lambda: to_the_end(begun, noisy({"5000": 1.3})))
 
 
-def page(client: Client, study: Study) -> str:
-    return " ".join(client.get(f"/studies/{study.pk}/").content.decode().split())
-
-
-def charts(client: Client, study: Study) -> dict[str, Any]:
-    found: dict[str, Any] = client.get(f"/studies/{study.pk}/charts.json").json()["charts"]
-    return found
-
-
 def test_a_search_that_has_measured_nothing_shows_its_space(
     begun: Study, admin_client: Client
 ) -> None:
-    html = page(admin_client, begun)
+    html = study_page(admin_client, begun)
     assert "No config has been measured yet." in html
     assert "Search space: 2 variables" in html
     assert "innodb_page_cleaners = 4" in html
     assert "a book" in html
-    assert charts(admin_client, begun) == {}
+    assert study_charts(admin_client, begun) == {}
 
 
 def test_the_page_says_what_is_tried_now_and_why(begun: Study, admin_client: Client) -> None:
@@ -85,7 +76,7 @@ def test_the_page_says_what_is_tried_now_and_why(begun: Study, admin_client: Cli
         step(begun, measure)
     phases = {}
     for _ in range(60):
-        html = page(admin_client, begun)
+        html = study_page(admin_client, begun)
         _, mark, now = html.partition('<p id="search-now">')
         if mark:
             phases[now.partition(">")[2].partition("<")[0]] = now.partition("</p>")[0]
@@ -93,7 +84,7 @@ def test_the_page_says_what_is_tried_now_and_why(begun: Study, admin_client: Cli
             break
     assert sorted(phases) == ["Confirm", "Explore", "Repeat"]
     assert "The race: the best few are measured again" in phases["Repeat"]
-    assert "search-now" not in page(admin_client, begun)
+    assert "search-now" not in study_page(admin_client, begun)
 
 
 def test_an_open_page_follows_a_search_and_gets_the_ranking_of_the_race(
@@ -110,7 +101,7 @@ def test_an_open_page_follows_a_search_and_gets_the_ranking_of_the_race(
     assert "board-" not in html
     while not begun.slots.filter(purpose=SlotPurpose.BLOCK).exists():
         step(begun, measure)
-    [there] = re.findall(r"parts=(\d+)", page(admin_client, begun))
+    [there] = re.findall(r"parts=(\d+)", study_page(admin_client, begun))
     answer = admin_client.get(f"/studies/{begun.pk}/live/?seen=old&parts={there}")
     assert "study-rankings" not in answer.content.decode()
     # The page that was loaded before has no place for the ranking.
@@ -123,7 +114,7 @@ def test_an_open_page_follows_a_search_and_gets_the_ranking_of_the_race(
 def test_the_page_shows_what_was_tried_and_what_raced(over: Study, admin_client: Client) -> None:
     study = over
     assert study.state == StudyState.FINISHED
-    html = page(admin_client, study)
+    html = study_page(admin_client, study)
     assert "5 configs measured" in html
     assert "Best so far: <strong>given</strong>" in html
     assert "Limits: p95 &lt;= 500 ms." in html
@@ -131,7 +122,7 @@ def test_the_page_shows_what_was_tried_and_what_raced(over: Study, admin_client:
     assert table.index(">given</a>") < table.index(">guess-2</a>")
     assert table.count("raced") == 2
     assert "drawn by chance, seed 3" in table
-    found = charts(admin_client, study)
+    found = study_charts(admin_client, study)
     best = {trace["name"]: trace for trace in found["search-best"]["data"]}
     assert set(best) == {
         "noise of one run (2 sd)",
@@ -160,7 +151,7 @@ def test_a_search_that_found_nothing_shows_no_ranking(
     study = search(Script(rounds))
     Study.objects.filter(pk=study.pk).update(search={"space": SPACE.as_json()})
     study = to_the_end(study)
-    html = page(admin_client, study)
+    html = study_page(admin_client, study)
     assert "The search found nothing better: keep server-default" in html
     assert 'class="card board' not in html
     stream = io.StringIO()
@@ -186,7 +177,7 @@ def test_a_look_without_a_figure_is_a_cross_and_no_number(
     found, names = searched(study)
     assert names[found.tried[-1].candidate_id] == "guess-3"
     assert found.tried[-1].ratio is None
-    shown = charts(admin_client, study)["search-best"]["data"]
+    shown = study_charts(admin_client, study)["search-best"]["data"]
     assert "no result" in [trace["name"] for trace in shown]
 
 

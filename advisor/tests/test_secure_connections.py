@@ -223,9 +223,7 @@ def _owner(made: Centre, user: str = "advisor") -> psycopg.Connection[tuple[obje
     )
 
 
-def test_who_is_not_the_centre_is_not_talked_to(
-    centre: Centre, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_is_not_the_centre_is_not_talked_to(centre: Centre) -> None:
     """An authority that is not known, a name that is not in the certificate, no TLS at all."""
 
     def redis(url: str) -> str:

@@ -1,14 +1,12 @@
-"""Pause, resume, cancel and extend: on the page, through the API and on the command line."""
+"""Who follows studies, `advise` and `serve`, and what a pause does to them."""
 
 from __future__ import annotations
 
-import json
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.test import Client
 from django.utils import timezone
 from rich.console import Console
 
@@ -26,41 +24,8 @@ from tuning.studies.revision import bump
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Whatever Redis this machine runs hears nothing of a test's study.
-    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
-
-
 def again(study: Study) -> Study:
     return Study.objects.get(pk=study.pk)
-
-
-# --- the page ------------------------------------------------------------------------------------
-
-
-# --- the API -------------------------------------------------------------------------------------
-
-
-def post(client: Client, study: Study, action: str, body: Any = None) -> tuple[int, Any]:
-    answer = client.post(
-        f"/api/v1/studies/{study.pk}/{action}/",
-        json.dumps(body or {}),
-        content_type="application/json",
-    )
-    return answer.status_code, answer.json()
-
-
-# --- the command line ----------------------------------------------------------------------------
-
-
-def command(*arguments: object) -> str:
-    out = StringIO()
-    call_command("study", *map(str, arguments), stdout=out)
-    return out.getvalue()
-
-
-# --- following a study ---------------------------------------------------------------------------
 
 
 def test_following_a_study_reports_its_pause_and_waits(

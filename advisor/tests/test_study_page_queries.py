@@ -49,11 +49,6 @@ def test_a_recommendation_adds_its_variables_and_its_request(admin_client: Clien
     assert len(asked) <= 6, asked
 
 
-def test_a_larger_study_asks_for_no_more(admin_client: Client) -> None:
-    small, large = (factories.measured_study(blocks=blocks) for blocks in (2, 6))
-    assert len(queries(admin_client, small)) == len(queries(admin_client, large))
-
-
 def test_a_study_that_has_not_begun_asks_for_little(admin_client: Client) -> None:
     study = factories.make_study(state=StudyState.QUEUED)
     asked = queries(admin_client, study)

@@ -51,8 +51,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_line_in_a_log_names_the_device_where_there_are_several() -> None:
     study = factories.study_on_two_devices()
     factories.race(study, most=1)
-    run = factories.begin(study)
-    assert run is not None
+    run = factories.sure(factories.begin(study))
     [line] = followed(study, is_terminal=False).splitlines()
     assert f"{run.slot.candidate.name}" in line
     assert f"measuring, on {run.device}; about " in line
@@ -63,8 +62,7 @@ def test_the_bar_of_a_terminal_has_it_below(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(module, "POLL_SECONDS", 0.5)  # it is drawn ten times in a second
     study = factories.study_on_two_devices()
     factories.race(study, most=1)
-    run = factories.begin(study)
-    assert run is not None
+    run = factories.sure(factories.begin(study))
     text = followed(study, is_terminal=True)
     assert f"on {run.device}" in text
     assert "━" in text

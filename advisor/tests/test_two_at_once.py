@@ -4,7 +4,6 @@ ADVISOR_TEST_POSTGRES names a server on which databases may be made (postgres://
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
@@ -12,14 +11,13 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from advisor.tests.harness import ROOT, SET_UP
+from advisor.tests.harness import ROOT, SET_UP, without_services
 
 pytestmark = pytest.mark.slow
 
@@ -77,62 +75,31 @@ def fork(function):
 )
 
 
-# And with what it ends: each line of its input is a script for a process of its own. To import
-# all that takes as long as most of the scripts.
-SERVE = """
-import json
-for line in sys.stdin:
-    def script(code=json.loads(line)):
-        exec(code, globals())
-    child = fork(script)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-
-
 @dataclass(frozen=True)
 class Installation:
-    """A home and its database, migrated, and the process that runs scripts on them."""
+    """A home and its database."""
 
     home: Path
     database: str
-    process: subprocess.Popen[str]
 
     def run(self, code: str) -> None:
         """Run a script; fails with all that was written if it fails."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(textwrap.dedent(code)) + "\n")
-        self.process.stdin.flush()
-        status = self.process.stdout.readline()
-        assert status == "0\n", status + (self.home / "scripts.log").read_text()
-
-
-@contextmanager
-def serving(home: Path, database: str) -> Iterator[Installation]:
-    """An installation whose process runs until the end of the block."""
-    environment = {k: v for k, v in os.environ.items() if k != "REDIS_URL"} | {
-        "ADVISOR_HOME": str(home),
-        "ADVISOR_HOST_NAME": "db-host-1",
-        "ADVISOR_MEASURING_LOCK": str(home / "measuring.lock"),
-        "DATABASE_URL": database,
-        "DJANGO_SETTINGS_MODULE": "advisor.settings",
-    }
-    with (
-        (home / "scripts.log").open("w") as log,
-        subprocess.Popen(
-            [sys.executable, "-c", PRELUDE + SERVE],
+        ours = {
+            "ADVISOR_HOME": str(self.home),
+            "ADVISOR_HOST_NAME": "db-host-1",
+            "ADVISOR_MEASURING_LOCK": str(self.home / "measuring.lock"),
+            "DATABASE_URL": self.database,
+            "DJANGO_SETTINGS_MODULE": "advisor.settings",
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", PRELUDE + textwrap.dedent(code)],
             cwd=ROOT,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
+            env=without_services() | ours,
+            capture_output=True,
             text=True,
-        ) as process,
-    ):
-        try:
-            yield Installation(home, database, process)
-        finally:
-            process.kill()
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 MIGRATE = "from django.core.management import call_command; call_command('migrate', verbosity=0)"
@@ -150,33 +117,20 @@ def migrated(
         return
     name = f"advisor_test_{secrets.token_hex(4)}"
     _on_postgres(f"create database {name}")
-    with serving(tmp_path_factory.mktemp("home"), f"{POSTGRES}{name}") as empty:
-        empty.run(MIGRATE)
+    Installation(tmp_path_factory.mktemp("home"), f"{POSTGRES}{name}").run(MIGRATE)
     yield name
     _on_postgres(f"drop database {name}")
 
 
-@pytest.fixture(scope="module")
-def served(migrated: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    home = tmp_path_factory.mktemp("home")
-    is_file = "/" in migrated
-    url = f"sqlite:///{home / 'db.sqlite3'}" if is_file else f"{POSTGRES}{migrated}_copy"
-    with serving(home, url) as made:
-        yield made
-
-
 @pytest.fixture
-def installation(migrated: str, served: Installation) -> Iterator[Installation]:
-    """As after its start: its database has no rows, and nothing was said."""
-    for path in served.home.iterdir():
-        if path.is_file() and path.name != "scripts.log":
-            path.unlink()
+def installation(migrated: str, tmp_path: Path) -> Iterator[Installation]:
+    """A home with an empty database of its own."""
     if "/" in migrated:
-        shutil.copy(migrated, served.home / "db.sqlite3")
-        yield served
+        shutil.copy(migrated, tmp_path / "db.sqlite3")
+        yield Installation(tmp_path, f"sqlite:///{tmp_path / 'db.sqlite3'}")
         return
     _on_postgres(f"create database {migrated}_copy template {migrated}")
-    yield served
+    yield Installation(tmp_path, f"{POSTGRES}{migrated}_copy")
     _on_postgres(f"drop database {migrated}_copy with (force)")
 
 

@@ -21,7 +21,6 @@ from benchmarks.models import (
     Run,
     RunState,
     Server,
-    Workload,
 )
 from benchmarks.storage.kinds import DeviceKind
 from tuning.configs.knobs import config_hash
@@ -224,36 +223,14 @@ def test_their_figures_are_in_no_ranking_and_in_no_importance() -> None:
     assert not history_of(study, places(study)[0]).screened
 
 
+def _of_baseline(before: Study) -> Any:
+    return Run.objects.filter(slot__study=before, slot__candidate__is_baseline=True)
+
+
 def _other_device(before: Study) -> None:
     for device in before.devices.all():
-        identity = {**device.identity, "model": "another model"}
-        Device.objects.filter(pk=device.pk).update(identity=identity)
-
-
-def _other_limits(before: Study) -> None:
-    profile = {"name": "hdd", "kind": DeviceKind.HDD.value, "read_iops": 200}
-    before.devices.update(emulation=profile)
-
-
-def _other_logs(before: Study) -> None:
-    device = before.devices.get()
-    Device.objects.filter(pk=device.pk).update(log_identity=device.identity)
-
-
-def _other_load(name: str, value: object) -> Callable[[Study], None]:
-    return lambda before: _(Workload.objects.filter(studies=before).update(**{name: value}))
-
-
-def _other_server(name: str, value: object) -> Callable[[Study], None]:
-    return lambda before: _(Server.objects.filter(pk=before.server_id).update(**{name: value}))
-
-
-def _other_study(**values: object) -> Callable[[Study], None]:
-    return lambda before: _(Study.objects.filter(pk=before.pk).update(**values))
-
-
-def _(_: int) -> None:
-    """Takes the number of rows that were changed."""
+        device.identity = {**device.identity, "model": "another model"}
+        device.save()
 
 
 def _other_baseline(before: Study) -> None:
@@ -262,37 +239,39 @@ def _other_baseline(before: Study) -> None:
     before.candidates.filter(is_baseline=True).update(config=config)
 
 
-def _other_cpus(before: Study) -> None:
-    Run.objects.filter(slot__study=before).update(fingerprint={"logical_cpus": "999"})
+def _load(**values: object) -> Callable[[Study], object]:
+    return lambda before: before.workloads.update(**values)
 
 
-def _without_baseline(before: Study) -> None:
-    Run.objects.filter(slot__candidate__is_baseline=True).update(state=RunState.DISTURBED)
+def _server(**values: object) -> Callable[[Study], object]:
+    return lambda before: Server.objects.filter(pk=before.server_id).update(**values)
 
 
-def _not_comparable(before: Study) -> None:
-    Run.objects.filter(slot__candidate__is_baseline=True).update(comparability_key="other")
+def _study(**values: object) -> Callable[[Study], object]:
+    return lambda before: Study.objects.filter(pk=before.pk).update(**values)
 
 
-CHANGES: dict[str, Callable[[Study], None]] = {
+LIMITS = {"name": "hdd", "kind": DeviceKind.HDD.value, "read_iops": 200}
+CPUS = {"fingerprint": {"logical_cpus": "999"}}
+CHANGES: dict[str, Callable[[Study], object]] = {
     "device": _other_device,
-    "limits": _other_limits,
-    "logs": _other_logs,
-    "driver": _other_load("driver", "another"),
-    "warehouses": _other_load("warehouses", 40),
-    "workload": _other_load("name", "oltp_read_write"),
-    "connections": _other_load("connections", 200),
-    "flavour": _other_server("flavour", "mariadb"),
-    "version": _other_server("version", "8.0.40"),
-    "memory": _other_study(memory_bytes=10**6),
-    "unknown memory": _other_study(memory_bytes=None),
-    "cancelled": _other_study(state=StudyState.CANCELLED),
-    "running": _other_study(state=StudyState.RUNNING),
-    "scale model": _other_study(scale_model={"data_bytes": 1}),
+    "limits": lambda before: before.devices.update(emulation=LIMITS),
+    "logs": lambda before: before.devices.update(log_identity=before.devices.get().identity),
+    "driver": _load(driver="another"),
+    "warehouses": _load(warehouses=40),
+    "workload": _load(name="oltp_read_write"),
+    "connections": _load(connections=200),
+    "flavour": _server(flavour="mariadb"),
+    "version": _server(version="8.0.40"),
+    "memory": _study(memory_bytes=10**6),
+    "unknown memory": _study(memory_bytes=None),
+    "cancelled": _study(state=StudyState.CANCELLED),
+    "running": _study(state=StudyState.RUNNING),
+    "scale model": _study(scale_model={"data_bytes": 1}),
     "baseline": _other_baseline,
-    "processors": _other_cpus,
-    "no baseline": _without_baseline,
-    "not comparable": _not_comparable,
+    "processors": lambda before: Run.objects.filter(slot__study=before).update(**CPUS),
+    "no baseline": lambda before: _of_baseline(before).update(state=RunState.DISTURBED),
+    "not comparable": lambda before: _of_baseline(before).update(comparability_key="other"),
 }
 
 
@@ -312,9 +291,7 @@ def with_rows_of_its_own(before: Study) -> Study:
     return Study.objects.get(pk=before.pk)
 
 
-def test_emulated_devices_count_with_the_same_limits_and_nearly_the_same_memory(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_emulated_devices_count_with_the_same_limits_and_nearly_the_same_memory() -> None:
     def on(megabytes: int, emulate: str = "hdd") -> dict[str, Any]:
         return {"devices": [DeviceRequest(emulate=emulate, memory_mb=megabytes)]}
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
+from django.contrib.auth.hashers import MD5PasswordHasher
 from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.core.management import call_command
@@ -45,16 +46,13 @@ RIGHT = "a-long-password"
 def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The passwords that were hashed, in their order."""
     seen: list[str] = []
-    hasher = "django.contrib.auth.hashers.MD5PasswordHasher.encode"
-    encode = __import__(
-        "django.contrib.auth.hashers", fromlist=["MD5PasswordHasher"]
-    ).MD5PasswordHasher.encode
+    encode = MD5PasswordHasher.encode
 
     def note(self: Any, password: str, salt: str) -> str:
         seen.append(password)
         return str(encode(self, password, salt))
 
-    monkeypatch.setattr(hasher, note)
+    monkeypatch.setattr(MD5PasswordHasher, "encode", note)
     return seen
 
 
@@ -126,8 +124,10 @@ def test_requests_of_an_account_are_limited() -> None:
     client = Client()
     client.force_login(user)
     cache.set(f"throttle_user_{user.pk}", [time.time()] * 1198, 60)
-    statuses = [client.get("/api/v1/templates/").status_code for _ in range(3)]
-    assert statuses == [200, 200, 429]
+    *others, last = (client.get("/api/v1/templates/") for _ in range(3))
+    assert [one.status_code for one in others] == [200, 200]
+    assert (last.status_code, last.json()["error"]["code"]) == (429, "throttled")
+    assert 0 < int(last["Retry-After"]) <= 60
 
 
 # --- bodies --------------------------------------------------------------------------------------

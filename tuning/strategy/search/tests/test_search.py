@@ -184,8 +184,7 @@ def recorded(count: int, slow_when_large: bool = True) -> History:
         knobs = {"pool": str(pool), "capacity": str(int(random.integers(100, 10000)))}
         configs[f"{PREFIX}{number}"] = knobs
         runs.append(_run(f"{PREFIX}{number}", number // 6, pool, slow_when_large))
-    for block in range(count // 6 + 1):
-        runs.append(_run(BASE, block, 1, slow_when_large))
+    runs += [_run(BASE, block, 1, slow_when_large) for block in range(count // 6 + 1)]
     return history_of(configs, runs)
 
 
