@@ -56,6 +56,7 @@ lint:
 	$(PYTHON_BIN)/ruff check --quiet .
 	$(PYTHON_BIN)/ruff format --quiet --check .
 	$(PYTHON_BIN)/lint-imports --no-logo
+	$(PYTHON_BIN)/djlint --quiet --lint templates
 	$(PYTHON_BIN)/shellcheck -x $(SHELL_SCRIPTS)
 	$(PYTHON_BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec docker/docker-compose.yml
 	@if [ -x $(PYTHON_BIN)/hadolint ]; then set -x; $(PYTHON_BIN)/hadolint docker/Dockerfile; fi
@@ -94,14 +95,16 @@ format:
 	$(PYTHON_BIN)/ruff check --fix .
 	$(PYTHON_BIN)/ruff format .
 
-# The lock files hold for every Python from 3.11 on and every platform; no index is written down.
+# uv.lock holds for every Python from 3.11 on and every platform; set-up installs what is exported.
 # Newer versions: make lock UPGRADE=--upgrade
+UV_EXPORT = $(PYTHON_BIN)/uv export --frozen --quiet --no-header --format requirements.txt
 lock:
-	@for name in requirements requirements-dev scripts/uv; do \
-	    $(PYTHON_BIN)/uv pip compile --quiet --universal --python-version 3.11 \
-	        --generate-hashes --no-emit-index-url --no-emit-find-links \
-	        --custom-compile-command 'make lock' $(UPGRADE) $$name.in -o $$name.txt || exit 1; \
-	done
+	$(PYTHON_BIN)/uv lock --quiet --system-certs $(UPGRADE)
+	(echo '# Written by `make lock` from uv.lock.'; $(UV_EXPORT) --no-dev) >requirements.txt
+	(echo '# Written by `make lock` from uv.lock.'; $(UV_EXPORT) --only-group dev) >requirements-dev.txt
+	$(PYTHON_BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' \
+	    scripts/uv.in -o scripts/uv.txt
 
 # What tools leave behind. Measurements, servers and datasets lie in var/ and stay.
 clean:

@@ -12,6 +12,7 @@ from django.core.management import execute_from_command_line, load_command_class
 
 
 def main() -> None:
+    """Run a management command."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "advisor.settings")
     try:
         if sys.argv[1:] == ["--version"] or sys.argv[1:2] == ["version"]:

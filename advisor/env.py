@@ -51,6 +51,7 @@ class Setting:
 
 
 def switch(text: str) -> bool:
+    """Read true or false."""
     word = text.strip().lower()
     if word not in _ON + _OFF:
         raise ValueError("expected true or false")
@@ -63,14 +64,17 @@ def words(text: str) -> list[str]:
 
 
 def number(text: str) -> float:
+    """Read a number that is not negative."""
     return _within(float(text), 0, _MAX_LIMIT)
 
 
 def whole_number(text: str) -> int:
+    """Read a whole number that is not negative."""
     return int(_within(int(text), 0, _MAX_LIMIT))
 
 
 def port(text: str) -> int:
+    """Read the number of a port."""
     return int(_within(int(text), 1, 65_535))
 
 
@@ -118,6 +122,7 @@ def networks(text: str) -> list[IPv4Network | IPv6Network]:
 
 
 def time_zone(text: str) -> str:
+    """Read the name of a time zone."""
     try:
         ZoneInfo(text)
     except (ValueError, OSError, KeyError) as error:
@@ -126,6 +131,7 @@ def time_zone(text: str) -> str:
 
 
 def log_level(text: str) -> str:
+    """Read one of Python's log levels, in any case."""
     known = logging.getLevelNamesMapping()
     if text.upper() not in known:
         raise ValueError(f"expected one of {', '.join(known)}")
@@ -133,6 +139,7 @@ def log_level(text: str) -> str:
 
 
 def origins(text: str) -> list[str]:
+    """Read origins with their scheme, separated by commas."""
     found = words(text)
     if any(not re.match(r"https?://[^/]", origin) for origin in found):
         raise ValueError("expected origins with scheme, such as https://advisor.example.org")
@@ -140,6 +147,7 @@ def origins(text: str) -> list[str]:
 
 
 def notify_urls(text: str) -> list[str]:
+    """Read URLs, separated by commas: https, or http on this machine."""
     found = words(text)
     for url in found:
         parts = urlsplit(url)
@@ -151,6 +159,7 @@ def notify_urls(text: str) -> list[str]:
 
 
 def home(text: str) -> Path:
+    """Read a path; `~` is the home of the user."""
     return Path(text).expanduser().resolve()
 
 

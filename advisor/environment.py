@@ -268,6 +268,7 @@ def table() -> str:
 
 
 def main() -> None:
+    """Write the table of settings into its document."""
     before, rest = PAGE.read_text().split(BEGIN)
     after = rest.split(END)[1]
     PAGE.write_text(f"{before}{BEGIN}{table()}{END}{after}")

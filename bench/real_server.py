@@ -55,6 +55,7 @@ _REDO = {Flavour.MARIADB: "innodb_log_file_size"}
 
 
 def main(arguments: Sequence[str]) -> None:
+    """Run the bench."""
     parser = argparse.ArgumentParser(prog="make bench-real-server", description=__doc__)
     parser.add_argument("servers", type=Path, nargs="*", default=_SERVERS, help="paths of mysqld")
     parser.add_argument("--warehouses", type=int, default=12)

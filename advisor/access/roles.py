@@ -32,10 +32,10 @@ def stored_role(user: Any) -> Role:
     """
     if user.is_superuser:
         return Role.ADMINISTRATOR
-    if not hasattr(user, "_role"):
+    if not hasattr(user, "kept_role"):
         names = set(user.groups.values_list("name", flat=True))
-        user._role = next((role for role in reversed(_ORDER) if role in names), Role.VIEWER)
-    return Role(user._role)
+        user.kept_role = next((role for role in reversed(_ORDER) if role in names), Role.VIEWER)
+    return Role(user.kept_role)
 
 
 def set_role(user: User, role: Role) -> None:
@@ -47,7 +47,7 @@ def set_role(user: User, role: Role) -> None:
     if user.is_superuser and role != Role.ADMINISTRATOR:
         user.is_superuser = False
         user.save(update_fields=["is_superuser"])
-    user.__dict__.pop("_role", None)
+    user.__dict__.pop("kept_role", None)
 
 
 def make_groups(**_: Any) -> None:

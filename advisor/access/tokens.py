@@ -71,6 +71,7 @@ def allowed_scopes(user: User) -> list[Scope]:
 
 
 def scope_of(role: Role) -> Scope:
+    """Return the scope that grants exactly what the role may do."""
     return next(scope for scope, granted in ROLES.items() if granted == role)
 
 

@@ -20,6 +20,7 @@ router = Router(tags=["devices"])
 
 
 def devices() -> QuerySet[Device]:
+    """Return all devices, without the bulky columns of their hosts."""
     return Device.objects.select_related("host").defer(*without_bulk("host"))
 
 

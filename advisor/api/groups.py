@@ -21,6 +21,7 @@ router = Router(tags=["groups"])
 
 
 def groups() -> QuerySet[StudyGroup]:
+    """Return all groups, with their studies in the order of the hosts."""
     by_host = studies().order_by("host__name", "pk")
     return StudyGroup.objects.prefetch_related(Prefetch("studies", by_host))
 

@@ -30,7 +30,7 @@ def create_once(
     `create` calls its argument with the new row in the transaction that stores it.
     """
     if key is None:
-        return create(lambda row: None)
+        return create(lambda _: None)
     mine = rows._default_manager.filter(created_by=request.user, client_key=key)
     if (found := mine.first()) is not None:
         return found

@@ -38,6 +38,7 @@ class RunFilters(FilterSchema):
 
 
 def runs() -> QuerySet[Run]:
+    """Return all runs with what a line of a list shows."""
     rows = Run.objects.select_related(
         "host", "device", "server", "workload__load_host", "config", "slot__candidate"
     )

@@ -56,6 +56,7 @@ class StudyFilters(FilterSchema):
 
 
 def studies() -> QuerySet[Study]:
+    """Return all studies with what a line of a list shows."""
     rows = Study.objects.select_related("server", "host").defer(*without_bulk("host"))
     devices = Device.objects.defer("identity", "log_identity")
     return rows.prefetch_related(Prefetch("devices", devices), "workloads__load_host")

@@ -94,6 +94,7 @@ def _length(start: float | None, end: float | None) -> float:
 
 
 def percent_of(ratio: float) -> float:
+    """Return the change in percent that a ratio stands for."""
     return (ratio - 1) * 100
 
 

@@ -38,5 +38,5 @@ class MeasuringCommand(AdvisorCommand):
             for study in studies:
                 if not study.is_finished:
                     # Interrupted or failed: nothing of it may start again later by itself.
-                    with suppress(TuningError):  # it may have ended this moment
+                    with suppress(TuningError):  # the study may have just ended
                         cancel_study(study)

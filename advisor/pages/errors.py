@@ -39,6 +39,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer 404: an error to the API, a page elsewhere."""
     if request.path.startswith("/api/"):
         return JsonResponse(error_body("not_found", "There is no such address."), status=404)
     return render(request, "404.html", status=404)

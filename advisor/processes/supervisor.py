@@ -160,10 +160,12 @@ def is_inspected() -> bool:
 
 
 def worker_name() -> str:
+    """Return the name of this host's worker, as Celery knows it."""
     return f"bench@{settings.HOST_NAME}"
 
 
 def web_command() -> list[str]:
+    """Return the command that starts the web server."""
     return [
         *(sys.executable, "-m", "gunicorn", "-c", "python:advisor.processes.web"),
         *("--bind", web_address()),
@@ -177,6 +179,7 @@ def web_address() -> str:
 
 
 def web_answers() -> bool:
+    """Return whether the web server takes connections."""
     try:
         socket.create_connection((settings.BIND_ADDRESS, settings.PORT), timeout=1).close()
     except OSError:

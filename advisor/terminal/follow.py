@@ -132,7 +132,7 @@ class _Line:
         elif self._absent_since is None:
             self._absent_since = time.monotonic()
         elif time.monotonic() - self._absent_since > ABSENT_SECONDS:
-            self._absent_since = inf  # said once
+            self._absent_since = inf  # the absence is reported once
             self._say(_absence(study, why))
 
     def _say(self, text: str) -> None:

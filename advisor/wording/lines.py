@@ -45,7 +45,7 @@ def changed_lines(
 
 
 def line_rows(found: Ablation, whole: CandidateFacts) -> list[LineRow]:
-    """Lines that matter come first; `whole`: the winner whose lines were tested."""
+    """Return a row for each tested line of `whole`, the winner; lines that matter come first."""
     return [
         LineRow(
             tuple(f"{name} = {knob_text(name, whole.knobs[name])}" for name in one.names),

@@ -29,7 +29,7 @@ def space_lines(space: Space) -> list[SpaceLine]:
 
 
 def values_text(one: Dimension) -> str:
-    """As `128 MiB to 8 GiB, log scale` or `OFF, ON`."""
+    """Return the values, such as `128 MiB to 8 GiB, log scale` or `OFF, ON`."""
     if not one.is_number:
         return ", ".join(one.choices)
     levels = [value for value in one.levels if value not in one.special]

@@ -32,6 +32,7 @@ _ENOUGH_OF_EACH = 5
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Run the bench and return its exit status."""
     parser = argparse.ArgumentParser(prog="make bench-faults", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--faults", type=int, default=200)

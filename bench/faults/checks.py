@@ -144,7 +144,7 @@ def left_now(scene: Scene) -> list[str]:
     found = [str(path) for path in (scene.place.folder / SCRATCH).iterdir()]
     for host in scene.asks:
         found += [f"{host}: {line}" for line in scene.place.left_behind(host)]
-        found += [f"{host}: {path}" for path in _control_groups(scene, host)]
+        found += [f"{host}: {path}" for path in _control_groups()]
         workers = [process.pid for process in scene.workers(host)]
         if len(workers) != _PROCESSES_OF_A_WORKER:
             found.append(f"{host} has {len(workers)} processes of workers: {workers}")
@@ -161,7 +161,7 @@ def left_now(scene: Scene) -> list[str]:
     return found
 
 
-def _control_groups(scene: Scene, host: str) -> list[Path]:
+def _control_groups() -> list[Path]:
     """Return the control groups that no process holds any more."""
     return [path for path in Path("/sys/fs/cgroup").glob(f"**/{PATTERN}") if is_free(path)]
 

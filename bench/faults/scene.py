@@ -106,7 +106,7 @@ class Scene:
             start()
 
     def rows(self, query: str) -> list[dict[str, Any]] | None:
-        """Of the database, or None while it does not answer."""
+        """Return the rows of a query; None while the database does not answer."""
         try:
             return self.place.rows(query)
         except psycopg.Error:

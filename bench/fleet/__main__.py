@@ -37,7 +37,7 @@ PROCESSES = 2
 #: Processors that two hundred hosts at 2,000 runs per minute and their centre take together.
 _CPUS_OF_ALL = 6
 BUDGET_MS = 100
-#: Of the runs per minute that are asked for, this share is as many: one may end on either side.
+#: The least share of the requested runs per minute: a run may end just after the minute.
 _AS_MANY = 0.97
 MEMORY = "/dev/shm"
 _POSTGRES = {"max_connections": "1200", "shared_buffers": "512MB"}
@@ -55,6 +55,7 @@ class Goal(NamedTuple):
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Run the bench and return its exit status."""
     parser = argparse.ArgumentParser(prog="make bench-fleet", description=__doc__)
     parser.add_argument("--only", choices=["scene", "simulated"], help="one of the two parts")
     parser.add_argument("--hosts", type=int, default=200)

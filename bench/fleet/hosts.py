@@ -124,7 +124,7 @@ class Hosts:
         finally:
             close_old_connections()  # as sweep and tasks do
 
-    def _measure(self, plan: Any, **_: Any) -> Measurement:
+    def _measure(self, _plan: Any, **_: Any) -> Measurement:
         """Until the host's next turn: one run in `seconds`, each host at another time."""
         run = _this.run
         self.measured.append(run.pk)
@@ -170,7 +170,7 @@ def _anybody(**_: Any) -> Iterator[bool]:
     yield True
 
 
-def _plan(run: Run, name: str) -> Plan:
+def _plan(run: Run, _name: str) -> Plan:
     _this.run = run
     values: dict[str, Any] = dict.fromkeys(Plan.__dataclass_fields__)
     return Plan(**values)
@@ -193,6 +193,7 @@ def main(
     variables: str,
     output: str,
 ) -> None:
+    """Play so many hosts, and write their latencies to `output`."""
     for name in ("HEARTBEAT_SECONDS", "SWEEP_SECONDS", "LOST_AFTER_SECONDS"):
         setattr(settings, name, getattr(settings, name) * float(slower))
     _take_what_is_left()

@@ -28,6 +28,7 @@ NAMES = factories.NAMES[:3]
 
 
 def host_name(number: int) -> str:
+    """Return the name of the host with that number."""
     return f"db{number:03}"
 
 

@@ -40,6 +40,7 @@ DATABASES = "SQLite", "PostgreSQL"
 
 
 def main() -> int:
+    """Run the bench and return its exit status."""
     asked = _arguments()
     if asked.here:
         return _measure(asked)

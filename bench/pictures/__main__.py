@@ -34,6 +34,7 @@ OPENED = """(details, begin) => {
 
 
 def main() -> None:
+    """Take all pictures."""
     asked = _arguments()
     with _home() as home:
         os.environ["ADVISOR_HOME"] = str(home)

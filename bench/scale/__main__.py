@@ -33,6 +33,7 @@ _CONFIGS = {
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Run the bench and return its exit status."""
     parser = argparse.ArgumentParser(prog="make bench-scale", description=__doc__)
     parser.add_argument("--warehouses", default="4,8,16", help="sizes of the models")
     parser.add_argument("--blocks", default="5")

@@ -59,7 +59,7 @@ class Simple:
         self.asked = self.first[place] if place < len(self.first) else self.next()
         return self.asked
 
-    def tell(self, throughput: float | None, outcome: Outcome) -> None:
+    def tell(self, throughput: float | None, _outcome: Outcome) -> None:
         self.seen.append((self.asked, throughput))
 
     def best(self) -> Config:
@@ -166,6 +166,7 @@ class Optuna(Simple):
 
 
 def tpe(seed: int) -> optuna.samplers.BaseSampler:
+    """Return Optuna's Tree-structured Parzen Estimator."""
     return optuna.samplers.TPESampler(seed=seed)
 
 
@@ -253,5 +254,5 @@ class _Remembering(Search):
 class _Never:
     cuts_short = False
 
-    def propose(self, history: History) -> Done:
+    def propose(self, _: History) -> Done:
         return Done(())

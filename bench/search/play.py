@@ -18,8 +18,11 @@ LOOKS = (20, 40, 80)
 
 @dataclass(frozen=True)
 class Played:
-    """One search. regret: true share given away by what it would take after each run. worse:
-    whether that is truly worse than the baseline in the end."""
+    """One search.
+
+    regret: the true share given away by what it would take after each run. worse: whether that is
+    truly worse than the baseline in the end.
+    """
 
     regret: tuple[float, ...]
     worse: bool

@@ -142,7 +142,7 @@ def _around(rows: Sequence[Mapping[str, str]]) -> Space:
 
 
 def _noise(rows: Sequence[Mapping[str, str]]) -> tuple[float, float]:
-    """Of runs and of blocks, from the baselines."""
+    """Return the noise of runs and that of blocks, from the baselines."""
     blocks: dict[str, list[float]] = defaultdict(list)
     for row in rows:
         if row["config"] == BASELINE:

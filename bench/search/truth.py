@@ -81,7 +81,7 @@ class Truth:
     grid: Grid
     models: list[Predicts]
     best: float = 0.0
-    _offset: float = 0.0
+    offset: float = 0.0
     _known: dict[tuple[float, ...], float] = field(default_factory=dict)
 
     def gain(self, config: Mapping[str, str]) -> float:
@@ -89,7 +89,7 @@ class Truth:
         x = self.grid.features_of([config])
         key = tuple(x[0])
         if key not in self._known:
-            self._known[key] = float(self._predicted(x)[0])
+            self._known[key] = float(self.predicted(x)[0])
         return self._known[key]
 
     def regret(self, config: Mapping[str, str]) -> float:
@@ -98,10 +98,10 @@ class Truth:
 
     def gains(self, points: Points) -> Floats:
         """(count,) of points."""
-        return self._predicted(self.grid.features(points))
+        return self.predicted(self.grid.features(points))
 
-    def _predicted(self, x: Floats) -> Floats:
-        return np.mean([model(x) for model in self.models], axis=0) - self._offset
+    def predicted(self, x: Floats) -> Floats:
+        return np.mean([model(x) for model in self.models], axis=0) - self.offset
 
 
 @lru_cache
@@ -112,7 +112,7 @@ def truth(name: str, surface: Surface = NATIVE) -> Truth:
     x = grid.features_of(known.configs)
     fitted = [make().fit(x, known.gains) for make in KINDS[name]]
     found = Truth(name, known, grid, [fast(model) for model in fitted])
-    found._offset = float(found._predicted(grid.features_of([{}]))[0])
+    found.offset = float(found.predicted(grid.features_of([{}]))[0])
     found.best = _highest(found)
     return found
 

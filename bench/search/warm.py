@@ -66,7 +66,7 @@ def shuffled(there: Truth, seed: int) -> History:
 
 def mirrored(there: Truth, seed: int) -> History:
     """Of the place in which everything is the other way round."""
-    other = Mirrored(there.name, there.recorded, there.grid, there.models, _offset=there._offset)
+    other = Mirrored(there.name, there.recorded, there.grid, there.models, offset=there.offset)
     return measured(other, seed)
 
 
@@ -76,7 +76,7 @@ def other_device(there: Truth, seed: int) -> History:
 
 
 HISTORIES: Mapping[str, Callable[[Truth, int], History]] = {
-    "nothing": lambda there, seed: (),
+    "nothing": lambda *_: (),
     "the same place": measured,
     "another device, the emulated SSD with 1 GB": other_device,
     "the same place, figures shuffled": shuffled,

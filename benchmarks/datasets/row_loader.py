@@ -30,6 +30,7 @@ _account: dict[str, str] = {}
 
 
 def main() -> None:
+    """Load each batch that standard input names, and answer with its rows."""
     account, user, makers = json.loads(sys.stdin.readline())
     begin(account, ServerUser(*user) if user else None, makers)
     for line in sys.stdin:

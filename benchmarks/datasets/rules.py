@@ -1,4 +1,4 @@
-"""Sizes, keys and constants of the TPC-C population, and how much disk it takes.
+r"""Sizes, keys and constants of the TPC-C population, and how much disk it takes.
 
 The population is TPC-C's (clauses 1.2 and 4.3.3.1) on tpcc-mysql's schema. Where tpcc_load and the
 standard differ we follow the standard, as far as the schema's column types allow:
@@ -8,7 +8,7 @@ column              tpcc_load at 1ec1c5e    here and in the standard
 ==================  ======================  =============================================
 c_credit            half of them "BC"       10 % "BC"
 w_tax, d_tax        0.10 to 0.20            0.00 to 0.20 (two decimals: the column's type)
-\\*_zip              nine digits             four digits and "11111"
+\*_zip              nine digits             four digits and "11111"
 ol_amount           0.10 to 100.00          0.01 to 9,999.99 for undelivered orders
 "original" rows     drawn with off-by-one   exactly 10 % of the rows
 ==================  ======================  =============================================

@@ -87,7 +87,7 @@ def _home() -> str:
 
 
 @cache
-def _token(pid: int) -> str:
+def _token(_pid: int) -> str:
     """A word for the process with this pid: a pid alone may be given out again."""
     return secrets.token_hex(8)
 

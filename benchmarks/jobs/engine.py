@@ -108,7 +108,7 @@ def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
 def _request(
     kind: JobKind[RowT], row_id: int, claim: str, when: Literal["running", "ours"]
 ) -> str | None:
-    """Why a job with that claim should stop, "" for no reason; None if its row has another.
+    """Return why a job should stop, "" for no reason; None if another process claimed the row.
 
     The row is locked until the end of the transaction.
     """

@@ -148,7 +148,7 @@ def planned(
         )
         if reach.encrypted and not hello.encrypts:
             raise LoadHostFailed(f"load host {desk.host}: {NOT_ENCRYPTED}")
-        # Not by its name, which can be changed.
+        # The fingerprint names the host by its key, because its name can be changed.
         facts = {
             "load_host": f"host {load_host.pk}",
             "load_encrypted": "yes" if reach.encrypted else "no",

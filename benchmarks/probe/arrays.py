@@ -43,7 +43,7 @@ class _Formulas:
 # than a stripe reads data and parity and writes both: 4 requests on RAID 5, 6 on RAID 6.
 _FORMULAS = {
     RaidLevel.RAID0: _Formulas(2, lambda n: n, lambda n: n),  # beside Figure 1
-    RaidLevel.RAID1: _Formulas(2, lambda n: n, lambda n: 1),  # Figure 2
+    RaidLevel.RAID1: _Formulas(2, lambda n: n, lambda _: 1),  # Figure 2
     RaidLevel.RAID5: _Formulas(3, lambda n: n - 1, lambda n: (n - 1) / 4),  # Figure 4
     RaidLevel.RAID6: _Formulas(4, lambda n: n - 2, lambda n: (n - 2) / 6),  # Figure 5
     RaidLevel.RAID10: _Formulas(2, lambda n: n, lambda n: n / 2),  # Figure 3

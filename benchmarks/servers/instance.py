@@ -83,7 +83,7 @@ class ServerInstance:
     def stop(self, patience_s: float) -> None:
         """SIGTERM, wait, SIGKILL; it is our child, so its pid is its own until waited for."""
         if self.resource_limits is not None:
-            self.resource_limits.lift()  # else it may take hours, and a SIGKILL waits for the disk
+            self.resource_limits.lift()  # under them a stop may take hours, even by SIGKILL
         for number, patience in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 30.0)):
             if not self.alive():
                 break

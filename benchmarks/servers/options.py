@@ -34,7 +34,7 @@ def render_config(
     fast_shutdown: bool,
     reach: Reach | None = None,
 ) -> str:
-    """The text of my.cnf. Raises ValueError when `options` reach for what is ours."""
+    """Return the text of my.cnf. Raises ValueError if `options` set what the advisor sets."""
     ours: list[tuple[str, str | None]] = [
         *location_options(binary, paths),
         ("port", str(port)),

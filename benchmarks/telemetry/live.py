@@ -61,8 +61,9 @@ class LiveSeconds:
         self._looked = float("-inf")
 
     def begin(self, measuring_at: float) -> None:
-        """The warm-up or the measured interval begins; that of the latter on the monotonic clock,
-        as planned or as it was.
+        """Note when the measured interval begins, in seconds of the monotonic clock.
+
+        Called first with the planned time when the warm-up begins, then with the real one.
         """
         self._origin = measuring_at
 

@@ -87,7 +87,7 @@ _Key = tuple[int, int]
 
 @dataclass(slots=True)
 class ProcessCounter:
-    """Counts the processes again and again; ours are `roots` and all that descend from them."""
+    """Counts what processes use, repeatedly. Ours are `roots` and all their descendants."""
 
     proc_root: Path = PROC
     roots: frozenset[int] = field(default_factory=lambda: frozenset({os.getpid()}))
@@ -97,7 +97,7 @@ class ProcessCounter:
     _hidden: set[_Key] = field(default_factory=set)
 
     def count(self) -> None:
-        """One count; what ended since the one before keeps what it had used then."""
+        """Count once. A process that has ended keeps the usage of its last count."""
         self._times.append(time.monotonic())
         stats = dict(self._read_stats())
         parents = {pid: int(stat[1]) for pid, (_, stat) in stats.items()}

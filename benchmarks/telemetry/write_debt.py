@@ -98,9 +98,9 @@ class WriteDebt(Document):
 
     @property
     def is_marked(self) -> bool:
-        """Whether flushing was put off, which a longer run would have had to do.
+        """Whether the run postponed flushing that a longer run would have done.
 
-        Purge is stored and shown but marks nothing: its work is small beside that of the pages.
+        A late purge marks nothing: it costs little compared with pages.
         """
         return self.put_off_most > MAX_PUT_OFF
 

@@ -193,6 +193,7 @@ def learn_knobs(rows: StudyRows) -> None:
 
 
 def began_with(stored: Mapping[str, Any]) -> doc.EarlierStudies | None:
+    """Return what a stored search began with; None without earlier studies."""
     earlier = stored.get("earlier", [])
     if not earlier:
         return None

@@ -79,7 +79,7 @@ def not_recovered(tests: Mapping[str, CrashTest], limit_s: float | None) -> dict
 
 
 def recovery_sentence(name: str, test: CrashTest) -> str:
-    """Return `Killed under load 3 times, X served again after 2.1 to 3.4 s (...).`"""
+    """Return "Killed under load 3 times, X served again after 2.1 to 3.4 s" as a sentence."""
     if not test.seconds:
         return f"The crash recovery of {name} could not be timed: {test.reason}."
     low, high = min(test.seconds), max(test.seconds)

@@ -122,6 +122,13 @@ def _is_allowed(knob: Knob, value: str, situation: Situation) -> bool:
     )
 
 
+def _most_allowed(knob: Knob, situation: Situation) -> float:
+    """Return the largest value without a cost, or a durability class, that is not allowed."""
+    costs = [one.above for one in knob.costs if one.kind not in situation.allowed]
+    rules = [one.above for one in knob.durability if one.durability > situation.durability]
+    return min((above for above in [*costs, *rules] if above is not None), default=math.inf)
+
+
 def _number(
     knob: Knob,
     situation: Situation,
@@ -147,12 +154,7 @@ def _number(
             high = min(high, _most_log_buffer(situation))
     elif knob.kind is Kind.FLOAT:
         step = _decimal_step(high - low)
-    for cost in knob.costs:
-        if cost.above is not None and cost.kind not in situation.allowed:
-            high = min(high, cost.above)
-    for rule in knob.durability:
-        if rule.above is not None and rule.durability > situation.durability:
-            high = min(high, rule.above)
+    high = min(high, _most_allowed(knob, situation))
     special: tuple[str, ...] = ()
     if low == 0:
         # 0 is "no limit" or "off" with all knobs of the catalogue whose range begins there.

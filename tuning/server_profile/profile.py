@@ -80,7 +80,7 @@ class Profile(BaseModel):
         return sum(known) / uptime if known and uptime else None
 
     def number(self, name: str) -> float | None:
-        """A variable that is a number."""
+        """Return a variable as a finite number; None if it is unknown or no number."""
         try:
             value = float(self.variables[name])
         except (KeyError, ValueError):

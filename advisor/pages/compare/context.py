@@ -81,6 +81,7 @@ class FigureLine:
 
 
 def columns_of(sides: Sequence[Side]) -> list[Column]:
+    """Return a column for each side, with the links that move or remove it."""
     tokens = [side.token for side in sides]
     found = []
     for index, side in enumerate(sides):
@@ -91,6 +92,7 @@ def columns_of(sides: Sequence[Side]) -> list[Column]:
 
 
 def figure_lines(laid: SideBySide) -> list[FigureLine]:
+    """Return a line for each figure, with a cell for each side."""
     found = []
     for name, figures in laid.figures.items():
         title, form, unit = FIGURES[name]
@@ -108,6 +110,7 @@ def differing_conditions(laid: SideBySide) -> list[tuple[str, list[str]]]:
 
 
 def charts_shown() -> list[dict[str, str]]:
+    """Return key, title, note and empty text of each chart."""
     names = ("key", "title", "note", "empty")
     return [dict(zip(names, chart, strict=True)) for chart in CHARTS]
 

@@ -25,6 +25,7 @@ _OPEN_RESULTS = 20
 
 @require_GET
 def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show a config: its variables, and its results in all studies."""
     config = get_object_or_404(Config, pk=pk)
     results = config_results(config)
     names = _device_names(results)
@@ -44,6 +45,7 @@ def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def config_charts(request: HttpRequest, pk: int) -> HttpResponse:
+    """Answer the chart of a config over months."""
     results = config_results(get_object_or_404(Config, pk=pk))
     names = _device_names(results)
     series: dict[str, list[DrawnPoint]] = {}

@@ -88,12 +88,14 @@ def probe_detail(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
 
 @require_GET
 def probe_charts(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
+    """Answer the charts of a probe."""
     found = _probe(pk, probe).found
     return charts_answer(probe_figures(found) if found else {})
 
 
 @require_GET
 def device_history_charts(request: HttpRequest, pk: int) -> HttpResponse:
+    """Answer the chart of a device's baseline over months."""
     history = baseline_history(_device(pk))
     figure = None if history is None else history_figure(history)
     return charts_answer({"baseline": figure} if figure is not None else {})

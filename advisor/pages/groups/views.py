@@ -36,10 +36,12 @@ class HostColumn:
 
 
 def group_for_page(pk: int) -> StudyGroup:
+    """Return the group. Raises Http404."""
     return get_object_or_404(StudyGroup.objects.select_related("created_by"), pk=pk)
 
 
 def studies_of_group(pk: int) -> list[Study]:
+    """Return the studies of a group, in the order of their hosts."""
     found = studies_to_show().filter(group=pk).order_by("host__name", "pk")
     return list(found.prefetch_related("devices", "workloads__load_host"))
 
@@ -106,15 +108,12 @@ def group_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def group_live(request: HttpRequest, pk: int) -> HttpResponse:
-    """The response to htmx every two seconds; with the results unless they have not changed.
-
-    Nothing as long as nothing has changed.
-    """
-    mark = group_mark(pk)
+    """Answer a poll: 204 without progress, else the progress, with results if they changed."""
+    group, mark = group_for_page(pk), group_mark(pk)
     if request.GET.get("mark") == mark:
         return HttpResponse(status=204)
     studies = studies_of_group(pk)
-    context = live_context(group_for_page(pk), studies, mark)
+    context = live_context(group, studies, mark)
     if request.GET.get("revisions") != context["revisions"]:
         context |= results_context(studies) | {"swaps_results": True}
     return render(request, "groups/_live_answer.html", context)

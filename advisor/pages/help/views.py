@@ -21,6 +21,7 @@ FILES = r"docs(/.+)?"
 
 @require_GET
 def help_page(request: HttpRequest) -> HttpResponse:
+    """Show what each number and word means."""
     return render(request, "help/detail.html", {"definitions": DEFINITIONS})
 
 
@@ -28,11 +29,8 @@ def help_page(request: HttpRequest) -> HttpResponse:
 def document(request: HttpRequest, path: str) -> HttpResponse:
     """Show a document, or send what documents show and link to.
 
-    Args:
-        path: relative to the program's folder, so that links between documents hold here.
-
-    Raises:
-        Http404: `path` is no document, nor a file of `docs/`.
+    `path` is relative to the program's folder, so that links between documents hold here. Raises
+    Http404 if it is no document, nor a file of `docs/`.
     """
     try:
         file = (settings.BASE_DIR / path).resolve(strict=True)

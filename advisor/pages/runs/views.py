@@ -19,6 +19,7 @@ from tuning.results.series import slot_of
 
 @require_GET
 def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show a run: its figures, its variables, and how it ended."""
     run = get_object_or_404(
         Run.objects.select_related(
             "host", "device", "server", "workload", "config", "retry_of"
@@ -48,10 +49,12 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def run_charts(request: HttpRequest, pk: int) -> HttpResponse:
+    """Answer the charts of a run."""
     run = get_object_or_404(Run.objects.only("pk"), pk=pk)
     return charts_answer(telemetry_figures(run))
 
 
 @require_GET
 def run_seconds(request: HttpRequest, pk: int) -> HttpResponse:
+    """Send the seconds of a run as CSV."""
     return series_csv(get_object_or_404(Run, pk=pk), f"run-{pk}-seconds.csv")

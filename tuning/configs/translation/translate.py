@@ -47,9 +47,8 @@ def translate_knobs(
     notes: list[Note] = []
     for name, text in knobs.items():
         outcome = redo.get(name) or _published(name, text, origin, target, durability)
-        for new, value in outcome.became:
-            if new == name or new not in knobs:  # what is set itself counts
-                found[new] = value
+        # A variable that the file sets itself keeps its own value.
+        found |= {new: text for new, text in outcome.became if new == name or new not in knobs}
         if outcome.action is not Action.KEPT:
             notes.append(Note(name, outcome.action, outcome.detail))
     if durability < Durability.D2 and leaves_out_fsync(found, target):

@@ -41,7 +41,7 @@ from tuning.strategy.whole import Whole
 
 # Runs of a round: the reduced config, the whole and the baseline.
 ROUND = 3
-#: Runs at most for one winner; each durability class has its own, on each device and workload.
+#: The most runs for one winner; each durability class has its own, on each device and workload.
 MAX_ABLATION_RUNS = 100
 MAX_NAME = 100
 
