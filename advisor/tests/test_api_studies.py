@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -58,7 +59,7 @@ class Creation:
 @pytest.fixture
 def creation(monkeypatch: pytest.MonkeyPatch) -> Creation:
     fake = Creation()
-    monkeypatch.setattr("tuning.creation.create.create_study", fake)
+    monkeypatch.setattr("advisor.api.studies.create", SimpleNamespace(create_study=fake))
     return fake
 
 

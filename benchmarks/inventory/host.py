@@ -20,7 +20,7 @@ from benchmarks.errors import (
     NotAServer,
     NotListed,
 )
-from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.reserve import Room
 
@@ -146,6 +146,17 @@ class HostInventory(Part):
             f"{named} is not a server that may be started on host {self.name}: "
             f"run `.venv/bin/python manage.py server add {named}` there"
         )
+
+    def nearest_server(
+        self, flavour: Flavour, version: tuple[int, int, int]
+    ) -> ServerBinary | None:
+        """The program of that flavour with the nearest version; None without any."""
+
+        def distance(server: ServerBinary) -> list[int]:
+            return [abs(a - b) for a, b in zip(server.version, version, strict=True)]
+
+        alike = [one for one in self.servers if one.flavour is flavour]
+        return min(alike, key=distance, default=None)
 
     def options_of(self, binary: ServerBinary) -> frozenset[str] | None:
         """The options that the server program lists; None if that is not known."""

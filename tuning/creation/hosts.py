@@ -49,12 +49,16 @@ def hosts_of(
     host = host_for(request.host, devices)
     check_not_retired(host)
     inventory = inventory_of(host)
+    load_host = _load_host(request.load_host, inventory)
     if request.server is None and like is not None:
-        server = _nearest_server(inventory, like)
+        server = inventory.nearest_server(like.flavour, like.version)
+        if server is None:
+            kind = FLAVOUR_NAMES[like.flavour]
+            reason = f"the profile is of {like}, and host {host.name} has no {kind}"
+            raise InvalidRequest([("profile", reason)])
     else:
         with about("server"):
             server = inventory.server(request.server)
-    load_host = _load_host(request.load_host, inventory)
     driver = _driver(request.driver, inventory, load_host)
     return FoundHosts(host, inventory, server, load_host, driver)
 
@@ -105,20 +109,6 @@ def cpus_of(named: str = "") -> int:
         return what_host_has(named).logical_cpus
     except (NotInspected, TuningError):
         return 1
-
-
-def _nearest_server(inventory: HostInventory, like: ServerTraits) -> ServerBinary:
-    """Return the host's server of the same flavour with the nearest version."""
-    alike = [one for one in inventory.servers if one.flavour is like.flavour]
-    if not alike:
-        kind = FLAVOUR_NAMES[like.flavour]
-        reason = f"the profile is of {like}, and host {inventory.name} has no {kind}"
-        raise InvalidRequest([("profile", reason)])
-
-    def distance(server: ServerBinary) -> list[int]:
-        return [abs(a - b) for a, b in zip(server.version, like.version, strict=True)]
-
-    return min(alike, key=distance)
 
 
 def _load_host(name: str, measured: HostInventory) -> Host | None:

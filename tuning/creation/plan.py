@@ -119,13 +119,15 @@ def plan_of(request: StudyRequest) -> Plan:
     TuningError, host_retired.
     """
     template = load_template(request.template)
-    request, real = with_profile(_with_design(_with_driver(request, template), template), template)
+    request = _with_design(request, template)
+    request, real = with_profile(request, template)
     specs = device_specs(request.devices)
     hosts = hosts_of(request, specs, like=real.profile.target if real else None)
     inventory, server, load_host = hosts.inventory, hosts.server, hosts.load_host
     sizes, why = sizes_of(request, template, inventory, real.profile if real else None)
     if real is not None and why:
         real = replace(real, said=(*real.said, why))
+    binary_log = binary_log_of(request, real, ServerTraits.of(server))
     model = model_of(inventory, request, specs, sizes, server.flavour)
     devices = find_devices(specs, inventory, sizes.source.data_bytes, server.flavour, model)
     filled_in = {
@@ -151,7 +153,7 @@ def plan_of(request: StudyRequest) -> Plan:
         model=model,
         devices=devices,
         free_space=space_on(inventory, server, devices, sizes.source),
-        binary_log=binary_log_of(request, real, ServerTraits.of(server)),
+        binary_log=binary_log,
         real=real,
     )
     if model and not model.limits_memory and plan.situation.host.direct_io is False:
@@ -163,24 +165,15 @@ def plan_of(request: StudyRequest) -> Plan:
     return plan
 
 
-def _with_driver(request: StudyRequest, template: StudyTemplate) -> StudyRequest:
-    """Return the request with the driver that alone runs its workload, if only one does.
-
-    Raises BadRequest for another workload than TPC-C in a template that is about that.
-    """
-    if request.workload == TPCC:
-        return request
-    if template.repeats:
-        reason = f"template {template.name!r} repeats published measurements of TPC-C"
-        raise BadRequest(f"{reason}: choose tpcc or another template", field="workload")
-    return request.model_copy(update={"driver": OLTP_DRIVER})
-
-
 def _with_design(request: StudyRequest, template: StudyTemplate) -> StudyRequest:
     """Return the request with how it compares configs; a search races and confirms its finds.
 
     Raises BadRequest for requests that contradict themselves or the template.
     """
+    is_tpcc = request.workload == TPCC
+    if template.repeats and not is_tpcc:
+        reason = f"template {template.name!r} repeats published measurements of TPC-C"
+        raise BadRequest(f"{reason}: choose tpcc or another template", field="workload")
     search = request.search or (SearchRequest() if template.searches else None)
     searches = search is not None
     if search is not None:
@@ -194,6 +187,7 @@ def _with_design(request: StudyRequest, template: StudyTemplate) -> StudyRequest
         minutes = minutes or template.budget_minutes or _USUAL_SEARCH_MINUTES
     return request.model_copy(
         update={
+            "driver": request.driver if is_tpcc else OLTP_DRIVER,
             "search": search,
             "races": searches or given(request.races, template.races),
             "confirms": confirms,
