@@ -66,6 +66,8 @@ def test_the_preview_is_that_of_the_device_in_the_address(
     [device] = create_study(
         asked_before().model_copy(update={"devices": [other]}), wake=False
     ).devices.all()
+    again = create_study(asked_before().model_copy(update={"name": ""}), wake=False)
+    assert re.search(r": M\w+ [\d.]+, .+, \d{4}-\d\d-\d\d$", again.name), "told apart"
     text = words(page(admin_client, f"?device={device.pk}"))
     assert f"Disk space in {tmp_path / 'other'}" in text
     assert f"Disk space in {tmp_path / 'usual'}" not in text

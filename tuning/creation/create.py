@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from benchmarks.inventory.device_lookup import device_row
 from benchmarks.models import Host, Server, Workload
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.storage.kinds import kind_words
 from tuning.configs.candidates import PlannedCandidate, applied_of
 from tuning.creation.configs import PlannedConfigs, configs_of
 from tuning.creation.devices import device_specs
@@ -19,7 +21,7 @@ from tuning.creation.preview import end_minutes
 from tuning.models import Study
 from tuning.requests.device import DeviceRequest
 from tuning.requests.gate import GateRequest
-from tuning.requests.study import StudyRequest
+from tuning.requests.study import MAX_NAME, StudyRequest
 from tuning.studies.events import note_request
 from tuning.studies.rows import candidate_row
 from tuning.studies.scheduler import advance_host
@@ -66,7 +68,7 @@ def store_study(plan: Plan, configs: PlannedConfigs, user: Any) -> Study:
         configs.candidates,
         request,
         user,
-        name=request.name or plan.template.title,
+        name=request.name or _name_of(plan),
         template=plan.template.name,
         races=request.races,
         confirms=request.confirms,
@@ -77,6 +79,13 @@ def store_study(plan: Plan, configs: PlannedConfigs, user: Any) -> Study:
         scale_model=plan.model.as_json() if plan.model else None,
         applied=applied_of(configs.candidates),
     )
+
+
+def _name_of(plan: Plan) -> str:
+    """Return a name that tells a study from others of its template."""
+    kinds = dict.fromkeys(kind_words(device.data.kind) for device in plan.devices)
+    where = f"{plan.situation.target}, {', '.join(kinds)}"
+    return f"{plan.template.title}: {where}, {timezone.localdate()}"[:MAX_NAME]
 
 
 def store_plan(
