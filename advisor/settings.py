@@ -143,7 +143,6 @@ TEMPLATES = [
     }
 ]
 
-FORM_RENDERER = "advisor.pages.widgets.PlainRenderer"
 
 DATABASES: dict[str, dict[str, Any]] = {
     "default": read("DATABASE_URL") or database(f"sqlite:///{PRIVATE_DIR / 'db.sqlite3'}")
