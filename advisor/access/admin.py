@@ -1,4 +1,4 @@
-"""Accounts, with the role as one choice, and groups to look at. Tokens are their users' own."""
+"""Accounts, with the role as one choice. Tokens are their users' own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import ValidationError
@@ -43,22 +43,15 @@ class NewAccountForm(AdminUserCreationForm):  # type: ignore[type-arg]
     role = RoleField()
 
 
-class _ForAdministrators(admin.ModelAdmin):  # type: ignore[type-arg]
-    """The site is open to administrators only: Django's single permissions are not used."""
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return True
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return True
-
-
 admin.site.unregister([User, Group])
 
 
 @admin.register(User)
-class AccountAdmin(_ForAdministrators, UserAdmin):  # type: ignore[type-arg]
-    """Accounts are switched off, not deleted: what they started names them."""
+class AccountAdmin(UserAdmin):  # type: ignore[type-arg]
+    """Accounts are switched off, not deleted: what they started names them.
+
+    The site is open to administrators only: Django's single permissions are not used.
+    """
 
     form = AccountForm
     add_form = NewAccountForm
@@ -79,6 +72,12 @@ class AccountAdmin(_ForAdministrators, UserAdmin):  # type: ignore[type-arg]
     @admin.display
     def role(self, user: User) -> str:
         return stored_role(user).label.split(":")[0]
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return True
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return True
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return True
@@ -103,29 +102,6 @@ class AccountAdmin(_ForAdministrators, UserAdmin):  # type: ignore[type-arg]
         if request.method == "POST" and answer.status_code == 302 and id != str(request.user.pk):
             demand_change(User.objects.get(pk=id))
         return answer
-
-
-@admin.register(Group)
-class RoleAdmin(_ForAdministrators, GroupAdmin):
-    """The roles, to look at: what they may do is in the program."""
-
-    fields = ("name", "members")
-    readonly_fields = ("members",)
-    filter_horizontal = ()
-
-    @admin.display
-    def members(self, group: Group) -> str:
-        names = User.objects.filter(groups=group).order_by("username")
-        return ", ".join(names.values_list("username", flat=True)) or "nobody"
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 def is_last_administrator(user: User) -> bool:

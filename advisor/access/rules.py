@@ -122,7 +122,7 @@ MONITORING: dict[str, Rules] = {
     "readyz": {"GET": ANYBODY},
     "metrics": SHOWN,
 }
-# Django's own pages for accounts and groups.
+# Django's own pages for accounts.
 ADMIN: Rules = {"GET": ADMINISTER, "POST": ADMINISTER}
 RULES: dict[str, Rules] = {**PAGES, **API, **MONITORING}
 

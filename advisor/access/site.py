@@ -1,4 +1,4 @@
-"""Django's own pages for accounts and groups, open to the role administrator."""
+"""Django's own pages for accounts, open to the role administrator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from advisor.access.callers import caller_of
 
 class AccountsSite(AdminSite):
     site_header = site_title = "Accounts"
-    index_title = "Accounts and groups"
+    index_title = "Accounts"
 
     def has_permission(self, request: HttpRequest) -> bool:
         return caller_of(request).is_administrator

@@ -259,5 +259,5 @@ def test_an_administrator_makes_accounts_and_changes_roles(
     assert role_of(User.objects.get(pk=boss.pk)) == Role.ADMINISTRATOR
     index = client.get("/admin/").content.decode()
     assert "API token" not in index
-    assert client.get("/admin/auth/group/").status_code == 200
+    assert client.get("/admin/auth/group/").status_code == 404
     assert client.get("/admin/auth/user/").status_code == 200
