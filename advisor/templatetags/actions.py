@@ -16,36 +16,19 @@ register = Library()
 
 
 @dataclass(frozen=True)
-class Input:
-    """A field of an action. `choices`: value and label of each option; none: an input.
-
-    `type` is that of the HTML element. `given` is True for a value that the page fixed.
-    """
-
-    name: str
-    label: str
-    type: str
-    value: Any
-    least: Any = None
-    most: Any = None
-    max_length: int | None = None
-    choices: tuple[tuple[str, str], ...] = ()
-    given: bool = False
-
-
-@dataclass(frozen=True)
 class Button:
     """A possible action of a row. `takes_focus`: a button of the row has just been used.
 
     id: by it the focus stays on the button while the page is fetched anew.
     title: the label with the values that the page fixed, such as "Delete" with a dataset's name.
+    inputs: name and JSON schema of each field, and the value that the page fixed; None: none.
     """
 
     action: Action
     id: str
     url: str
     title: str
-    inputs: list[Input]
+    inputs: list[tuple[str, dict[str, Any], Any]]
     takes_focus: bool
 
 
@@ -73,12 +56,17 @@ def action_buttons(
             "-".join([action.url_name, str(row.pk), *map(str, given.values())]),
             reverse(action.url_name, args=[row.pk]),
             " ".join([action.label, *map(str, given.values())]),
-            _inputs(action, given),
+            [(name, field, given.get(name)) for name, field in _schemas(action).items()],
             takes_focus=was_used and number == 0,
         )
         for number, action in enumerate(possible)
     ]
     return {"buttons": buttons, "row": row, "csrf_token": context.get("csrf_token")}
+
+
+def _schemas(action: Action) -> dict[str, Any]:
+    found: dict[str, Any] = action.fields.model_json_schema()["properties"]
+    return found
 
 
 def _names_of(subject: str) -> list[str]:
@@ -90,26 +78,6 @@ def _used_actions(context: Context) -> set[str]:
     # A fragment would take the messages away from the page that is loading.
     said = () if context["request"].htmx else context["messages"]
     return {message.extra_tags for message in said}
-
-
-def _inputs(action: Action, given: dict[str, Any]) -> list[Input]:
-    described = action.fields.model_json_schema()["properties"]
-    return [_input(name, field, given) for name, field in described.items()]
-
-
-def _input(name: str, field: dict[str, Any], given: dict[str, Any]) -> Input:
-    kinds = {"integer": "number", "number": "number"}
-    return Input(
-        name=name,
-        label=field["title"],
-        type="hidden" if name in given else kinds.get(field.get("type", ""), "text"),
-        value=given.get(name, field.get("default", field.get("minimum", ""))),
-        least=field.get("minimum"),
-        most=field.get("maximum"),
-        max_length=field.get("maxLength"),
-        choices=tuple(field.get("choices", {}).items()),
-        given=name in given,
-    )
 
 
 @register.simple_tag(takes_context=True)
