@@ -30,5 +30,5 @@ def term(key: str, text: str = "") -> SafeString:
 @register.simple_tag
 def study_definitions(ablates: bool = False) -> list[Definition]:
     """Definitions that stand on a study's own page."""
-    keys = [*OF_A_STUDY, *(["ablation"] if ablates else [])]
+    keys = [*OF_A_STUDY, *(["testing-each-line"] if ablates else [])]
     return [BY_KEY[key] for key in keys]

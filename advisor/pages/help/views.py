@@ -12,7 +12,7 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 from markdown_it import MarkdownIt
 
-from advisor.wording.definitions import DEFINITIONS
+from advisor.wording.definitions import BY_KEY
 
 #: The folders of documents, and the folders of the files that documents show and link to.
 PAGES = r"\.|docs(/.+)?|bench(/results)?"
@@ -22,7 +22,7 @@ FILES = r"docs(/.+)?"
 @require_GET
 def help_page(request: HttpRequest) -> HttpResponse:
     """Show what each number and word means."""
-    return render(request, "help/detail.html", {"definitions": DEFINITIONS})
+    return render(request, "help/detail.html", {"definitions": BY_KEY.values()})
 
 
 @require_GET

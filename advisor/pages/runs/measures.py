@@ -88,7 +88,7 @@ _TERMS = {
     "p95": ("p95_ms", "p99_ms", "max_ms"),
     "path-length": ("server_path_length", "host_path_length"),
     "cpu-shares": ("cpu_user_pct", "cpu_sys_pct", "cpu_iowait_pct", "cpu_steal_pct"),
-    "bytes-written": ("bytes_written_per_transaction",),
+    "bytes-written-per-transaction": ("bytes_written_per_transaction",),
     "iops": ("data_read_iops", "data_write_iops", "log_read_iops", "log_write_iops"),
 }
 TERM_OF = {field: key for key, fields in _TERMS.items() for field in fields}
