@@ -13,7 +13,7 @@ from advisor.api.schemas import profiles as schemas
 from advisor.api.schemas.common import Id
 from tuning.models import ServerProfile, Study
 from tuning.requests.configs import ProfileRequest
-from tuning.server_profile.compare import Comparison
+from tuning.server_profile.compare import ProfileComparison
 from tuning.studies.server_profiles import (
     ServerAnswer,
     compare_stored,
@@ -22,11 +22,6 @@ from tuning.studies.server_profiles import (
 )
 
 router = Router(tags=["profiles"])
-
-
-def profile_document(row: ServerProfile) -> Any:
-    """Return a profile as the API answers it."""
-    return schemas.ProfileDetail.from_orm(row).model_dump(mode="json")
 
 
 @router.get("profiles/", response=Page[schemas.ProfileRow], url_name="profile-list")
@@ -47,17 +42,15 @@ def get_profile(request: HttpRequest, pk: int) -> ServerProfile:
     return get_object_or_404(ServerProfile, pk=pk)
 
 
-@router.get(
-    "profile-comparison/", response=schemas.ProfileComparison, url_name="profile-comparison"
-)
-def compare_profiles(request: HttpRequest, before: Query[Id], after: Query[Id]) -> Comparison:
+@router.get("profile-comparison/", response=ProfileComparison, url_name="profile-comparison")
+def compare_profiles(request: HttpRequest, before: Query[Id], after: Query[Id]) -> Any:
     """Return the differences between two profiles of one server; causes stay unknown."""
     return compare_stored(before, after)
 
 
 @router.get(
     "studies/{int:pk}/server-steps/",
-    response=list[schemas.ServerAnswer],
+    response=list[ServerAnswer],
     url_name="server-steps",
 )
 def list_server_steps(request: HttpRequest, pk: int) -> list[ServerAnswer]:

@@ -22,7 +22,7 @@ from tuning.creation.config_check import CheckedText
 from tuning.creation.search import PlannedSearch
 from tuning.hosts.known import KnownHost
 from tuning.models import ServerProfile, Study
-from tuning.server_profile.compare import Comparison
+from tuning.server_profile.compare import ProfileComparison
 from tuning.server_profile.figures import figures_of
 from tuning.studies.progress import study_progress
 from tuning.studies.server_profiles import profile_of
@@ -151,7 +151,7 @@ def print_profile(row: ServerProfile, console: Console) -> None:
     )
 
 
-def print_comparison(found: Comparison, console: Console) -> None:
+def print_comparison(found: ProfileComparison, console: Console) -> None:
     """Print the settings and figures that differ, and what that does not prove."""
     for name, (before, after) in found.shown_settings.items():
         console.print(f"{name}: {before} -> {after}", markup=False, highlight=False)

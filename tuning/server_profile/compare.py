@@ -34,7 +34,7 @@ class FigurePair:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ProfileComparison:
     """The differences. `settings`: values before and after, by variable. `limits`: sentences."""
 
     settings: dict[str, tuple[str | None, str | None]]
@@ -53,7 +53,7 @@ class Comparison:
         }
 
 
-def compare(before: Profile, after: Profile) -> Comparison:
+def compare(before: Profile, after: Profile) -> ProfileComparison:
     """Compare two profiles. Raises InvalidRequest about `after` for another or earlier server."""
     if before.flavour is not after.flavour:
         reason = f"{after.target} is another server than {before.target}"
@@ -61,7 +61,7 @@ def compare(before: Profile, after: Profile) -> Comparison:
     if after.read_at < before.read_at + before.seconds:
         raise InvalidRequest([("after", "was read before the other one: exchange them")])
     load = _ratio(figure(before, "questions"), figure(after, "questions"))
-    return Comparison(
+    return ProfileComparison(
         settings={
             name: (before.variables.get(name), after.variables.get(name))
             for name in sorted(before.variables.keys() | after.variables.keys())

@@ -10,7 +10,7 @@ from tuning.export.lines import lines_of
 from tuning.models import ACTIVE_STUDY_STATES, ServerProfile, Study
 from tuning.recommendations import StudyFiles
 from tuning.requests.configs import MAX_OUTPUT_BYTES, ProfileRequest
-from tuning.server_profile.compare import Comparison, compare
+from tuning.server_profile.compare import ProfileComparison, compare
 from tuning.server_profile.profile import Profile
 from tuning.server_profile.reading import read_profile, rows_of
 from tuning.server_profile.steps import Step, sql_of, steps_of, untested
@@ -70,7 +70,7 @@ def delete_profile(profile: ServerProfile) -> None:
     ServerProfile.objects.filter(pk=profile.pk).delete()
 
 
-def compare_stored(before: int, after: int) -> Comparison:
+def compare_stored(before: int, after: int) -> ProfileComparison:
     """Compare two stored profiles. Raises BadRequest about `before` or `after`."""
     rows = find_profile(before, field="before"), find_profile(after, field="after")
     return compare(*map(profile_of, rows))

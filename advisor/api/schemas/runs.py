@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ninja import Field, ModelSchema, Schema
+from ninja import Field, ModelSchema
 
 from advisor.api.schemas.common import NamedDevice, Server, WorkloadOut
 from benchmarks.models import Run, RunState
+from benchmarks.telemetry.disturbance import Disturbance
 from benchmarks.telemetry.usage import USAGE_FIGURES, Usage
 from benchmarks.telemetry.write_debt import WriteDebt
 from tuning.models import Slot
-
-
-class Disturbance(Schema):
-    """Something else on the host that made the run void."""
-
-    kind: str
-    value: float
-    limit: float
-    unit: str
-    text: str
 
 
 class RunSummary(NamedDevice, ModelSchema):

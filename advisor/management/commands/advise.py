@@ -85,9 +85,7 @@ class Command(MeasuringCommand):
         console = Console(stderr=options["json"])
         several, failures = len(studies) > 1, []
         if options["json"] and (several or studies[0].state == StudyState.FINISHED):
-            from advisor.api.documents import study_document
-
-            documents = [study_document(study) for study in studies]
+            documents = [document_of(study).model_dump(mode="json") for study in studies]
             self.write_json({"studies": documents} if several else documents[0])
         for study in studies:
             host = study.host.name

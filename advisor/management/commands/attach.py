@@ -100,9 +100,9 @@ class Command(AdvisorCommand):
             return
         row = self._profile(options)
         if options["json"]:
-            from advisor.api.profiles import profile_document
+            from advisor.api.schemas.profiles import ProfileDetail
 
-            self.write_json(profile_document(row))
+            self.write_json(ProfileDetail.from_orm(row).model_dump(mode="json"))
         else:
             print_profile(row, Console())
 

@@ -63,9 +63,9 @@ class Command(AdvisorCommand):
             connections=options["connections"],
         )
         if options["json"]:
-            from advisor.api.documents import check_document
+            from advisor.api.schemas.configs import CheckedConfig
 
-            self.write_json(check_document(checked))
+            self.write_json(CheckedConfig.from_orm(checked).model_dump(mode="json"))
         else:
             print_check(checked, Console())
         if checked.report.problems:

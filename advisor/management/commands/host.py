@@ -56,8 +56,8 @@ class Command(AdvisorCommand):
     def _list(self, *, as_json: bool) -> None:
         known = known_hosts(hosts())
         if as_json:
-            from advisor.api.documents import hosts_document
+            from advisor.api.schemas.hosts import Host
 
-            self.write_json(hosts_document(known))
+            self.write_json([Host.from_orm(one).model_dump(mode="json") for one in known])
         else:
             print_hosts(known, Console())

@@ -61,8 +61,8 @@ class Command(AdvisorCommand):
             rows = rows.filter(host=host_for(options["host"]))
         rows = rows.prefetch_related("devices", "workloads").order_by("-pk")[: options["limit"]]
         if options["json"]:
-            from advisor.api.documents import studies_document
+            from advisor.api.schemas.studies import StudyRow
 
-            self.write_json(studies_document(rows))
+            self.write_json([StudyRow.from_orm(row).model_dump(mode="json") for row in rows])
         else:
             print_studies(rows, Console())
