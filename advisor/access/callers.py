@@ -16,18 +16,18 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Caller:
-    """`role` is None for nobody. `scope` is the role that the caller's token is limited to."""
+    """`role` is None for nobody. `limit` is the role that the caller's token is limited to."""
 
     role: Role | None
     user: int | None = None
-    scope: Role | None = None
+    limit: Role | None = None
 
     @property
     def effective(self) -> Role | None:
         """The role of the account, or of the token if that is less."""
-        if self.role is None or self.scope is None or not self.role.reaches(self.scope):
+        if self.role is None or self.limit is None or not self.role.reaches(self.limit):
             return self.role
-        return self.scope
+        return self.limit
 
     def is_at_least(self, needed: Role) -> bool:
         return self.effective is not None and self.effective.reaches(needed)
@@ -39,8 +39,8 @@ class Caller:
 
 def caller_of(request: Any) -> Caller:
     """Return the caller of a page's request, or of the API's with its token (`request.auth`)."""
-    scope = getattr(getattr(request, "auth", None), "role", None)
-    return Caller(role_of(request.user), request.user.pk, scope)
+    limit = getattr(getattr(request, "auth", None), "role", None)
+    return Caller(role_of(request.user), request.user.pk, limit and Role(limit))
 
 
 def check(caller: Caller, rule: Rule, arguments: Mapping[str, Any]) -> None:
@@ -68,7 +68,7 @@ def _check_role(caller: Caller, needed: Role) -> None:
     if caller.is_at_least(needed):
         return
     if caller.role is not None and caller.role.reaches(needed):
-        reason = f"This needs a token with the scope of the role {needed.value}."
+        reason = f"This needs a token of the role {needed.value}."
     else:
         role = caller.role.value if caller.role else "none"
         reason = f"This needs the role {needed.value}; the role of your account is {role}."

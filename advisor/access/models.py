@@ -11,21 +11,10 @@ from django.utils import timezone
 from advisor.access.roles import Role
 
 
-class Scope(models.TextChoices):
-    """Rights of a token, never more than its user's."""
-
-    READ = "read", "read: studies, results, devices and hosts"
-    RUN = "run", "run: also starts studies and probes, and changes its own"
-    ADMIN = "admin", "admin: also changes devices, hosts and others' studies"
-
-
-#: The role that a token of each scope has at most.
-ROLES = {Scope.READ: Role.VIEWER, Scope.RUN: Role.OPERATOR, Scope.ADMIN: Role.ADMINISTRATOR}
-
-
 class ApiToken(models.Model):
     """A token of the API. It ends by hand, at `expires_at` or with the password of its user.
 
+    `role` limits it: it may never do more than that role, nor more than its user.
     The secret itself is not stored. `digest` finds its row; by `prefix` people tell their tokens
     apart. An expired token stays, so that a program is told that it has expired.
     """
@@ -36,7 +25,7 @@ class ApiToken(models.Model):
     name = models.CharField(max_length=100)
     prefix = models.CharField(max_length=16)
     digest = models.CharField(max_length=64, unique=True)  # SHA-256, in hexadecimal digits
-    scope = models.CharField(max_length=8, choices=Scope.choices)
+    role = models.CharField(max_length=16, choices=Role.choices)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
@@ -49,11 +38,6 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-    @property
-    def role(self) -> Role:
-        """The role that the token is limited to."""
-        return ROLES[Scope(self.scope)]
 
     @property
     def is_expired(self) -> bool:

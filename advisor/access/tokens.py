@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from advisor.access.models import ROLES, ApiToken, Scope
+from advisor.access.models import ApiToken
 from advisor.access.roles import Role, role_of
 from advisor.errors import AdvisorError
 
@@ -64,28 +64,23 @@ def _digest(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
-def allowed_scopes(user: User) -> list[Scope]:
-    """The scopes that do not go beyond the user's role."""
-    role = role_of(user)
-    return [scope for scope, needed in ROLES.items() if role and role.reaches(needed)]
+def allowed_roles(user: User) -> list[Role]:
+    """The roles that do not go beyond the user's own."""
+    own = role_of(user)
+    return [role for role in Role if own and own.reaches(role)]
 
 
-def scope_of(role: Role) -> Scope:
-    """Return the scope that grants exactly what the role may do."""
-    return next(scope for scope, granted in ROLES.items() if granted == role)
-
-
-def create_token(user: User, name: str, scope: Scope, days: int | None = None) -> str:
+def create_token(user: User, name: str, role: Role, days: int | None = None) -> str:
     """Return a new token, whose text is stored nowhere. It expires after `days`, None: never.
 
     Raises TokenRefused.
     """
-    if scope not in allowed_scopes(user):
+    if role not in allowed_roles(user):
         raise TokenRefused(
-            "scope_too_large",
-            f"a token of the scope {scope.value} can do more than {user.get_username()}, "
+            "role_too_large",
+            f"a token of the role {role.value} can do more than {user.get_username()}, "
             f"who is {role_of(user)}",
-            "scope",
+            "role",
         )
     if not name.strip() or len(name) > MAX_TOKEN_NAME or not name.isprintable():
         text = f"the name of a token has 1 to {MAX_TOKEN_NAME} characters that can be printed"
@@ -103,7 +98,7 @@ def create_token(user: User, name: str, scope: Scope, days: int | None = None) -
         name=name,
         prefix=secret[: len(PREFIX) + _SHOWN_DIGITS],
         digest=_digest(secret),
-        scope=scope,
+        role=role,
         expires_at=None if days is None else now + timedelta(days=days),
     )
     try:

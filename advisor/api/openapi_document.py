@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).with_name("examples.json")
 ERRORS = {
     "400": "The request is refused; nothing was stored.",
     "401": "No valid token and no session.",
-    "403": "The role of the account or the scope of the token is too small.",
+    "403": "The role of the account or of the token is too small.",
     "404": "There is no such row.",
     "409": "Something is in the way that ends by itself: ask again.",
     "429": "Too many requests.",

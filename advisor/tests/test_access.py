@@ -18,7 +18,7 @@ from ninja.errors import HttpError
 from pytest_django import Settings
 
 from advisor.access import rules
-from advisor.access.models import ApiToken, Scope
+from advisor.access.models import ApiToken
 from advisor.access.roles import Role, role_of, set_role
 from advisor.access.tokens import create_token
 from advisor.tests import factories
@@ -127,7 +127,7 @@ def test_every_address_and_method_is_for_whom_the_rules_say(only_the_gate: None)
     for name, user in world.users.items():
         clients[name] = Client()
         clients[name].force_login(user)
-    token = create_token(world.users["administrator"], "old", Scope.ADMIN)
+    token = create_token(world.users["administrator"], "old", Role.ADMINISTRATOR)
     ApiToken.objects.update(expires_at=timezone.now())
     clients["expired token"] = Client(headers={"Authorization": f"Bearer {token}"})
     assert set(clients) == set(CALLERS)

@@ -8,7 +8,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from advisor.access.models import Scope
 from advisor.access.roles import Role
 from advisor.access.tokens import create_token
 from advisor.tests import factories
@@ -24,7 +23,7 @@ CHECK = "/api/v1/configs/check/"
 def api() -> Client:
     """A client that carries a token and no session."""
     user = factories.make_user("ci", Role.OPERATOR)
-    token = create_token(user, "ci", Scope.RUN)
+    token = create_token(user, "ci", Role.OPERATOR)
     return Client(headers={"Authorization": f"Bearer {token}"})
 
 
@@ -44,7 +43,7 @@ def error(answer: Any, status: int) -> dict[str, Any]:
 @pytest.mark.long
 def test_no_operation_takes_a_token_that_is_none() -> None:
     user = factories.make_user("dba", Role.ADMINISTRATOR)
-    genuine = create_token(user, "ci", Scope.ADMIN)
+    genuine = create_token(user, "ci", Role.ADMINISTRATOR)
     wrong = [
         {"Authorization": f"Bearer {genuine[:-1]}x"},
         {"Authorization": f"Basic {genuine}"},
@@ -72,12 +71,12 @@ def test_a_session_may_read_and_needs_csrf_to_write(admin_user: User) -> None:
     assert error(answer, 403)["code"] == "permission_denied"
 
 
-def test_a_token_of_a_smaller_scope_is_refused_with_the_reason() -> None:
-    token = create_token(factories.make_user("dba", Role.ADMINISTRATOR), "ci", Scope.READ)
+def test_a_token_of_a_smaller_role_is_refused_with_the_reason() -> None:
+    token = create_token(factories.make_user("dba", Role.ADMINISTRATOR), "ci", Role.VIEWER)
     client = Client(headers={"Authorization": f"Bearer {token}"})
     refused = error(client.post(STUDIES, {}, content_type="application/json"), 403)
     assert refused["code"] == "permission_denied"
-    assert "scope" in refused["message"]
+    assert "token of the role" in refused["message"]
 
 
 def test_the_reference_is_a_page_without_foreign_scripts(

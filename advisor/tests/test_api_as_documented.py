@@ -18,7 +18,7 @@ from django.core.wsgi import get_wsgi_application
 from pytest_django import Settings
 
 from advisor.access.roles import Role
-from advisor.access.tokens import create_token, scope_of
+from advisor.access.tokens import create_token
 from advisor.tests import factories
 from advisor.tests.test_api_contract import committed
 from benchmarks.models import JobState, Probe
@@ -149,7 +149,7 @@ def test_each_role_gets_what_is_documented_and_never_a_bug(world: None, role: Ro
     user = factories.make_user(role, role)
     # Only an administrator gets everywhere.
     examples = EXAMPLES if role == Role.ADMINISTRATOR else FEW
-    seen = statuses(create_token(user, "all", scope_of(role)), examples)
+    seen = statuses(create_token(user, "all", role), examples)
     right, wrong = seen["positive"], seen["negative"]
     assert {200, 404} <= right
     assert 400 in wrong

@@ -13,7 +13,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
-from advisor.access.models import Scope
 from advisor.access.roles import Role
 from advisor.access.tokens import create_token
 from advisor.tests import factories
@@ -29,7 +28,7 @@ ONE = ["server-default"]
 
 @pytest.fixture
 def api() -> Client:
-    token = create_token(factories.make_user("ci", Role.VIEWER), "ci", Scope.READ)
+    token = create_token(factories.make_user("ci", Role.VIEWER), "ci", Role.VIEWER)
     return Client(headers={"Authorization": f"Bearer {token}"})
 
 

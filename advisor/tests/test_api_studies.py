@@ -10,7 +10,6 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from advisor.access.models import Scope
 from advisor.access.roles import Role
 from advisor.access.tokens import create_token
 from advisor.tests import factories
@@ -25,7 +24,7 @@ KEY = {"Idempotency-Key": "nightly-1"}
 
 
 def client_of(name: str) -> Client:
-    token = create_token(factories.make_user(name, Role.OPERATOR), name, Scope.RUN)
+    token = create_token(factories.make_user(name, Role.OPERATOR), name, Role.OPERATOR)
     return Client(headers={"Authorization": f"Bearer {token}"})
 
 

@@ -13,7 +13,6 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from advisor.access.models import Scope
 from advisor.access.roles import Role
 from advisor.access.tokens import create_token
 from advisor.monitoring import health
@@ -133,7 +132,7 @@ def test_prometheus_reads_the_figures_with_a_token(client: Client) -> None:
     Host.objects.update(worker_seen_at=timezone.now())
     factories.make_host("db-host-2")
     assert client.get("/metrics").status_code == 401
-    token = create_token(factories.make_user("prometheus", Role.VIEWER), "p", Scope.READ)
+    token = create_token(factories.make_user("prometheus", Role.VIEWER), "p", Role.VIEWER)
     answer = client.get("/metrics", headers={"Authorization": f"Bearer {token}"})
     assert answer["Content-Type"].startswith("text/plain; version=0.0.4")
     found = {

@@ -16,7 +16,7 @@ from django.utils import timezone
 from pytest_django import Settings
 from rich.console import Console
 
-from advisor.access.models import Account, ApiToken, Scope
+from advisor.access.models import Account, ApiToken
 from advisor.access.passwords import make_first_account
 from advisor.access.roles import Role, role_of, set_role
 from advisor.access.tokens import TokenRefused, create_token
@@ -40,7 +40,7 @@ def asked(token: str, path: str = STUDIES, method: str = "get") -> tuple[int, st
 def created(client: Client, **fields: str) -> str:
     """The page after asking for a token."""
     answer = client.post(
-        reverse(ADDRESS), {"action": "create", "name": "ci", "scope": "run", **fields}
+        reverse(ADDRESS), {"action": "create", "name": "ci", "role": "operator", **fields}
     )
     assert "no-store" in answer["Cache-Control"]
     return answer.content.decode()
@@ -80,7 +80,7 @@ def test_several_tokens_have_names_and_end_one_by_one(admin_client: Client) -> N
 
 def test_a_token_can_be_revoked_by_its_user_only(admin_client: Client) -> None:
     other = factories.make_user("other", Role.OPERATOR)
-    token = create_token(other, "ci", Scope.RUN)
+    token = create_token(other, "ci", Role.OPERATOR)
     row = ApiToken.objects.get()
     answer = admin_client.post(reverse(ADDRESS), {"action": "revoke", "token": row.pk})
     assert answer.status_code == 404
@@ -88,19 +88,19 @@ def test_a_token_can_be_revoked_by_its_user_only(admin_client: Client) -> None:
     assert asked(token)[0] == 200
 
 
-def test_a_scope_never_goes_beyond_the_role(client: Client) -> None:
+def test_a_token_never_goes_beyond_the_role(client: Client) -> None:
     user = factories.make_user("eve", Role.VIEWER)
     client.force_login(user)
     page = client.get(reverse(ADDRESS)).content.decode()
-    assert 'value="run"' not in page
+    assert 'value="operator"' not in page
     assert "CI and scripts can read rankings in your name" in page
     assert "start" not in page.partition("New token")[2].partition("How to use it")[0]
-    created(client, scope="run")
+    created(client, role="operator")
     assert not ApiToken.objects.exists()
     with pytest.raises(TokenRefused):
-        create_token(user, "ci", Scope.ADMIN)
+        create_token(user, "ci", Role.ADMINISTRATOR)
     set_role(user, Role.ADMINISTRATOR)
-    token = create_token(user, "ci", Scope.ADMIN)
+    token = create_token(user, "ci", Role.ADMINISTRATOR)
     drain = f"/api/v1/hosts/{factories.make_host().pk}/actions/drain/"
     assert asked(token, drain, "post")[0] == 200
     set_role(user, Role.VIEWER)
@@ -112,18 +112,18 @@ def test_a_scope_never_goes_beyond_the_role(client: Client) -> None:
 
 def test_an_expired_token_is_told_from_a_wrong_one_also_after_housekeeping(client: Client) -> None:
     user = factories.make_user("dba", Role.OPERATOR)
-    token = create_token(user, "ci", Scope.RUN, days=1)
+    token = create_token(user, "ci", Role.OPERATOR, days=1)
     ApiToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     list(keep_house(None))
     assert asked(token) == (401, "The token has expired.")
     client.force_login(user)
     assert "expired" in client.get(reverse(ADDRESS)).content.decode()
-    assert asked(create_token(user, "ci", Scope.RUN))[0] == 200
+    assert asked(create_token(user, "ci", Role.OPERATOR))[0] == 200
 
 
 def test_tokens_end_with_the_password_and_rest_while_the_account_is_off() -> None:
     user = factories.make_user("dba", Role.OPERATOR)
-    token = create_token(user, "ci", Scope.RUN)
+    token = create_token(user, "ci", Role.OPERATOR)
     User.objects.update(is_active=False)
     assert asked(token)[0] == 401
     User.objects.update(is_active=True)
@@ -160,7 +160,7 @@ def test_the_command_refuses_what_goes_beyond_the_account(
 ) -> None:
     person = User.objects.create_user("eve", password="a password")
     for arguments, code in (
-        (["create", "--role", "operator", "--user", "eve", "ci"], "scope_too_large"),
+        (["create", "--role", "operator", "--user", "eve", "ci"], "role_too_large"),
         (["create", "--role", "viewer", "eve"], "account_of_a_person"),
         (["create", "--role", "viewer", "--user", "nobody", "ci"], "no_account"),
         (["revoke", "--user", "eve", "ci"], "no_token"),

@@ -286,8 +286,8 @@ def old_home(migrated_database: Path, tmp_path: Path) -> Path:
             " VALUES (1, 'ci', '!', 0, 0, 1, '2026-01-01', '', '', '')"
         )
         database.execute(
-            "INSERT INTO access_apitoken (digest, prefix, created_at, name, scope, user_id)"
-            " VALUES (?, 'known', '2026-01-01', 'ci', 'read', 1)",
+            "INSERT INTO access_apitoken (digest, prefix, created_at, name, role, user_id)"
+            " VALUES (?, 'known', '2026-01-01', 'ci', 'viewer', 1)",
             (sha256(b"known").hexdigest(),),
         )
         released = database.execute("UPDATE benchmarks_release SET version = '0.0.1'")

@@ -42,14 +42,20 @@ class Migration(migrations.Migration):
                 ("prefix", models.CharField(max_length=16)),
                 ("digest", models.CharField(max_length=64, unique=True)),
                 (
-                    "scope",
+                    "role",
                     models.CharField(
                         choices=[
-                            ("read", "read: studies, results, devices and hosts"),
-                            ("run", "run: also starts studies and probes, and changes its own"),
-                            ("admin", "admin: also changes devices, hosts and others' studies"),
+                            ("viewer", "Viewer: reads"),
+                            (
+                                "operator",
+                                "Operator: also starts, pauses, extends and cancels own studies",
+                            ),
+                            (
+                                "administrator",
+                                "Administrator: also hosts, devices, users, others' studies",
+                            ),
                         ],
-                        max_length=8,
+                        max_length=16,
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from advisor.access.models import ApiToken
 from advisor.access.roles import Role, role_of, set_role
-from advisor.access.tokens import create_token, scope_of
+from advisor.access.tokens import create_token
 from advisor.errors import AdvisorError
 from advisor.management.command import AdvisorCommand
 
@@ -42,14 +42,14 @@ class Command(AdvisorCommand):
         role, name = Role(options["role"]), options["name"]
         with transaction.atomic():
             user = _user(options["user"]) if options["user"] else _machine(name, role)
-            token = create_token(user, name, scope_of(role), options["days"])
+            token = create_token(user, name, role, options["days"])
         self.stdout.write(token)
 
     def _list(self, options: dict[str, Any]) -> None:
         for token in ApiToken.objects.select_related("user").order_by("user__username", "name"):
             ends = f"until {token.expires_at:%Y-%m-%d}" if token.expires_at else "no expiry"
             used = f"{token.last_used_at:%Y-%m-%d %H:%M %Z}" if token.last_used_at else "never"
-            words = (token.user.get_username(), token.name, token.scope, ends, f"last used {used}")
+            words = (token.user.get_username(), token.name, token.role, ends, f"last used {used}")
             self.stdout.write("  ".join(words))
 
     def _revoke(self, options: dict[str, Any]) -> None:

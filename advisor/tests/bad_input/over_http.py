@@ -82,10 +82,10 @@ def page_cases(client: Client, study: Study, place: Path, dice: random.Random) -
     for value in (drawn, "", "0", number):
         extend = f"/studies/{study.pk}/actions/extend/"
         yield _button(client, extend, {"blocks": value}, "blocks: ")
-    for name, value in (("days", drawn), ("days", "-1"), ("days", number), ("scope", drawn)):
-        token = {"name": "nightly", "scope": "read", "days": "5"}
+    for name, value in (("days", drawn), ("days", "-1"), ("days", number), ("role", drawn)):
+        token = {"name": "nightly", "role": "viewer", "days": "5"}
         yield _form(client, "/account/token/", token | {name: value}, name, value)
-    yield _form(client, "/account/token/", {"scope": "read"}, "name", "required")
+    yield _form(client, "/account/token/", {"role": "viewer"}, "name", "required")
     yield _form(client, "/inspections/", {"field": drawn}, "field", drawn, "field must be")
     for rest in ("pause", "resume", "cancel", "conclude", "ablation"):
         yield _button(client, f"/studies/{study.pk}/actions/{rest}/", {}, "study")
