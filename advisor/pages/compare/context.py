@@ -12,45 +12,6 @@ from advisor.wording.spaces import knob_text
 from tuning.comparison.side_by_side import Figure, SideBySide
 from tuning.comparison.sides import Side
 
-_NO_SECONDS = "These runs have no figures of each second: they are deleted after a year."
-_NO_TIMES = "These runs were measured before response times were stored."
-_NOT_KNOWN = "These runs do not have this figure."
-# Key, title, what it is of, and why it may have no data.
-CHARTS = (
-    (
-        "completed",
-        "Transactions over time",
-        "Of each side the run nearest to its median.",
-        _NO_SECONDS,
-    ),
-    (
-        "p95_ms",
-        "p95 over time",
-        "Of the transactions that ended in each second, in the same runs.",
-        _NO_SECONDS,
-    ),
-    (
-        "cpu_busy_pct",
-        "CPU over time",
-        "User and system time of the whole host, in the same runs.",
-        _NO_SECONDS,
-    ),
-    ("latency", "How long transactions took", "All runs of a side together.", _NO_TIMES),
-    (
-        "cdf",
-        "Share of transactions within a time",
-        "Where a line crosses 95 % is its p95.",
-        _NO_TIMES,
-    ),
-    (
-        "path",
-        "CPU cycles per transaction",
-        "Of the whole host, driver included; medians.",
-        _NOT_KNOWN,
-    ),
-    ("bytes", "Bytes written per transaction", "Medians over the runs.", _NOT_KNOWN),
-)
-
 
 @dataclass(frozen=True)
 class Column:
@@ -107,12 +68,6 @@ def differing_conditions(laid: SideBySide) -> list[tuple[str, list[str]]]:
         (name, [compared_memory(text) for text in texts] if name == "memory" else texts)
         for name, texts in laid.differs
     ]
-
-
-def charts_shown() -> list[dict[str, str]]:
-    """Return key, title, note and empty text of each chart."""
-    names = ("key", "title", "note", "empty")
-    return [dict(zip(names, chart, strict=True)) for chart in CHARTS]
 
 
 def _cell(figure: Figure, form: Format) -> Cell:

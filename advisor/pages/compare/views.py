@@ -16,7 +16,6 @@ from advisor.pages.compare.choice import (
     studies_to_pick,
 )
 from advisor.pages.compare.context import (
-    charts_shown,
     columns_of,
     differing_conditions,
     figure_lines,
@@ -50,7 +49,6 @@ def compare(request: HttpRequest) -> HttpResponse:
             "differs": differing_conditions(laid),
             "lines": figure_lines(laid),
             "knob_rows": knob_rows(laid),
-            "charts": charts_shown(),
             "charts_url": reverse("compare-charts")
             + query_of([side.token for side in found.sides]),
         }

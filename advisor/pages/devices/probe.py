@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from advisor.charts.probe import WORDS, probe_figures, split_jobs
+from advisor.charts.probe import WORDS, split_jobs
 from benchmarks.jobs.presence import is_silent
 from benchmarks.models import JobState, Probe, Run, RunState
 from benchmarks.probe.jobs import Job, Pattern, Purpose
@@ -28,14 +28,6 @@ class JobLine:
 
 
 @dataclass(frozen=True)
-class ProbeChart:
-    key: str
-    title: str
-    about: str
-    hint: str = ""
-
-
-@dataclass(frozen=True)
 class ProbeView:
     """`writes` is the W of the suggested range; `splits_missing` says in sentences why a latency
     could not be split.
@@ -43,7 +35,6 @@ class ProbeView:
 
     probe: Probe
     found: ProbeResult
-    charts: list[ProbeChart]
     lines: list[JobLine]
     writes: float | None
     splits_missing: list[str]
@@ -57,38 +48,7 @@ class ProbeView:
 
     @property
     def has_split(self) -> bool:
-        return any(chart.key == "split" for chart in self.charts)
-
-
-_CHARTS = (
-    ProbeChart(
-        "iops",
-        "Random 16 KB requests per second by queue depth",
-        "IOPS by queue depth, random reads and writes of 16 KB, direct and buffered",
-        "Dotted: buffered, so partly served from memory; writes are flushed in batches.",
-    ),
-    ProbeChart(
-        "read-latency",
-        "Latency of random reads by queue depth",
-        "p50, p95 and p99 of the latency of random reads by queue depth, in microseconds",
-    ),
-    ProbeChart(
-        "write-latency",
-        "Latency of random writes by queue depth",
-        "p50, p95 and p99 of the latency of random writes by queue depth, in microseconds",
-    ),
-    ProbeChart(
-        "commit",
-        "Commit latency: one flush after a 4 KB write",
-        "p50, p95 and p99 of one fsync and one fdatasync, in microseconds",
-        "A durable commit waits for this.",
-    ),
-    ProbeChart(
-        "split",
-        "Latency of one request by part",
-        "Mean microseconds of one request in the program, the kernel, the queue and the device",
-    ),
-)
+        return any(job.split is not None for _, job in split_jobs(self.found))
 
 
 def probe_view(probe: Probe) -> ProbeView | None:
@@ -96,14 +56,12 @@ def probe_view(probe: Probe) -> ProbeView | None:
     found = probe.found
     if found is None:
         return None
-    drawn = probe_figures(found)
     reasons = [
         f"{name}: {job.split_missing}" for name, job in split_jobs(found) if job.split is None
     ]
     return ProbeView(
         probe=probe,
         found=found,
-        charts=[chart for chart in _CHARTS if chart.key in drawn],
         lines=[_line(job) for job in found.jobs],
         writes=found.best(Pattern.RANDOM_WRITE),
         splits_missing=reasons,
