@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from advisor.charts.effects import intervals_figure, lines_figure
-from advisor.charts.figure import Figure, add_points, lay_out, new_figure
+from advisor.charts.figure import Figure, add_points, lay_out, new_figure, run_url
 from advisor.charts.pareto import pareto_figure
 from advisor.charts.style import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, faded, plain
-from advisor.wording.addresses import run_url
 from tuning.results.document import Board, StudyDocument
 from tuning.statistics.data import Metric
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from django.http import HttpResponse
+from django.urls import reverse
 
 #: `plotly.graph_objects.Figure`, which has no types.
 Figure: TypeAlias = Any
@@ -22,6 +23,11 @@ def new_figure() -> Figure:
     from plotly.graph_objects import Figure as PlotlyFigure
 
     return PlotlyFigure(layout={"template": {}})
+
+
+def run_url(pk: int) -> str:
+    """Return the address of a run's page, which a click on its point opens."""
+    return reverse("run-detail", args=[pk])
 
 
 def add_points(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from advisor.charts.axes import name_rows
-from advisor.charts.figure import Figure, lay_out, new_figure
+from advisor.charts.figure import Figure, lay_out, new_figure, run_url
 from advisor.charts.latency import latency_figures
 from advisor.charts.seconds import Line, seconds_figure
 from advisor.charts.style import BLUE, GREEN, ORANGE, faded, plain, series_style
-from advisor.wording.addresses import run_url
 from tuning.results.document import Board, Price, StudyDocument
 from tuning.results.series import Seconds, latencies_of, middle_run, seconds_of
 

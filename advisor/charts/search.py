@@ -7,10 +7,9 @@ from typing import Any
 
 from advisor.charts.axes import percent_of
 from advisor.charts.board import without_values
-from advisor.charts.figure import Figure, add_points, lay_out, new_figure
+from advisor.charts.figure import Figure, add_points, lay_out, new_figure, run_url
 from advisor.charts.search_map import parallel_figure
 from advisor.charts.style import BAND, BLUE, GREEN, GREY, ORANGE, RED, plain, wrapped
-from advisor.wording.addresses import run_url
 from advisor.wording.spaces import knob_text
 from benchmarks.models import RunState
 from tuning.results.document import Search, ShortRun, StudyDocument

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from advisor.charts.axes import percent_of
-from advisor.charts.figure import Figure, add_points, lay_out, new_figure
+from advisor.charts.figure import Figure, add_points, lay_out, new_figure, run_url
 from advisor.charts.style import GREY, plain
-from advisor.wording.addresses import run_url
 from advisor.wording.spaces import knob_text
 from tuning.results.document import Search, StudyDocument, TriedConfig
 from tuning.statistics.aim import FULL_NAMES

@@ -12,7 +12,6 @@ from django.utils.timesince import timesince
 
 from advisor.version import version
 from advisor.wording import formatting
-from advisor.wording.addresses import device_url, run_url, study_url
 from advisor.wording.hosts import PROBLEM_WORDS
 from advisor.wording.spaces import knob_text
 from advisor.wording.words import MAY_COST
@@ -78,13 +77,9 @@ register.simple_tag(formatting.change_range)
 register.filter("duration", formatting.duration)
 register.filter("rough_duration", formatting.rough_duration)
 register.filter("byte_size", formatting.byte_size)
-register.filter("few_names", formatting.few_names)
 register.filter("shortened", formatting.shortened)
 register.filter("unbroken", formatting.unbroken)
 register.filter("kind_words", kind_words)
-register.filter("run_url", run_url)
-register.filter("study_url", study_url)
-register.filter("device_url", device_url)
 
 
 @register.filter

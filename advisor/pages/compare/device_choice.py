@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
+from advisor.pages.lists import read_id
 from tuning.comparison.devices import BEST
 
 
@@ -45,12 +46,7 @@ def comparison_choice(asked: QueryDict) -> ComparisonChoice:
     return ComparisonChoice(
         run_set=asked.get("run_set", ""),
         config=asked.get("config", "") or BEST,
-        connections=_number(asked.get("connections", "")),
+        connections=read_id(asked.get("connections", "")),
         published=asked.get("published") == "1",
-        group=_number(asked.get("group", "")),
+        group=read_id(asked.get("group", "")),
     )
-
-
-def _number(text: str) -> int | None:
-    # Nobody opens a million connections; int() of thousands of digits would be refused.
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else None

@@ -7,11 +7,11 @@ from datetime import datetime
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from advisor.charts.figure import charts_answer
 from advisor.charts.over_months import DrawnPoint, months_figure
-from advisor.wording.addresses import study_url
 from advisor.wording.spaces import knob_text
 from benchmarks.counted import counted
 from benchmarks.drivers.workloads import TPCC
@@ -65,7 +65,7 @@ def _point(one: ConfigResult, at: datetime) -> DrawnPoint:
     figure = one.row.figures.throughput or 0.0
     unit = one.document.unit_on(one.board)
     texts = f"{one.study.name}, {counted(one.row.runs, 'run')}", f"{figure:,.0f} {unit}"
-    return DrawnPoint(at, figure, texts, study_url(one.study.pk))
+    return DrawnPoint(at, figure, texts, reverse("study-detail", args=[one.study.pk]))
 
 
 def _rows(

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import QueryDict
+from django.urls import reverse
 
 from advisor.charts.figure import Figure
 from advisor.charts.over_months import DrawnPoint, months_figure
 from advisor.pages.devices.forms import KINDS
 from advisor.pages.lists import Listing, text_asked, with_words
-from advisor.wording import addresses
 from advisor.wording.formatting import significant
 from advisor.wording.history import UNITS, recent_sentence
 from benchmarks.emulation.shipped import NATIVE
@@ -122,5 +122,5 @@ def history_figure(history: BaselineHistory) -> Figure | None:
 
 def _drawn(point: Point) -> DrawnPoint:
     texts = point.name, f"{significant(point.throughput)} {UNITS[Metric.THROUGHPUT]}"
-    address = addresses.gate_url if point.is_gate else addresses.study_url
-    return DrawnPoint(point.at, point.throughput, texts, address(point.study))
+    page = "gate-detail" if point.is_gate else "study-detail"
+    return DrawnPoint(point.at, point.throughput, texts, reverse(page, args=[point.study]))

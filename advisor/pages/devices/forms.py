@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from advisor.pages.hosts.fields import HostField, inventory_in_form
-from advisor.pages.request_fields import faults_of, form_field, given
+from advisor.pages.request_fields import faults_of, field_of, form_field, given
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import ExpectedError
 from benchmarks.inventory.host import FoundDirectory
@@ -31,6 +31,11 @@ class PlainForm(forms.Form):
         super().__init__(*args, **kwargs)
         for field in self.fields.values():
             field.widget.attrs.setdefault("autocomplete", "off")
+
+    def add_refusal(self, error: ExpectedError) -> None:
+        """Show a service's error beside the fields it is about, or above the form."""
+        for path, reason in faults_of(error):
+            self.add_error(field_of(path, self.fields), reason)
 
 
 _FIELDS = DeviceRequest.model_fields
@@ -76,11 +81,6 @@ class AddDeviceForm(DeviceFields):
     def device_request(self) -> DeviceRequest:
         """The request of the cleaned fields. Raises InvalidRequest."""
         return read_request(DeviceRequest, given(DeviceRequest, self.cleaned_data))
-
-    def add_refusal(self, error: ExpectedError) -> None:
-        """Show a service's error beside the field it is about, or above the form."""
-        for path, reason in faults_of(error):
-            self.add_error(path if path in self.fields else None, reason)
 
 
 def set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.urls import reverse
+
 from advisor.charts.figure import Figure
 from advisor.charts.over_months import DrawnPoint, months_figure
-from advisor.wording import addresses
 from advisor.wording.history import UNITS, figure_text
 from tuning.comparison.history import GatePoint
 from tuning.statistics.aim import limit_scale, metric_name
@@ -43,5 +44,5 @@ def _drawn(metric: Metric, point: GatePoint, value: float) -> DrawnPoint:
             f"gate {point.pk}, {point.verdict}: {point.candidate}",
             f"{figure_text(metric, value)} {UNITS[metric]}",
         ),
-        url=addresses.gate_url(point.pk),
+        url=reverse("gate-detail", args=[point.pk]),
     )

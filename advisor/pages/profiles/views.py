@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from advisor.pages.devices.forms import PlainForm
 from advisor.pages.lists import Listing, read_id
-from advisor.pages.request_fields import faults_of, field_of, given, request_fields
+from advisor.pages.request_fields import faults_of, given, request_fields
 from advisor.responses import download, too_large
 from benchmarks.errors import ExpectedError
 from tuning.models import ServerProfile, Study
@@ -62,8 +62,7 @@ class ProfileForm(PlainForm):
 
     def add_refusal(self, error: ExpectedError) -> None:
         """Show the reasons beside their fields, and do not send a large text back."""
-        for path, reason in faults_of(error):
-            self.add_error(field_of(path, self.fields), reason)
+        super().add_refusal(error)
         if len(self.data.get("text", "")) > MAX_OUTPUT_BYTES:
             self.data = {**self.data, "text": ""}
 
