@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from functools import wraps
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -109,19 +110,35 @@ def join() -> None:
         time.sleep(JOIN_SECONDS)
 
 
-def leave() -> None:
+def _for_this_host(look: Callable[[int], bool | None]) -> Callable[[], bool | None]:
+    """Call `look` with this host's id; the result is None if the database is unavailable."""
+
+    @wraps(look)
+    def looked() -> bool | None:
+        from django.db import Error, close_old_connections
+
+        try:
+            return look(_host_id())
+        except Error as error:
+            logger.warning("sweep postponed: %s", error)
+            return None
+        finally:
+            close_old_connections()
+
+    return looked
+
+
+@_for_this_host
+def leave(host_id: int) -> None:
     """Give the name back when the worker ends."""
     from benchmarks.jobs.presence import leave_host
 
-    _with_database(leave_host)
+    leave_host(host_id)
 
 
-def sweep() -> None:
+@_for_this_host
+def sweep(host_id: int) -> None:
     """One pass over this host's rows. If the database is unavailable, the next pass retries."""
-    _with_database(_sweep)
-
-
-def _sweep(host_id: int) -> None:
     from django.conf import settings
 
     from benchmarks.jobs.presence import NameTaken, stay
@@ -161,12 +178,9 @@ def _look_at_space(host_id: int) -> None:
             logger.info("housekeeping: %s", line)
 
 
-def inspect() -> None:
+@_for_this_host
+def inspect(host_id: int) -> None:
     """Look at this host and store what it has; later if something is measured on it."""
-    _with_database(_inspect)
-
-
-def _inspect(host_id: int) -> None:
     from benchmarks.inventory.here import inspect_here
     from benchmarks.jobs.claimant import measuring_alone
     from benchmarks.models import Host
@@ -196,7 +210,8 @@ def _in_words(found: HostInventory) -> str:
     )
 
 
-def tidy_up() -> bool:
+@_for_this_host
+def tidy_up(host_id: int) -> bool:
     """The clean-up of a worker's start, for a host whose worker was just stopped: closes its rows
     and deletes leftovers, in case it was killed.
 
@@ -204,20 +219,7 @@ def tidy_up() -> bool:
     """
     from tuning.studies.jobs import recover_host
 
-    return _with_database(recover_host) is not False
-
-
-def _with_database(look: Callable[[int], bool | None]) -> bool | None:
-    """Return the result of `look`; None if the database is unavailable."""
-    from django.db import Error, close_old_connections
-
-    try:
-        return look(_host_id())
-    except Error as error:
-        logger.warning("sweep postponed: %s", error)
-        return None
-    finally:
-        close_old_connections()
+    return recover_host(host_id)
 
 
 @worker_shutting_down.connect

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, ClassVar, NoReturn
 
 from django.core.management.base import BaseCommand
@@ -40,10 +38,13 @@ class AdvisorCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            with _ends_without_database(self, status=self.refusal_status):
-                if self.needs_tables:
-                    prepare_database()
-                self.run(options)
+            if self.needs_tables:
+                prepare_database()
+            self.run(options)
+        except DatabaseError as error:
+            if why := _why_no_database(error):
+                self.fail(why)
+            raise
         except ExpectedError as error:
             is_senseless = isinstance(error, BadRequest | BadSpace | UnknownTemplate)
             self.fail(
@@ -69,19 +70,13 @@ class AdvisorCommand(BaseCommand):
         self.stdout.write(json.dumps(document, indent=2))
 
 
-@contextmanager
-def _ends_without_database(command: BaseCommand, *, status: int) -> Iterator[None]:
-    """End the command with a line where the database cannot be used for the moment, or not with
-    the rights of a host's login (docs/reference/host-role.sql).
+def _why_no_database(error: DatabaseError) -> str:
+    """Return why the database cannot be used for the moment, or not with the rights of a host's
+    login (docs/reference/host-role.sql); "" for a bug.
     """
-    try:
-        yield
-    except DatabaseError as error:
-        said = " ".join(str(error).split())
-        if is_unavailable(error):
-            command.stderr.write(f"database_unavailable: {said}")
-        elif getattr(error.__cause__, "sqlstate", "") == _NOT_PERMITTED:
-            command.stderr.write(f"not_permitted: run this where the dashboard runs: {said}")
-        else:
-            raise
-        sys.exit(status)
+    said = " ".join(str(error).split())
+    if is_unavailable(error):
+        return f"database_unavailable: {said}"
+    if getattr(error.__cause__, "sqlstate", "") == _NOT_PERMITTED:
+        return f"not_permitted: run this where the dashboard runs: {said}"
+    return ""

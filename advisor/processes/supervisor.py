@@ -135,7 +135,8 @@ class Supervisor:
             try:
                 child.stop()
                 if child.name == "worker":
-                    wait_until(tidy_up, TERM_SECONDS)  # its pool's process may outlive it
+                    # The process of its pool may outlive it.
+                    wait_until(lambda: tidy_up() is not False, TERM_SECONDS)
             finally:
                 self._stop_all()
 
