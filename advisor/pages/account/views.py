@@ -8,8 +8,8 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth import views as auth
 from django.contrib.auth.models import User
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
@@ -25,6 +25,7 @@ from advisor.access.tokens import (
     create_token,
 )
 from advisor.pages.devices.forms import set_choices
+from advisor.pages.lists import read_id
 
 
 class TokenForm(forms.Form):
@@ -57,7 +58,8 @@ def token(request: HttpRequest) -> HttpResponse:
     """The user's tokens; on POST a new one, or `action=revoke` ends the one of `token`."""
     user = cast(User, request.user)
     if request.POST.get("action") == "revoke":
-        found = _own_token(user, request.POST.get("token", ""))
+        pk = read_id(request.POST.get("token", ""))
+        found = get_object_or_404(ApiToken, user=user, pk=pk)
         found.delete()
         messages.info(request, f"The token {found.name} is revoked.")
         return redirect("account-token")
@@ -72,14 +74,6 @@ def token(request: HttpRequest) -> HttpResponse:
     }
     status = 400 if form.errors else 200
     return render(request, "account/token.html", context, status=status)
-
-
-def _own_token(user: User, named: str) -> ApiToken:
-    """Raises Http404."""
-    for token in ApiToken.objects.filter(user=user):
-        if str(token.pk) == named:
-            return token
-    raise Http404("no such token")
 
 
 def _created(form: TokenForm, user: User) -> str | None:

@@ -1,16 +1,23 @@
-"""A comparison as its page shows it."""
+"""A comparison as its page shows it, and its charts: each side is a line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from advisor.charts.figure import Figure as Chart
+from advisor.charts.latency import latency_figures
+from advisor.charts.runs import OVER_TIME, cost_figures, over_time_figure
 from advisor.pages.compare.choice import query_of
 from advisor.pages.runs.measures import FIGURES, TERM_OF, Format
+from advisor.wording.formatting import shortened
 from advisor.wording.hosts import compared_memory
 from advisor.wording.spaces import knob_text
 from tuning.comparison.side_by_side import Figure, SideBySide
 from tuning.comparison.sides import Side
+from tuning.results.series import latencies_of, seconds_of
+
+_MAX_NAME = 40
 
 
 @dataclass(frozen=True)
@@ -92,3 +99,19 @@ def knob_rows(laid: SideBySide) -> list[tuple[str, list[tuple[str | None, bool]]
         )
         for knob in laid.knobs
     ]
+
+
+def side_figures(sides: Sequence[Side]) -> dict[str, Chart]:
+    """Return the charts by key; those for which nothing is stored are left out."""
+    names = {
+        f"{one.letter}: {shortened(one.side.name, _MAX_NAME)}": one.side
+        for one in columns_of(sides)
+    }
+    middle = {name: side.middle.pk for name, side in names.items()}
+    runs = {name: [run.pk for run in side.runs] for name, side in names.items()}
+    seconds = seconds_of(middle.values())
+    over_time = {field: over_time_figure(middle, seconds, field) for field in OVER_TIME}
+    figures = {field: figure for field, figure in over_time.items() if figure is not None}
+    figures |= latency_figures(runs, latencies_of(pk for keys in runs.values() for pk in keys))
+    costs = [(name, len(side.runs), side.price) for name, side in names.items()]
+    return figures | cost_figures(costs)

@@ -8,7 +8,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from advisor.charts.figure import charts_answer
-from advisor.pages.compare.charts import side_figures
 from advisor.pages.compare.choice import (
     asked_sides,
     picked,
@@ -20,6 +19,7 @@ from advisor.pages.compare.context import (
     differing_conditions,
     figure_lines,
     knob_rows,
+    side_figures,
 )
 from advisor.pages.compare.device_charts import comparison_figures
 from advisor.pages.compare.device_choice import comparison_choice
