@@ -104,14 +104,14 @@ API: dict[str, Rules] = {
             *("api:run-list", "api:run-detail", "api:run-series", "api:run-log"),
             *("api:device-detail", "api:probe-list", "api:probe-detail", "api:server-list"),
             *("api:host-list", "api:host-detail", "api:inspection-detail", "api:templates"),
-            *("api:profile-detail", "api:profile-comparison", "api:published"),
+            *("api:profile-detail", "api:profile-comparison"),
             "api:emulation-profiles",
         )
     ),
     **dict.fromkeys(
         ("api:study-list", "api:group-list", "api:gate-list", "api:profile-list"), MADE
     ),
-    **{f"api:{name}": {"POST": READ} for name in ("export", "config-check", "config-diff")},
+    **{f"api:{name}": {"POST": READ} for name in ("export", "config-check")},
     **dict.fromkeys(("api:proposals", "api:search-space", "api:inspection-list"), SENT),
     "api:device-list": {"GET": READ, "POST": ADMINISTER},
     "api:host-datasets": {"GET": OPERATE},

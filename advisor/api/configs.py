@@ -13,41 +13,22 @@ from tuning.catalogue.target import parse_traits
 from tuning.creation.config_check import CheckedText, check_text
 from tuning.creation.plan import plan_of, proposals_of
 from tuning.creation.search import search_of
-from tuning.errors import InvalidConfig
 from tuning.requests.study import StudyRequest
 
 router = Router(tags=["configs"])
 
 
-def _checked(body: schemas.ServerBody, name: str, text: str) -> CheckedText:
+@router.post("configs/check/", response=schemas.CheckedConfig, url_name="config-check")
+def check_config(request: HttpRequest, body: schemas.CheckBody) -> CheckedText:
+    """Check a my.cnf line by line, translated for this server; `is_fine`: a study accepts it."""
     return check_text(
-        text.encode(),
-        name=name,
+        body.text.encode(),
+        name=body.name,
         target=None if body.target is None else parse_traits(body.target),
         host=body.host,
         translate_from=body.translate_from,
         connections=body.connections,
     )
-
-
-@router.post("configs/check/", response=schemas.CheckedConfig, url_name="config-check")
-def check_config(request: HttpRequest, body: schemas.CheckBody) -> CheckedText:
-    """Check a my.cnf line by line, translated for this server; `is_fine`: a study accepts it."""
-    return _checked(body, body.name, body.text)
-
-
-@router.post("configs/diff/", response=schemas.Differences, url_name="config-diff")
-def diff_configs(request: HttpRequest, body: schemas.DiffBody) -> Any:
-    """Where two my.cnf differ once a server has read them."""
-    sides = []
-    for name, text in (("left", body.left), ("right", body.right)):
-        report = _checked(body, name, text).report
-        if report.problems:
-            raise InvalidConfig(report.problems)
-        sides.append({**report.knobs, **report.applied})
-    left, right = sides
-    names = sorted(name for name in {*left, *right} if left.get(name) != right.get(name))
-    return {"differences": {name: [left.get(name), right.get(name)] for name in names}}
 
 
 @router.post("proposals/", response=list[schemas.Proposal], url_name="proposals")

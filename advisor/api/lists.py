@@ -1,4 +1,4 @@
-"""Servers, stored configs, study templates, published figures and the version."""
+"""Servers, stored configs, study templates and the version."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from tuning.comparison.sides import MAX_SIDES, find_sides
 from tuning.creation.hosts import cpus_of
 from tuning.creation.preview import template_seconds
 from tuning.models import Candidate
-from tuning.published import loader as published
 from tuning.study_templates.loader import load_template, template_names
 
 router = Router(tags=["lists"])
@@ -90,12 +89,6 @@ def list_templates(request: HttpRequest, host: str = "") -> Any:
         )
         for template in map(load_template, template_names())
     ]
-
-
-@router.get("published-figures/", response=list[schemas.Published], url_name="published")
-def list_published_figures(request: HttpRequest) -> Any:
-    """Figures of others, as their sources print them."""
-    return published.tables()
 
 
 @router.get(

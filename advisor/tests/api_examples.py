@@ -169,7 +169,6 @@ CALLS = (
     Call("get_config", lambda world: world.measured.candidates.latest("position").config.hash),
     Call("compare_sides", query=_sides),
     Call("get_version"),
-    Call("list_published_figures"),
     Call("list_templates"),
     Call("list_emulation_profiles"),
     Call(
@@ -186,7 +185,6 @@ CALLS = (
     ),
     Call("list_server_steps", lambda world: world.measured.pk, before=_profiled),
     Call("delete_profile", _made("later"), {}),
-    Call("diff_configs", body={"left": MY_CNF, "right": OLD_CNF, "target": "mysql 5.7"}),
     Call("propose_configs", body={"template": "first-answer", "devices": [{"path": str(FAST)}]}),
     Call(
         "show_search_space",

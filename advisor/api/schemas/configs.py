@@ -1,4 +1,4 @@
-"""Checked configs, differences and proposals, and bodies that carry a my.cnf."""
+"""Checked configs and proposals, and the body that carries a my.cnf."""
 
 from __future__ import annotations
 
@@ -33,23 +33,15 @@ Target = Annotated[str | None, AfterValidator(_target)]
 Text = Annotated[str, Field(max_length=MAX_CONFIG_BYTES)]
 
 
-class ServerBody(Body):
-    """The server that reads the files."""
+class CheckBody(Body):
+    """A my.cnf, and the server that reads it."""
 
+    text: Text
+    name: str = Field("my.cnf", max_length=100)
     host: str = Field("", max_length=255, description="Host whose server counts without `target`.")
     target: Target = Field(None, description=f"{TARGET_HELP} If omitted, that of the host.")
     translate_from: str = Field("", max_length=64, description=ORIGIN_HELP)
     connections: int | None = Field(None, ge=1, le=MAX_CONNECTIONS)
-
-
-class CheckBody(ServerBody):
-    text: Text
-    name: str = Field("my.cnf", max_length=100)
-
-
-class DiffBody(ServerBody):
-    left: Text
-    right: Text
 
 
 class Line(Schema):
@@ -102,12 +94,6 @@ class CheckedConfig(Schema):
     @staticmethod
     def resolve_my_cnf(checked: CheckedText) -> str | None:
         return checked.cnf or None
-
-
-class Differences(Schema):
-    differences: dict[str, list[str | None]] = Field(
-        description="By variable [left, right]; null: the server's default."
-    )
 
 
 class Proposal(Schema):

@@ -1,4 +1,4 @@
-"""Servers, stored configs, templates, published figures and the version."""
+"""Servers, stored configs, templates and the version."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from ninja import Field, Schema
 from advisor.api.schemas.common import Server
 from tuning.catalogue.knob import Durability
 from tuning.comparison.sides import Side
-from tuning.published.loader import PublishedTable
 from tuning.statistics.data import Metric
 from tuning.statistics.estimate import Estimate
 
@@ -75,30 +74,6 @@ class Comparison(Schema):
         description="What the sides were measured with that differs: then there are no changes."
     )
     missing: dict[str, str] = Field(description="Names that stand for nothing measured, and why.")
-
-
-class PublishedColumn(Schema):
-    name: str
-    title: str
-    unit: str = Field(description="Empty for text, or where rows name it.")
-
-
-class Published(Schema):
-    """Figures of others, as their sources print them."""
-
-    name: str
-    title: str
-    setup: str = Field(description="What was measured; empty: the rows say it.")
-    place: str = Field(description="Where in the source.")
-    sources: list[str]
-    columns: list[PublishedColumn]
-    rows: list[dict[str, str | int | float | None]] = Field(
-        description="By column; null: the source has none."
-    )
-
-    @staticmethod
-    def resolve_sources(table: PublishedTable) -> list[str]:
-        return [source.title for source in table.sources]
 
 
 class Version(Schema):

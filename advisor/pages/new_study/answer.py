@@ -9,10 +9,8 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
-from advisor.access.callers import caller_of
 from advisor.pages.configs.report import CheckView, check_view
 from advisor.pages.configs.texts import ConfigText, pasted_configs, uploaded_configs
-from advisor.pages.hosts.typed_paths import FIELDS, PathAnswer, answers_about
 from advisor.pages.new_study.forms import NewStudyForm
 from advisor.wording.formatting import names_text
 from advisor.wording.searches import missed_before_text, warm_start_text
@@ -30,7 +28,6 @@ from tuning.requests.study import MAX_CONFIGS, GroupRequest, StudyRequest
 # Values of `action`; without one the study is started.
 CHECK, SPACE = "check", "space"
 PREVIEW = "preview"
-INSPECT = "inspect"  # without JavaScript; else the answer comes as soon as a path is typed in
 
 
 @dataclass
@@ -47,7 +44,6 @@ class Answer:
     config_errors: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     checks: list[CheckView] = field(default_factory=list)
-    typed: dict[str, list[PathAnswer]] = field(default_factory=dict)
     previews: list[Preview] = field(default_factory=list)
     search: PlannedSearch | None = None
     is_refused: bool = False
@@ -127,11 +123,8 @@ def start(form: NewStudyForm, answer: Answer, user: Any) -> str:
     return ""
 
 
-def act(request: HttpRequest, form: NewStudyForm, answer: Answer) -> None:
+def act(form: NewStudyForm, answer: Answer) -> None:
     """Do what a button asks for, other than starting. Nothing is stored."""
-    if answer.action == INSPECT:
-        answer.typed = _inspect(request, form)
-        return
     do = {SPACE: _space, PREVIEW: _preview}.get(answer.action, _check)
     if form.is_valid() and not (answer.only_checked and answer.config_errors):
         _try(do, form, answer)
@@ -164,16 +157,6 @@ def _check(form: NewStudyForm, answer: Answer) -> None:
     answer.problems = [
         one for one in answer.problems if (one.source, one.line, one.name) not in shown
     ]
-
-
-def _inspect(request: HttpRequest, form: NewStudyForm) -> dict[str, list[PathAnswer]]:
-    """Return what the hosts say about each path; asked again, what they have said since."""
-    lists, posted = caller_of(request).is_administrator, request.POST
-    hosts, user = form.hosts.chosen, request.user
-    return {
-        name: answers_about(name, posted.get(name, ""), hosts, lists=lists, user=user)
-        for name in FIELDS
-    }
 
 
 def _hosts_of(previews: list[Preview]) -> str:

@@ -47,7 +47,7 @@ def study_new(request: HttpRequest) -> HttpResponse:
     if not answer.action:
         address = start(form, answer, request.user)
         return redirect(address) if address else _page(request, form, answer, status=400)
-    act(request, form, answer)
+    act(form, answer)
     is_htmx = request.htmx  # type: ignore[attr-defined]
     if answer.action == PREVIEW and is_htmx:
         context = {"form": form, "answer": answer, "fields": form.fields_that_say_errors}
