@@ -12,13 +12,14 @@ from advisor.management.request_options import (
     add_request_options,
     given,
     output_file,
+    script_output,
 )
 from benchmarks.emulation.shipped import throttles
 from tuning.catalogue.knob import Durability
 from tuning.configs.parse import read_cnf
 from tuning.errors import BadRequest, TuningError
 from tuning.export.formats import FORMATS
-from tuning.requests.configs import MAX_OUTPUT_BYTES, ConfigText
+from tuning.requests.configs import ConfigText
 from tuning.requests.device import KIND_OF_EMULATED, DeviceRequest
 from tuning.requests.fields import read_request
 from tuning.requests.search import SearchRequest
@@ -129,7 +130,7 @@ def _add_answer(group: Any) -> None:
 
 def _profile(text: str) -> int | str:
     """The id of a stored profile, or the text of an output."""
-    return int(text) if text.isdecimal() and len(text) < 19 else _text_file(text)
+    return int(text) if text.isdecimal() and len(text) < 19 else script_output(text)
 
 
 def read_options(options: dict[str, Any], hosts: list[str]) -> StudyRequest | GroupRequest:
@@ -191,14 +192,6 @@ def _export(text: str) -> tuple[str, Path]:
     if name not in _FORMATS or not colon or not file:
         raise ArgumentTypeError(f"{text!r} is not FORMAT:FILE with one of {', '.join(_FORMATS)}")
     return name, output_file(file)
-
-
-def _text_file(text: str) -> str:
-    try:
-        with Path(text).open("rb") as file:
-            return file.read(MAX_OUTPUT_BYTES + 1).decode(errors="replace")
-    except OSError as error:
-        raise ArgumentTypeError(f"{text}: {error.strerror}") from None
 
 
 def _config_file(text: str) -> ConfigText:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, _ArgumentGroup
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 
 from benchmarks.errors import ExpectedError
 from tuning.errors import InvalidConfig, InvalidRequest
+from tuning.requests.configs import MAX_OUTPUT_BYTES
 from tuning.requests.describe import Kind, Shape, shape_of
 from tuning.requests.fields import Request
 
@@ -75,6 +77,15 @@ def output_file(text: str) -> Path:
     if not os.access(path.absolute().parent, os.W_OK):
         raise ArgumentTypeError(f"{text}: its directory is not writable")
     return path
+
+
+def script_output(text: str) -> str:
+    """For argparse: the output of the script of profiles, in a file; - is stdin."""
+    try:
+        with sys.stdin.buffer if text == "-" else Path(text).open("rb") as file:
+            return file.read(MAX_OUTPUT_BYTES + 1).decode(errors="replace")
+    except OSError as error:
+        raise ArgumentTypeError(f"{text}: {error.strerror}") from None
 
 
 def _reading(shape: Shape) -> dict[str, Any]:

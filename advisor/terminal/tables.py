@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from advisor.wording.checks import summary_of
 from advisor.wording.hosts import STATE_WORDS
 from advisor.wording.searches import missed_before_text, warm_start_text
 from advisor.wording.spaces import space_lines
+from advisor.wording.words import summary_of
 from benchmarks.counted import counted, percent
 from tuning.configs.line import Fate
 from tuning.configs.values import printable

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 
+from benchmarks.counted import counted
 from benchmarks.models import Device
 from tuning.catalogue.target import RELEASES, ServerTraits
 from tuning.comparison.devices import device_names
+from tuning.configs.line import Fate
+from tuning.creation.config_check import CheckedText
 from tuning.models import DurabilityClass, Recommendation
 from tuning.results.confidence import certainty_text
 
@@ -33,6 +37,21 @@ STUDY_MAY_HAVE = [
 def certainty(found: Recommendation) -> str:
     """How certain a recommendation is; reads its study."""
     return certainty_text(found.kind, found.confirmation, confirms=found.study.confirms)
+
+
+def summary_of(checked: CheckedText) -> str:
+    """Return a checked my.cnf as "Accepted for MySQL 8.4: 7 lines measured, 2 kept."."""
+    report = checked.report
+    counts = Counter(line.fate for line in report.lines)
+    fates = [
+        f"{counts[fate]} {fate}" if number else f"{counted(counts[fate], 'line')} {fate}"
+        for number, fate in enumerate(fate for fate in Fate if counts[fate])
+    ]
+    said = ", ".join(fates) or "no lines"
+    if report.rule_problems:
+        said += f"; {counted(len(report.rule_problems), 'rule')} across lines violated"
+    verdict = "Cannot be used on" if report.problems else "Accepted for"
+    return f"{verdict} {checked.target}: {said}."
 
 
 def devices_to_name(devices: Collection[Device]) -> set[int]:

@@ -8,7 +8,7 @@ from ninja import Field, Schema
 from pydantic import AfterValidator
 
 from advisor.api.schemas.common import Body
-from advisor.wording.checks import summary_of
+from advisor.wording.words import summary_of
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits

@@ -19,12 +19,13 @@ from advisor.management.request_options import (
     absolute_path,
     add_request_options,
     given,
+    script_output,
 )
 from advisor.processes.database import prepare_database
 from advisor.terminal.tables import print_comparison, print_profile
 from benchmarks.errors import ExpectedError
 from tuning.errors import InvalidRequest
-from tuning.requests.configs import MAX_OUTPUT_BYTES, ProfileRequest
+from tuning.requests.configs import ProfileRequest
 from tuning.requests.fields import read_request
 from tuning.server_profile.attach import Place, attach, check_host
 from tuning.server_profile.reading import script
@@ -47,7 +48,9 @@ class Command(AdvisorCommand):
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--host", metavar="HOST", help="a host name or address; TLS is required")
         what.add_argument("--socket", type=absolute_path, metavar="FILE", help="a Unix socket")
-        what.add_argument("--read", metavar="FILE", help="output of the script; - is stdin")
+        what.add_argument(
+            "--read", type=script_output, metavar="FILE", help="output of the script; - is stdin"
+        )
         what.add_argument(
             "--compare",
             nargs=2,
@@ -118,9 +121,8 @@ class Command(AdvisorCommand):
     def _profile(self, options: dict[str, Any]) -> Any:
         asked = given(ProfileRequest, options)
         if options["read"] is not None:
-            text = _text(options["read"])
             prepare_database()
-            return create_profile(read_request(ProfileRequest, asked | {"text": text}))
+            return create_profile(read_request(ProfileRequest, asked | {"text": options["read"]}))
         request = read_request(ProfileRequest, asked | {"text": "read from the server"})
         if not _MIN_S <= options["seconds"] <= _MAX_S:
             raise InvalidRequest([("seconds", f"must be {_MIN_S} to {_MAX_S}")])
@@ -191,16 +193,3 @@ def read_login(path: Path) -> dict[str, str]:
 
 def _bad_file(reason: str) -> InvalidRequest:
     return InvalidRequest([("defaults_file", reason)])
-
-
-def _text(name: str) -> str:
-    """Return the text of a file. Raises InvalidRequest about `read`."""
-    try:
-        if name == "-":
-            data = sys.stdin.buffer.read(MAX_OUTPUT_BYTES + 1)
-        else:
-            with Path(name).open("rb") as file:
-                data = file.read(MAX_OUTPUT_BYTES + 1)
-    except OSError as error:
-        raise InvalidRequest([("read", f"{name}: {error.strerror}")]) from None
-    return data.decode(errors="replace")

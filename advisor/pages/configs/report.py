@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from advisor.wording.checks import summary_of
+from advisor.wording.words import summary_of
 from tuning.configs.line import Fate, LineResult
 from tuning.configs.notes import Note
 from tuning.creation.config_check import CheckedText
