@@ -103,7 +103,7 @@ class Command(AdvisorCommand):
             return
         row = self._profile(options)
         if options["json"]:
-            from advisor.api.schemas.profiles import ProfileDetail
+            from advisor.api.profiles import ProfileDetail
 
             self.write_json(ProfileDetail.from_orm(row).model_dump(mode="json"))
         else:

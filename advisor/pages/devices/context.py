@@ -10,11 +10,10 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from advisor.charts.figure import Figure
-from advisor.charts.over_months import DrawnPoint, months_figure
+from advisor.charts.over_months import UNITS, DrawnPoint, months_figure, recent_sentence
 from advisor.pages.devices.forms import KINDS
 from advisor.pages.lists import Listing, text_asked, with_words
 from advisor.wording.formatting import significant
-from advisor.wording.history import UNITS, recent_sentence
 from benchmarks.emulation.shipped import NATIVE
 from benchmarks.models import Device
 from benchmarks.storage.identity import DeviceIdentity

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from django.urls import reverse
 
 from advisor.charts.figure import Figure
-from advisor.charts.over_months import DrawnPoint, months_figure
-from advisor.wording.history import UNITS, figure_text
+from advisor.charts.over_months import UNITS, DrawnPoint, figure_text, months_figure
 from tuning.comparison.history import GatePoint
 from tuning.statistics.aim import limit_scale, metric_name
 from tuning.statistics.data import Metric

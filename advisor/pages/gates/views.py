@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from advisor.charts.figure import charts_answer
+from advisor.charts.over_months import recent_sentence
 from advisor.pages.gates.charts import gate_figures, limited_metrics
 from advisor.pages.gates.forms import GateForm
 from advisor.pages.lists import Listing
-from advisor.wording.history import recent_sentence
 from benchmarks.errors import ExpectedError
 from tuning.comparison.history import gate_history, recent_candidates
 from tuning.creation.gates import create_gate
