@@ -76,9 +76,9 @@ def web(client: Client, admin_user: User) -> Client:
 
 def hold(cases: Iterable[Case], at_least: int) -> None:
     """All of them are refused as they should be."""
-    tally, faults = judge_all(cases)
-    assert not faults, f"{len(faults)} of {tally.number}:\n" + "\n".join(faults)
-    assert tally.number >= at_least
+    number, faults = judge_all(cases)
+    assert not faults, f"{len(faults)} of {number}:\n" + "\n".join(faults)
+    assert number >= at_least
 
 
 def test_pages_refuse_and_store_nothing(

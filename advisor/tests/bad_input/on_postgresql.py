@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from advisor.tests import factories
-from advisor.tests.bad_input.judging import judge_all, rows_by_table
+from advisor.tests.bad_input.judging import contents, judge_all
 from advisor.tests.bad_input.over_http import text_cases
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
 
@@ -25,15 +25,15 @@ def refuse_all(folder: Path) -> None:
         with_inventory(host, made_up_host(name=host.name, directories=[place]))
     client.get("/studies/")  # what the first page imports is no case's time
     with patch("celery.Celery.send_task"):
-        tally, faults = judge_all(text_cases(client, study))
+        number, faults = judge_all(text_cases(client, study))
         faults += _not_handled(client)
-    assert not faults, f"{len(faults)} of {tally.number}:\n" + "\n".join(faults)
-    assert tally.number >= 6
+    assert not faults, f"{len(faults)} of {number}:\n" + "\n".join(faults)
+    assert number >= 6
 
 
 def _not_handled(client: Client) -> list[str]:
     """What is no refusal: a cookie and a form of which only a part counts."""
-    before, faults = rows_by_table(), []
+    before, faults = contents(), []
     answer = client.post("/inspections/", {"field": "server", "server": "", "host": "a\0b"})
     if answer.status_code != 200:
         faults.append(f"POST /inspections/ is answered with {answer.status_code}")
@@ -44,4 +44,4 @@ def _not_handled(client: Client) -> list[str]:
     answer = stranger.get("/studies/")
     if answer.status_code != 302:
         faults.append(f"a cookie with a NUL is answered with {answer.status_code}")
-    return faults + ([] if rows_by_table() == before else ["rows were written"])
+    return faults + ([] if contents() == before else ["rows were written"])
