@@ -21,10 +21,20 @@ from benchmarks.inventory.host import Refused
 from benchmarks.models import Device, Host, JobState, Probe, Run, Sample
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import directory_elsewhere, made_up_host, with_inventory
-from tuning.models import Recommendation, SlotPurpose, Study, StudyGroup, StudyState
+from tuning.models import (
+    Recommendation,
+    ServerProfile,
+    SlotPurpose,
+    Study,
+    StudyGroup,
+    StudyState,
+)
+from tuning.requests.configs import ProfileRequest
 from tuning.results.answer import store_recommendations
 from tuning.results.gate import store_verdict
+from tuning.server_profile.tests.made_up import output
 from tuning.statistics.gate import GatePlan
+from tuning.studies.server_profiles import create_profile
 
 USER, PASSWORD = "dba", "a password"
 WATCH = "Weekly look at the host"
@@ -80,6 +90,7 @@ def fill(*, in_full: bool = True, with_user: bool = True) -> Scene:
         measured_on(place, connections=[8], samples=False)
     _gates(running.host)
     _has_much(running.host)
+    _profiles()
     watched = _months()
     wide = large = None
     if in_full:
@@ -153,6 +164,13 @@ def _has_much(host: Host) -> None:
     Host.objects.filter(pk=host.pk).update(worker_seen_at=now, inspected_at=now)
 
 
+def _profiles() -> None:
+    """Two profiles of one server, before and after a change."""
+    more_redo = {"innodb_redo_log_capacity": "4294967296"}
+    for text in (output(), output(more_redo, began=1_790_086_400)):
+        create_profile(ProfileRequest(text=text, memory=16 * 10**9))
+
+
 def _gates(host: Host) -> None:
     """One of each verdict, one that is measured, one that was cancelled, and datasets to clone."""
     for name, candidate, pairs in (
@@ -220,6 +238,7 @@ def pages() -> dict[str, str]:
             "hosts": "host-list",
             "gates": "gate-list",
             "check": "config-check",
+            "profiles": "profile-list",
             "account": "account-token",
             "password": "account-password",
         }.items()
@@ -245,6 +264,9 @@ def pages() -> dict[str, str]:
     raced = Study.objects.earliest("pk")
     sides = [f"side=candidate-{one.pk}" for one in raced.candidates.order_by("position")[:3]]
     named["compare"] = f"{reverse('compare')}?{'&'.join(sides)}"
+    before, after = ServerProfile.objects.order_by("pk").values_list("pk", flat=True)
+    named["profile"] = reverse("profile-detail", args=[before])
+    named["profile-comparison"] = f"{reverse('profile-comparison')}?before={before}&after={after}"
     named["compare-empty"] = reverse("compare")
     named["config"] = reverse("config-detail", args=[raced.candidates.latest("pk").config_id])
     named["help"] = reverse("help")
