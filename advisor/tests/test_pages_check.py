@@ -61,19 +61,11 @@ def test_every_line_has_a_fate_and_the_file_is_translated(admin_client: Client) 
         ["wrong = 1", "refused"],
     ]
     assert rows(page)[0][3] == "innodb_redo_log_capacity = 2G"
-    assert "Download my.cnf" not in page
+    assert not Study.objects.exists()
+    assert not Config.objects.exists()
     status, page = post(admin_client)
     assert "Accepted for MySQL 8.4.13" in page
     assert "[mysqld]\ninnodb_redo_log_capacity = 2G\ninnodb_io_capacity = 2000\n" in page
-
-
-def test_the_result_is_downloaded_and_nothing_is_stored(admin_client: Client) -> None:
-    fields = BLANK | {"config_text": OLD, "action": "download"}
-    answer = admin_client.post(ADDRESS, fields)
-    assert answer["Content-Disposition"] == 'attachment; filename="my.cnf"'
-    assert answer.content.decode().startswith("[mysqld]\ninnodb_redo_log_capacity")
-    assert not Study.objects.exists()
-    assert not Config.objects.exists()
 
 
 UNSAFE = "[mysqld]\ninnodb_io_capacity = 2000\nsync_binlog = 0\ninnodb_doublewrite = OFF\n"
@@ -86,26 +78,6 @@ def test_a_file_below_d0_says_at_its_top_what_it_may_lose(admin_client: Client) 
     top = shown[: shown.index("[mysqld]")]
     for said in ("D2: WARNING", "innodb_doublewrite = OFF may lose", "sync_binlog = 0 may lose"):
         assert said in top
-
-
-@pytest.mark.parametrize("accepted", ["", "D0", "D1", "D9"])
-def test_a_file_below_d0_is_downloaded_when_its_class_is_accepted(
-    admin_client: Client, accepted: str
-) -> None:
-    fields = {"action": "download"}
-    answer = admin_client.post(
-        ADDRESS, BLANK | {"config_text": UNSAFE, "acknowledge": accepted} | fields
-    )
-    assert answer.status_code == 400
-    assert "Content-Disposition" not in answer
-    assert 'id="acknowledge_errors"' in answer.content.decode()
-    answer = admin_client.post(
-        ADDRESS, BLANK | {"config_text": UNSAFE, "acknowledge": "D2"} | fields
-    )
-    assert answer["Content-Disposition"] == 'attachment; filename="my.cnf"'
-    file = answer.content.decode()
-    assert file.startswith("# D2: WARNING")
-    assert file.endswith("innodb_doublewrite = OFF\n")
 
 
 def test_rules_of_this_host_hold_for_its_own_server_only(admin_client: Client) -> None:

@@ -15,23 +15,19 @@ from advisor.pages.configs.texts import (
     pasted_configs,
     uploaded_configs,
 )
-from advisor.responses import download, too_large
+from advisor.responses import too_large
 from benchmarks.errors import ExpectedError
-from tuning.catalogue.knob import Durability
 from tuning.configs.parse import MAX_CONFIG_BYTES
 from tuning.creation.config_check import CheckedText, check_text
 
-DOWNLOAD = "download"  # a value of `action`: without one the result is shown
 NAME = "my.cnf"
-NOT_ACCEPTED = "You must accept this to get the file."
 
 
 @require_http_methods(["GET", "POST"])
 def check_config(request: HttpRequest) -> HttpResponse:
-    """The empty form; on POST the result, or the resulting my.cnf as a file."""
+    """The empty form; on POST the result with the resulting my.cnf."""
     if request.method == "GET":
         return _page(request, CheckForm())
-    action = request.POST.get("action", "")
     form = CheckForm(request.POST)
     config, errors = _given(request)
     if not form.is_valid() or errors or config is None:
@@ -43,12 +39,7 @@ def check_config(request: HttpRequest) -> HttpResponse:
         field = "target" if error.field == "server" else error.field
         form.add_error(field if field in form.fields else None, str(error))
         return _page(request, form, config, status=400)
-    if action != DOWNLOAD or not checked.cnf:
-        return _page(request, form, config, checked=checked)
-    if checked.durability > form.cleaned_data["acknowledge"]:
-        form.add_error("acknowledge", NOT_ACCEPTED)
-        return _page(request, form, config, checked=checked, status=400)
-    return download(NAME, "text/plain; charset=utf-8", checked.cnf)
+    return _page(request, form, config, checked=checked)
 
 
 def check_refused_by_size(request: HttpRequest) -> HttpResponse:
@@ -91,7 +82,6 @@ def _page(
         "form": form,
         "config": config,
         "config_errors": errors or [],
-        "is_unsafe": checked is not None and checked.durability > Durability.D0,
         "check": checked and check_view(checked),
         "max_kib": MAX_CONFIG_BYTES // 1024,
     }

@@ -12,7 +12,6 @@ from django.core.files.uploadedfile import UploadedFile
 from advisor.pages.devices.forms import PlainForm
 from advisor.pages.hosts.fields import HostField
 from advisor.wording.words import origin_choices, target_choices
-from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
 from tuning.configs.candidates import MAX_NAME
 from tuning.configs.parse import MAX_CONFIG_BYTES, decode_cnf
@@ -98,10 +97,4 @@ class CheckForm(FilesForm):
         help_text="Maximum number of concurrent connections, for rules on max_connections and "
         "memory. Optional.",
     )
-    # The accepted class; its field is shown with a result that needs it.
-    acknowledge = forms.CharField(required=False)
     field_order = ["target", "host", "translate_from", "connections"]
-
-    def clean_acknowledge(self) -> Durability:
-        text = self.cleaned_data["acknowledge"]
-        return Durability(text) if text in list(Durability) else Durability.D0
