@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from django.conf import settings
@@ -11,7 +12,6 @@ from rich.console import Console
 
 from advisor.errors import AdvisorError
 from benchmarks.counted import counted
-from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
 from tuning.models import DurabilityClass
@@ -31,19 +31,16 @@ class OutputFailed(AdvisorError):
 def write_files(
     document: StudyDocument,
     console: Console,
+    wanted: ExportRequest = ExportRequest(),  # noqa: B008  # it is frozen
     *,
-    acknowledged: Durability = Durability.D0,
     output: Path | None = None,
     exports: Sequence[tuple[str, Path]] = (),
-    as_measured: bool = False,
-    keeps_lines: bool = False,
 ) -> None:
     """Write every recommendation whose durability class was acknowledged.
 
     `output` and `exports` (format, path) are for the least safe of these, the acknowledged class.
     If that class has several boards (devices, numbers of connections), each gets a separate file
-    with a suffix. `keeps_lines` as in ExportRequest. Raises OutputFailed, and TuningError if
-    nothing was written.
+    with a suffix. Raises OutputFailed, and TuningError if nothing was written.
     """
     ready: list[tuple[Answer, bytes]] = []
     withheld: list[tuple[Answer, TuningError]] = []
@@ -53,13 +50,7 @@ def write_files(
     boards = [board for board, _ in answers]
     for found in answers:
         try:
-            my_cnf = files.export(
-                found[1].id,
-                ExportRequest(
-                    acknowledged=acknowledged, as_measured=as_measured, keeps_lines=keeps_lines
-                ),
-            )
-            ready.append((found, my_cnf.data))
+            ready.append((found, files.export(found[1].id, wanted).data))
         except TuningError as error:
             if error.code != "durability_not_acknowledged":
                 raise
@@ -68,11 +59,11 @@ def write_files(
         found, reason = withheld[0]
         raise TuningError(reason.code, f"{reason}; to get it, {_how(document, found[0])}")
     classes = {found[0].durability for found, _ in ready}
-    wanted = [found for found, _ in ready if found[0].durability == max(classes)]
+    last = [found for found, _ in ready if found[0].durability == max(classes)]
     for found, data in ready:
         board, suffix = found[0], _suffix(document, found[0], boards)
         path = _path_for(document, board, suffix)
-        if output is not None and found in wanted:
+        if output is not None and found in last:
             path = with_suffix(output, suffix)
         _write(path, data)
         words = _words(document, board, boards)
@@ -80,12 +71,9 @@ def write_files(
         named = f" ({', '.join(words)})" if words else ""
         console.print(f"Recommended my.cnf{named}: {path}", markup=False, soft_wrap=True)
     for name, file in exports:
-        for found in wanted:
+        for found in last:
             path = with_suffix(file, _suffix(document, found[0], boards))
-            wanted_file = ExportRequest(
-                name, acknowledged, as_measured=as_measured, keeps_lines=keeps_lines
-            )
-            _write(path, files.export(found[1].id, wanted_file).data)
+            _write(path, files.export(found[1].id, replace(wanted, format=name)).data)
             console.print(f"Recommendation as {name}: {path}", markup=False, soft_wrap=True)
     for found, reason in withheld:
         said = f"Not written: {reason}; to get it, {_how(document, found[0])}"

@@ -13,6 +13,7 @@ from advisor.terminal.files import write_files
 from advisor.tests import factories
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
+from tuning.export.formats import ExportRequest
 from tuning.stored_documents import document_of
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +68,9 @@ def test_what_was_acknowledged_is_written_and_is_what_output_means(
 ) -> None:
     study = factories.unsafe_study(blocks=1)
     output = home / "mine.cnf"
-    write_files(document_of(study), console, acknowledged=Durability.D1, output=output)
+    write_files(
+        document_of(study), console, ExportRequest(acknowledged=Durability.D1), output=output
+    )
     assert files(home) == ["mine.cnf", f"study-{study.pk}.cnf"]
     assert "sync_binlog = 0" in output.read_text()
     assert "WARNING" in output.read_text()

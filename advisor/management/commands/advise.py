@@ -23,6 +23,7 @@ from tuning.creation.groups import create_group
 from tuning.creation.plan import plan_of
 from tuning.creation.search import search_of
 from tuning.errors import TuningError
+from tuning.export.formats import ExportRequest
 from tuning.models import Study, StudyState
 from tuning.requests.configs import ProfileRequest
 from tuning.requests.study import GroupRequest, StudyRequest
@@ -110,11 +111,13 @@ class Command(MeasuringCommand):
         write_files(
             document,
             console,
-            acknowledged=options["acknowledge"],
+            ExportRequest(
+                acknowledged=options["acknowledge"],
+                as_measured=options["as_measured"],
+                keeps_lines=options["keep_lines"],
+            ),
             output=with_suffix(output, suffix) if output else None,
             exports=[(name, with_suffix(path, suffix)) for name, path in options["export"]],
-            as_measured=options["as_measured"],
-            keeps_lines=options["keep_lines"],
         )
 
 
