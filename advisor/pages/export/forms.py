@@ -8,9 +8,10 @@ from django import forms
 
 from advisor.pages.configs.texts import TOO_LARGE
 from advisor.pages.devices.forms import PlainForm
+from benchmarks.errors import ExpectedError
 from tuning.catalogue.knob import Durability
 from tuning.configs.parse import MAX_CONFIG_BYTES
-from tuning.errors import InvalidConfig, TuningError
+from tuning.errors import InvalidConfig
 from tuning.export.formats import FORMATS, ExportRequest
 
 
@@ -65,7 +66,7 @@ class ExportForm(PlainForm):
             keeps_lines=data["keeps_lines"],
         )
 
-    def add_refusal(self, error: TuningError) -> None:
+    def add_refusal(self, error: ExpectedError) -> None:
         """Show an error of the export beside the field it is about."""
         if not isinstance(error, InvalidConfig):
             is_unacknowledged = error.code == "durability_not_acknowledged"
