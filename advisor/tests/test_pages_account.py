@@ -150,7 +150,7 @@ def test_the_command_prints_a_token_of_an_account_of_its_own() -> None:
     assert not user.has_usable_password()
     assert asked(token)[0] == 200
     assert token not in command("list")
-    assert "nightly  nightly  run  no expiry" in command("list")
+    assert "nightly  nightly  operator  no expiry" in command("list")
     command("revoke", "nightly")
     assert asked(token)[0] == 401
 
