@@ -186,20 +186,3 @@ def test_sides_are_compared_as_on_the_page(
     ]
     assert error(api.get(address), 400)["code"] == "invalid_request"
     assert error(api.get(f"{address}?side=run-99"), 404)
-
-
-def test_two_files_are_compared(api: Client) -> None:
-    def post(address: str, **body: Any) -> Any:
-        return api.post(f"{V1}configs/{address}/", body, content_type="application/json")
-
-    left, right = "[mysqld]\ninnodb_io_capacity = 2000\n", "[mysqld]\nsync_binlog = 1\n"
-    answer = post("diff", left=left, right=right, target="mysql 8.4")
-    assert answer.json() == {
-        "differences": {"innodb_io_capacity": ["2000", None], "sync_binlog": [None, "1"]}
-    }
-    refused = error(
-        post("diff", left=left, right="[mysqld]\nsync_binlogg = 1\n", target="mysql 8.4"), 400
-    )
-    assert refused["code"] == "invalid_config"
-    assert refused["problems"][0]["source"] == "right"
-    assert error(post("diff", text=left), 400)["field"] == "left"
