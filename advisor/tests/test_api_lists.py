@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from functools import partial
-from typing import Any
 
 import pytest
 from django.db import connection
