@@ -11,5 +11,5 @@ _PYPROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
 @cache
 def version() -> str:
-    """As "0.6.0"."""
+    """Return the version, such as "0.6.0"."""
     return str(tomllib.loads(_PYPROJECT.read_text(encoding="utf-8"))["project"]["version"])

@@ -6,18 +6,18 @@ WERE = ("was", "were")
 
 
 def counted(number: int, what: str, verb: tuple[str, str] | None = None) -> str:
-    """As "1 run" or "2 runs"; with `verb` ("was", "were"), "1 run was" or "2 runs were"."""
+    """Return "1 run" or "2 runs"; with `verb` ("was", "were") "1 run was" or "2 runs were"."""
     text = f"{number} {plural(number, what)}"
     return text if verb is None else f"{text} {verb[number != 1]}"
 
 
 def plural(number: int, what: str) -> str:
-    """As "run" for 1, "runs" for others."""
+    """Return "run" for 1, "runs" for others."""
     return what if number == 1 else f"{what}s"
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """As "95 %" of 0.95."""
+    """Return "95 %" for 0.95."""
     return f"{share * 100:.{digits}f} %"
 
 

@@ -48,7 +48,7 @@ class LogInFirst(LoginRequiredMiddleware):
 
 
 class AccessMiddleware:
-    """After log-in is required, before the CSRF check, which reads forms.
+    """Check roles. It stands after the log-in check and before the CSRF check, which reads forms.
 
     The API's own checks hold the same rules (`advisor.access.api_auth`), because tokens are read
     there.

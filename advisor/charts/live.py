@@ -84,7 +84,7 @@ def _parts(
 
 
 def _round_up(value: float) -> float:
-    """To the next 1, 1.5, 2, 3, 5 or 7.5 times a power of ten: the scale seldom changes."""
+    """Round up to 1, 1.5, 2, 3, 5 or 7.5 times a power of ten: the scale seldom changes."""
     if value <= 0:
         return 1.0
     power = 10.0 ** (len(str(int(value))) - 1)

@@ -62,7 +62,7 @@ def error_line(error: Exception, *kinds: type[Request]) -> str:
 
 
 def absolute_path(text: str) -> Path:
-    """For argparse: the path as seen from here."""
+    """Return the absolute path of an option of argparse."""
     try:
         return Path(text).expanduser().absolute()
     except RuntimeError as error:  # ~nobody
@@ -70,7 +70,7 @@ def absolute_path(text: str) -> Path:
 
 
 def output_file(text: str) -> Path:
-    """For argparse: a file that is written at the end, refused now if it could not be."""
+    """Return the path of a file to write at the end. Refuses one that could not be written."""
     path = Path(text)
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ArgumentTypeError(f"{text} is not a file path in an existing directory")
@@ -102,7 +102,7 @@ def _reading(shape: Shape) -> dict[str, Any]:
 
 
 def _option(path: str, kinds: tuple[type[Request], ...]) -> str:
-    """As ` (--log-dir)` for the path `devices[0].log_dir`; "" for none."""
+    """Return the option of a field: ` (--log-dir)` for `devices[0].log_dir`, "" for none."""
     for name in reversed(re.findall(r"[a-z_]+", path)):
         for kind in kinds:
             if name in kind.model_fields:

@@ -28,7 +28,7 @@ def look() -> None:
 
 
 def warning(_: HttpRequest) -> dict[str, str]:
-    """For all pages: that the version of this process is not the database's."""
+    """The warning on all pages that this process and the database differ in version."""
     return {"version_warning": _FOUND["warns"]}
 
 

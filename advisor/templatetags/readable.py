@@ -170,7 +170,7 @@ def disturbance_name(kind: str) -> str:
 
 @register.filter
 def server_name(binary: ServerBinary) -> str:
-    """As "MySQL 9.7.4"."""
+    """Return flavour and version, such as "MySQL 9.7.4"."""
     return str(ServerTraits.of(binary))
 
 

@@ -114,7 +114,7 @@ class _Line:
         return state
 
     def log(self, state: StudyProgress) -> None:
-        """Where stderr is no terminal, a line now and then."""
+        """Print a line now and then if stderr is no terminal."""
         if self._console.is_terminal or time.monotonic() - self._logged <= LOG_SECONDS:
             return
         where = f", on {state.device}" if state.device else ""
@@ -124,7 +124,7 @@ class _Line:
         self._logged = time.monotonic()
 
     def _look_for_the_worker(self) -> None:
-        """Once a minute has passed without one that takes work, say what to do."""
+        """Say what to do if no worker has taken work for a minute."""
         study = self.study
         why = "" if study.is_finished or study.is_paused else absence_text(study.host)
         if not why:
@@ -178,7 +178,7 @@ def standing_texts(document: StudyDocument) -> list[str]:
 
 
 def _searched_text(document: StudyDocument) -> str:
-    """As `12 configs tried, best so far search-4 (+31.0 % throughput)`; "" for other studies.
+    """Return `12 configs tried, best so far search-4 (+31.0 % throughput)`; "" for other studies.
 
     A race decides by new runs, so the short runs then no longer say which config is best.
     """
@@ -196,7 +196,7 @@ def _searched_text(document: StudyDocument) -> str:
 
 
 def _leader_text(document: StudyDocument) -> str:
-    """As `search-30 leads (+61.0 % throughput in 3 blocks)`; "" while nothing is ahead."""
+    """Return `search-30 leads (+61.0 % throughput in 3 blocks)`; "" while nothing is ahead."""
     raced = [board for board in document.boards if board.is_raced and board.advice.standings]
     if not raced:
         return ""

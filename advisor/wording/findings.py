@@ -63,7 +63,7 @@ class SourceFindings:
 
     @property
     def summary(self) -> str:
-        """As `3 confirmed, 1 contradicted, 2 not decided`."""
+        """Return `3 confirmed, 1 contradicted, 2 not decided`."""
         kinds = Counter(view.finding.kind for claim in self.claims for view in claim.findings)
         return ", ".join(f"{kinds[one]} {one.label.lower()}" for one in FindingKind if kinds[one])
 

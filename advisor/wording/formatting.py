@@ -117,12 +117,12 @@ def byte_size(size: float | None) -> str:
 
 
 def unbroken(text: str) -> str:
-    """With no line's end between a number and its unit, and with minus signs as in tables."""
+    """Return the text with units kept beside numbers, and with typographic minus signs."""
     return BEFORE_UNIT.sub(NARROW, _NEGATIVE.sub(MINUS, f"{text}"))
 
 
 def shortened(text: object, most: int) -> str:
-    """At most so many characters: long names often differ at their end alone, so it is kept."""
+    """Return at most so many characters. The end is kept: long names often differ there."""
     whole, end = str(text), most * 45 // 100
     return whole if len(whole) <= most else f"{whole[: most - 1 - end]}…{whole[-end:]}"
 
@@ -142,11 +142,11 @@ def kept_apart(names: Sequence[str], most: int) -> list[str]:
 
 
 def few_names(names: Sequence[str], most: int) -> str:
-    """As "a, b and 7 others" where there are more than `most` and one; else all of them."""
+    """Return "a, b and 7 others" for more than `most` + 1 names, else all names."""
     more = len(names) - most
     return names_text(names) if more <= 1 else f"{', '.join(names[:most])} and {more} others"
 
 
 def names_text(names: Sequence[str]) -> str:
-    """As "a, b and c"."""
+    """Return "a, b and c"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -45,5 +45,5 @@ def knob_text(name: str, value: str) -> str:
 
 
 def knobs_text(knobs: Mapping[str, str]) -> str:
-    """As `innodb_flush_method = O_DIRECT, innodb_io_capacity = 2000`; "" for none."""
+    """Return `innodb_flush_method = O_DIRECT, innodb_io_capacity = 2000`; "" for none."""
     return ", ".join(f"{name} = {knob_text(name, value)}" for name, value in knobs.items())

@@ -34,7 +34,7 @@ class SmallDisk:
         self.machine.run("sh", "-c", f"{loop} || {memory}")
 
     def fill(self) -> None:
-        """To the last byte."""
+        """Fill the file system to the last byte."""
         with open(self._filling, "wb", buffering=0) as file:
             space = os.fstatvfs(file.fileno())
             with suppress(OSError):

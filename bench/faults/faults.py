@@ -132,7 +132,7 @@ def _empty_redis(scene: Scene, _: str) -> bool:
 
 
 def _restart_postgres(scene: Scene, _: str) -> bool:
-    """As an administrator does: connections are ended, what was committed is kept."""
+    """Restart PostgreSQL as an administrator does: connections end, commits are kept."""
     return _kill(scene.place.centre.processes("postgres -D"), signal.SIGINT)
 
 

@@ -82,7 +82,7 @@ class Scene:
         return [*(self.place.folder / host / "home" / "run" / "unstored").glob("run-*.json")]
 
     def start_what_is_gone(self) -> None:
-        """As systemd does: every program of the centre and every worker, seconds after its end.
+        """Start ended programs of the centre and workers again, as systemd does.
 
         To look for them means to look at all processes of this machine.
         """
@@ -146,7 +146,7 @@ class Scene:
             self._post(f"hosts/{found[0]['id']}/actions/inspect/", {})
 
     def resume(self, study: int) -> None:
-        """As whoever has made room does."""
+        """Resume the study, as somebody does who has made room."""
         self._post(f"studies/{study}/actions/resume/", {})
 
     def _post(self, path: str, body: object) -> bool:

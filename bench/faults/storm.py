@@ -31,7 +31,7 @@ class Strike:
 
 @dataclass
 class Storm:
-    """Its faults, `mean_s` apart on average, besides those that still last.
+    """Lets faults begin `mean_s` apart on average, whether or not earlier ones still last.
 
     They come in rounds, of every kind one. Of a round always the first comes whose moment is there
     on one of the hosts, so that nothing waits for a server to be killed while the worker is away.
@@ -158,7 +158,7 @@ class Storm:
             self._lasting.remove(strike)
 
     def _may_ask(self, host: str) -> bool:
-        """Not again before the last request can show."""
+        """Return whether the last request had time to show."""
         now = time.monotonic()
         if now - self._asked.get(host, 0.0) < _ASK_AGAIN_S:
             return False

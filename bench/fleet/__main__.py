@@ -205,7 +205,7 @@ def _start(
 
 
 def _variables() -> dict[str, str]:
-    """As many as a server has, and as long."""
+    """Return made-up variables, as many and as long as a server's."""
     return {f"innodb_or_other_variable_{number}": f"{number * 7919}" for number in range(640)}
 
 

@@ -65,7 +65,7 @@ class Hosts:
         self.errors: list[str] = []
 
     def run(self, first: int, count: int) -> None:
-        """Until standard input ends."""
+        """Play the hosts until standard input ends."""
         threads = []
         for number in range(first, first + count):
             host = Host.objects.get(name=host_name(number))
@@ -125,7 +125,7 @@ class Hosts:
             close_old_connections()  # as sweep and tasks do
 
     def _measure(self, _plan: Any, **_: Any) -> Measurement:
-        """Until the host's next turn: one run in `seconds`, each host at another time."""
+        """Wait for the host's next turn: one run in `seconds`, each host at another time."""
         run = _this.run
         self.measured.append(run.pk)
         since = time.monotonic() - self._began - _this.turn
@@ -177,7 +177,7 @@ def _plan(run: Run, _name: str) -> Plan:
 
 
 def _take_what_is_left() -> None:
-    """In life the hosts take no processor from the centre."""
+    """Run at the lowest priority: real hosts take no processor from the centre."""
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     # Where each session has a share of its own, this is that of a session (sched(7)).
     with suppress(OSError):

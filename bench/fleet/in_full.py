@@ -130,7 +130,7 @@ def ask_for_study(
 
 
 def _look(place: Fleet, page: Page) -> None:
-    """At the hosts and at each study, as they are at the moment."""
+    """Look at the hosts and at each study."""
     address = f"http://{place.centre.address}:{WEB_PORT}"
     page.goto(f"{address}/hosts/")
     shown = page.inner_text("body")

@@ -39,7 +39,7 @@ class Page:
 
 
 def pages() -> dict[str, Page]:
-    """By name; of a usual study the newest, of studies that differ in size both."""
+    """Return the addresses of all pages by name."""
     large = Study.objects.get(name="large")
     busy = Study.objects.get(name="under way")
     search = Study.objects.get(name="search")
@@ -130,7 +130,7 @@ def share_of_a_core(cpu_ms: dict[str, float]) -> float:
 
 @dataclass(frozen=True)
 class Times:
-    """Of each request the wall time and this process's processor time, in ms."""
+    """The wall time and the processor time of this process for each request, in ms."""
 
     wall_ms: list[float]
     cpu_ms: list[float]
@@ -152,7 +152,7 @@ class Cost:
 
 
 def forget() -> None:
-    """As a web server that has just been started."""
+    """Forget what is cached, as a web server that has just been started."""
     StoredDocument.objects.all().delete()
 
 

@@ -76,7 +76,7 @@ def _search() -> None:
 
 
 def _begin_again(study: Study, seconds: int) -> None:
-    """As if the last third of its runs was still to come and the first of them was driven."""
+    """Queue the last third of the study's runs again, and let the first of them be driven."""
     slots = list(study.slots.order_by("order"))
     current, *waiting = slots[len(slots) * 2 // 3 :]
     of_waiting = Run.objects.filter(pk__in=[slot.run_id for slot in waiting])

@@ -100,7 +100,7 @@ def pictures() -> Iterator[Picture]:
 
 
 def _host() -> Host:
-    """With a disk that was found below a directory of this machine, under another name."""
+    """Make a host with a disk below a directory of this machine, under another name."""
     with tempfile.TemporaryDirectory() as folder:
         found = directory_of(Path(folder))
     there = found.model_copy(

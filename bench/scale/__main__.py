@@ -105,7 +105,7 @@ def _rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _standings(rows: Sequence[Mapping[str, Any]]) -> dict[str, Standing]:
-    """Of the configs with a ratio; a bound that is not known ties with everything on its side."""
+    """Return the standings of configs with a ratio. An unknown bound ties with everything."""
     return {
         row["config"]: Standing(
             row["ratio_to_baseline"],

@@ -35,7 +35,7 @@ class Agreement:
 
 
 def agreement(one: Mapping[str, Standing], two: Mapping[str, Standing]) -> Agreement:
-    """Of the configs that both rankings have."""
+    """Return how two rankings agree on the configs that both have."""
     same = other = 0
     for first, second in combinations(sorted(one.keys() & two.keys()), 2):
         if one[first].is_tied_with(one[second]) or two[first].is_tied_with(two[second]):

@@ -171,7 +171,7 @@ def tpe(seed: int) -> optuna.samplers.BaseSampler:
 
 
 def cma(seed: int) -> optuna.samplers.BaseSampler:
-    """With a margin, which keeps whole numbers from being stuck at one value."""
+    """Return CMA-ES with a margin, which keeps whole numbers from being stuck at one value."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         return optuna.samplers.CmaEsSampler(seed=seed, with_margin=True)

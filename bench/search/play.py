@@ -56,7 +56,7 @@ def play(
 
 @dataclass(frozen=True)
 class Summary:
-    """Of many searches: medians, and shares."""
+    """Medians and shares of many searches."""
 
     reached: float
     reached_share: float

@@ -73,7 +73,7 @@ CASES = (
 
 
 def played(case: Case, method: str, seeds: int, runs: int = RUNS) -> list[Played]:
-    """So many searches of one method."""
+    """Play so many searches of one method."""
     start = WARM if case.start == WARM_START else ()
     surface = truth(case.truth, case.surface)
     return [

@@ -85,7 +85,7 @@ class Truth:
     _known: dict[tuple[float, ...], float] = field(default_factory=dict)
 
     def gain(self, config: Mapping[str, str]) -> float:
-        """Of one config; 0 for the baseline."""
+        """Return the gain of one config; 0 for the baseline."""
         x = self.grid.features_of([config])
         key = tuple(x[0])
         if key not in self._known:

@@ -65,13 +65,13 @@ def shuffled(there: Truth, seed: int) -> History:
 
 
 def mirrored(there: Truth, seed: int) -> History:
-    """Of the place in which everything is the other way round."""
+    """Return the history of a place in which every variable acts the other way round."""
     other = Mirrored(there.name, there.recorded, there.grid, there.models, offset=there.offset)
     return measured(other, seed)
 
 
 def other_device(there: Truth, seed: int) -> History:
-    """Of the other recorded surface."""
+    """Return the history of the other recorded surface."""
     return measured(truth(there.name, SATA_SSD), seed)
 
 

@@ -186,7 +186,7 @@ def best_of_means(y: Floats) -> Places:
 
 
 def fixed_threshold(y: Floats) -> Places:
-    """As HammerDB 6 compares: the highest mean ratio wins once it exceeds 2.5 %; 3 repeats."""
+    """Compare as HammerDB 6: the highest mean ratio wins if it exceeds 2.5 %; 3 repeats."""
     repeats = np.exp(y[:, 1:, :PEERS_REPEATS]).mean(axis=2)
     ratio = repeats / repeats[:, :1]
     best = ratio.argmax(axis=1)

@@ -9,7 +9,7 @@ ProgressCallback = Callable[[float, str], None]
 
 
 def ignore(fraction: float, phase: str) -> None:
-    """For callers that do not show progress."""
+    """Do nothing, for callers that do not show progress."""
 
 
 def never() -> bool:
@@ -39,6 +39,6 @@ class Meter:
         self.advance(0.0)
 
     def advance(self, share: float) -> None:
-        """So much of the current phase is done, 0..1."""
+        """Report how much of the current phase is done, 0..1."""
         done = self._before + self._plan[self._phase] * min(1.0, max(0.0, share))
         self._report(done / self._total, self._phase)

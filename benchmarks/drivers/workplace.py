@@ -33,7 +33,7 @@ def workplace(work_dir: Path) -> Iterator[Path]:
 
 
 def hand_over(directory: Path) -> None:
-    """From now on the folder is the program's."""
+    """Give the folder to the program."""
     give(directory)
 
 

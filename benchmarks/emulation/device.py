@@ -44,7 +44,7 @@ class CgroupLimits:
 
     @property
     def entry_words(self) -> list[str]:
-        """Before any command of ours (mysqld, fio): the command runs inside.
+        """Return the words before a command (mysqld, fio) that make it run inside.
 
         Exit status NOT_ENTERED and a line on stderr when the kernel does not let it in.
         """

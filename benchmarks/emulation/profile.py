@@ -88,7 +88,7 @@ class EmulationProfile:
 
     @property
     def limits(self) -> str:
-        """For who knows that it is emulated, and as what: "200 IOPS read, 420 MB memory"."""
+        """The limits alone: "200 IOPS read, 420 MB memory"."""
         return ", ".join([self.scale_text, *self._limits] if self.scale_text else self._limits)
 
     @property
@@ -118,5 +118,5 @@ class EmulationProfile:
         return facts
 
     def as_dict(self) -> dict[str, Any]:
-        """For a row or a response; `EmulationProfile(**row)` reads it back."""
+        """Return the fields for a row or a response; `EmulationProfile(**row)` reads them back."""
         return asdict(self)

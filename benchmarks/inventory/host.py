@@ -114,7 +114,7 @@ class HostInventory(Part):
     load_needs_tls: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """For a JSON column; `from_json` reads it back."""
+        """Return the value of a JSON column; `from_json` reads it back."""
         return self.model_dump(mode="json")
 
     @classmethod

@@ -51,7 +51,7 @@ class RowLine:
             self._changed.notify()
 
     def wait_for_news(self, timeout: float) -> None:
-        """Until the row was read once more, or so many seconds."""
+        """Wait until the row was read once more, at most so many seconds."""
         self._read.clear()
         self._read.wait(timeout)
 

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 def code_version() -> str:
-    """As "0.6.0 1a2b3c4d5e6f", without the commit where git does not know it."""
+    """Return "0.6.0 1a2b3c4d5e6f", without the commit if git does not know it."""
     return f"{settings.CODE_VERSION} {head_commit()}".strip()
 
 

@@ -21,7 +21,7 @@ from benchmarks.telemetry.live import LiveSecond
 
 
 def nobody_watches(_: list[LiveSecond]) -> None:
-    """For a measurement that nobody looks at while it goes on."""
+    """Do nothing: nobody watches this measurement."""
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """For people and logs: "randread 16k, depth 4, direct"."""
+        """The name for people and logs: "randread 16k, depth 4, direct"."""
         parts = [f"{self.pattern} {self.block_bytes // 1024}k"]
         if self.purpose in (Purpose.FILL, Purpose.LOW_LOAD):
             parts.append(self.purpose.replace("-", " "))

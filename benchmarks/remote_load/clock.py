@@ -26,7 +26,7 @@ class ClockReading:
 
     @property
     def error_s(self) -> float:
-        """By how much the offset may be wrong."""
+        """The largest error of the offset."""
         return self.round_trip_s / 2
 
 

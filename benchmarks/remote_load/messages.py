@@ -101,7 +101,7 @@ class Result(Message):
         )
 
     def driver_result(self) -> DriverResult:
-        """As a driver here would have given it, without the load host."""
+        """Return the result as a driver on this host gives it."""
         return DriverResult(
             measured_seconds=self.measured_seconds,
             times=ResponseTimes.from_bytes(base64.b64decode(self.times)),

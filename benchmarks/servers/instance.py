@@ -73,7 +73,7 @@ class ServerInstance:
 
     @property
     def exit_status(self) -> int | None:
-        """As subprocess has it: None while alive, negative for the signal that ended it."""
+        """The exit status as in subprocess: None while alive, negative for a signal."""
         return self.process.status
 
     def alive(self) -> bool:

@@ -21,7 +21,7 @@ _PAGE_BYTES = resource.getpagesize()
 
 @dataclass(frozen=True, slots=True)
 class HostCounters:
-    """Since boot; None if the host does not report it.
+    """Counters of the host since boot; None if the host does not report one.
 
     `swap_bytes` went to and came from swap. `*_wait_s` is pressure stall time (Linux' PSI): CPU
     while some process waited for one, I/O and memory while all that could have worked waited.

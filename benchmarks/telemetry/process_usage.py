@@ -33,7 +33,7 @@ class ForeignProgram:
 
 @dataclass(frozen=True, slots=True)
 class ProcessUsage:
-    """From the first count to the last.
+    """What processes used from the first count to the last.
 
     `own_*_bytes` came from and went to storage for this process and all that descends from it,
     mysqld and the driver among them. `foreign` are the programs that have nothing to do with the

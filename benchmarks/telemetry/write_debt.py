@@ -70,7 +70,7 @@ class WriteDebt(Document):
 
     @property
     def put_off(self) -> dict[Debt, float]:
-        """By kind the share of the interval's writes that was left for later; below 0: caught up.
+        """The share of the interval's writes that was postponed, by kind; below 0: caught up.
 
         Redo: growth of the checkpoint age by redo written. Pages: growth of the dirty pages by
         pages written plus that growth. Purge: growth of the history list by commits.

@@ -59,7 +59,7 @@ class RunSet:
 
     @property
     def hosts_text(self) -> str:
-        """As "db1", "db1 and db2", "5 hosts"."""
+        """Return "db1", "db1 and db2" or "5 hosts"."""
         names = [host.name for host in self.hosts]
         return " and ".join(names) if len(names) < 3 else f"{len(names)} hosts"
 

@@ -106,7 +106,7 @@ def junit_xml(facts: GateFacts) -> str:
 
 
 def markdown_summary(facts: GateFacts) -> str:
-    """For the summary of a pipeline's job."""
+    """Return the Markdown for the summary of a pipeline's job."""
     found = facts.found
     where = f" ([gate {facts.id}]({facts.url}))" if facts.url else f" (gate {facts.id})"
     lines = [

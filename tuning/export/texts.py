@@ -169,7 +169,7 @@ def sentence(text: str) -> str:
 
 
 def _left_out(name: str, facts: ExportFacts) -> str:
-    """With both values where the one in a scale model stands for another."""
+    """Return the text of a left-out line, with both values in a scale model."""
     knob, value = load_catalogue().get(name), facts.winner_knobs[name]
     model = facts.sizes_back
     if model is None or not is_scaled(name):

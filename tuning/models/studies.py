@@ -280,7 +280,7 @@ class Study(RequestedOnce, JobRow):
 
     @property
     def shown_state(self) -> str:
-        """Its state in a word for people: "Paused" takes precedence."""
+        """The state in a word for people: "Paused" takes precedence."""
         if self.is_paused:
             return "Paused"
         if not (self.is_finished or self.has_begun):

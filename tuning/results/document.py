@@ -255,7 +255,7 @@ class Standing(Part):
 
     @property
     def ratio(self) -> float | None:
-        """To the baseline; None without an estimate."""
+        """The ratio to the baseline; None without an estimate."""
         return self.estimate.ratio if self.estimate else None
 
 

@@ -138,7 +138,7 @@ class ScaleModel:
         return chunk
 
     def as_json(self) -> dict[str, Any]:
-        """For a row; `from_json` reads it back."""
+        """Return the value of a row's column; `from_json` reads it back."""
         return asdict(self)
 
     @classmethod

@@ -82,7 +82,7 @@ def _refuse_if_asked(
 
 
 def _widened(one: Dimension, least: float, rule: Rule, situation: Situation) -> Dimension:
-    """With a range above `least`, as far as the server takes it."""
+    """Return the dimension with a range above `least`, as far as the server takes it."""
     limits = load_catalogue().knobs[one.name].limits(situation.target)
     most = _BEYOND * least if limits is None else min(_BEYOND * least, limits.high)
     source = f"{one.source}; up to twice {rule.lower}"
@@ -90,7 +90,7 @@ def _widened(one: Dimension, least: float, rule: Rule, situation: Situation) -> 
 
 
 def _begun_lower(one: Dimension, situation: Situation) -> Dimension:
-    """From the least that the server takes."""
+    """Begin the range at the least value that the server takes."""
     limits = load_catalogue().knobs[one.name].limits(situation.target)
     return one if limits is None else replace(one, low=min(one.low, max(limits.low, 1.0)))
 
@@ -102,7 +102,7 @@ def _narrowed(
     low: float | None = None,
     high: float | None = None,
 ) -> Dimension | None:
-    """With an end moved in; None where nothing is left of a range that was not requested."""
+    """Return the dimension with an end moved in; None if no range is left."""
     least = -math.inf if low is None else low
     most = math.inf if high is None else high
     found = replace(

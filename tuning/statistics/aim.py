@@ -58,14 +58,14 @@ def missed_texts(aim: Aim, runs: Sequence[Observation]) -> tuple[str, ...]:
 
 
 def limit_text(metric: Metric, bound: float) -> str:
-    """As `p95 <= 50 ms`."""
+    """Return `p95 <= 50 ms`."""
     name, unit, scale = _SHOWN[metric]
     sign = ">=" if metric.more_is_better else "<="
     return f"{name} {sign} {bound / scale:,.6g}{unit}"
 
 
 def recovery_limit_text(seconds: float) -> str:
-    """As `recovery <= 60 s`."""
+    """Return `recovery <= 60 s`."""
     return f"recovery <= {seconds:,.6g} s"
 
 
@@ -75,12 +75,12 @@ def limit_scale(metric: Metric) -> float:
 
 
 def metric_name(metric: Metric) -> str:
-    """As it is called in a limit: `p95`."""
+    """Return the name of a metric in a limit: `p95`."""
     return _SHOWN[metric][0]
 
 
 def figure_text(metric: Metric, value: float | None) -> str:
-    """As `61.2 ms`."""
+    """Return `61.2 ms`."""
     if value is None:
         return "no figure"
     _, unit, scale = _SHOWN[metric]

@@ -64,24 +64,24 @@ class Limit:
 
     @property
     def text(self) -> str:
-        """As `throughput at least -3 %`."""
+        """The limit as `throughput at least -3 %`."""
         return f"{metric_name(self.metric)} {self.allowed}"
 
     @property
     def typed(self) -> str:
-        """As `parse` takes it: `throughput -3%`."""
+        """The limit as `parse` takes it: `throughput -3%`."""
         sign = "-" if self.metric.more_is_better else "+"
         return f"{LIMIT_NAMES[self.metric]} {sign}{self.loss * 100:g}%"
 
     @property
     def allowed(self) -> str:
-        """As `at least -3 %`."""
+        """The bound as `at least -3 %`."""
         side = "at least -" if self.metric.more_is_better else "at most +"
         return f"{side}{self.loss * 100:.4g} %"
 
     @classmethod
     def parse(cls, text: str) -> Limit:
-        """From `throughput -3%` or `p95 +5%`; raises ValueError, which says what is wrong."""
+        """Read `throughput -3%` or `p95 +5%`. Raises ValueError, which says what is wrong."""
         found = _LIMIT.fullmatch(text)
         names = {name.lower(): metric for metric, name in LIMIT_NAMES.items()}
         metric = names.get(found[1].lower().replace("_", "-")) if found else None
@@ -234,7 +234,7 @@ def _judge(limit: Limit, plan: GatePlan, pairs: Sequence[PairFigures]) -> LimitR
 
 
 def _pairs_to_decide(plan: GatePlan, distance: float, noise: float, count: int) -> int | None:
-    """By the bound of the last look, if the mean stays `distance` from the limit."""
+    """Estimate the pairs to a decision, if the mean stays `distance` from the limit."""
     last = bounds(plan.max_pairs, plan.errors[0 if distance > 0 else 1])[-1]
     if abs(distance) * MAX_FORESEEN**0.5 <= last * noise:
         return None

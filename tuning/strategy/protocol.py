@@ -232,7 +232,7 @@ class History:
 
 
 def count_changes(knobs: Mapping[str, Mapping[str, str]], baseline: str) -> dict[str, int]:
-    """By config the number of variables that it sets otherwise than the baseline, or leaves out.
+    """Count by config the variables that differ from the baseline.
 
     `knobs`: by config what it sets, normalised; the baseline must be among them.
     """

@@ -67,7 +67,7 @@ class OpenRun(NamedTuple):
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """Its block with the device and the workload."""
+        """The block with its device and workload."""
         return self.block, self.device, self.workload
 
 

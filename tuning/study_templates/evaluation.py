@@ -227,7 +227,7 @@ def _claimed(ratio: Ratio) -> str:
 
 
 def _said(found: Estimate, name: str, other: str, metric: Metric) -> str:
-    """Like `a completes 12.0 % more transactions per minute than b (95 % interval ...)`."""
+    """Return `a completes 12.0 % more transactions per minute than b (95 % interval ...)`."""
     change, more = percent(abs(found.ratio - 1)), found.ratio >= 1
     words = {
         Metric.THROUGHPUT: f"completes {change} {'more' if more else 'fewer'} transactions "

@@ -107,7 +107,7 @@ def _waiting() -> QuerySet[Study]:
 
 
 def _start_first_study(processes: Supervisor) -> None:
-    """As soon as the worker, which has just been started, has said what this host has."""
+    """Start the first study once the new worker has reported what this host has."""
     deadline = time.monotonic() + INSPECTION_SECONDS
     while True:
         try:

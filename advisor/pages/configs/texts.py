@@ -29,7 +29,7 @@ class ConfigText:
 
     @property
     def text(self) -> str:
-        """For a text field."""
+        """Return the config's text for a text field."""
         return decode_cnf(self.data)[0].removeprefix("\ufeff")
 
     @property

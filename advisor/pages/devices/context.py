@@ -40,7 +40,7 @@ def studies_on(device: Device) -> list[Study]:
 
 
 def layers_of(identity: DeviceIdentity) -> list[Layer]:
-    """From the file system down to the disk."""
+    """Return the layers from the file system down to the disk."""
     layers = [Layer(identity.file_system or "file system unknown")]
     layers += [Layer(name) for name in identity.layers]
     if identity.block_device:

@@ -21,7 +21,7 @@ def limited_metrics(points: Sequence[GatePoint]) -> list[Metric]:
 
 
 def gate_figures(points: Sequence[GatePoint]) -> dict[str, Figure]:
-    """By the metric's value; one point is no history."""
+    """Return the figures by metric; none for a single gate."""
     figures = {}
     for metric in limited_metrics(points):
         seen = [(point, both) for point in points if (both := point.figures(metric))]

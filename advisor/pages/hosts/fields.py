@@ -41,7 +41,7 @@ def _names() -> list[tuple[str, str]]:
 
 
 def _usual() -> str:
-    """Without a usual one the browser shows the first."""
+    """Return the usual host; without one the browser shows the first."""
     try:
         return host_for().name
     except ExpectedError:

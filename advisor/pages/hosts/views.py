@@ -104,7 +104,7 @@ def host_datasets(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def path_inspect(request: HttpRequest) -> HttpResponse:
-    """For htmx: what the hosts of the form say about the path in one of its fields."""
+    """Answer htmx with what the hosts of the form say about the path in one of its fields."""
     field = request.POST.get("field", "")
     if field not in FIELDS:
         text = f"field must be one of {', '.join(FIELDS)}."

@@ -73,12 +73,12 @@ class BoardChoice:
 
     @property
     def chart_query(self) -> str:
-        """As `query`, without the order of the table."""
+        """The query string without the order of the table."""
         return urlencode(self.of_charts)
 
     @cached_property
     def sorts(self) -> dict[str, tuple[str, str]]:
-        """By column of the table: the query string that sorts by it, and its `aria-sort`."""
+        """For each column of the table, the query string that sorts by it and its `aria-sort`."""
         return {
             name: (self.order.link(name, self.of_charts), self.order.aria(name))
             for name in COLUMNS

@@ -196,7 +196,7 @@ class StudyPage:
 
     @property
     def _pair_numbers(self) -> dict[tuple[int, int, int], int]:
-        """By device, workload and block the number of each confirming pair, from 1."""
+        """Number the confirming pairs from 1, by device, workload and block."""
         pairs = sorted(
             {
                 (run.device_id, run.workload_id, run.block)

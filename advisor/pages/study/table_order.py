@@ -49,7 +49,7 @@ class TableOrder:
 
     @property
     def values(self) -> dict[str, str]:
-        """For a query string, without what is the default."""
+        """The parameters of a query string; defaults are left out."""
         sort = f"{'-' if self.turned else ''}{self.column}"
         asked = {} if self.is_by_rank else {"sort": sort}
         return asked | ({"only": self.only} if self.only else {})

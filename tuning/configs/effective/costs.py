@@ -23,7 +23,7 @@ class KnobCost:
 
     @property
     def kind(self) -> CostKind:
-        """Of which kind the cost is."""
+        """The kind of the cost."""
         return self.cost.kind
 
     @property

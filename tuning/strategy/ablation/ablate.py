@@ -166,7 +166,7 @@ def _rounds(
 
 
 def _short(part: Part) -> str:
-    """For a name: the area of a group, the first line otherwise."""
+    """Return a short name: the area of a group, else the first line."""
     if part.area and not part.is_single:
         return part.area
     more = len(part.lines) - len(part.units[0])

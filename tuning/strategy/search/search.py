@@ -148,7 +148,7 @@ class Search:
         return max(1, min(self.effort.finalists, fits))
 
     def _runs_left(self, history: History) -> int:
-        """For looking: without what the race needs."""
+        """The runs left for screening, without those that the race needs."""
         total = self._total(history)
         shortest = _RACE_BLOCKS * (self._finalists(history) + 2)
         race = max(shortest, math.ceil(self.effort.race_share * total))
@@ -156,7 +156,7 @@ class Search:
 
 
 def _concluding(history: History, names: tuple[str, ...]) -> History:
-    """With runs for the rest of a short race between these and the baseline, and no more.
+    """Return the plan with runs for the rest of a short race, and no more.
 
     No run is left for an ablation.
     """
