@@ -213,6 +213,7 @@ def test_a_study_of_many_candidates_on_four_devices_is_short_on_a_phone(
         expect(page.locator("#tab-configs .candidate[open]")).to_be_visible()
         # Where there is room a line has all its columns; a hundred of them are still too many.
         page.set_viewport_size({"width": 1280, "height": 800})
+        page.locator("#tab-ranking > summary").click()
         expect(runs).to_be_visible()
         expect(boards.nth(1).locator("table")).to_be_hidden()
 
