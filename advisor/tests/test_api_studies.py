@@ -156,5 +156,6 @@ def test_a_file_that_may_lose_something_is_acknowledged_first(api: Client) -> No
     address = f"{V1}recommendations/{unsafe.pk}/my.cnf"
     assert error(api.get(address), 400)["code"] == "durability_not_acknowledged"
     assert "WARNING" in api.get(f"{address}?acknowledge=D2").content.decode()
-    diff = post(api, address.replace("my.cnf", "export/"), {"format": "diff"})
+    wanted = {"format": "diff", "acknowledge": "D2"}
+    diff = post(api, address.replace("my.cnf", "export/"), wanted)
     assert error(diff, 400)["code"] == "current_config_needed"
