@@ -74,10 +74,11 @@ def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
             (point, [(name, point.limits.get(metric)) for metric, name in names.items()])
             for point in reversed(points)
         ],
-        "sentences": [
+        # Each once: of too few gates all say the same.
+        "sentences": dict.fromkeys(
             recent_sentence(f"The candidates' {name}", "gates", recent_candidates(points, metric))
             for metric, name in names.items()
-        ],
+        ),
     }
     return render(request, "gates/detail.html", context | more)
 
