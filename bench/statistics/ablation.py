@@ -27,8 +27,8 @@ GAINS = {
     "innodb_adaptive_hash_index": 0.0,
 }
 MATTERS = 0.05
-# Of studies: lines that bring 5 % or more and are dropped, and reduced configs that truly lose
-# more than the margin.
+# Shares of studies: lines that bring 5 % or more and are dropped, and reduced configs that truly
+# lose more than the margin.
 MAX_DROPPED = 0.05
 
 

@@ -72,8 +72,8 @@ class EmulationProfile:
     def label(self) -> str:
         """Its label in rows and fingerprints: "emulated hdd (200 IOPS read, 420 MB memory)".
 
-        Of a scale model "scale model 1:200 (790 MB memory)", or "scale model 1:200 on emulated hdd
-        (...)".
+        The label of a scale model is "scale model 1:200 (790 MB memory)", or "scale model 1:200
+        on emulated hdd (...)".
         """
         return f"{self._what(self.name)} ({', '.join(self._limits)})"
 

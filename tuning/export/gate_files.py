@@ -155,7 +155,7 @@ def _difference(one: SettingDifference) -> str:
 
 
 def difference_remark(one: SettingDifference) -> str:
-    """Whether it is about durability, and who chose it."""
+    """Return the remark on a difference: whether it is about durability, and who chose it."""
     whose = "by default" if one.is_default else "by a config"
     return f"durability, {whose}" if one.is_durability else whose
 

@@ -31,7 +31,7 @@ class ArrayView:
 
 
 def array_view(device: Device, found: ProbeResult | None) -> ArrayView | None:
-    """None for a device that is no array."""
+    """Return the comparison with a single disk; None for a device that is no array."""
     identity = found.device if found else device.found
     if identity is None or not identity.raid_level:
         return None
